@@ -112,6 +112,12 @@ export function createRequestSlots(
 ): RequestSlots {
   /** By how many slots each kind has grown. */
   const gained: Record<SlotKind, number> = { fast: 0, untried: 0, slow: 0, requested: 0 };
+  const maxGain: Record<SlotKind, number> = {
+    fast: max.size - size,
+    untried: max.limits.untried - limits.untried,
+    slow: max.limits.slow - limits.slow,
+    requested: max.limits.requested - limits.requested,
+  };
   const countAll = () => Math.min(max.size, size + gained.fast + gained.untried + gained.slow + gained.requested);
   const countOf = (kind: 'untried' | 'slow' | 'requested') => Math.min(max.limits[kind], limits[kind] + gained[kind]);
   const countSlowOrUntried = () =>
@@ -190,8 +196,7 @@ export function createRequestSlots(
 
   function release(kind: SlotKind, owner: string, isGood?: boolean): void {
     if (isGood === false) gained[kind] = Math.max(0, gained[kind] - 1);
-    else if (isGood && max.size > size && gained[kind] < max.size && needsMore(kind, owner) && mayGrow())
-      gained[kind] += 1;
+    else if (isGood && gained[kind] < maxGain[kind] && needsMore(kind, owner) && mayGrow()) gained[kind] += 1;
     for (const pool of pools[kind]) pool.remove(owner);
     // A call may release its slot at once. Loop instead of recursing for each such call.
     if (admitting) return;

@@ -221,8 +221,7 @@ export async function sendUnderLease(
       hasFailedWrite ||= !isWritten;
       // An ordered endpoint must not continue before this result is stored.
       halted ||= endpoint.ordered && !isWritten;
-      if (endpoint.ordered) fillSlotsAndClaimMore();
-      else resolveIfIdle();
+      fillSlotsAndClaimMore();
     }
 
     function sendNextInSlot(release: ReleaseSlot): void {
@@ -303,7 +302,8 @@ export async function sendUnderLease(
       if (hasWaited || (!isClaimFull && !jobs.isFull())) claimingSince = performance.now();
       hasNew = true;
       more = true;
-      fillSlotsAndClaimMore();
+      // Otherwise claim with the next response: a delivery must not be claimed to wait for a request that may hang.
+      if (inFlight === 0) fillSlotsAndClaimMore();
       return hasWaited;
     }
 

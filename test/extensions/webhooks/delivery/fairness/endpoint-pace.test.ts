@@ -34,10 +34,22 @@ test.each([
   }
 });
 
-test('responses that take far longer than the quickest make the limit shrink', () => {
+test('responses that take far longer than the quickest halve the limit in each round, and quick ones raise it again', () => {
   const pace = createPaceKeeper({ limit: 40, quickestMs: 50 }, 100);
   for (let i = 0; i < 40; i++) pace.adjust(900, true, true);
-  expect(pace.limit()).toBe(30);
+  expect(pace.limit()).toBe(20);
+  for (let i = 0; i < 20; i++) pace.adjust(900, true, true);
+  expect(pace.limit()).toBe(10);
+  for (let i = 0; i < 60; i++) pace.adjust(900, true, true);
+  expect(pace.limit()).toBe(1);
+  for (let i = 0; i < 9; i++) pace.adjust(60, true, true);
+  expect(pace.limit()).toBe(10);
+});
+
+test('some delay neither raises nor lowers the limit', () => {
+  const pace = createPaceKeeper({ limit: 40, quickestMs: 100 }, 100);
+  for (let i = 0; i < 200; i++) pace.adjust(100 + 60 + i, true, true);
+  expect(pace.limit()).toBe(40);
 });
 
 test('a bad response resets the limit to one', () => {
