@@ -197,6 +197,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
           const isRaised = count > worker.concurrency;
           worker.concurrency = count;
           // The worker's loop waits for the end of a job while it has as many as it may. An empty result makes it go on.
+          // biome-ignore lint/complexity/useLiteralKeys: a private field of the library
           if (wasFull && isRaised) worker['mainLoopQueue']?.add(Promise.resolve(undefined));
         },
         async stop() {
