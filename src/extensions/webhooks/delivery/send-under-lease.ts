@@ -71,6 +71,8 @@ export async function sendUnderLease(
   /** Whether new deliveries were announced since the last claim began. */
   let hasNew = false;
   let hasFailedWrite = false;
+  /** Whether the lease was acquired: the first claim that returns deliveries does that. */
+  let isAcquired = first.deliveries.length > 0;
   let mayLingerAtAll = isLingerAllowed && lane === 'fast';
   /** Whether an ordered endpoint had no due delivery after its last claim. */
   let isKnownDrained = false;
@@ -81,6 +83,7 @@ export async function sendUnderLease(
   const mayClaimMore = () => lane === 'fast' && more && mayContinue() && elapsedMs(claimingSince) < parts.claimingMs;
   const mayLinger = () =>
     mayLingerAtAll &&
+    isAcquired &&
     hasRespondedWell &&
     !more &&
     queue.length === 0 &&
@@ -147,7 +150,10 @@ export async function sendUnderLease(
     endpoint = claim.endpoint;
     target = createAttemptTarget(sender, endpoint);
     queue.push(...claim.deliveries);
-    if (claim.deliveries.length > 0) claimedAt = performance.now();
+    if (claim.deliveries.length > 0) {
+      claimedAt = performance.now();
+      isAcquired = true;
+    }
     // The lease had expired, because Postgres or this process was stuck.
     halted ||= endpoint.lease === 'taken';
     if (elapsedMs(paceSince) >= PACE_PERIOD_MS) measurePaceAnew();

@@ -24,6 +24,10 @@ test.each([
   [5, 100],
   [10, 250],
   [20, 800],
+  [1, 60],
+  [2, 400],
+  [15, 30],
+  [19, 1000],
 ])('a receiver that handles %i requests at a time in %i ms never gets many times as many', (parallel, ms) => {
   let before: EndpointPace | undefined;
   for (let lease = 0; lease < 10; lease++) {
@@ -68,4 +72,26 @@ test('the next lease begins with the pace of the last one, within its own maximu
   const { pace } = sendRounds(5, 1000, 25);
   expect(createPaceKeeper(pace.getPace(), 100).limit()).toBe(32);
   expect(createPaceKeeper(pace.getPace(), 3).limit()).toBe(3);
+});
+
+test('a receiver that becomes slow loses requests, and gets them back when it is quick again', () => {
+  let { pace } = sendRounds(8, 1000, 25);
+  const quick = pace.limit();
+  pace = sendRounds(3, 1000, 500, pace.getPace()).pace;
+  expect(pace.limit()).toBeLessThanOrEqual(quick / 4);
+  pace = sendRounds(8, 1000, 25, pace.getPace()).pace;
+  expect(pace.limit()).toBe(quick);
+});
+
+test.each([1, 2, 10, 100])('the limit stays between one and its maximum of %i, whatever the responses', (max) => {
+  const pace = createPaceKeeper(undefined, max);
+  // A sequence without a pattern that is the same in each run.
+  let seed = 7;
+  for (let i = 0; i < 5000; i++) {
+    seed = (seed * 48_271) % 2_147_483_647;
+    pace.adjust(seed % 3000, seed % 17 !== 0, seed % 2 === 0);
+    expect(pace.limit()).toBeGreaterThanOrEqual(1);
+    expect(pace.limit()).toBeLessThanOrEqual(max);
+    expect(Number.isInteger(pace.limit())).toBe(true);
+  }
 });

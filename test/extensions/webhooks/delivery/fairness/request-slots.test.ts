@@ -203,3 +203,28 @@ test('there are never more slots than the maximum, however many owners there are
   for (const { acquire } of owners) acquire(4);
   expect(owners.reduce((sum, { releases }) => sum + releases.length, 0)).toBe(100);
 });
+
+test('slots do not grow while the process cannot cope with more requests', () => {
+  let isOverloaded = true;
+  const slots = createRequestSlots(
+    10,
+    computeSlotLimits(10),
+    { size: 100, limits: computeSlotLimits(100) },
+    () => !isOverloaded,
+  );
+  const { releases, acquire } = createHolder(slots, 'fast', 'a');
+  acquire(1000);
+  for (let i = 0; i < 200; i++) releases[i]!(true);
+  expect(slots.countSlots('fast')).toBe(10);
+  isOverloaded = false;
+  for (let i = 200; i < 250; i++) releases[i]!(true);
+  expect(slots.countSlots('fast')).toBe(60);
+});
+
+test('slots that may not grow stay as they are', () => {
+  const slots = createRequestSlots(4, computeSlotLimits(4));
+  const { releases, acquire } = createHolder(slots, 'fast', 'a');
+  acquire(100);
+  for (let i = 0; i < 50; i++) releases[i]!(i % 3 > 0);
+  expect(releases).toHaveLength(54);
+});
