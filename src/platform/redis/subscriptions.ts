@@ -1,4 +1,4 @@
-import type { RedisClient } from './connections.ts';
+import type { Cluster, Redis } from 'ioredis';
 
 /** A subscription to a channel. */
 export interface Subscription {
@@ -11,11 +11,11 @@ export interface Subscription {
 export type Subscribe = (channel: string, listener: (message: string) => void) => Subscription;
 
 /** Creates the subscriptions of a process. They share one connection, which exists while there are any. */
-export function createSubscriptions(openConnection: () => RedisClient): Subscribe {
+export function createSubscriptions(openConnection: () => Redis | Cluster): Subscribe {
   const listeners = new Map<string, Set<(message: string) => void>>();
-  let connection: RedisClient | undefined;
+  let connection: Redis | Cluster | undefined;
 
-  function getOrOpenConnection(): RedisClient {
+  function getOrOpenConnection(): Redis | Cluster {
     if (connection !== undefined) return connection;
     connection = openConnection();
     connection.on('message', (channel: string, message: string) => {
