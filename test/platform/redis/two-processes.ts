@@ -28,6 +28,8 @@ export interface TwoProcesses {
   env: Record<string, string>;
   /** Creates records through the second process, and resolves when the first has delivered the webhook of each. */
   deliver(count: number): Promise<void>;
+  /** Sends a test webhook through the second process. Its job has a queue of its own. */
+  sendTest(): Promise<void>;
   /** Checks that sign-in, webhooks, rate limits and events for open streams work, across both processes. */
   checkEverything(): Promise<void>;
 }
@@ -59,7 +61,7 @@ export async function startTwoProcesses(redis: Record<string, string>): Promise<
   expect(register.status).toBe(201);
   const { token } = (await createClient(second.url)('POST', '/api/auth/login', account)).body.data;
   const calls = [first.url, second.url].map((url) => createClient(url, token));
-  await calls[0]!('POST', '/api/webhooks', { url: receiver.url, events: ['note.created'] });
+  const webhook = await calls[0]!('POST', '/api/webhooks', { url: receiver.url, events: ['note.created'] });
 
   async function deliver(count: number): Promise<void> {
     const created = await Promise.all(
@@ -67,10 +69,15 @@ export async function startTwoProcesses(redis: Record<string, string>): Promise<
     );
     expect(created.map(({ status }) => status)).toEqual(Array(count).fill(201));
     const missing = () => {
-      const there = new Set(receiver.requests.map(({ body }) => JSON.parse(body).data.id as string));
+      const there = new Set(receiver.requests.map(({ body }) => JSON.parse(body).data?.id as string));
       return created.map(({ body }) => body.data.id as string).filter((id) => !there.has(id));
     };
     await vi.waitUntil(() => missing().length === 0, { timeout: 60_000, interval: 20 });
+  }
+
+  async function sendTest(): Promise<void> {
+    const { status, body } = await calls[1]!('POST', `/api/webhooks/${webhook.body.data.id}/test`);
+    expect([status, body.data.status]).toEqual([200, 'succeeded']);
   }
 
   async function checkEverything(): Promise<void> {
@@ -99,5 +106,5 @@ export async function startTwoProcesses(redis: Record<string, string>): Promise<
     await deliver(5);
   }
 
-  return { urls: [first.url, second.url], env, deliver, checkEverything };
+  return { urls: [first.url, second.url], env, deliver, sendTest, checkEverything };
 }

@@ -26,7 +26,7 @@ test.each([
   [20, 800],
   [1, 60],
   [2, 400],
-  [15, 30],
+  [15, 100],
   [19, 1000],
 ])('a receiver that handles %i requests at a time in %i ms never gets many times as many', (parallel, ms) => {
   let before: EndpointPace | undefined;
