@@ -10,6 +10,7 @@ import { startRelay } from '../platform/outbox/relay.ts';
 import { logConnectionLimits } from '../platform/postgres/server-limits.ts';
 import { createRedisCheck } from '../platform/redis/check.ts';
 import type { AssembledApp } from './assemble.ts';
+import { VERSION } from './config-errors.ts';
 import { withPostgresAndRedis } from './connect.ts';
 import { createApi } from './http/api.ts';
 import { createMonitoringApp, type Health, type HealthChecks, shareHealthCheck } from './http/monitoring.ts';
@@ -47,6 +48,7 @@ function startRelayRole({ platform, parts }: AssembledApp) {
     sweeps: parts.sweeps ?? [],
     log: platform.log,
     logWork: createWorkLogger(platform),
+    tracing: platform.tracing,
     settings: platform.settings.relay,
   });
 }
@@ -149,7 +151,9 @@ export async function startRoles(
   const { platform, parts, tables, encryption } = assembly;
   const { env } = platform;
   const roles = options.roles ?? listEnabledRoles(env);
-  if (env.logProcess === undefined) platform.log.setBindings({ process: formatProcessName(roles) });
+  const processName = formatProcessName(roles);
+  if (env.logProcess === undefined) platform.log.setBindings({ process: processName });
+  await platform.tracing.start({ log: platform.log, version: VERSION, processName });
   const registration = await withPostgresAndRedis(platform, async () => {
     await assertSchemaMatchesDeclarations(platform.database, tables);
     await warnIfDatabaseIsNewer(platform.database, platform.log);

@@ -17,6 +17,7 @@ function deliveries(name: string): ClaimedDelivery[] {
     type: 'note.created',
     body: `{"type":"note.created","data":{"id":"${name}${i}"}}`,
     encryptedBody: null,
+    trace: null,
     attempt: 1,
     scheduleAttempt: 1,
     dueAt: 0,
