@@ -13,7 +13,13 @@ import type { AssembledApp } from './assemble.ts';
 import { VERSION } from './config-errors.ts';
 import { withPostgresAndRedis } from './connect.ts';
 import { createApi } from './http/api.ts';
-import { createMonitoringApp, type Health, type HealthChecks, shareHealthCheck } from './http/monitoring.ts';
+import {
+  addCheckMetrics,
+  createMonitoringApp,
+  type Health,
+  type HealthChecks,
+  shareHealthCheck,
+} from './http/monitoring.ts';
 import { assertSchemaMatchesDeclarations, findMissingSchemaParts } from './migrations/check-schema.ts';
 import { warnIfDatabaseIsNewer } from './migrations/state.ts';
 import type { Shutdown } from './shutdown.ts';
@@ -188,6 +194,7 @@ export async function startRoles(
   // If HEALTH_PORT is the port of `web`, that server has the same routes.
   const isServedByWeb = isWeb && env.healthPort === webPort && webPort !== 0;
   const health = { checks: loops.length > 0 ? { ...checks, workers: loopCheck } : checks, isDraining };
+  addCheckMetrics(platform.metrics, health.checks);
   const monitoring = await startMonitoringServers(assembly, isServedByWeb ? undefined : health, shutdown);
   if (!isWeb) {
     platform.log.info({ roles }, `running with the roles ${roles.join(', ')}`);

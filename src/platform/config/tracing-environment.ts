@@ -64,7 +64,9 @@ const urlSchema = (name: string, example: string) =>
   z.url({ protocol: /^https?$/, error: `${name} is malformed: it should look like ${example}` }).optional();
 
 const protocolSchema = (name: string) =>
-  z.literal('http/protobuf', { error: `${name} must be http/protobuf, the only protocol that is supported` }).optional();
+  z
+    .literal('http/protobuf', { error: `${name} must be http/protobuf, the only protocol that is supported` })
+    .optional();
 
 const integerSchema = (name: string, preset: number) =>
   z.coerce
@@ -75,7 +77,9 @@ const integerSchema = (name: string, preset: number) =>
     .default(preset);
 
 const tracingSchema = z.object({
-  OTEL_SDK_DISABLED: z.stringFormat('boolean', /^(true|false)$/i, { error: 'OTEL_SDK_DISABLED must be true or false' }).optional(),
+  OTEL_SDK_DISABLED: z
+    .stringFormat('boolean', /^(true|false)$/i, { error: 'OTEL_SDK_DISABLED must be true or false' })
+    .optional(),
   OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none'], { error: 'OTEL_TRACES_EXPORTER must be otlp or none' }).optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: urlSchema('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://localhost:4318'),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: urlSchema(
@@ -127,8 +131,7 @@ export function readTracingVariables(variables: Readonly<Record<string, string |
   const { 'service.name': namedByAttribute, ...resourceAttributes } = env.OTEL_RESOURCE_ATTRIBUTES!;
   return {
     tracing: {
-      url:
-        env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? `${env.OTEL_EXPORTER_OTLP_ENDPOINT!.replace(/\/$/, '')}/v1/traces`,
+      url: env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? `${env.OTEL_EXPORTER_OTLP_ENDPOINT!.replace(/\/$/, '')}/v1/traces`,
       headers: { ...env.OTEL_EXPORTER_OTLP_HEADERS, ...env.OTEL_EXPORTER_OTLP_TRACES_HEADERS },
       serviceName: env.OTEL_SERVICE_NAME ?? namedByAttribute ?? 'belfry',
       resourceAttributes,

@@ -42,7 +42,10 @@ function createExporter({ url, headers }: TracingSettings, warn: Warn): SpanExpo
     export(spans: ReadableSpan[], done: (result: ExportResult) => void) {
       exporter.export(spans, (result) => {
         if (result.code !== ExportResultCode.SUCCESS)
-          warn({ err: result.error, spans: spans.length }, 'spans could not be exported to the collector; they are lost');
+          warn(
+            { err: result.error, spans: spans.length },
+            'spans could not be exported to the collector; they are lost',
+          );
         done(result);
       });
     },

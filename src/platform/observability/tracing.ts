@@ -169,7 +169,11 @@ function createOpenTelemetryTracing(settings: TracingSettings | undefined): Trac
       client: SpanKind.CLIENT,
       consumer: SpanKind.CONSUMER,
     };
-    const options = { kind: kinds[kind], attributes: withoutUndefined(attributes), ...(startedAt === undefined ? {} : { startTime: startedAt }) };
+    const options = {
+      kind: kinds[kind],
+      attributes: withoutUndefined(attributes),
+      ...(startedAt === undefined ? {} : { startTime: startedAt }),
+    };
     const span = tracer!.startSpan(name, options, parent);
     const spanContext = span.spanContext();
     return {
@@ -216,7 +220,6 @@ function createOpenTelemetryTracing(settings: TracingSettings | undefined): Trac
         return startSpanIn(api!, start, parent);
       }, undefined),
     startRequestSpan: (headers, start) =>
-      api &&
-      guard(() => startSpanIn(api!, start, api!.propagation.extract(api!.context.active(), headers)), undefined),
+      api && guard(() => startSpanIn(api!, start, api!.propagation.extract(api!.context.active(), headers)), undefined),
   };
 }

@@ -29,7 +29,10 @@ const CONCURRENT_AUDIENCES = 2;
 const CHECK_TIMEOUT_MS = 10_000;
 
 /** What the push worker needs. */
-export type WorkerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'metrics' | 'database' | 'queues' | 'events' | 'tracing'>;
+export type WorkerParts = Pick<
+  Platform,
+  'env' | 'settings' | 'log' | 'metrics' | 'database' | 'queues' | 'events' | 'tracing'
+>;
 
 /**
  * Asks each transport whether its provider accepts the credentials.
