@@ -33,7 +33,8 @@ const note = defineResource('note', {
     }),
     route.post('/announce', { policy: 'authenticated' }, async () => {
       await app.push.send({
-        to: { tokens: [{ platform: 'android', token: 'MARKER-device-token' }] },
+        tokens: ['MARKER-device-token'],
+        platform: 'android',
         title: 'MARKER-title',
       });
       await app.mail.send({ to: 'marker@example.com', subject: 'MARKER-subject', text: 'MARKER-text' });
