@@ -1,4 +1,4 @@
-import type { Span, Tracing } from '../../../platform/observability/tracing.ts';
+import type { Tracing } from '../../../platform/observability/tracing.ts';
 import { makeAttempt, type Outcome, type Sender, type Target } from './attempt.ts';
 import type { ClaimedDelivery } from './claim.ts';
 
@@ -13,14 +13,21 @@ function serverOf({ protocol, hostname, port }: URL) {
   return { 'server.address': hostname, 'server.port': port === '' ? defaultPort : Number(port) };
 }
 
-function startAttemptSpan(
-  tracing: Tracing,
+/** What a traced attempt needs. */
+interface TracedAttemptParts {
+  tracing: Tracing;
+  sender: Sender;
+  /** The id of the endpoint. */
+  endpointId: string;
+}
+
+async function makeAttemptInSpan(
+  { tracing, sender, endpointId }: TracedAttemptParts,
   target: Target | Error,
-  { id, eventId, type, attempt, trace }: ClaimedDelivery,
-  endpointId: string,
-): Span | undefined {
-  if (trace === null) return undefined;
-  return tracing.startSpan({
+  { id, eventId, messageId, type, attempt, trace }: ClaimedDelivery & { trace: string },
+  body: string,
+): Promise<Outcome> {
+  const span = tracing.startSpan({
     name: 'POST webhook',
     kind: 'client',
     parent: trace,
@@ -34,24 +41,27 @@ function startAttemptSpan(
       'belfry.webhook.delivery': id,
     },
   });
+  const traceparent = tracing.isPropagated ? span?.traceparent : undefined;
+  const outcome = await makeAttempt(sender, target, { messageId, body, traceparent });
+  span?.end({
+    error: errorTypeOfOutcome(outcome),
+    attributes: { 'http.response.status_code': outcome.statusCode ?? undefined },
+  });
+  return outcome;
 }
 
 /**
  * Makes an attempt. If the event of the delivery belongs to a recorded trace, the attempt is a span of that trace, and the request carries
  * its `traceparent`.
  */
-export async function makeTracedAttempt(
-  { tracing, sender, endpointId }: { tracing: Tracing; sender: Sender; endpointId: string },
+export function makeTracedAttempt(
+  parts: TracedAttemptParts,
   target: Target | Error,
   delivery: ClaimedDelivery,
   body: string,
 ): Promise<Outcome> {
-  const span = startAttemptSpan(tracing, target, delivery, endpointId);
-  const traceparent = tracing.isPropagated ? span?.traceparent : undefined;
-  const outcome = await makeAttempt(sender, target, { messageId: delivery.messageId, body, traceparent });
-  span?.end({
-    error: errorTypeOfOutcome(outcome),
-    attributes: { 'http.response.status_code': outcome.statusCode ?? undefined },
-  });
-  return outcome;
+  const { messageId, trace } = delivery;
+  return trace === null
+    ? makeAttempt(parts.sender, target, { messageId, body })
+    : makeAttemptInSpan(parts, target, { ...delivery, trace }, body);
 }
