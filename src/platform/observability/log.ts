@@ -62,7 +62,8 @@ export function createLogger(
     },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
-    ...(fields === undefined ? {} : { mixin: fields }),
+    // pino adds the fields of the line to the object that it gets here.
+    ...(fields === undefined ? {} : { mixin: () => ({ ...fields() }) }),
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }

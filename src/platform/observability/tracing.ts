@@ -220,6 +220,12 @@ function createOpenTelemetryTracing(settings: TracingSettings | undefined): Trac
         return startSpanIn(api!, start, parent);
       }, undefined),
     startRequestSpan: (headers, start) =>
-      api && guard(() => startSpanIn(api!, start, api!.propagation.extract(api!.context.active(), headers)), undefined),
+      api &&
+      guard(() => {
+        const { context, propagation, ROOT_CONTEXT } = api!;
+        // The HTTP instrumentation of a host application may already have started a span, which continues the client's trace.
+        const isInHostSpan = activeSpanContext() !== undefined;
+        return startSpanIn(api!, start, isInHostSpan ? context.active() : propagation.extract(ROOT_CONTEXT, headers));
+      }, undefined),
   };
 }

@@ -25,7 +25,7 @@ export function endRequestSpan(req: IncomingMessage, status: number): void {
  * Returns the path of a request as far as it is safe to record: the pattern of its route, with the ids of records filled in. Other
  * parameters may be tokens or personal data. Undefined if no route matched.
  */
-export function safePathOf(pattern: string | undefined, path: string): string | undefined {
+function safePathOf(pattern: string | undefined, path: string): string | undefined {
   const segments = path.split('/');
   return pattern
     ?.split('/')
