@@ -39,7 +39,7 @@ export interface OperationTransaction extends Pick<Transaction, 'database' | 'af
 }
 
 /** The dependencies of operations besides the entity. */
-export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'settings' | 'log'> {
+export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'settings' | 'log' | 'tracing'> {
   entities: Pick<ReadonlyMap<string, Entity>, 'get'>;
   /** The names of all resources. */
   names: readonly string[];

@@ -93,7 +93,7 @@ export function assembleApp(
       }),
     async close() {
       await platform.queues.close();
-      await Promise.all([platform.redis.close(), platform.database.close()]);
+      await Promise.all([platform.redis.close(), platform.database.close(), platform.tracing.stop()]);
     },
   };
 }

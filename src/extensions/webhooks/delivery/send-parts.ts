@@ -12,7 +12,7 @@ import type { ReleaseSlot, RequestSlots } from './request-slots.ts';
 
 /** What a worker needs to send deliveries under a lease. */
 export interface SendParts extends LeaseParts {
-  host: Pick<Host, 'database' | 'log' | 'keyring'>;
+  host: Pick<Host, 'database' | 'log' | 'keyring' | 'tracing'>;
   sender: Sender;
   check: CheckReadability;
   slots: RequestSlots;
