@@ -19,6 +19,7 @@ import { withDatabaseMetrics } from '../platform/postgres/metrics.ts';
 import { createTransactionStatements } from '../platform/postgres/transaction.ts';
 import { openRedis } from '../platform/redis/connections.ts';
 import { createQueues } from '../platform/redis/queues.ts';
+import { openReplica } from '../platform/replica/index.ts';
 import { createPush, type Push } from '../push/index.ts';
 import { createRuleErrorReporter } from '../records/access/rule-errors.ts';
 import { compileResources, createRecordsRuntime, type Records } from '../records/index.ts';
@@ -34,16 +35,17 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
   const metrics = createMetrics();
   addBuildInfo(metrics, VERSION);
   const redis = openRedis(env.redis, log);
+  const { databasePooler: pooler, poolMax, redisPrefix: prefix } = env;
+  const database = withDatabaseMetrics(openDatabase(env.databaseUrl, prefix, log, { poolMax, pooler }), metrics);
+  const replicaParts = { primary: database, redis: redis.commands, prefix, log, metrics };
   return {
     env,
     settings,
     log,
     metrics,
     redis,
-    database: withDatabaseMetrics(
-      openDatabase(env.databaseUrl, env.redisPrefix, log, { poolMax: env.poolMax, pooler: env.databasePooler }),
-      metrics,
-    ),
+    database,
+    replica: env.replica && openReplica(env.replica, replicaParts),
     queues: createQueues(redis, env.redisPrefix, log),
     limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
     wake: createRelayWakeUp(redis.commands, env.redisPrefix),

@@ -28,6 +28,7 @@ export async function openPlatform(
     log,
     metrics,
     redis,
+    replica: undefined,
     database,
     queues,
     limits: createLimits(redis.commands, env.redisPrefix, log, metrics),

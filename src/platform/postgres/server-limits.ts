@@ -18,7 +18,11 @@ const SELECT_LIMITS = `
  * Logs at the start how many connections this process may open and how many the server allows, with a warning if they do not fit beside
  * those that other programs have open now. Other processes may open more later: docs/hosting.md has the sizes.
  */
-export async function logConnectionLimits(database: Database, log: Logger): Promise<void> {
+export async function logConnectionLimits(
+  database: Database,
+  log: Logger,
+  { server = 'Postgres', setting = 'POOL_MAX' } = {},
+): Promise<void> {
   const { max, open } = database.stats();
   const { pooler } = database.link() ?? { pooler: 'none' };
   try {
@@ -28,14 +32,14 @@ export async function logConnectionLimits(database: Database, log: Logger): Prom
     const numbers = { poolMax: max, allowed, openElsewhere: others, processes, pooler };
     // A pooler's clients are not connections of the server.
     if (pooler !== 'none') log.info(numbers, `this process opens up to ${max} connections to the pooler`);
-    else if (max + others <= allowed) log.info(numbers, `this process opens up to ${max} Postgres connections`);
+    else if (max + others <= allowed) log.info(numbers, `this process opens up to ${max} ${server} connections`);
     else
       log.warn(
         numbers,
-        `this process may open ${max} Postgres connections, but the server allows ${allowed} and other programs have ${others} open: ` +
-          `set POOL_MAX to ${Math.max(2, Math.floor(allowed / Math.max(1, processes)))} or less in each process, or use a pooler (docs/hosting.md)`,
+        `this process may open ${max} ${server} connections, but the server allows ${allowed} and other programs have ${others} open: ` +
+          `set ${setting} to ${Math.max(2, Math.floor(allowed / Math.max(1, processes)))} or less in each process, or use a pooler (docs/hosting.md)`,
       );
   } catch (error) {
-    log.warn({ err: error }, 'the connection limits of Postgres could not be read');
+    log.warn({ err: error }, `the limits of ${server} connections could not be read`);
   }
 }
