@@ -96,7 +96,12 @@ export function openReplica(
   const database = openDatabase(url, prefix, log, { poolMax, pooler, isReplica: true });
   const progress = createReplicaProgress();
   const address = new URL(url).host;
-  const monitor = createReplicaMonitor({ primary, replica: database, address }, progress, maxLagMs, log);
+  /** Ends the waits for statements of the replica. */
+  const pending = new Set<(error: unknown) => void>();
+  const onLost = (error: unknown) => {
+    for (const giveUp of pending) giveUp(error);
+  };
+  const monitor = createReplicaMonitor({ primary, replica: database, address, onLost }, progress, maxLagMs, log);
   const ownWrites = createOwnWrites(redis, prefix, { keepMs: maxLagMs + KEEP_MARGIN_MS, progress, log });
   const countList = createListCounter(registry);
   const registers = [registry];
@@ -132,15 +137,27 @@ export function openReplica(
     },
   });
 
+  /** Runs work again on the primary if it fails because of the replica. */
   async function orOnPrimary<T>(onReplica: () => Promise<T>, onPrimary: () => Promise<T>): Promise<T> {
     try {
       return await onReplica();
     } catch (error) {
-      if (!mayRunOnPrimary(error)) throw error;
+      if (monitor.problem() !== 'unavailable' && !mayRunOnPrimary(error)) throw error;
       if (isTransient(error) && !isConcurrencyConflict(error)) monitor.reportFailure(error);
       retried += 1;
       retries.inc();
       return onPrimary();
+    }
+  }
+
+  /** Like `orOnPrimary`, and does not wait for a replica that has been lost. */
+  async function readOrOnPrimary<T>(onReplica: () => Promise<T>, onPrimary: () => Promise<T>): Promise<T> {
+    const { promise: lost, reject } = Promise.withResolvers<never>();
+    pending.add(reject);
+    try {
+      return await orOnPrimary(() => Promise.race([onReplica(), lost]), onPrimary);
+    } finally {
+      pending.delete(reject);
     }
   }
 
@@ -161,17 +178,17 @@ export function openReplica(
   return {
     reads: {
       read: (statement) =>
-        orOnPrimary(
+        readOrOnPrimary(
           () => database.read(statement),
           () => primary.read(statement),
         ),
       readList: (sendable) =>
-        orOnPrimary(
+        readOrOnPrimary(
           () => database.readList(sendable),
           () => primary.readList(sendable),
         ),
       readSlowly: (statement) =>
-        orOnPrimary(
+        readOrOnPrimary(
           () => database.readSlowly(statement),
           () => primary.readSlowly(statement),
         ),

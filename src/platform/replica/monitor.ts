@@ -10,6 +10,8 @@ export interface MonitoredServers {
   replica: Pick<Database, 'read'>;
   /** The host of the replica, for messages. */
   address: string;
+  /** Called when the replica cannot be reached any more: statements that it is running may never end. */
+  onLost(error: unknown): void;
 }
 
 /** Checks regularly whether a replica can be used, and how far it has caught up. */
@@ -70,7 +72,7 @@ async function readAllowed<Row extends unknown[]>(database: Pick<Database, 'read
 
 /** Creates the monitor of a replica, which keeps `progress` up to date. Opens no connection yet. */
 export function createReplicaMonitor(
-  { primary, replica, address }: MonitoredServers,
+  { primary, replica, address, onLost }: MonitoredServers,
   progress: ReplicaProgress,
   maxLagMs: number,
   log: Logger,
@@ -148,6 +150,12 @@ export function createReplicaMonitor(
     else log.error({ replica: address }, `${OTHER_DATABASE}; ${consequence}`);
   }
 
+  function markUnreachable(error: unknown): void {
+    status = 'unreachable';
+    lastError = error;
+    onLost(error);
+  }
+
   async function check(): Promise<boolean> {
     try {
       await samplePrimary();
@@ -157,8 +165,7 @@ export function createReplicaMonitor(
     try {
       status = await withDeadline(readStatus(), CHECK_DEADLINE_MS);
     } catch (error) {
-      status = 'unreachable';
-      lastError = error;
+      markUnreachable(error);
     }
     if (!stopped) logChange();
     return status === 'replica';
@@ -184,8 +191,7 @@ export function createReplicaMonitor(
     },
     reportFailure(error) {
       if (status !== 'replica') return;
-      status = 'unreachable';
-      lastError = error;
+      markUnreachable(error);
       logChange();
     },
     problem,
