@@ -1,4 +1,5 @@
 // Lists of an app with a real streaming replica. The replica lags exactly when a test pauses it.
+import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { apiKeys, createApp, defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
@@ -91,6 +92,35 @@ test('lists, searches, totals and references come from the replica, reads by id 
   }
   await catchUp(call, 'second%20first');
   expect((await call('GET', '/api/notes')).body.meta.total).toBe(2);
+});
+
+test('a list sends its statements to one server: the replica, or the primary after a change of the user', async () => {
+  const ann = await person('Ann');
+  const { body } = await ann.call('POST', '/api/notes', { text: 'counted' });
+  await waitUntilInUse();
+  await catchUp(ann.call, 'counted');
+  await waitUntilUnpinned(ann.call);
+  const sent = vi.spyOn(pg.Client.prototype, 'query');
+  onTestFinished(() => sent.mockRestore());
+  const portOf = (address: string) => Number(new URL(address).port);
+  /** Counts the statements that read notes, on the primary and on the replica. */
+  const countAt = async (path: string): Promise<[number, number]> => {
+    sent.mockClear();
+    expect((await ann.call('GET', path)).status).toBe(200);
+    const ports = sent.mock.calls.flatMap(([one], i) => {
+      const { text = '' } = one as unknown as { text?: string };
+      return text.includes('from "notes"') ? [(sent.mock.contexts[i] as pg.Client).port] : [];
+    });
+    const count = (address: string) => ports.filter((port) => port === portOf(address)).length;
+    return [count(addresses.DATABASE_URL), count(addresses.DATABASE_REPLICA_URL)];
+  };
+  expect(await countAt('/api/notes')).toEqual([0, 2]);
+  expect(await countAt('/api/notes?q=counted')).toEqual([0, 2]);
+  expect(await countAt('/api/notes?count=none')).toEqual([0, 1]);
+  expect(await countAt(`/api/notes/${body.data.id}`)).toEqual([1, 0]);
+  await pause();
+  await ann.call('PATCH', `/api/notes/${body.data.id}`, { text: 'counted again' });
+  expect(await countAt('/api/notes')).toEqual([2, 0]);
 });
 
 test('a user sees their own changes in every process and with every credential, and others see them later', async () => {
