@@ -4,7 +4,7 @@ import type { Logger } from '../observability/log.ts';
 import { type LogWork, startTimer } from '../observability/log-work.ts';
 import { availabilityOf } from '../postgres/availability.ts';
 import type { Database, Executor } from '../postgres/database.ts';
-import { isTransient } from '../postgres/errors.ts';
+import { isConnectionError, isTransient } from '../postgres/errors.ts';
 import type { RedisClient } from '../redis/connections.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, toOutboxRow } from './table.ts';
 import { wakeChannel } from './wake.ts';
@@ -29,6 +29,11 @@ export interface OutboxConsumer {
 export interface Sweep {
   name: string;
   everyMs: number;
+  /**
+   * ms from the end of an outage of Postgres to the next run. Default: 3000, in which live workers store the results of their work and
+   * renew their leases. Reclaiming the leases of dead workers may wait longer, because a live worker may be slow.
+   */
+  afterOutageMs?: number;
   /** Resolves with the number of rows handled. Runs that handled any rows are logged. */
   run(): Promise<number> | Promise<void>;
 }
@@ -47,10 +52,6 @@ const DEFER = `
     available_at = now() + least(5 * power(2, attempts), 3600) * interval '1 second'
   where id = any($1::bigint[])`;
 
-/**
- * ms from the end of an outage of Postgres to the next sweeps. In this time, live workers store the results of their work
- * and renew their leases, so that the sweeps find only what dead workers left.
- */
 const SWEEP_AFTER_OUTAGE_MS = 3000;
 
 /** ms without progress, besides the wait between two checks, after which the relay counts as stuck. */
@@ -168,17 +169,20 @@ export function startRelay(options: RelayOptions): RunningRelay {
 
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
 
+  /** Holds up the sweeps until Postgres is available, and a moment longer. */
+  async function holdUpSweeps(): Promise<void> {
+    if (!(await availability.isAvailable())) await Promise.race([availability.waitUntilAvailable(), stopped]);
+    await pause(SWEEP_AFTER_OUTAGE_MS);
+    sweepsHeldUp = undefined;
+  }
+
   /** If an error is part of an outage of Postgres, waits until the outage ends or the relay stops. Returns whether it was. */
   async function waitForOutageToEnd(error: unknown): Promise<boolean> {
+    // The outage may be over already, but the leases of live workers may have expired in it.
+    if (isConnectionError(error)) sweepsHeldUp ??= holdUpSweeps();
     if (!isTransient(error) || (await availability.isAvailable())) return false;
     progressedAt = Number.POSITIVE_INFINITY;
-    const ended = Promise.race([availability.waitUntilAvailable(), stopped]);
-    sweepsHeldUp ??= ended
-      .then(() => pause(SWEEP_AFTER_OUTAGE_MS))
-      .then(() => {
-        sweepsHeldUp = undefined;
-      });
-    await ended;
+    await Promise.race([availability.waitUntilAvailable(), stopped]);
     progressedAt = performance.now();
     return true;
   }
@@ -208,7 +212,10 @@ export function startRelay(options: RelayOptions): RunningRelay {
         isInterrupted = await waitForOutageToEnd(error);
       }
       if (!isInterrupted) await pause(sweep.everyMs);
-      while (sweepsHeldUp !== undefined) await sweepsHeldUp;
+      while (sweepsHeldUp !== undefined) {
+        await sweepsHeldUp;
+        await pause((sweep.afterOutageMs ?? SWEEP_AFTER_OUTAGE_MS) - SWEEP_AFTER_OUTAGE_MS);
+      }
     }
   }
 

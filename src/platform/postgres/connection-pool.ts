@@ -185,6 +185,8 @@ export function createConnectionPool(
       void connection.closed.then(() => {
         connections.delete(connection);
         slots -= 1;
+        // Without any connection, none is left to continue with.
+        if (slots === 0) limit = max;
         const index = idle.findIndex((entry) => entry.connection === connection);
         if (index !== -1) removeIdle(index);
         dispatch();
@@ -199,10 +201,11 @@ export function createConnectionPool(
     dispatch();
   }
 
-  /** After a failed opening: uses the connections that exist, and tries again later. Without any, all callers fail. */
+  /** After a failed opening: uses the connections that exist, and tries again later. Without a usable one, all callers fail. */
   function continueWithFewer(error: unknown): void {
     failedOpens += 1;
-    if (slots === 0) {
+    const isUsable = ({ lost }: PooledConnection) => lost === undefined;
+    if (![...connections].some(isUsable) && lanes.every(({ opening }) => opening === 0)) {
       limit = max;
       for (const lane of lanes) {
         for (const waiter of [...lane.waiters]) {

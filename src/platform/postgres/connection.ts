@@ -29,6 +29,8 @@ export interface PooledConnection extends Connection {
   readonly announcedId: number | null;
   /** The number of statements without a result. */
   readonly pending: number;
+  /** The maximum of `pending` for callers that share the connection: 1 if statements must not be sent before earlier ones have their results. */
+  readonly maxPending: number;
   /** The error that ended the connection; undefined while it is usable. */
   readonly lost: Error | undefined;
   /** The time limit of the statements of this session in ms. */
@@ -56,6 +58,8 @@ export interface ConnectionOptions {
   timeoutMs: number;
   /** Whether settings of the session can be changed; otherwise `setTimeoutMs` applies to the detection of a hung server only. */
   ownsSession: boolean;
+  /** Whether statements may be sent without waiting for the results of earlier ones. */
+  pipelines: boolean;
   /** Startup parameters besides those that pg sends itself. */
   startup?: Readonly<Record<string, string>>;
   /** Called when an open connection is lost. */
@@ -71,7 +75,7 @@ interface ClientInternals extends pg.Client {
 /** Opens a connection. */
 export async function openConnection(
   config: pg.ClientConfig,
-  { named, timeoutMs, ownsSession, startup = {}, onLost }: ConnectionOptions,
+  { named, timeoutMs, ownsSession, pipelines, startup = {}, onLost }: ConnectionOptions,
 ): Promise<PooledConnection> {
   const socket = new Socket();
   const client = new pg.Client({ ...config, pipeline: true, stream: () => socket }) as ClientInternals;
@@ -108,11 +112,18 @@ export async function openConnection(
     }
   }
 
+  function send<Row extends unknown[]>(statement: Statement): Promise<pg.QueryArrayResult<Row>> {
+    const { name, ...unnamed } = statement;
+    const sent = named && name !== undefined ? statement : unnamed;
+    return client.query<Row>({ ...sent, rowMode: 'array' });
+  }
+
   const connection: PooledConnection = {
     announcedId: client.processID,
     closed,
     timeoutMs,
     graceMs: GRACE_MS,
+    maxPending: pipelines ? Number.POSITIVE_INFINITY : 1,
     get pending() {
       return pending;
     },
@@ -120,9 +131,7 @@ export async function openConnection(
       return lost;
     },
     async run<Row extends unknown[]>(statement: Statement) {
-      const { name, ...unnamed } = statement;
-      const sent = named && name !== undefined ? statement : unnamed;
-      return (await track(client.query<Row>({ ...sent, rowMode: 'array' }))).rows;
+      return (await track(send<Row>(statement))).rows;
     },
     async execute(text) {
       const result: pg.QueryResult | pg.QueryResult[] = await track(client.query(text));
@@ -131,10 +140,11 @@ export async function openConnection(
     async runLimited<Row extends unknown[]>(statement: Statement, limitMs: number) {
       connection.cork();
       const begun = client.query(`begin; set local statement_timeout = ${limitMs}`);
-      const result = connection.run<Row>(statement);
-      const all = await Promise.allSettled([result, begun, client.query('commit')]);
+      const result = send<Row>(statement);
+      // Counts as one statement until the transaction has ended.
+      const all = await track(Promise.allSettled([result, begun, client.query('commit')]));
       for (const each of all) if (each.status === 'rejected') throw each.reason;
-      return result;
+      return (await result).rows;
     },
     setTimeoutMs(limitMs) {
       if (limitMs === connection.timeoutMs) return;

@@ -39,13 +39,19 @@ export function isConcurrencyConflict(error: unknown): boolean {
   return CONFLICT_CODES.has(codeOf(error));
 }
 
+/** Whether a statement failed because its connection was lost, or because none could be opened. */
+export function isConnectionError(error: unknown): boolean {
+  const code = codeOf(error);
+  // Classes 08 connection, 57P shutdown.
+  if (CONNECTION_CODES.has(code) || /^(08|57P)/.test(code)) return true;
+  return error instanceof Error && CONNECTION_TEXTS.test(error.message);
+}
+
 /** Whether the database cannot be reached or has no capacity at the moment (as opposed to an invalid statement). */
 function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
-  // Classes 08 connection, 53 resources, 57P shutdown.
-  if (CONNECTION_CODES.has(code) || /^(08|53|57P)/.test(code) || code === CANCELED || isConcurrencyConflict(error))
-    return true;
-  return error instanceof Error && CONNECTION_TEXTS.test(error.message);
+  // Class 53: resources.
+  return code.startsWith('53') || code === CANCELED || isConcurrencyConflict(error) || isConnectionError(error);
 }
 
 /**

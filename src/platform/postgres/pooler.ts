@@ -17,7 +17,11 @@ import {
 export interface Link {
   /** `transaction`: each transaction may run in another session, so nothing may depend on a session. */
   pooler: 'none' | 'session' | 'transaction';
-  /** Whether named statements are prepared. */
+  /**
+   * Whether named statements are prepared. A transaction pooler without them gets one statement at a time on each connection: PgBouncer
+   * before 1.21 gives a session to another client as soon as it has sent all results, even if it has already passed on the first messages
+   * of the next statement. Clients would then get each other's results. Later versions prepare named statements by default.
+   */
   named: boolean;
 }
 
@@ -102,7 +106,8 @@ export function createConnector(url: string, name: string, setting: PoolerSettin
     const isDirect = pooler === 'none';
     const config = createClientConfig(url, name, isDirect);
     const onLost = (error: Error) => log.warn({ err: error }, 'a database connection was lost');
-    const options = { named, timeoutMs, ownsSession: pooler !== 'transaction', onLost };
+    const ownsSession = pooler !== 'transaction';
+    const options = { named, timeoutMs, ownsSession, pipelines: ownsSession || named, onLost };
     if (isDirect) return openConnection({ ...config, statement_timeout: timeoutMs }, options);
     try {
       return await openConnection(config, { ...options, startup: acceptsFormats ? POOLER_FORMATS : {} });

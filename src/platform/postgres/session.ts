@@ -18,10 +18,13 @@ export const FORMATS = {
   standard_conforming_strings: 'on',
 } as const;
 
-/** The formats that PgBouncer accepts as startup parameters, and sets in every session that serves the connection. */
+/**
+ * The formats that PgBouncer accepts as startup parameters, and sets in every session that serves the connection. It compares them with
+ * what Postgres reports, so they are written as Postgres does: otherwise it would set them again before each transaction.
+ */
 export const POOLER_FORMATS = {
   TimeZone: FORMATS.timezone,
-  DateStyle: FORMATS.datestyle,
+  DateStyle: 'ISO, MDY',
   standard_conforming_strings: FORMATS.standard_conforming_strings,
 } as const;
 

@@ -28,6 +28,8 @@ interface Waiter {
   timer: NodeJS.Timeout;
 }
 
+/** Whether a connection may get one more statement. */
+const hasRoom = ({ pending, maxPending }: PooledConnection, depth: number) => pending < Math.min(depth, maxPending);
 const resolveStatement = (sendable: Sendable) => (typeof sendable === 'function' ? sendable() : sendable);
 const sendPlain: Send = (connection, statement) => connection.run(statement);
 
@@ -79,13 +81,13 @@ export function createSharedLane(
         return another;
       }
     }
-    return best !== undefined && best.pending < depth ? best : undefined;
+    return best !== undefined && hasRoom(best, depth) ? best : undefined;
   }
 
   /** Sends waiting statements on a connection, even if another lane waits for it: each lane has its turn. */
   function sendWaiting(connection: PooledConnection): void {
     for (const waiter of waiters) {
-      if (connection.pending >= depth) break;
+      if (!hasRoom(connection, depth)) break;
       waiters.delete(waiter);
       clearTimeout(waiter.timer);
       waiter.start(connection);

@@ -156,6 +156,13 @@ describe.skipIf(binary === undefined)('behind PgBouncer in transaction mode', ()
       expect(results.map(([row]) => row![0])).toEqual(results.map((_, i) => i));
       expect(database.link()).toEqual({ pooler: 'transaction', named: preparedStatements > 0 });
       expect(lines.filter(({ msg }) => msg.includes('transaction pooler'))).toHaveLength(1);
+      // Without prepared statements, a pooler may give a session to another client before it has passed on a whole statement.
+      const reads = Array.from({ length: 10 }, (_, i) => database.read<[number]>(echo(i)));
+      const { busy, waiting } = database.stats().lanes.reads!;
+      expect(waiting).toBe(preparedStatements > 0 ? 0 : reads.length - busy);
+      expect(await Promise.all(reads)).toEqual(reads.map((_, i) => [[i]]));
+      // The pooler compares the formats of a connection with those of a session, and would set different ones each time.
+      expect(await database.read({ text: 'show datestyle', values: [] })).toEqual([['ISO, MDY']]);
       // Lists and searches have a shorter limit.
       expect([await database.read(limit), await database.readList(limit), await database.readSlowly(limit)]).toEqual([
         [['15s']],

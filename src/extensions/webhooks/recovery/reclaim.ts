@@ -143,7 +143,12 @@ export function createReclaimSweeps(
   }
 
   return [
-    { name: 'webhooks: lost workers', everyMs: settings.pollMs, run: reclaimLeasesAndFailLostAttempts },
+    {
+      name: 'webhooks: lost workers',
+      everyMs: settings.pollMs,
+      afterOutageMs: 10_000,
+      run: reclaimLeasesAndFailLostAttempts,
+    },
     createReclaimSweep({
       name: 'webhooks: overdue deliveries',
       everyMs: settings.pollMs,

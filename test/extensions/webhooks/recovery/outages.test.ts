@@ -13,6 +13,10 @@ const note = defineResource('note', {
 });
 /** The relays whose sweeps have failed since this was last emptied. */
 const interrupted = new Set<string>();
+/** The relays whose sweep is in progress. */
+const sweeping = new Set<string>();
+/** The relays that have swept since this was last emptied. */
+const swept = new Set<string>();
 const RELAYS = ['first', 'second'];
 /** An extension whose sweep notices an outage soon, and with it the relay that runs the sweep. */
 const noticing = (relay: string) =>
@@ -24,11 +28,15 @@ const noticing = (relay: string) =>
           name: 'noticing',
           everyMs: 20,
           async run() {
+            sweeping.add(relay);
             try {
               await database.write({ text: 'select 1', values: [] });
             } catch (error) {
               interrupted.add(relay);
               throw error;
+            } finally {
+              swept.add(relay);
+              sweeping.delete(relay);
             }
           },
         },
@@ -93,7 +101,7 @@ async function createNotesUntilInFlight(): Promise<void> {
 async function startOutage(): Promise<void> {
   interrupted.clear();
   postgres.shut();
-  await vi.waitUntil(() => interrupted.size === RELAYS.length, { timeout: 10_000, interval: 10 });
+  await vi.waitUntil(() => interrupted.size === RELAYS.length, { timeout: 30_000, interval: 10 });
 }
 
 /** Changes the leases as if the outage had lasted for ten minutes. */
@@ -137,6 +145,22 @@ test('the same holds after an outage of many minutes, in which every lease has e
   await finishRequests();
   await expireLeases();
   postgres.reopen();
+  await expectEachDeliveredOnce();
+});
+
+test('the same holds if Postgres hangs until every lease has expired, and can be reached again at once', async () => {
+  await createNotesUntilInFlight();
+  // After the previous outage, sweeps wait for a moment.
+  swept.clear();
+  await vi.waitUntil(() => swept.size === RELAYS.length, { timeout: 30_000, interval: 1 });
+  interrupted.clear();
+  postgres.hang();
+  await vi.waitUntil(() => sweeping.size === RELAYS.length, { timeout: 30_000, interval: 10 });
+  await expireLeases();
+  await finishRequests();
+  postgres.shut();
+  postgres.reopen();
+  await vi.waitUntil(() => interrupted.size === RELAYS.length, { timeout: 30_000, interval: 10 });
   await expectEachDeliveredOnce();
 });
 
