@@ -82,6 +82,8 @@ export function createReplicaMonitor(
   let primaryTimeline: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
+  /** When the replica was last found to be one. */
+  let foundAt = Number.NEGATIVE_INFINITY;
   let logged = '';
   let loggedAt = Number.NEGATIVE_INFINITY;
 
@@ -126,6 +128,8 @@ export function createReplicaMonitor(
   function logChange(): void {
     const state = status === 'replica' ? (problem() ?? 'in use') : status;
     if (state === logged || state === 'unknown' || performance.now() - loggedAt < LOG_EVERY_MS) return;
+    // It has just been found, and the first position of the primary is not replayed yet.
+    if (!Number.isFinite(progress.lagMs()) && state === 'lag' && performance.now() - foundAt < maxLagMs) return;
     const isFirst = logged === '';
     logged = state;
     loggedAt = performance.now();
@@ -162,8 +166,10 @@ export function createReplicaMonitor(
     } catch {
       // Without the primary there is nothing to compare with: the lag grows until lists are read from the primary, and report its outage.
     }
+    const before = status;
     try {
       status = await withDeadline(readStatus(), CHECK_DEADLINE_MS);
+      if (status !== before) foundAt = performance.now();
     } catch (error) {
       markUnreachable(error);
     }

@@ -229,7 +229,7 @@ test('a server that is no replica, such as the primary itself, is not used', asy
   expect((await createClient(started.url)('GET', '/api/notes')).status).toBe(200);
 });
 
-test('a replica that is promoted is no longer used, and no request fails', async () => {
+test('a replica that is promoted, or follows the old primary after a failover, is no longer used, and no request fails', async () => {
   const second = await startPostgresReplica(new URL('/postgres', addresses.DATABASE_URL).href);
   onTestFinished(() => second.stop());
   const address = new URL(new URL(addresses.DATABASE_URL).pathname, second.url).href;
@@ -252,4 +252,13 @@ test('a replica that is promoted is no longer used, and no request fails', async
   await client('POST', '/api/notes', { text: 'after the promotion' });
   const { body } = await client('GET', '/api/notes?q=promotion');
   expect(body.data).toHaveLength(1);
+
+  // The app now writes to the promoted server, and the first replica still follows the old primary.
+  const app = createApp(options, { ...env, DATABASE_URL: address });
+  onTestFinished(() => app.close());
+  const moved = await app.start({ port: 0, roles: ['web'] });
+  await createClient(moved.url)('POST', '/api/notes', { text: 'after the failover' });
+  expect((await createClient(moved.url)('GET', '/api/notes?q=failover')).body.data).toHaveLength(1);
+  const own = scrapeFrom(moved.url);
+  expect(await own('belfry_db_replica_lists_total{target="primary",reason="unavailable"}')).toBe(1);
 });
