@@ -84,14 +84,21 @@ export async function runProcess(
     exitWithError(error);
   }
   let stoppingSince: number | undefined;
-  const stop = async () => {
+  // A terminal shows the signal itself.
+  const logStop = isForTerminal ? () => undefined : console.info;
+  const stop = async (signal: NodeJS.Signals) => {
     if (stoppingSince !== undefined) {
       if (performance.now() - stoppingSince >= SAME_SIGNAL_MS) process.exit(1);
       return;
     }
     stoppingSince = performance.now();
-    setTimeout(() => process.exit(1), app.stopLimitMs).unref();
+    logStop(`stopping after ${signal}`);
+    setTimeout(() => {
+      console.error(`the process did not stop within ${app.stopLimitMs} ms; work in progress is cut off`);
+      process.exit(1);
+    }, app.stopLimitMs).unref();
     await app.close();
+    logStop('stopped');
     process.exit(0);
   };
   process.on('SIGTERM', stop);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessRole } from '../declare/extension.ts';
-import type { Environment } from '../platform/config/environment.ts';
+import { type Environment, StartupError } from '../platform/config/environment.ts';
 import { createPendingResponses } from '../platform/http/pending-responses.ts';
 import { type ListeningServer, startHttpServer } from '../platform/http/server.ts';
 import { createWorkLogger } from '../platform/observability/log-work.ts';
@@ -149,6 +149,13 @@ export async function startRoles(
   const { platform, parts, tables, encryption } = assembly;
   const { env } = platform;
   const roles = options.roles ?? listEnabledRoles(env);
+  const isWeb = roles.includes('web');
+  const webPort = options.port ?? env.port;
+  // Workers do not listen on PORT, which many platforms set for every process.
+  if (isWeb && webPort !== 0 && env.metricsPort === webPort)
+    throw new StartupError('Environment variables are invalid:', [
+      `METRICS_PORT must differ from PORT (${webPort}); without METRICS_PORT, and with METRICS_TOKEN, web serves /metrics on PORT`,
+    ]);
   if (env.logProcess === undefined) platform.log.setBindings({ process: formatProcessName(roles) });
   const registration = await withPostgresAndRedis(platform, async () => {
     await assertSchemaMatchesDeclarations(platform.database, tables);
@@ -157,7 +164,7 @@ export async function startRoles(
   });
   shutdown.addSupport(() => registration.deleteRegistration());
   await logConnectionLimits(platform.database, platform.log);
-  if (roles.includes('web')) await platform.replica?.start();
+  if (isWeb) await platform.replica?.start();
 
   /** The parts of this process that work in a loop. `isRunning` false: the loop has ended or is stuck. */
   const loops: { isRunning?(): boolean }[] = [];
@@ -179,8 +186,6 @@ export async function startRoles(
   const loopCheck = async () => {
     if (loops.some(({ isRunning }) => isRunning?.() === false)) throw new Error('a worker has ended or is stuck');
   };
-  const isWeb = roles.includes('web');
-  const webPort = options.port ?? env.port;
   if (env.metricsPort !== undefined || env.metricsToken !== undefined) addProcessMetrics(platform.metrics);
   // If HEALTH_PORT is the port of `web`, that server has the same routes.
   const isServedByWeb = isWeb && env.healthPort === webPort && webPort !== 0;

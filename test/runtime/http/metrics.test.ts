@@ -43,6 +43,16 @@ test('with METRICS_TOKEN, web serves its metrics only to clients that send the t
   await web.close();
 });
 
+test('METRICS_PORT must not be the port of web; workers do not listen on PORT', async () => {
+  const app = createApp(declared(), { ...env, METRICS_PORT: '45871', PORT: '45871' });
+  await expect(app.start()).rejects.toThrow('METRICS_PORT must differ from PORT (45871)');
+  await app.close();
+  const relay = createApp(declared(), { ...env, METRICS_PORT: '45871', PORT: '45871' });
+  const { metricsUrl } = await relay.start({ roles: ['relay'] });
+  expect((await ask(metricsUrl)).status).toBe(200);
+  await relay.close();
+});
+
 test('with METRICS_PORT, a worker serves its metrics on that port, to this machine only', async () => {
   const relay = await processOf({ METRICS_PORT: '0' }, 'relay');
   expect(relay.url).toBe('');

@@ -64,6 +64,10 @@ test('in production every process prints only JSON lines, and each names its rol
     const lines = linesOf(one);
     expect(lines.map((line) => line.process)).toEqual(lines.map(() => role));
     expect(lines).toContainEqual(expect.objectContaining({ level: 'info', roles: [role] }));
+    expect(lines.map(({ msg }) => msg).filter((msg) => /^stop/.test(String(msg)))).toEqual([
+      'stopping after SIGTERM',
+      'stopped',
+    ]);
     // Includes the output of declarations while they load, and a warning of Node.
     expect(lines[0]).toMatchObject({ level: 'info', msg: 'the declarations are loaded: 3 of them' });
     expect(lines).toContainEqual(
