@@ -5,6 +5,7 @@ import type { Events } from './events.ts';
 import type { Limits } from './limits/index.ts';
 import type { Logger } from './observability/log.ts';
 import type { Metrics } from './observability/metrics.ts';
+import type { Tracing } from './observability/tracing.ts';
 import type { RelayWakeUp } from './outbox/wake.ts';
 import type { Database } from './postgres/database.ts';
 import type { RedisConnections } from './redis/connections.ts';
@@ -17,6 +18,7 @@ export interface Platform {
   settings: Settings;
   log: Logger;
   metrics: Metrics;
+  tracing: Tracing;
   database: Database;
   /** The read replica for lists and exports; undefined: there is none. */
   replica: Replica | undefined;

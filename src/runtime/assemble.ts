@@ -94,7 +94,7 @@ export function assembleApp(
     async close() {
       await platform.queues.close();
       await platform.replica?.close();
-      await Promise.all([platform.redis.close(), platform.database.close()]);
+      await Promise.all([platform.redis.close(), platform.database.close(), platform.tracing.stop()]);
     },
   };
 }

@@ -12,13 +12,16 @@ import type { MailSender } from '../platform/mail/sender.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { createLogger } from '../platform/observability/log.ts';
 import { addBuildInfo, createMetrics } from '../platform/observability/metrics.ts';
+import { createTracing } from '../platform/observability/tracing.ts';
 import { createRelayWakeUp } from '../platform/outbox/wake.ts';
 import type { Platform } from '../platform/platform.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import { withDatabaseMetrics } from '../platform/postgres/metrics.ts';
+import { withDatabaseTracing } from '../platform/postgres/tracing.ts';
 import { createTransactionStatements } from '../platform/postgres/transaction.ts';
 import { openRedis } from '../platform/redis/connections.ts';
 import { createQueues } from '../platform/redis/queues.ts';
+import { withJobTracing } from '../platform/redis/tracing.ts';
 import { openReplica } from '../platform/replica/index.ts';
 import { createPush, type Push } from '../push/index.ts';
 import { createRuleErrorReporter } from '../records/access/rule-errors.ts';
@@ -31,22 +34,25 @@ import { collectRelationNames } from './migrations/relation-names.ts';
 
 /** Creates the platform of an app. Opens no connection yet. */
 export function createPlatform(env: Environment, settings: Settings): Platform {
-  const log = createLogger(env.logLevel, env.logProcess);
+  const tracing = createTracing(env.tracing);
+  const log = createLogger(env.logLevel, env.logProcess, undefined, tracing.isEnabled ? tracing.logFields : undefined);
   const metrics = createMetrics();
   addBuildInfo(metrics, VERSION);
   const redis = openRedis(env.redis, log);
   const { databasePooler: pooler, poolMax, redisPrefix: prefix } = env;
-  const database = withDatabaseMetrics(openDatabase(env.databaseUrl, prefix, log, { poolMax, pooler }), metrics);
-  const replicaParts = { primary: database, redis: redis.commands, prefix, log, metrics };
+  const pooled = openDatabase(env.databaseUrl, prefix, log, { poolMax, pooler });
+  const database = withDatabaseTracing(withDatabaseMetrics(pooled, metrics), tracing);
+  const replicaParts = { primary: database, redis: redis.commands, prefix, log, metrics, tracing };
   return {
     env,
     settings,
     log,
     metrics,
+    tracing,
     redis,
     database,
     replica: env.replica && openReplica(env.replica, replicaParts),
-    queues: createQueues(redis, env.redisPrefix, log),
+    queues: withJobTracing(createQueues(redis, env.redisPrefix, log), tracing),
     limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
     wake: createRelayWakeUp(redis.commands, env.redisPrefix),
     keyring: createKeyring(env.encryptionKeys),

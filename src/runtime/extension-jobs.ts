@@ -1,7 +1,9 @@
 import { Counter, Histogram } from 'prom-client';
 import type { ExtensionHost, FeatureParts, Job, ProcessRole } from '../declare/extension.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
-import type { Queues, RunningWorker } from '../platform/redis/queues.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { JobData, RunningWorker } from '../platform/redis/queues.ts';
+import { runJobInSpan } from '../platform/redis/tracing.ts';
 
 const DEFAULTS = { role: 'push-worker', concurrency: 5, attempts: 5 } as const satisfies Partial<Job>;
 const FIRST_PAUSE_MS = 1000;
@@ -72,7 +74,11 @@ interface ExtensionJobs {
  *
  * @param extension the name of the extension
  */
-export function createJobsOfExtension(queues: Queues, extension: string, jobCounter: JobCounter): ExtensionJobs {
+export function createJobsOfExtension(
+  { queues, tracing }: Pick<Platform, 'queues' | 'tracing'>,
+  extension: string,
+  jobCounter: JobCounter,
+): ExtensionJobs {
   let declaredJobs: FeatureParts['jobs'] = {};
   // Names of extensions and jobs contain no slash (see `checkExtensionJobs`), so two extensions never share a queue: "mail" may have the
   // job "sync-now", and "mail-sync" the job "now". A colon cannot separate the names, because BullMQ refuses colons in queue names.
@@ -96,8 +102,10 @@ export function createJobsOfExtension(queues: Queues, extension: string, jobCoun
       return Object.entries(jobs).map(([name, { role = DEFAULTS.role, concurrency = DEFAULTS.concurrency, run }]) => {
         const labels = { extension, job: name };
         jobCounter.register(labels);
-        const startWorker = (): RunningWorker =>
-          queues.work(queueNameOf(name), ({ data }) => jobCounter.count(labels, () => run(data.id)), concurrency);
+        const queue = queueNameOf(name);
+        const runJob = (data: JobData) =>
+          runJobInSpan(tracing, queue, data, () => jobCounter.count(labels, () => run(data.id)));
+        const startWorker = (): RunningWorker => queues.work(queue, ({ data }) => runJob(data), concurrency);
         return { workers: { [role]: startWorker } as Partial<Record<ProcessRole, () => RunningWorker>> };
       });
     },

@@ -39,7 +39,7 @@ export function setUpFeatures(
   errors: ConfigErrors,
 ): Features | undefined {
   const { platform, compiled, records, push, mail, accounts, host } = core;
-  const { settings, queues } = platform;
+  const { settings } = platform;
   // The merged parts are available once all features are set up; until then these functions return empty lists.
   let mergedParts: FeatureParts = {};
   const routes = () => mergedParts.routes ?? [];
@@ -54,7 +54,7 @@ export function setUpFeatures(
   const jobCounter = createJobCounter(platform.metrics);
   const features = extensions.map((extension) => {
     const { name } = extension;
-    const jobs = createJobsOfExtension(queues, name, jobCounter);
+    const jobs = createJobsOfExtension(platform, name, jobCounter);
     const parts = setUpExtension(
       () => extension.setup({ ...extensionHost, jobs: jobs.api }),
       errors.at(`extension "${name}"`),

@@ -10,9 +10,16 @@ import { startRelay } from '../platform/outbox/relay.ts';
 import { logConnectionLimits } from '../platform/postgres/server-limits.ts';
 import { createRedisCheck } from '../platform/redis/check.ts';
 import type { AssembledApp } from './assemble.ts';
+import { VERSION } from './config-errors.ts';
 import { withPostgresAndRedis } from './connect.ts';
 import { createApi } from './http/api.ts';
-import { createMonitoringApp, type Health, type HealthChecks, shareHealthCheck } from './http/monitoring.ts';
+import {
+  addCheckMetrics,
+  createMonitoringApp,
+  type Health,
+  type HealthChecks,
+  shareHealthCheck,
+} from './http/monitoring.ts';
 import { assertSchemaMatchesDeclarations, findMissingSchemaParts } from './migrations/check-schema.ts';
 import { warnIfDatabaseIsNewer } from './migrations/state.ts';
 import type { Shutdown } from './shutdown.ts';
@@ -47,6 +54,7 @@ function startRelayRole({ platform, parts }: AssembledApp) {
     sweeps: parts.sweeps ?? [],
     log: platform.log,
     logWork: createWorkLogger(platform),
+    tracing: platform.tracing,
     settings: platform.settings.relay,
   });
 }
@@ -156,7 +164,9 @@ export async function startRoles(
     throw new StartupError('Environment variables are invalid:', [
       `METRICS_PORT must differ from PORT (${webPort}); without METRICS_PORT, and with METRICS_TOKEN, web serves /metrics on PORT`,
     ]);
-  if (env.logProcess === undefined) platform.log.setBindings({ process: formatProcessName(roles) });
+  const processName = formatProcessName(roles);
+  if (env.logProcess === undefined) platform.log.setBindings({ process: processName });
+  await platform.tracing.start({ log: platform.log, version: VERSION, processName });
   const registration = await withPostgresAndRedis(platform, async () => {
     await assertSchemaMatchesDeclarations(platform.database, tables);
     await warnIfDatabaseIsNewer(platform.database, platform.log);
@@ -190,6 +200,7 @@ export async function startRoles(
   // If HEALTH_PORT is the port of `web`, that server has the same routes.
   const isServedByWeb = isWeb && env.healthPort === webPort && webPort !== 0;
   const health = { checks: loops.length > 0 ? { ...checks, workers: loopCheck } : checks, isDraining };
+  addCheckMetrics(platform.metrics, health.checks);
   const monitoring = await startMonitoringServers(assembly, isServedByWeb ? undefined : health, shutdown);
   if (!isWeb) {
     platform.log.info({ roles }, `running with the roles ${roles.join(', ')}`);

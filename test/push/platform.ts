@@ -5,6 +5,7 @@ import { createEvents } from '../../src/platform/events.ts';
 import { createLimits } from '../../src/platform/limits/index.ts';
 import { createLogger } from '../../src/platform/observability/log.ts';
 import { createMetrics } from '../../src/platform/observability/metrics.ts';
+import { NO_TRACING } from '../../src/platform/observability/tracing.ts';
 import { createRelayWakeUp } from '../../src/platform/outbox/wake.ts';
 import type { Platform } from '../../src/platform/platform.ts';
 import { openDatabase } from '../../src/platform/postgres/database.ts';
@@ -27,6 +28,7 @@ export async function openPlatform(
     settings: readSettings({ push }),
     log,
     metrics,
+    tracing: NO_TRACING,
     redis,
     replica: undefined,
     database,

@@ -143,6 +143,8 @@ export const webhookDeliveries = pgTable(
     leaseUntil: timestamptz('lease_until'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
     finishedAt: timestamptz('finished_at'),
+    /** The `traceparent` that attempts continue; null if the trace of the event is not recorded. */
+    traceContext: text('trace_context'),
   },
   (table) => [
     // Also used to list an endpoint's deliveries: another full index only for lists would slow down every attempt.

@@ -11,6 +11,7 @@ import {
   toRedisSettings,
 } from './redis-environment.ts';
 import { createReplicaSchemas, type ReplicaSettings, toReplicaSettings } from './replica-environment.ts';
+import { readTracingVariables, type TracingVariables } from './tracing-environment.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -239,6 +240,8 @@ export interface Environment {
   metricsToken: string | undefined;
   /** The port on which each process serves its metrics; undefined: none. */
   metricsPort: number | undefined;
+  /** How traces are exported. */
+  tracing: TracingVariables;
   /** Whether rate limits apply to clients on this machine. Always true in production. */
   loopbackRateLimits: boolean;
   relay: boolean;
@@ -271,12 +274,14 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     Object.entries(variables).filter(([, text]) => text !== undefined && text !== ''),
   );
   const parsed = environmentSchema.safeParse(definedVariables);
+  const { tracing, errors: tracingErrors } = readTracingVariables(definedVariables);
   const errors = [
     ...(parsed.error?.issues ?? []).map((issue) => issue.message),
     ...findProductionErrors(definedVariables),
     ...findMailErrors(definedVariables),
     ...findRedisErrors(definedVariables),
     ...findUnknownPushVariableErrors(definedVariables),
+    ...tracingErrors,
   ];
   if (!parsed.success || errors.length > 0) {
     throw new StartupError('Environment variables are missing or invalid:', [...new Set(errors)]);
@@ -305,6 +310,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     push: pickPushVariables(definedVariables),
     metricsToken: env.METRICS_TOKEN,
     metricsPort: env.METRICS_PORT,
+    tracing,
     loopbackRateLimits: env.LOOPBACK_RATE_LIMITS === 'on',
     relay: env.RELAY === 'on',
     webhooksWorker: env.WEBHOOKS_WORKER === 'on',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { LogFields } from '../observability/tracing.ts';
 import { createPerRequestStore } from './per-request.ts';
 
 const ids = createPerRequestStore<string>('id');
@@ -35,4 +36,16 @@ export function setIdentity(req: IncomingMessage, identity: Identity | undefined
 /** Returns the identity of a request; undefined if the request is not signed in. */
 export function identityOf(req: IncomingMessage): Identity | undefined {
   return identities.get(req);
+}
+
+const traceIds = createPerRequestStore<LogFields>('trace ids');
+
+/** Stores the ids of a request's span, for its log line. */
+export function setTraceIds(req: IncomingMessage, ids: LogFields): void {
+  traceIds.set(req, ids);
+}
+
+/** Returns the ids of a request's span; undefined if the process does not trace. */
+export function traceIdsOf(req: IncomingMessage): LogFields | undefined {
+  return traceIds.get(req);
 }

@@ -6,6 +6,7 @@ import { createWorkLogger } from '../observability/log-work.ts';
 import type { Platform } from '../platform.ts';
 import { retryWhileUnavailable } from '../postgres/retry.ts';
 import type { RunningWorker } from '../redis/queues.ts';
+import { runJobInSpan } from '../redis/tracing.ts';
 import { type CompleteMail, type MailMessage, validateMail } from './message.ts';
 import { MAIL_QUEUE } from './sender.ts';
 import { createSmtp, isPermanentlyRefused } from './smtp.ts';
@@ -31,7 +32,7 @@ export interface ComposerInput {
 /** Composes an e-mail when it is sent; undefined: nothing to send. If it throws, the e-mail is retried later. */
 export type MailComposer = (composing: ComposerInput) => Promise<MailMessage | undefined>;
 
-type Parts = Pick<Platform, 'env' | 'log' | 'metrics' | 'queues' | 'settings' | 'database'>;
+type Parts = Pick<Platform, 'env' | 'log' | 'metrics' | 'queues' | 'settings' | 'database' | 'tracing'>;
 
 /** Validates an e-mail from a composer. Throws an Error with the validation errors, to be logged for the composer's author. */
 function validateComposedMail(mail: MailMessage, kind: string): CompleteMail {
@@ -51,7 +52,7 @@ const truncateError = (error: unknown) => String(error).slice(0, ERROR_MAX);
  * @param composers returns the composers of all features, by kind
  */
 export function startMailWorker(
-  { env, log, metrics, queues, settings, database }: Parts,
+  { env, log, metrics, queues, settings, database, tracing }: Parts,
   store: MailStore,
   composers: () => Readonly<Record<string, MailComposer>>,
 ): RunningWorker {
@@ -127,7 +128,11 @@ export function startMailWorker(
     },
     createWorkLogger({ log, settings, metrics }),
   );
-  const worker = queues.work(MAIL_QUEUE, ({ data }) => job(data.id), CONCURRENCY);
+  const worker = queues.work(
+    MAIL_QUEUE,
+    ({ data }) => runJobInSpan(tracing, MAIL_QUEUE, data, () => job(data.id)),
+    CONCURRENCY,
+  );
   return {
     async stop() {
       const giveUp = setTimeout(() => stopping.abort(), settings.graceMs);

@@ -42,8 +42,14 @@ function removeCommandArguments(error: SerializedError): SerializedError {
  * @param level a pino level, or `silent`
  * @param process the name of this process, included in every line; undefined: not known yet
  * @param destination where the lines are written; default: standard output
+ * @param fields called for each line; returns fields to add to it
  */
-export function createLogger(level: string, process: string | undefined, destination?: DestinationStream): Logger {
+export function createLogger(
+  level: string,
+  process: string | undefined,
+  destination?: DestinationStream,
+  fields?: () => object,
+): Logger {
   const options: LoggerOptions = {
     level,
     base: process === undefined ? {} : { process },
@@ -56,6 +62,8 @@ export function createLogger(level: string, process: string | undefined, destina
     },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
+    // pino adds the fields of the line to the object that it gets here.
+    ...(fields === undefined ? {} : { mixin: () => ({ ...fields() }) }),
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }

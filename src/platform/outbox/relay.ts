@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../observability/log.ts';
 import { type LogWork, startTimer } from '../observability/log-work.ts';
+import { errorTypeOf, type Span, type Tracing } from '../observability/tracing.ts';
 import { availabilityOf } from '../postgres/availability.ts';
 import type { Database, Executor } from '../postgres/database.ts';
 import { isConnectionError, isTransient } from '../postgres/errors.ts';
@@ -74,12 +75,13 @@ interface RelayOptions {
   sweeps: readonly Sweep[];
   log: Logger;
   logWork: LogWork;
+  tracing: Tracing;
   settings: { pollMs: number; batch: number; streams: number };
 }
 
 /** Starts claiming outbox rows in batches, concurrently in a few streams, and running the sweeps. */
 export function startRelay(options: RelayOptions): RunningRelay {
-  const { database, log, logWork, settings } = options;
+  const { database, log, logWork, settings, tracing } = options;
   const consumers = options.consumers.toSorted((a, b) => Number(a.last ?? false) - Number(b.last ?? false));
   const availability = availabilityOf(database);
   const stopping = new AbortController();
@@ -89,6 +91,39 @@ export function startRelay(options: RelayOptions): RunningRelay {
   let progressedAt = performance.now();
   /** During an outage of Postgres and for a moment after it: resolves when sweeps may run again. */
   let sweepsHeldUp: Promise<void> | undefined;
+
+  /** Starts a span for each row that belongs to a recorded trace. The work of the row continues that span. */
+  function startRowSpans(rows: readonly OutboxRow[]): Span[] {
+    return rows.flatMap((row) => {
+      if (row.traceContext === null) return [];
+      const span = tracing.startSpan({
+        name: `relay ${row.name}`,
+        kind: 'consumer',
+        parent: row.traceContext,
+        attributes: { 'belfry.event.name': row.name, 'belfry.event.id': row.eventId, 'belfry.batch.rows': rows.length },
+      });
+      if (span === undefined) return [];
+      row.traceContext = span.traceparent ?? null;
+      return [span];
+    });
+  }
+
+  /** Runs the consumers in a transaction, with a span for each traced row. `rows` contains the claimed rows also if this rejects. */
+  async function processClaimedRows(claim: (tx: Executor) => Promise<RawOutboxRow[]>, rows: OutboxRow[]) {
+    let spans: Span[] = [];
+    try {
+      const afterCommits = await database.transaction(async (tx) => {
+        rows.push(...(await claim(tx)).map(toOutboxRow));
+        spans = startRowSpans(rows);
+        return rows.length > 0 ? runConsumersAndRemoveRows(rows, tx) : [];
+      });
+      await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
+      for (const span of spans) span.end();
+    } catch (error) {
+      for (const span of spans) span.end({ error: errorTypeOf(error) });
+      throw error;
+    }
+  }
 
   async function runConsumersAndRemoveRows(rows: OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
     const afterCommits: AfterCommit[] = [];
@@ -103,17 +138,12 @@ export function startRelay(options: RelayOptions): RunningRelay {
 
   /** Claims and processes one batch of outbox rows. Returns the number of rows. */
   async function processBatch(): Promise<number> {
-    let rows: OutboxRow[] = [];
+    const rows: OutboxRow[] = [];
     const elapsed = startTimer();
     progressedAt = performance.now();
     try {
-      const afterCommits = await database.transaction(async (tx) => {
-        rows = (await tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [settings.batch] })).map(
-          toOutboxRow,
-        );
-        return rows.length > 0 ? runConsumersAndRemoveRows(rows, tx) : [];
-      });
-      await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
+      const claim = { name: 'outbox_claim', text: CLAIM, values: [settings.batch] };
+      await processClaimedRows((tx) => tx.write(claim), rows);
       if (rows.length > 0)
         logWork('relay batch', { outcome: 'done', rows: rows.length, durationMs: elapsed() }, { sampled: true });
     } catch (error) {
@@ -132,11 +162,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   async function retryOrDeferRow(id: number): Promise<void> {
     progressedAt = performance.now();
     try {
-      const afterCommits = await database.transaction(async (tx) => {
-        const rows = (await tx.write<RawOutboxRow>({ text: CLAIM_ONE, values: [id] })).map(toOutboxRow);
-        return rows.length > 0 ? runConsumersAndRemoveRows(rows, tx) : [];
-      });
-      await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
+      await processClaimedRows((tx) => tx.write({ text: CLAIM_ONE, values: [id] }), []);
     } catch (error) {
       if (isTransient(error) && !(await availability.isAvailable())) throw error;
       log.error({ err: error, outbox: id }, 'an outbox event could not be processed; it is deferred');

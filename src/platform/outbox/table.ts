@@ -26,6 +26,8 @@ export const outbox = pgTable(
     availableAt: timestamptz('available_at').notNull().defaultNow(),
     attempts: integer('attempts').notNull().default(0),
     error: text('error'),
+    /** The `traceparent` of the span that made the change; null if it was not recorded. */
+    traceContext: text('trace_context'),
   },
   (table) => [index('outbox_available_at_index').on(table.availableAt)],
 );
@@ -42,10 +44,13 @@ export interface OutboxRow {
   payload: Record<string, unknown>;
   /** When the event happened, ISO 8601. */
   createdAt: string;
+  /** The `traceparent` that work for this event continues; null if no trace is recorded. */
+  traceContext: string | null;
 }
 
 /** The columns that `toOutboxRow` expects, in its order, as SQL. */
-export const OUTBOX_COLUMNS = 'id, event_id, name, resource, record_id, user_id, request_id, payload, created_at';
+export const OUTBOX_COLUMNS =
+  'id, event_id, name, resource, record_id, user_id, request_id, payload, created_at, trace_context';
 
 /** An outbox row as Postgres returns the `OUTBOX_COLUMNS`. */
 export type RawOutboxRow = [
@@ -58,11 +63,12 @@ export type RawOutboxRow = [
   requestId: string | null,
   payload: OutboxRow['payload'],
   createdAt: string,
+  traceContext: string | null,
 ];
 
 export function toOutboxRow(raw: RawOutboxRow): OutboxRow {
-  const [id, eventId, name, resource, recordId, userId, requestId, payload, createdAt] = raw;
-  return { id, eventId, name, resource, recordId, userId, requestId, payload, createdAt };
+  const [id, eventId, name, resource, recordId, userId, requestId, payload, createdAt, traceContext] = raw;
+  return { id, eventId, name, resource, recordId, userId, requestId, payload, createdAt, traceContext };
 }
 
 /**

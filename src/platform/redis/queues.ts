@@ -10,6 +10,8 @@ export interface JobData {
   id: string;
   /** The id of the user that the job belongs to, so that a worker can share its capacity among users without a query. */
   owner?: string;
+  /** The `traceparent` of the span that added the job, if it is recorded. */
+  trace?: string;
 }
 
 /** A job to add: `name` is the kind of work, `data` refers to the row. */

@@ -3,10 +3,12 @@ import type { ReplicaSettings } from '../config/replica-environment.ts';
 import { ApiError } from '../errors.ts';
 import type { Logger } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Tracing } from '../observability/tracing.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { isConcurrencyConflict, isDatabaseError, isStatementTimeout, isTransient } from '../postgres/errors.ts';
 import type { Queryable } from '../postgres/queryable.ts';
 import { logConnectionLimits } from '../postgres/server-limits.ts';
+import { withDatabaseTracing } from '../postgres/tracing.ts';
 import type { RedisClient } from '../redis/connections.ts';
 import { createReplicaMonitor } from './monitor.ts';
 import { createOwnWrites } from './own-writes.ts';
@@ -57,6 +59,7 @@ export interface ReplicaParts {
   prefix: string;
   log: Logger;
   metrics: Pick<Metrics, 'registry'>;
+  tracing: Tracing;
 }
 
 /** Beyond the greatest lag: the time of the checks and of a request that began before the replica fell behind. */
@@ -91,9 +94,9 @@ function createListCounter(registry: Metrics['registry']): (reason: Reason | und
 /** Opens the read replica of an app. Connections are opened by `start`, or at first use. */
 export function openReplica(
   { url, pooler, poolMax, maxLagMs }: ReplicaSettings,
-  { primary, redis, prefix, log, metrics: { registry } }: ReplicaParts,
+  { primary, redis, prefix, log, metrics: { registry }, tracing }: ReplicaParts,
 ): Replica {
-  const database = openDatabase(url, prefix, log, { poolMax, pooler, isReplica: true });
+  const database = withDatabaseTracing(openDatabase(url, prefix, log, { poolMax, pooler, isReplica: true }), tracing);
   const progress = createReplicaProgress();
   const address = new URL(url).host;
   /** Ends the waits for statements of the replica. */

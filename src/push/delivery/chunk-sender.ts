@@ -3,6 +3,7 @@ import { createMicroBatch } from '../../platform/concurrency/micro-batch.ts';
 import type { LeaseRenewals } from '../../platform/leased-work/lease.ts';
 import { addJitter, addPositiveJitter, getScheduledWait } from '../../platform/leased-work/retry-schedule.ts';
 import type { Logger } from '../../platform/observability/log.ts';
+import { errorTypeOf, type Span, type Tracing } from '../../platform/observability/tracing.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import {
   messageSizeError,
@@ -62,15 +63,19 @@ const MAX_CHUNKS_PER_STORE = 100;
 interface ChunkSenderParts {
   database: Database;
   log: Logger;
+  tracing: Tracing;
   claims: LeaseRenewals<ClaimedChunk>;
   claimChunks: ClaimChunks;
   handleResults(transport: string | null, chunks: readonly SentChunk[]): Promise<void>;
 }
 
+/** The chunk of a job. `trace`: the `traceparent` that the job continues. */
+type ChunkToClaim = ChunkKey & { size: number; trace?: string | undefined };
+
 /** Sends the chunks of one job queue. */
 interface ChunkSender {
   /** Sends a chunk, unless the chunk is finished or another worker has claimed it; resolves when its results are stored. */
-  sendChunk(key: ChunkKey & { size: number }): Promise<void>;
+  sendChunk(key: ChunkToClaim): Promise<void>;
   /** Drops the chunks that are not claimed yet, and all chunks that arrive later. A sweep adds new jobs for them, for other workers. */
   dropUnclaimedChunks(): void;
   /** Stops waiting for results of the transport. The claims of the chunks expire, and other workers send them again. */
@@ -78,10 +83,15 @@ interface ChunkSender {
 }
 
 interface WaitingJob {
-  key: ChunkKey & { size: number };
+  key: ChunkToClaim;
   resolve(): void;
   reject(error: unknown): void;
 }
+
+const countResults = ({ results }: SentChunk) => ({
+  'belfry.push.ok': results.filter(({ ok }) => ok).length,
+  'belfry.push.failed': results.filter(({ ok }) => !ok).length,
+});
 
 const toKeyText = ({ pushId, chunk }: ChunkKey) => `${pushId} ${chunk}`;
 
@@ -115,7 +125,7 @@ export function createChunkSender(
   parts: ChunkSenderParts,
   getTransportOrResult: (name: string | null) => Transport | TransportResult,
 ): ChunkSender {
-  const { database, log, claims, claimChunks, handleResults } = parts;
+  const { database, log, tracing, claims, claimChunks, handleResults } = parts;
   const waiting: WaitingJob[] = [];
   const jobsBeingSent = new Set<WaitingJob>();
   let devicesInProgress = 0;
@@ -159,19 +169,33 @@ export function createChunkSender(
     });
   }
 
+  function startChunkSpan({ trace, transport, devices, pushId, attempt }: ClaimedChunk): Span | undefined {
+    if (trace === undefined) return undefined;
+    const attributes = {
+      'belfry.push.id': pushId,
+      'belfry.push.transport': transport ?? 'none',
+      'belfry.push.devices': devices.length,
+      'belfry.push.attempt': attempt,
+    };
+    return tracing.startSpan({ name: `push ${transport ?? 'none'}`, kind: 'client', parent: trace, attributes });
+  }
+
   async function storeResultsAndFinishJob(
     sending: Promise<SentChunk>,
     chunk: ClaimedChunk,
     job: WaitingJob,
+    span: Span | undefined,
   ): Promise<void> {
     jobsBeingSent.add(job);
     try {
       const sentChunk = await sending;
+      span?.end({ attributes: countResults(sentChunk) });
       // `abandonSends` has already rejected the job, and the database may be closed.
       if (abandoned) return;
       await storeResultsInBatches(sentChunk);
       job.resolve();
     } catch (error) {
+      span?.end({ error: errorTypeOf(error) });
       job.reject(error);
     } finally {
       jobsBeingSent.delete(job);
@@ -207,10 +231,12 @@ export function createChunkSender(
     for (const chunk of claimed) {
       devicesInProgress += chunk.devices.length;
       claims.add(chunk);
+      chunk.trace = jobByKey.get(toKeyText(chunk))!.key.trace;
     }
     for (const [name, chunks] of Map.groupBy(claimed, (chunk) => chunk.transport)) {
+      const spans = chunks.map(startChunkSpan);
       for (const [i, sending] of sendChunksThroughTransport(name, chunks).entries()) {
-        void storeResultsAndFinishJob(sending, chunks[i]!, jobByKey.get(toKeyText(chunks[i]!))!);
+        void storeResultsAndFinishJob(sending, chunks[i]!, jobByKey.get(toKeyText(chunks[i]!))!, spans[i]);
       }
     }
   }

@@ -76,6 +76,8 @@ export interface ClaimedChunk extends ChunkKey {
   devices: ClaimedDevice[];
   /** Epoch ms at which the next device is due that is not in `devices`. */
   nextDueAt: number | undefined;
+  /** The `traceparent` that the job of the chunk continues. */
+  trace?: string | undefined;
 }
 
 type ChunkRow = [

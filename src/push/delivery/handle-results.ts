@@ -164,7 +164,7 @@ export function createResultHandler(
   }
 
   function scheduleRetries(kept: readonly SentChunk[]): Promise<void> {
-    const retries = kept.flatMap(({ chunk: { pushId, chunk, transport, bulk, attempt, devices }, dueAt }) =>
+    const retries = kept.flatMap(({ chunk: { pushId, chunk, transport, bulk, attempt, devices, trace }, dueAt }) =>
       dueAt === undefined
         ? []
         : [
@@ -174,6 +174,7 @@ export function createResultHandler(
               transport,
               bulk,
               size: devices.length,
+              trace,
               retry: { attempt, delay: Math.max(0, dueAt - Date.now()) },
             },
           ],

@@ -24,6 +24,8 @@ export interface ChunkToSend extends ChunkKey {
   /** Maximum number of devices of the chunk. */
   size: number;
   bulk: boolean;
+  /** The `traceparent` that a retry continues. Default: that of the active span. */
+  trace?: string | undefined;
 }
 
 /** Returns the name of a transport's job queue. Each installed transport has its own, so that a hanging transport does not delay others. */
@@ -38,13 +40,13 @@ export function queueOfTransport(transport: string | null, installed: ReadonlySe
  * @param retry for a retry of some devices: the attempt number and the delay in ms; the job is added while the previous job runs
  */
 function createChunkJob(
-  { pushId, chunk, size, bulk }: ChunkToSend,
+  { pushId, chunk, size, bulk, trace }: ChunkToSend,
   retry?: { attempt: number; delay: number },
 ): NewJob {
   const id = `push_${pushId}_${chunk}_${size}${retry === undefined ? '' : `_${retry.attempt}`}`;
   return {
     name: 'send',
-    data: { id },
+    data: { id, ...(trace === undefined ? {} : { trace }) },
     opts: {
       jobId: id,
       ...(bulk ? { priority: BULK_PRIORITY } : {}),

@@ -4,6 +4,7 @@ import { withTimeoutFallback } from '../../platform/concurrency/deadline.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { RunningWorker } from '../../platform/redis/queues.ts';
+import { runJobInSpan } from '../../platform/redis/tracing.ts';
 import { storeNextAudiencePage } from '../send/audience-pages.ts';
 import type { FinishedSignals } from '../send/finished.ts';
 import { emitPushOutcome } from '../status.ts';
@@ -28,7 +29,10 @@ const CONCURRENT_AUDIENCES = 2;
 const CHECK_TIMEOUT_MS = 10_000;
 
 /** What the push worker needs. */
-export type WorkerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'metrics' | 'database' | 'queues' | 'events'>;
+export type WorkerParts = Pick<
+  Platform,
+  'env' | 'settings' | 'log' | 'metrics' | 'database' | 'queues' | 'events' | 'tracing'
+>;
 
 /**
  * Asks each transport whether its provider accepts the credentials.
@@ -64,7 +68,7 @@ export async function startPushWorker(
   finished: FinishedSignals,
   users: UserTable | undefined,
 ): Promise<RunningWorker> {
-  const { env, settings, log, database, queues, events } = parts;
+  const { env, settings, log, database, queues, events, tracing } = parts;
   await assertCredentialsAccepted(transports, log);
   const byName = new Map(transports.map((transport) => [transport.name, transport]));
   const installed = new Set(byName.keys());
@@ -104,12 +108,15 @@ export async function startPushWorker(
   const claims = createClaimRenewals(parts);
   const handleResults = createResultHandler(parts, installed, finished);
   const senders = [PUSH_QUEUE, ...[...installed].map((name) => queueOfTransport(name, installed))].map((queue) => {
-    const sender = createChunkSender({ database, log, claims, claimChunks, handleResults }, getTransportOrResult);
+    const sender = createChunkSender(
+      { database, log, tracing, claims, claimChunks, handleResults },
+      getTransportOrResult,
+    );
     const running = queues.work(
       queue,
       async ({ data }) => {
         const key = parseChunkJobId(data.id);
-        if (key !== undefined) await sender.sendChunk(key);
+        if (key !== undefined) await sender.sendChunk({ ...key, trace: data.trace });
       },
       CONCURRENT_JOBS,
     );
@@ -119,7 +126,8 @@ export async function startPushWorker(
     AUDIENCE_QUEUE,
     async ({ data }) => {
       const pushId = parseAudienceJobId(data.id);
-      if (pushId !== undefined) await storeAndEnqueueAudiencePages(pushId);
+      if (pushId === undefined) return;
+      await runJobInSpan(tracing, AUDIENCE_QUEUE, data, () => storeAndEnqueueAudiencePages(pushId));
     },
     CONCURRENT_AUDIENCES,
   );

@@ -63,7 +63,7 @@ async function authorizeAndInsertRecord(
   const refused = options.check?.(values) ?? {};
   if (Object.keys(refused).length > 0) throw validationError(refused);
   const hashed = await hashPasswords(context, resource, values);
-  return store.insert(options.id ?? newId(), hashed, changeCauseOf(operation)).catch((error: unknown) => {
+  return store.insert(options.id ?? newId(), hashed, changeCauseOf(context, operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });
 }

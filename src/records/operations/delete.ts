@@ -44,7 +44,7 @@ async function attemptDelete(
   const removed = await store.remove(
     id,
     guarded,
-    changeCauseOf(operation),
+    changeCauseOf(context, operation),
     listPrivilegesThatAllowedDeletion(resource, operation),
   );
   if (removed === undefined) await loadAuthorizedForWrite(entity, id, 'delete', operation);
@@ -135,7 +135,7 @@ export async function restoreRecord(
   const conditions = operation.system ? [] : [await authorizeRestore(resource, deleted, operation)];
   assertIfMatch(entity.versionOf, deleted, operation.ifMatch);
   // Check the conditions in the statement, too: meanwhile, the record may have been restored and deleted again under another privilege.
-  const record = await store.restore(id, conditions, changeCauseOf(operation)).catch((error: unknown) => {
+  const record = await store.restore(id, conditions, changeCauseOf(context, operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });
   if (record === undefined) throw new ApiError('NOT_FOUND');

@@ -61,7 +61,7 @@ async function attemptUpdate(
   }
   const hashed = await hashPasswords(context, resource, changes);
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
-  const written = await store.update(id, hashed, guarded, changeCauseOf(operation)).catch((error: unknown) => {
+  const written = await store.update(id, hashed, guarded, changeCauseOf(context, operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });
   if (written === undefined) await loadAuthorizedForWrite(entity, id, 'update', operation);

@@ -65,9 +65,10 @@ export async function retryOnConflict<Changed>(
 }
 
 /** The actor of a write, for its outbox row. */
-export function changeCauseOf(operation: OperationContext): Cause {
+export function changeCauseOf({ tracing }: Pick<RecordsContext, 'tracing'>, operation: OperationContext): Cause {
   const { user, req, requestId, system } = operation;
-  return { userId: user?.id, requestId, req, identity: identityOfOperation(operation), system };
+  const identity = identityOfOperation(operation);
+  return { userId: user?.id, requestId, req, identity, system, trace: tracing.current() };
 }
 
 /**

@@ -14,6 +14,8 @@ export interface Cause {
   /** How the user is signed in; undefined without a request of that user. */
   identity: ReturnType<typeof identityOf>;
   system: boolean;
+  /** The `traceparent` of the span that makes the change; undefined if it is not recorded. */
+  trace: string | undefined;
 }
 
 /**
@@ -54,8 +56,9 @@ function formatOriginJson({ req, identity, system }: Cause): string {
 
 /** The values for the placeholders of `outboxInsertSql`. Each change gets a new event id. */
 export function createEventValues(resource: CompiledResource, action: Action, cause: Cause): unknown[] {
-  const { userId, requestId } = cause;
-  const values = [newId(), `${resource.name}.${action}`, resource.name, userId ?? null, requestId ?? null];
+  const { userId, requestId, trace } = cause;
+  const name = `${resource.name}.${action}`;
+  const values = [newId(), name, resource.name, userId ?? null, requestId ?? null, trace ?? null];
   return resource.audit ? [...values, formatOriginJson(cause)] : values;
 }
 
@@ -71,14 +74,15 @@ export function createEventValues(resource: CompiledResource, action: Action, ca
  */
 export function outboxInsertSql(resource: CompiledResource, action: Action, given: number): string {
   const parts = [`'record', ${rowJsonSql(resource, '_new')}`];
-  if (resource.audit) parts.push(`'origin', $${given + 6}::jsonb`);
+  if (resource.audit) parts.push(`'origin', $${given + 7}::jsonb`);
   // An update never sets a password.
   if (action === 'updated') parts.push(`'previous', ${rowJsonSql(resource, '_old')}`);
   else if (resource.audit) parts.push(`'passwords', ${passwordsSetJsonSql(resource)}`);
   const from = action === 'updated' ? '_new, _old' : '_new';
-  const [event, name, own, user, request] = [1, 2, 3, 4, 5].map((place) => `$${given + place}::text`);
-  const columns = '"event_id", "name", "resource", "record_id", "user_id", "request_id", "created_at", "payload"';
+  const [event, name, own, user, request, trace] = [1, 2, 3, 4, 5, 6].map((place) => `$${given + place}::text`);
+  const columns =
+    '"event_id", "name", "resource", "record_id", "user_id", "request_id", "trace_context", "created_at", "payload"';
   return `_outbox as (insert into "outbox" (${columns})
-    select ${event}, ${name}, ${own}, _new."id", ${user}, ${request}, clock_timestamp(),
+    select ${event}, ${name}, ${own}, _new."id", ${user}, ${request}, ${trace}, clock_timestamp(),
       jsonb_build_object(${parts.join(', ')}) from ${from})`;
 }

@@ -26,6 +26,7 @@ import { createHealthRouter, createMetricsRouter, type Health } from './monitori
 import { toPublicError } from './public-error.ts';
 import { createRouteRecorder, logRequestWhenDone, redactedPathOf } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
+import { createRequestTracer } from './tracing.ts';
 
 /**
  * Converts `TRUST_PROXY` to the forms that Express accepts: `true`, `false`, a number of hops, or a comma-separated list of addresses,
@@ -146,7 +147,7 @@ export function createApi(
   health: Health,
   pending: PendingResponses,
 ): Express {
-  const { env, log, metrics } = parts.host;
+  const { env, log, metrics, tracing } = parts.host;
   const countRequest = createRequestCounter(metrics);
   const app = express();
   app.disable('x-powered-by');
@@ -156,6 +157,7 @@ export function createApi(
   app.enable('strict routing');
   app.set('trust proxy', parseTrustProxy(env.trustProxy));
 
+  if (tracing.isEnabled) app.use(createRequestTracer(tracing));
   app.use((req, res, next) => {
     const requestId = assignRequestId(req);
     res.setHeader('X-Request-Id', requestId);

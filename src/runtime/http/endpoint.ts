@@ -27,6 +27,7 @@ import { serializeResponse, storedRecordOf } from '../../records/serialize/seria
 import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
 import { validateBody, validateQuery } from './input.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
+import { endRequestSpan } from './tracing.ts';
 
 const READS = new Set(['GET', 'HEAD']);
 
@@ -176,6 +177,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     if (ctx.res.headersSent) {
       // Count the bytes that wait to be sent: this response can no longer be refused, but the client's next ones can.
       setResponseBytes(ctx.req, ctx.res.writableLength, true);
+      endRequestSpan(ctx.req, ctx.res.statusCode);
       return undefined;
     }
     const serialized = await mapResponseData(value, (data) => serializeResponse(records.context, data, ctx));

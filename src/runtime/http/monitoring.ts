@@ -7,6 +7,7 @@ import express, {
   type Response,
   Router,
 } from 'express';
+import { Gauge } from 'prom-client';
 import { withDeadline } from '../../platform/concurrency/deadline.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isFromThisMachine } from '../../platform/http/client-address.ts';
@@ -54,6 +55,24 @@ async function runHealthCheck(check: () => Promise<unknown>): Promise<'ok' | 'fa
   } catch {
     return 'failed';
   }
+}
+
+/** Registers the gauge of the health checks. A scrape runs the checks, or reuses their last results while these are fresh. */
+export function addCheckMetrics({ registry }: Metrics, checks: HealthChecks): void {
+  const name = 'belfry_check_ok';
+  // An app that starts more roles later also checks their work.
+  registry.removeSingleMetric(name);
+  new Gauge({
+    name,
+    help: 'Whether a health check of this process succeeds: 1 or 0.',
+    labelNames: ['check'],
+    registers: [registry],
+    async collect() {
+      const setResult = async ([check, run]: [string, () => Promise<unknown>]) =>
+        this.set({ check }, (await runHealthCheck(run)) === 'ok' ? 1 : 0);
+      await Promise.all(Object.entries(checks).map(setResult));
+    },
+  });
 }
 
 /**

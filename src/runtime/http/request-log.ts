@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
-import { identityOf } from '../../platform/http/request-context.ts';
+import { identityOf, traceIdsOf } from '../../platform/http/request-context.ts';
 import { type Logger, redactTokens } from '../../platform/observability/log.ts';
 import { startTimer, type WorkLine } from '../../platform/observability/log-work.ts';
 
@@ -47,6 +47,7 @@ export function logRequestWhenDone(log: Logger, req: IncomingMessage, res: Serve
     const line: WorkLine = {
       outcome: res.writableFinished ? 'sent' : 'aborted',
       requestId,
+      ...traceIdsOf(req),
       method: req.method,
       route: routePatternOf(req),
       status: res.writableFinished ? res.statusCode : undefined,

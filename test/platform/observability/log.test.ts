@@ -44,6 +44,16 @@ test.each([
   'mysvc_request_0123456789abcdef',
 ])('the request id %s is logged unchanged', (requestId) => expect(lineOf(requestId).requestId).toBe(requestId));
 
+test('the fields that are added to each line are not changed by the lines', () => {
+  const lines: string[] = [];
+  const fields = { trace_id: '4bf92f3577b34da6a3ce929d0e0e4736' };
+  const log = createLogger('info', 'web', { write: (line) => void lines.push(line) }, () => fields);
+  log.info({ route: '/api/posts' }, 'one');
+  log.info('two');
+  expect(JSON.parse(lines[0]!)).toMatchObject({ ...fields, route: '/api/posts' });
+  expect(JSON.parse(lines[1]!)).not.toHaveProperty('route');
+});
+
 test('a path keeps the segments around a token', () => {
   expect(redactTokens(`/api/svc_${HEX}/posts`)).toBe('/api/svc_[redacted]/posts');
 });

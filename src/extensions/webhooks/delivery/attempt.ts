@@ -86,6 +86,8 @@ const SLOW_MS = 1000;
 interface Message {
   messageId: string;
   body: string;
+  /** The W3C trace context to send. It is not part of the signature. */
+  traceparent?: string | undefined;
 }
 
 /** The outcome of one attempt to send a delivery. */
@@ -129,7 +131,7 @@ function wasClosedWhileIdle({ status, error }: PostResult): boolean {
 async function sendSignedRequest(
   sender: Sender,
   target: Target,
-  { messageId, body }: Message,
+  { messageId, body, traceparent }: Message,
   at: Date,
 ): Promise<PostResult> {
   const { timeoutMs } = sender.settings;
@@ -141,6 +143,7 @@ async function sendSignedRequest(
     'webhook-id': messageId,
     'webhook-timestamp': String(seconds),
     'webhook-signature': createSignatureHeader(target.keys, messageId, seconds, body),
+    ...(traceparent === undefined ? {} : { traceparent }),
   };
   const first = await sendPost(sender.agent, { url: target.url, headers, body, timeoutMs });
   if (first.error === undefined || !wasClosedWhileIdle(first)) return first;

@@ -1,9 +1,10 @@
 import { DecryptionError, type Keyring } from '../../../platform/crypto/keyring.ts';
 import type { Logger } from '../../../platform/observability/log.ts';
+import type { Tracing } from '../../../platform/observability/tracing.ts';
 import { type Audience, type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
 import { decryptStoredBody } from '../readability/stored-body.ts';
-import type { Target } from './attempt.ts';
-import { createNotReadableOutcome, makeAttempt, type Outcome, type Sender } from './attempt.ts';
+import { createNotReadableOutcome, type Outcome, type Sender, type Target } from './attempt.ts';
+import { makeTracedAttempt } from './attempt-span.ts';
 import type { ClaimedDelivery } from './claim.ts';
 
 /**
@@ -22,6 +23,7 @@ export interface AttemptParts {
   keyring: Keyring;
   sender: Sender;
   log: Logger;
+  tracing: Tracing;
 }
 
 /** Makes attempts at one endpoint, after checking what its owner may read. */
@@ -54,9 +56,10 @@ type OpenedDelivery =
 
 /** Creates the functions that make attempts at one endpoint. Deliveries are checked in groups to save queries. */
 export function createCheckedAttempts(
-  { check, keyring, sender, log }: AttemptParts,
+  { check, keyring, sender, log, tracing }: AttemptParts,
   audience: Audience & { id: string },
 ): CheckedAttempts {
+  const attemptParts = { tracing, sender, endpointId: audience.id };
   const checks = new Map<string, Checked>();
   /** How many waiting deliveries the next check includes: twice as many as have begun since the last check. */
   let lookaheadCount = MAX_PER_CHECK - 1;
@@ -105,7 +108,7 @@ export function createCheckedAttempts(
   return {
     async attemptIfReadable(getTarget, delivery, waiting) {
       const opened = decryptBody(delivery);
-      if ('error' in opened) return makeAttempt(sender, opened.error, { messageId: delivery.messageId, body: '' });
+      if ('error' in opened) return makeTracedAttempt(attemptParts, opened.error, delivery, '');
       if (!hasFreshCheck(delivery)) {
         const next = waiting.filter((one) => !hasFreshCheck(one)).slice(0, lookaheadCount);
         startReadabilityCheck([opened, ...next.map(decryptBody)]);
@@ -118,7 +121,7 @@ export function createCheckedAttempts(
       if (readable === undefined) return undefined;
       if (!readable) return createNotReadableOutcome(NOT_READABLE);
       const target = getTarget();
-      return target && makeAttempt(sender, target, { messageId: delivery.messageId, body: opened.body });
+      return target && makeTracedAttempt(attemptParts, target, delivery, opened.body);
     },
   };
 }

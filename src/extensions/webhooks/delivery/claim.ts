@@ -32,7 +32,7 @@ export interface ClaimedEndpoint {
  * long the delivery has been due.
  */
 export type ClaimRow =
-  | [endpoint: ClaimedEndpoint, null, null, null, null, null, null, null, null, null]
+  | [endpoint: ClaimedEndpoint, null, null, null, null, null, null, null, null, null, null]
   | [
       null,
       id: string,
@@ -44,6 +44,7 @@ export type ClaimRow =
       scheduleAttempts: number,
       lateMs: number,
       eventId: string,
+      trace: string | null,
     ];
 
 /** The columns of the endpoint that a claim selects, with the table alias `e`. */
@@ -65,7 +66,7 @@ interface ClaimKind {
 const CLAIM_ANY: ClaimKind = {
   endpoints: 'slow = $4 and not ordered',
   due: `due as materialized (
-    select d.id, d.message_id, d.type, d.body, d.encrypted_body, d.attempts, d.schedule_attempts, d.next_attempt_at, d.event_id
+    select d.id, d.message_id, d.type, d.body, d.encrypted_body, d.attempts, d.schedule_attempts, d.next_attempt_at, d.event_id, d.trace_context
     from webhook_deliveries d
     where d.endpoint_id = (select endpoint_id from lease) and d.status = 'pending' and d.next_attempt_at <= now()
       and not $7::jsonb ? d.id and d.id <> all((select requested from lease)::text[])
@@ -95,7 +96,7 @@ const CLAIM_ORDERED: ClaimKind = {
       over (order by n.place) as ready
     from locked l join next n on n.id = l.id
   ), due as materialized (
-    select id, message_id, type, body, encrypted_body, attempts, schedule_attempts, next_attempt_at, event_id from placed where ready order by place
+    select id, message_id, type, body, encrypted_body, attempts, schedule_attempts, next_attempt_at, event_id, trace_context from placed where ready order by place
   )`,
 };
 
@@ -106,7 +107,7 @@ const CLAIM_ORDERED: ClaimKind = {
 const CLAIM_REQUESTED: ClaimKind = {
   endpoints: 'slow = coalesce($4, slow)',
   due: `due as materialized (
-    select d.id, d.message_id, d.type, d.body, d.encrypted_body, d.attempts, d.schedule_attempts, d.next_attempt_at, d.event_id
+    select d.id, d.message_id, d.type, d.body, d.encrypted_body, d.attempts, d.schedule_attempts, d.next_attempt_at, d.event_id, d.trace_context
     from webhook_deliveries d
     where d.id = any((select requested from lease)::text[]) and d.endpoint_id = $1 and d.status = 'pending'
       and d.next_attempt_at <= now() and not $7::jsonb ? d.id
@@ -146,7 +147,7 @@ function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = 
     returning sending
   ), claimed as (
     select id, message_id, type, body, encrypted_body, attempts + 1 as attempts, schedule_attempts + 1 as schedule_attempts,
-      next_attempt_at, event_id
+      next_attempt_at, event_id, trace_context
     from due
     where (select sending from taken) ? id
   )
@@ -158,10 +159,10 @@ function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = 
       when exists (select from webhook_turns where endpoint_id = $1) then 'taken' else 'none' end,
     'requested', coalesce((select requested <> '{}' from lease), false),
     'rateLimit', ${RATE_RULE},
-    'rate', (select rate from lease), 'now', floor(extract(epoch from clock_timestamp()) * 1000)), null, null, null, null, null, null, null, null, null from endpoint e
+    'rate', (select rate from lease), 'now', floor(extract(epoch from clock_timestamp()) * 1000)), null, null, null, null, null, null, null, null, null, null from endpoint e
   union all
   select null, c.id, c.message_id, c.type, c.body, c.encrypted_body, c.attempts, c.schedule_attempts,
-    (date_part('epoch', now() - c.next_attempt_at) * 1000)::bigint, c.event_id from claimed c`;
+    (date_part('epoch', now() - c.next_attempt_at) * 1000)::bigint, c.event_id, c.trace_context from claimed c`;
 }
 
 /** The claim statements. `any` returns nothing while the endpoint is ordered, `ordered` returns nothing while it is not. */
@@ -190,6 +191,8 @@ export interface ClaimedDelivery {
   /** The body as stored: see `decryptStoredBody`. */
   body: string;
   encryptedBody: string | null;
+  /** The `traceparent` that the attempt continues; null if no trace is recorded. */
+  trace: string | null;
   /** The number of the coming attempt. `scheduleAttempt`: its number since the retry schedule began. */
   attempt: number;
   scheduleAttempt: number;
@@ -212,9 +215,9 @@ export function parseClaimRows(rows: readonly ClaimRow[]): Claim | undefined {
   for (const row of rows) {
     if (row[0] !== null) endpoint = row[0];
     else {
-      const [, id, messageId, type, body, encryptedBody, attempt, scheduleAttempt, lateMs, eventId] = row;
+      const [, id, messageId, type, body, encryptedBody, attempt, scheduleAttempt, lateMs, eventId, trace] = row;
       const dueAt = now - lateMs;
-      deliveries.push({ id, eventId, messageId, type, body, encryptedBody, attempt, scheduleAttempt, dueAt });
+      deliveries.push({ id, eventId, messageId, type, body, encryptedBody, attempt, scheduleAttempt, dueAt, trace });
     }
   }
   return endpoint === undefined ? undefined : { endpoint, deliveries };

@@ -14,7 +14,7 @@ import { type FirstSlot, type SendParts, sendUnderLease } from './send-under-lea
 
 /** What a worker needs to process endpoints. */
 export interface WorkerParts extends SendParts {
-  host: Pick<Host, 'database' | 'queues' | 'log' | 'keyring'>;
+  host: Pick<Host, 'database' | 'queues' | 'log' | 'keyring' | 'tracing'>;
   /** The endpoints that wait for a slot after their job has ended, as texts `<kind of slot> <endpoint id>`. */
   waitingEndpoints: Set<string>;
   /** Promises of processing endpoints whose job has ended. A stopping worker waits for them. */

@@ -15,7 +15,7 @@ const RECHECK_DELAY_MS = 1000;
 
 /** What a worker needs to send deliveries under a lease. */
 export interface SendParts extends LeaseParts {
-  host: Pick<Host, 'database' | 'log' | 'keyring'>;
+  host: Pick<Host, 'database' | 'log' | 'keyring' | 'tracing'>;
   sender: Sender;
   check: CheckReadability;
   slots: RequestSlots;

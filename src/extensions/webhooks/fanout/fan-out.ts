@@ -22,13 +22,13 @@ import { type CandidatesByEvent, createOwnerDeliveries, type NewDelivery } from 
 
 /**
  * Adds events to the outbox again. $1 name of the rows, then arrays: $2 events, $3 resources, $4 records, $5 payloads, $6 when the events
- * happened. The resource is stored so that a rotation of encryption keys finds the encrypted fields of the records.
+ * happened, $7 trace contexts. The resource is stored so that a rotation of encryption keys finds the encrypted fields of the records.
  */
 const REQUEUE = `
-  insert into outbox (event_id, name, resource, record_id, payload, created_at)
-  select event_id, $1, resource, record_id, payload::jsonb, created_at
-  from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
-    as r(event_id, resource, record_id, payload, created_at)`;
+  insert into outbox (event_id, name, resource, record_id, payload, created_at, trace_context)
+  select event_id, $1, resource, record_id, payload::jsonb, created_at, trace_context
+  from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[])
+    as r(event_id, resource, record_id, payload, created_at, trace_context)`;
 
 /**
  * Adds events with more endpoints than one transaction handles to the end of the outbox, in the transaction that handled their first
@@ -53,6 +53,7 @@ async function requeueUnfinishedEvents(
     events.map((event) => (event.gateway === undefined ? null : event.record.id)),
     payloads.map((payload) => JSON.stringify(payload)),
     events.map(({ at }) => at),
+    events.map(({ trace }) => trace),
   ];
   await tx.write({ name: 'webhook_requeue', text: REQUEUE, values });
 }
@@ -111,7 +112,7 @@ export function createFanOut(
   const isUserDeletion = (row: OutboxRow) => row.name === `${users.name}.deleted`;
 
   async function insertDeliveries(tx: Executor, rows: readonly NewDelivery[]): Promise<void> {
-    const columns = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((column) => rows.map((row) => row[column]));
+    const columns = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((column) => rows.map((row) => row[column]));
     await tx.write({ name: 'webhook_deliveries_insert', text: INSERT_DELIVERIES, values: columns });
   }
 

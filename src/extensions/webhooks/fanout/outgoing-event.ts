@@ -17,6 +17,8 @@ interface Outgoing {
   after: string;
   /** The position of the event among all events: the id of the event's first outbox row. */
   position: number;
+  /** The `traceparent` that the deliveries continue; null if no trace is recorded. */
+  trace: string | null;
 }
 
 /** A change of a record, to be delivered to endpoints. */
@@ -54,6 +56,7 @@ export function readOutgoingEvent(row: OutboxRow, gateways: ReadonlyMap<string, 
     at: row.createdAt,
     after: own?.after ?? '',
     position: own?.position ?? row.id,
+    trace: row.traceContext,
   };
   if (own !== undefined && 'data' in own) return { ...common, gateway: undefined, owner: own.owner, data: own.data };
   const gateway = gateways.get(row.resource!)!;

@@ -19,6 +19,7 @@ export type NewDelivery = [
   encryptedBody: string | null,
   position: number,
   subjectId: string | undefined,
+  trace: string | null,
 ];
 
 /** The `data` of an event, as serialized for one owner. */
@@ -89,12 +90,12 @@ export function createOwnerDeliveries(
     return [...kept].flatMap(([event, list]) => {
       const { json, isEncrypted } = data.get(event)!;
       const text = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${json}}`;
-      const { name, position } = event;
+      const { name, position, trace } = event;
       const subject = event.gateway === undefined ? undefined : event.gateway.ownerOf(event.record);
       return list.map((endpoint): NewDelivery => {
         const id = newId();
         const { body, encryptedBody } = toStoredBody(host.keyring, id, text, isEncrypted);
-        return [id, endpoint.id, event.id, generateMessageId(), name, body, encryptedBody, position, subject];
+        return [id, endpoint.id, event.id, generateMessageId(), name, body, encryptedBody, position, subject, trace];
       });
     });
   }

@@ -9,10 +9,10 @@ import { OWN_ROW_NAME, type OwnPayload } from './outgoing-event.ts';
 
 /**
  * Stores an event of the app and its outbox row. $1 id of the event, $2 name of the outbox row, $3 payload of the outbox row, $4 name of
- * the event, $5 owner.
+ * the event, $5 owner, $6 trace context.
  */
 const PUBLISH = `
-  with sent as (insert into outbox (event_id, name, payload) values ($1, $2, $3::jsonb))
+  with sent as (insert into outbox (event_id, name, payload, trace_context) values ($1, $2, $3::jsonb, $6))
   insert into webhook_events (id, name, owner_id) values ($1, $4, $5)`;
 
 /**
@@ -49,7 +49,13 @@ export interface WebhooksApi<E extends EventDeclarations = EventDeclarations> {
 
 /** Creates `app.webhooks.publish`. */
 export function createEventPublisher(
-  { database, wake, settings, currentTransaction }: Pick<Host, 'database' | 'wake' | 'settings' | 'currentTransaction'>,
+  {
+    database,
+    wake,
+    settings,
+    tracing,
+    currentTransaction,
+  }: Pick<Host, 'database' | 'wake' | 'settings' | 'tracing' | 'currentTransaction'>,
   events: EventDeclarations,
 ): WebhooksApi['publish'] {
   const maxBytes = settings.http.bodyLimit;
@@ -91,7 +97,7 @@ export function createEventPublisher(
     const statement = {
       name: 'webhook_publish',
       text: PUBLISH,
-      values: [id, OWN_ROW_NAME, JSON.stringify(payload), name, owner],
+      values: [id, OWN_ROW_NAME, JSON.stringify(payload), name, owner, tracing.current()],
     };
     await (transaction?.database ?? database).write(statement);
     if (transaction === undefined) wake.hint();

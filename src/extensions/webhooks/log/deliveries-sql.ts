@@ -60,12 +60,12 @@ export function listDeliveriesSql(status: DeliveryStatus | undefined): string {
 
 /**
  * Inserts deliveries. $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 encrypted bodies, $8 positions, $9 the
- * users that own the records. A second delivery of the same event to the same endpoint is skipped.
+ * users that own the records, $10 trace contexts. A second delivery of the same event to the same endpoint is skipped.
  */
 export const INSERT_DELIVERIES = `
-  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, encrypted_body, position, subject_id, next_attempt_at)
+  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, encrypted_body, position, subject_id, trace_context, next_attempt_at)
   select *, now()
-  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[])
   on conflict (endpoint_id, event_id) do nothing`;
 
 /** $1 endpoint. Returns the ms until its earliest delivery is due; negative if overdue. Uses webhook_deliveries_due_index. */
@@ -88,10 +88,10 @@ export const NEXT_DUE_MS = `
 // A number of attempts that no retry schedule has, so the first attempt of a test is its last.
 const SCHEDULE_USED_UP = 1_000_000;
 
-/** Inserts a test delivery, due now. $1 id, $2 endpoint, $3 message id, $4 body. No row: the endpoint was disabled or deleted. */
+/** Inserts a test delivery, due now. $1 id, $2 endpoint, $3 message id, $4 body, $5 trace context. No row: the endpoint was disabled or deleted. */
 export const INSERT_TEST = `
-  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at, schedule_attempts)
-  select $1, id, $1, $3, '${TEST_EVENT}', $4, now(), ${SCHEDULE_USED_UP} from webhook_endpoints
+  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, trace_context, next_attempt_at, schedule_attempts)
+  select $1, id, $1, $3, '${TEST_EVENT}', $4, $5, now(), ${SCHEDULE_USED_UP} from webhook_endpoints
   where id = $2 and enabled and removed_at is null
   returning 1`;
 

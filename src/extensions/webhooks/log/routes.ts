@@ -99,7 +99,7 @@ export function deliveryRoutes(
   limits: KeyLimits,
   { serializeDeliveries: serializeRows, readableBodies }: DeliverySerializer,
 ): Route[] {
-  const { database, queues } = host;
+  const { database, queues, tracing } = host;
   const awaitAttempt = createAttemptWaiter(database, settings);
   const common = { policy: settings.policy, tags: ['webhooks'] };
   const load = createManagedEndpointLoader(database, limits);
@@ -124,7 +124,7 @@ export function deliveryRoutes(
     const id = newId();
     const timestamp = new Date().toISOString();
     const body = JSON.stringify({ type: TEST_EVENT, timestamp, data: { webhook: endpointId } });
-    const values = [id, endpointId, generateMessageId(), body];
+    const values = [id, endpointId, generateMessageId(), body, tracing.current()];
     const inserted = await database.write({ text: INSERT_TEST, values });
     // The endpoint was disabled or deleted a moment ago.
     if (inserted.length === 0) throw endpointDisabledError();

@@ -5,6 +5,7 @@ import type { EndpointLease } from '../../../../../src/extensions/webhooks/deliv
 import { createRequestSlots } from '../../../../../src/extensions/webhooks/delivery/request-slots.ts';
 import { type SendParts, sendUnderLease } from '../../../../../src/extensions/webhooks/delivery/send-under-lease.ts';
 import { createLogger } from '../../../../../src/platform/observability/log.ts';
+import { NO_TRACING } from '../../../../../src/platform/observability/tracing.ts';
 import { startReceiver } from '../../../../fakes/receiver.ts';
 
 const CHUNK = 5;
@@ -17,6 +18,7 @@ function deliveries(name: string): ClaimedDelivery[] {
     type: 'note.created',
     body: `{"type":"note.created","data":{"id":"${name}${i}"}}`,
     encryptedBody: null,
+    trace: null,
     attempt: 1,
     scheduleAttempt: 1,
     dueAt: 0,
@@ -59,7 +61,7 @@ test('an endpoint that an API key redirects in the middle of a lease gets only r
   const results: [id: string, error: string | null][] = [];
   const log = createLogger('silent', 'test');
   const parts: Partial<SendParts> = {
-    host: { log } as SendParts['host'],
+    host: { log, tracing: NO_TRACING } as SendParts['host'],
     sender: {
       agent,
       freshAgent: agent,
