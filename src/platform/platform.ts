@@ -10,6 +10,7 @@ import type { RelayWakeUp } from './outbox/wake.ts';
 import type { Database } from './postgres/database.ts';
 import type { RedisConnections } from './redis/connections.ts';
 import type { Queues } from './redis/queues.ts';
+import type { Replica } from './replica/index.ts';
 
 /** The shared infrastructure of an app's features: one instance of each per app. */
 export interface Platform {
@@ -19,6 +20,8 @@ export interface Platform {
   metrics: Metrics;
   tracing: Tracing;
   database: Database;
+  /** The read replica for lists and exports; undefined: there is none. */
+  replica: Replica | undefined;
   redis: RedisConnections;
   queues: Queues;
   limits: Limits;

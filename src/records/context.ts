@@ -39,8 +39,10 @@ export interface OperationTransaction extends Pick<Transaction, 'database' | 'af
 }
 
 /** The dependencies of operations besides the entity. */
-export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'settings' | 'log' | 'tracing'> {
+export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'settings' | 'log' | 'tracing' | 'replica'> {
   entities: Pick<ReadonlyMap<string, Entity>, 'get'>;
+  /** The same resources with stores that read from the read replica; undefined without one. */
+  replicaEntities: Pick<ReadonlyMap<string, Entity>, 'get'> | undefined;
   /** The names of all resources. */
   names: readonly string[];
   service: Services;

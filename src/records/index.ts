@@ -5,6 +5,7 @@ import type { Route } from '../declare/route.ts';
 import type { AnyService, Services } from '../declare/service.ts';
 import { createKeyedQueue } from '../platform/concurrency/serial-queue.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { Queryable } from '../platform/postgres/queryable.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createResourceGateway } from './gateway.ts';
 import { createVersionOf } from './operations/versions.ts';
@@ -51,6 +52,9 @@ export function createRecordsRuntime(
     const own = { versionOf: createVersionOf(resource), queue: createKeyedQueue(), archive };
     entities.set(resource.name, { resource, codec, store, ...own });
   }
+  const reads = platform.replica?.reads;
+  const readFromReplica = ([name, entity]: [string, Entity], from: Queryable) =>
+    [name, { ...entity, store: entity.store.on(from), archive: entity.archive?.on(from) }] as const;
   const names = [...entities.keys()];
   const services = new Map<string, AnyService>();
   const service = createServiceLookup((name) => services.get(name), names);
@@ -58,6 +62,7 @@ export function createRecordsRuntime(
   const context: RecordsContext = {
     ...platform,
     entities,
+    replicaEntities: reads && new Map([...entities].map((each) => readFromReplica(each, reads))),
     names,
     service,
     push,

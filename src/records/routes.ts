@@ -7,6 +7,7 @@ import { createRequestContext, type OperationContext } from './access/operation-
 import type { Entity, RecordsContext } from './context.ts';
 import { createRecord, reservedIdOf } from './operations/create.ts';
 import { deleteRecord, restoreRecord } from './operations/delete.ts';
+import { chooseListSource } from './operations/list-source.ts';
 import { listRecords, readRecord } from './operations/read.ts';
 import { updateRecord } from './operations/update.ts';
 import { parseIfMatchHeader } from './operations/versions.ts';
@@ -42,8 +43,14 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         summary: `List ${plural}`,
         output: z.array(recordOutput),
         async handler(ctx) {
-          const { records, query, meta } = await listRecords(context, entity, ctx.query, createRequestContext(ctx));
-          return withMeta(markForSerialization(name, records, { selection: query }), meta);
+          const operation = createRequestContext(ctx);
+          const source = chooseListSource(context, entity, operation, ctx.query);
+          const { records, query, meta } = await listRecords(context, entity, ctx.query, operation, { source });
+          const { context: reading, addReadTime } = await source;
+          return withMeta(
+            markForSerialization(name, records, { selection: query, context: reading }),
+            addReadTime(meta),
+          );
         },
       },
     ],

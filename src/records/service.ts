@@ -87,7 +87,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     read: (id, as) => runOperation(as, (operation) => readRecord(entity, id, operation)),
     list: (query, as) =>
       runOperation(as, async (operation) => {
-        const { records, meta } = await listRecords(context, entity, { ...query }, operation, true);
+        const { records, meta } = await listRecords(context, entity, { ...query }, operation, { byCode: true });
         return { data: records, meta };
       }),
     each(query, as) {

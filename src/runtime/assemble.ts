@@ -93,6 +93,7 @@ export function assembleApp(
       }),
     async close() {
       await platform.queues.close();
+      await platform.replica?.close();
       await Promise.all([platform.redis.close(), platform.database.close(), platform.tracing.stop()]);
     },
   };

@@ -22,6 +22,7 @@ import { createTransactionStatements } from '../platform/postgres/transaction.ts
 import { openRedis } from '../platform/redis/connections.ts';
 import { createQueues } from '../platform/redis/queues.ts';
 import { withJobTracing } from '../platform/redis/tracing.ts';
+import { openReplica } from '../platform/replica/index.ts';
 import { createPush, type Push } from '../push/index.ts';
 import { createRuleErrorReporter } from '../records/access/rule-errors.ts';
 import { compileResources, createRecordsRuntime, type Records } from '../records/index.ts';
@@ -38,6 +39,10 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
   const metrics = createMetrics();
   addBuildInfo(metrics, VERSION);
   const redis = openRedis(env.redis, log);
+  const { databasePooler: pooler, poolMax, redisPrefix: prefix } = env;
+  const pooled = openDatabase(env.databaseUrl, prefix, log, { poolMax, pooler });
+  const database = withDatabaseTracing(withDatabaseMetrics(pooled, metrics), tracing);
+  const replicaParts = { primary: database, redis: redis.commands, prefix, log, metrics, tracing };
   return {
     env,
     settings,
@@ -45,13 +50,8 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
     metrics,
     tracing,
     redis,
-    database: withDatabaseTracing(
-      withDatabaseMetrics(
-        openDatabase(env.databaseUrl, env.redisPrefix, log, { poolMax: env.poolMax, pooler: env.databasePooler }),
-        metrics,
-      ),
-      tracing,
-    ),
+    database,
+    replica: env.replica && openReplica(env.replica, replicaParts),
     queues: withJobTracing(createQueues(redis, env.redisPrefix, log), tracing),
     limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
     wake: createRelayWakeUp(redis.commands, env.redisPrefix),

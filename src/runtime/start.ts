@@ -174,6 +174,7 @@ export async function startRoles(
   });
   shutdown.addSupport(() => registration.deleteRegistration());
   await logConnectionLimits(platform.database, platform.log);
+  if (isWeb) await platform.replica?.start();
 
   /** The parts of this process that work in a loop. `isRunning` false: the loop has ended or is stuck. */
   const loops: { isRunning?(): boolean }[] = [];

@@ -30,6 +30,7 @@ export async function openPlatform(
     metrics,
     tracing: NO_TRACING,
     redis,
+    replica: undefined,
     database,
     queues,
     limits: createLimits(redis.commands, env.redisPrefix, log, metrics),

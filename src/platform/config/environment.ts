@@ -10,6 +10,7 @@ import {
   redisSchemas,
   toRedisSettings,
 } from './redis-environment.ts';
+import { createReplicaSchemas, type ReplicaSettings, toReplicaSettings } from './replica-environment.ts';
 import { readTracingVariables, type TracingVariables } from './tracing-environment.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -24,6 +25,14 @@ const serverUrlSchema = (name: string, protocols: string[], example: string) =>
     },
     { error: `${name} is malformed: it should look like ${example}` },
   );
+
+const postgresUrlSchema = (name: string) =>
+  serverUrlSchema(name, ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/name');
+
+const poolerSchema = (name: string) =>
+  z
+    .enum(['auto', 'none', 'session', 'transaction'], { error: `${name} must be auto, none, session or transaction` })
+    .default('auto');
 
 const KEYS_MALFORMED =
   'SVC_ENCRYPTION_KEYS is malformed: it should be the base64 of 32 bytes, or several of these separated by commas, newest first';
@@ -116,22 +125,11 @@ const environmentSchema = z.object({
       error: 'TRUST_PROXY must be true, false, a number of proxies, or a comma-separated list of addresses or subnets',
     })
     .optional(),
-  DATABASE_URL: serverUrlSchema(
-    'DATABASE_URL',
-    ['postgres:', 'postgresql:'],
-    'postgres://user:password@host:5432/name',
-  ),
-  DATABASE_DIRECT_URL: serverUrlSchema(
-    'DATABASE_DIRECT_URL',
-    ['postgres:', 'postgresql:'],
-    'postgres://user:password@host:5432/name',
-  ).optional(),
-  DATABASE_POOLER: z
-    .enum(['auto', 'none', 'session', 'transaction'], {
-      error: 'DATABASE_POOLER must be auto, none, session or transaction',
-    })
-    .default('auto'),
+  DATABASE_URL: postgresUrlSchema('DATABASE_URL'),
+  DATABASE_DIRECT_URL: postgresUrlSchema('DATABASE_DIRECT_URL').optional(),
+  DATABASE_POOLER: poolerSchema('DATABASE_POOLER'),
   POOL_MAX: numberSchema('POOL_MAX', 1000, MIN_CONNECTIONS).optional(),
+  ...createReplicaSchemas({ url: postgresUrlSchema, pooler: poolerSchema, number: numberSchema }),
   ...redisSchemas,
   SVC_ENCRYPTION_KEYS: z
     .string()
@@ -228,6 +226,8 @@ export interface Environment {
   databasePooler: PoolerSetting;
   /** The maximum number of Postgres connections of this process. */
   poolMax: number;
+  /** The read replica for lists and exports; undefined: there is none. */
+  replica: ReplicaSettings | undefined;
   redis: RedisSettings;
   redisPrefix: string;
   /** Base64 of 32 bytes each, newest first. Never empty. */
@@ -302,6 +302,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     databaseDirectUrl: env.DATABASE_DIRECT_URL,
     databasePooler: env.DATABASE_POOLER,
     poolMax: env.POOL_MAX ?? DEFAULT_POOL_MAX.web,
+    replica: toReplicaSettings(env),
     redis: toRedisSettings(env),
     redisPrefix: env.REDIS_PREFIX,
     encryptionKeys: env.SVC_ENCRYPTION_KEYS.length > 0 ? env.SVC_ENCRYPTION_KEYS : [DEVELOPMENT_KEY],

@@ -2,7 +2,7 @@ import type { Logger } from '../observability/log.ts';
 import type { Connection, PooledConnection, Statement } from './connection.ts';
 import { createConnectionPool, type PoolStats } from './connection-pool.ts';
 import { CLOSED } from './errors.ts';
-import { DEFAULT_POOL_MAX, type LaneName, LIST_TIMEOUT_MS, planLanes } from './lanes.ts';
+import { DEFAULT_POOL_MAX, type LaneName, LIST_TIMEOUT_MS, planLanes, planReplicaLanes } from './lanes.ts';
 import { createConnector, type Link } from './pooler.ts';
 import type { Executor, Queryable } from './queryable.ts';
 import { retryConflicts } from './retry.ts';
@@ -46,6 +46,8 @@ export interface DatabaseOptions {
   /** The maximum number of connections. */
   poolMax?: number;
   pooler?: PoolerSetting;
+  /** Whether the server is a read replica, so that no connections are kept for writes. */
+  isReplica?: boolean;
   /** How long a caller waits for a connection. */
   maxWaitMs?: number;
 }
@@ -71,10 +73,10 @@ export function openDatabase(
   url: string,
   name: string,
   log: Logger,
-  { poolMax = DEFAULT_POOL_MAX.web, pooler = 'auto', maxWaitMs = MAX_WAIT_MS }: DatabaseOptions = {},
+  { poolMax = DEFAULT_POOL_MAX.web, pooler = 'auto', isReplica = false, maxWaitMs = MAX_WAIT_MS }: DatabaseOptions = {},
 ): Database {
   const connector = createConnector(url, name, pooler, log);
-  const plan = planLanes(poolMax);
+  const plan = isReplica ? planReplicaLanes(poolMax) : planLanes(poolMax);
   const pool = createConnectionPool(plan, { max: poolMax, maxWaitMs, open: connector.open }, log);
   const isTransactionPooled = () => connector.link()?.pooler === 'transaction';
   const { laneFor } = plan;

@@ -77,3 +77,17 @@ export function planLanes(budget: number): LanePlan {
   }));
   return { lanes, laneFor };
 }
+
+/** The minimum of DATABASE_REPLICA_POOL_MAX: one connection for each lane. */
+export const MIN_REPLICA_CONNECTIONS = 4;
+
+/** Divides a budget of connections to a read replica among lanes: nothing is written there. */
+export function planReplicaLanes(budget: number): LanePlan {
+  const { lanes, laneFor } = planLanes(Math.max(budget, LIMITS.length));
+  return {
+    lanes: lanes
+      .filter(({ name }) => name !== 'writes' && name !== 'transactions')
+      .map((lane) => ({ ...lane, max: Math.min(lane.max, budget) })),
+    laneFor: { ...laneFor, writes: 'reads', transactions: 'reads' },
+  };
+}

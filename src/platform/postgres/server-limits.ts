@@ -32,8 +32,14 @@ const SELECT_LIMITS = `
 /**
  * Logs at the start how many connections this process may open and how many the server allows, with a warning if they do not fit beside
  * those that other programs have open now. Other processes may open more later: docs/hosting.md has the sizes.
+ *
+ * @param setting the variable that limits the connections
  */
-export async function logConnectionLimits(database: Database, log: Logger): Promise<void> {
+export async function logConnectionLimits(
+  database: Database,
+  log: Logger,
+  { server = 'Postgres', setting = 'POOL_MAX' } = {},
+): Promise<void> {
   try {
     const [row] = await database.write<LimitsRow>({ text: SELECT_LIMITS, values: [] });
     const [serverLimit, roleLimit, databaseLimit, onServer, ofRole, inDatabase, processes] = row!;
@@ -50,14 +56,14 @@ export async function logConnectionLimits(database: Database, log: Logger): Prom
     const numbers = { poolMax: max, allowed, openElsewhere: others, processes, pooler };
     // A pooler's clients are not connections of the server.
     if (pooler !== 'none') log.info(numbers, `this process opens up to ${max} connections to the pooler`);
-    else if (max + others <= allowed) log.info(numbers, `this process opens up to ${max} Postgres connections`);
+    else if (max + others <= allowed) log.info(numbers, `this process opens up to ${max} ${server} connections`);
     else
       log.warn(
         numbers,
-        `this process may open ${max} Postgres connections, but of the ${allowed} that are allowed, other programs have ${others} open: ` +
-          `lower POOL_MAX in each process, or use a pooler (docs/hosting.md has the sizes)`,
+        `this process may open ${max} ${server} connections, but of the ${allowed} that are allowed, other programs have ${others} open: ` +
+          `lower ${setting} in each process, or use a pooler (docs/hosting.md has the sizes)`,
       );
   } catch (error) {
-    log.warn({ err: error }, 'the connection limits of Postgres could not be read');
+    log.warn({ err: error }, `the limits of ${server} connections could not be read`);
   }
 }

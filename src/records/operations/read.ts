@@ -22,6 +22,7 @@ import { fieldsSortableBySomeClient } from '../query/sort.ts';
 import type { Slice } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { Store } from '../store/store.ts';
+import type { ListSource } from './list-source.ts';
 import { readPage } from './read-page.ts';
 
 /** Reads a record that the caller may read. */
@@ -85,11 +86,12 @@ async function policyAndScopeConditions(resource: CompiledResource, operation: O
 /** Parses a list query and adds the query's conditions to those of the list policy and the scope filter. */
 async function parseAndAuthorizeList(
   { settings, entities }: RecordsContext,
-  { resource, store, archive }: Entity,
+  entity: Entity,
   raw: RawQuery,
   operation: OperationContext,
   byCode: boolean,
 ) {
+  const { resource } = entity;
   const allowed = operation.system ? [] : await policyAndScopeConditions(resource, operation);
   const { maxLimit } = settings.pagination;
   const query = parseListQuery(resource, raw, operation.system ? 'system' : operation.user, {
@@ -102,8 +104,13 @@ async function parseAndAuthorizeList(
     query,
     allowed: narrowed,
     whole: { ...query, conditions: [...narrowed, ...query.conditions] },
-    from: query.deleted === undefined ? store : archive![query.deleted],
+    from: storeOf(entity, query),
   };
+}
+
+/** The store with the records that a query asks for: those that exist, or deleted ones too. */
+function storeOf({ store, archive }: Entity, { deleted }: ListQuery): Store {
+  return deleted === undefined ? store : archive![deleted];
 }
 
 /** Advice that makes a list query faster, for its client. */
@@ -149,16 +156,18 @@ async function runListWithTimeoutError<T>(
 /**
  * Lists the records that the caller may list.
  *
- * @param byCode whether code passes the query, with typed values, rather than a client with texts
+ * @param options `byCode`: code passes the query, with typed values, rather than a client with texts; `source`: where to read the
+ *   list, by default from the primary
  */
 export async function listRecords(
   context: RecordsContext,
   entity: Entity,
   raw: RawQuery,
   operation: OperationContext,
-  byCode = false,
+  { byCode = false, source }: { byCode?: boolean; source?: ListSource | Promise<ListSource> } = {},
 ): Promise<StoredPage> {
-  const { allowed, query, whole, from } = await parseAndAuthorizeList(context, entity, raw, operation, byCode);
+  const { allowed, query, whole } = await parseAndAuthorizeList(context, entity, raw, operation, byCode);
+  const from = storeOf((await source)?.entity ?? entity, query);
   return runListWithTimeoutError(entity.resource, query, raw, async () => {
     const after = await resolveStartPosition(entity, from, query, allowed);
     const bytes = byCode ? undefined : context.settings.http.pageBytes;

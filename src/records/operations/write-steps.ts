@@ -105,7 +105,10 @@ interface Change {
   previous?: StoredRecord;
 }
 
-/** Notifies the relay and this process's listeners of a committed change. */
+/**
+ * Notifies the relay and this process's listeners of a committed change, and the replica, so that the user who made the change sees it in
+ * lists. A change without a user counts as one of the record's owner: a registration, for example.
+ */
 function publishChange(
   context: RecordsContext,
   resource: CompiledResource,
@@ -113,6 +116,8 @@ function publishChange(
   operation: OperationContext,
 ): void {
   context.wake.hint();
+  const writer = operation.user?.id ?? change.record[resource.ownerField ?? ''];
+  if (typeof writer === 'string') context.replica?.addWrite(writer);
   const name = `${resource.name}.${change.action}`;
   if (!context.events.has(name)) return;
   const { record, action, previous } = change;

@@ -12,6 +12,7 @@ const CHECKSUM_BYTES = 9;
 const MAX_PAYLOAD_LENGTH = 4096;
 const MAX_CURSOR_LENGTH = 16_384;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
+const READ_TIME = /\.([0-9a-z]{1,10})$/;
 
 /**
  * A checksum that ties a cursor to its resource and order, and shows that it arrived complete. The checksum is not a signature: a forged
@@ -37,6 +38,17 @@ export function createCursorAfter(
   return Buffer.concat([computeChecksum(resource, sort, payload), Buffer.from(payload)]).toString('base64url');
 }
 
+/** Adds to a cursor the time at which its page was read, in ms since 1970. The position of the cursor stays the same. */
+export function addReadTime(cursor: string, time: number): string {
+  return `${cursor}.${Math.ceil(time).toString(36)}`;
+}
+
+/** The time at which the page of a cursor was read; undefined if the cursor does not say. */
+export function readTimeOf(after: unknown): number | undefined {
+  const time = typeof after === 'string' ? READ_TIME.exec(after)?.[1] : undefined;
+  return time === undefined ? undefined : Number.parseInt(time, 36);
+}
+
 function parseJsonOrUndefined(payload: string): unknown {
   try {
     return JSON.parse(payload);
@@ -55,8 +67,9 @@ function decodeCursor(
   resource: CompiledResource,
   sort: readonly SortTerm[],
   cursorCarriesValues: boolean,
-  text: string,
+  given: string,
 ) {
+  const text = given.replace(READ_TIME, '');
   if (text.length > MAX_CURSOR_LENGTH || !BASE64URL.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64url');
   const payload = bytes.toString('utf8', CHECKSUM_BYTES);

@@ -65,6 +65,7 @@ class RecordsToSerialize {
   readonly #selection: Selection;
   readonly #viewer: ViewContext['user'];
   readonly #defaults: Readonly<Record<string, unknown>>;
+  readonly #context: RecordsContext | undefined;
 
   constructor(
     resource: string,
@@ -73,13 +74,17 @@ class RecordsToSerialize {
       selection = DEFAULT_SELECTION,
       viewer,
       defaults = {},
+      context,
     }: {
       selection?: Selection;
       viewer?: ViewContext['user'];
       /** Values of fields that the record lacks or that the viewer may not see, for responses in which every key is present. */
       defaults?: Readonly<Record<string, unknown>>;
+      /** The context that reads references; left out: that of the app. */
+      context?: RecordsContext;
     },
   ) {
+    this.#context = context;
     this.#resource = resource;
     this.#records = records;
     this.#selection = selection;
@@ -92,7 +97,8 @@ class RecordsToSerialize {
     return Array.isArray(this.#records) ? undefined : (this.#records as StoredRecord);
   }
 
-  async serialize(context: RecordsContext, viewContext: ResolvedViewContext): Promise<unknown> {
+  async serialize(ofApp: RecordsContext, viewContext: ResolvedViewContext): Promise<unknown> {
+    const context = this.#context ?? ofApp;
     const { resource } = context.entities.get(this.#resource)!;
     const viewer = this.#viewer === undefined ? viewContext : { ...viewContext, user: this.#viewer };
     const records = Array.isArray(this.#records) ? this.#records : [this.#records];

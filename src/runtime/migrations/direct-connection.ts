@@ -9,11 +9,12 @@ import {
   SET_SESSION,
 } from '../../platform/postgres/session.ts';
 
-type Addresses = Pick<Environment, 'databaseUrl' | 'databaseDirectUrl' | 'databasePooler' | 'redisPrefix'>;
+type Addresses = Pick<Environment, 'databaseUrl' | 'databaseDirectUrl' | 'databasePooler' | 'redisPrefix'> &
+  Partial<Pick<Environment, 'replica'>>;
 
-/** Whether the environment says that the app reaches Postgres through a pooler. */
-export function isPoolerConfigured({ databaseDirectUrl, databasePooler }: Addresses): boolean {
-  return databaseDirectUrl !== undefined || databasePooler === 'transaction';
+/** Whether the environment says that the app reaches Postgres, or its replica, through a pooler. */
+export function isPoolerConfigured({ databaseDirectUrl, databasePooler, replica }: Addresses): boolean {
+  return databaseDirectUrl !== undefined || databasePooler === 'transaction' || replica?.pooler === 'transaction';
 }
 
 function createPoolerError({ databaseDirectUrl }: Addresses): StartupError {

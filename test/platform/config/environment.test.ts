@@ -34,6 +34,29 @@ test('missing settings get their defaults', () => {
   });
 });
 
+test('the replica has settings of its own, and each error names its variable', () => {
+  expect(readEnvironment(right).replica).toBeUndefined();
+  const url = 'postgres://user:secret@replica:5432/app';
+  expect(readEnvironment({ ...right, DATABASE_REPLICA_URL: url }).replica).toEqual({
+    url,
+    pooler: 'auto',
+    poolMax: 6,
+    maxLagMs: 5000,
+  });
+  const malformed = {
+    DATABASE_REPLICA_URL: 'replica:5432',
+    DATABASE_REPLICA_POOLER: 'yes',
+    DATABASE_REPLICA_POOL_MAX: '3',
+    DATABASE_REPLICA_MAX_LAG_MS: '999',
+  };
+  expect(faults(malformed)).toEqual([
+    'DATABASE_REPLICA_URL is malformed: it should look like postgres://user:password@host:5432/name',
+    'DATABASE_REPLICA_POOLER must be auto, none, session or transaction',
+    'DATABASE_REPLICA_POOL_MAX must be a number from 4 to 1000',
+    'DATABASE_REPLICA_MAX_LAG_MS must be a number from 1000 to 300000',
+  ]);
+});
+
 test('all missing and malformed names are reported together, those required only in production included', () => {
   expect(() => readEnvironment({ PORT: 'http', RELAY: 'no', NODE_ENV: '' })).toThrow(StartupError);
   const listed = faults({

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createLogger } from '../../../src/platform/observability/log.ts';
 import { type DatabaseOptions, openDatabase } from '../../../src/platform/postgres/database.ts';
-import { planLanes } from '../../../src/platform/postgres/lanes.ts';
+import { MIN_REPLICA_CONNECTIONS, planLanes, planReplicaLanes } from '../../../src/platform/postgres/lanes.ts';
 import { createTestDatabase } from '../../support/database/test-database.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
@@ -275,4 +275,13 @@ test('every budget from 2 guarantees each lane a connection', () => {
     }
   }
   expect(() => planLanes(1)).toThrow(RangeError);
+});
+
+test('every budget from 4 guarantees each lane of a replica a connection, and leaves one for exports', () => {
+  for (let budget = MIN_REPLICA_CONNECTIONS; budget <= 40; budget++) {
+    const { lanes, laneFor } = planReplicaLanes(budget);
+    expect(lanes.map(({ name }) => name)).toEqual(['reads', 'lists', 'scans', 'cursors']);
+    expect(lanes.reduce((sum, { min }) => sum + min, 0)).toBeLessThan(budget);
+    for (const lane of Object.values(laneFor)) expect(lanes.some(({ name }) => name === lane)).toBe(true);
+  }
 });

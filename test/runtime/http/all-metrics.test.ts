@@ -43,7 +43,8 @@ const { app, url, person, env } = await startTestApp(
     extensions: [apiKeys(), audit(), privacy(), realtime(), softDelete(), twoFactor(), webhooks(), importer],
     settings: { rateLimit: { enabled: true, global: false, auth: false } },
   },
-  { env: (services) => ({ ...services, METRICS_TOKEN: 'scrape' }) },
+  // Not a replica, so it is not used, but its metrics are exported.
+  { env: (services) => ({ ...services, METRICS_TOKEN: 'scrape', DATABASE_REPLICA_URL: services.DATABASE_URL }) },
 );
 const call = createClient(url);
 

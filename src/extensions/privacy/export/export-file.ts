@@ -1,8 +1,11 @@
 import type { Viewer } from '../../../declare/actor.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
 import type { ZipEntry } from './zip.ts';
 
 /** The batch size and the callbacks that the writer of one export file uses. */
 export interface ExportWriteContext {
+  /** The connections to read records from. */
+  database: Pick<Database, 'holdConnection'>;
   /** Returns the number of rows to read next. */
   batchRows: () => number;
   /** Names of fields that are stored but not exported. The file adds to the set while its rows are read. */
@@ -50,11 +53,16 @@ function computeNextBatchRows(rows: number, bytes: number): number {
 }
 
 /** Creates the archive entry of a file with one line of JSON per row (NDJSON). */
-export function createFileEntry({ path, holds, description, rows }: ExportFile, user: Viewer): FileEntry {
+export function createFileEntry(
+  { path, holds, description, rows }: ExportFile,
+  user: Viewer,
+  database: ExportWriteContext['database'],
+): FileEntry {
   const leftOut = new Set<string>();
   const written: ManifestFile = { file: path, holds, description, records: 0, deleted: 0, leftOut: [], unreadable: 0 };
   let batchRows = FIRST_BATCH_ROWS;
   const writing = {
+    database,
     batchRows: () => batchRows,
     leftOut,
     onUnreadable: () => {

@@ -46,13 +46,13 @@ export function checkUserDataNames(userData: readonly UserData[], errors: Config
 
 /** Returns the files of every export of an app: one for each resource, and one for each kind of user data that features store. */
 export function listExportFiles(
-  parts: Pick<Host, 'database' | 'service' | 'resources'>,
+  { resources }: Pick<Host, 'resources'>,
   users: ResourceGateway,
   userData: readonly UserData[],
 ): ExportFile[] {
   return withUniquePaths([
-    ...parts.resources.flatMap((gateway) => createOwnRecordsFile(parts, gateway, users) ?? []),
-    ...parts.resources.flatMap((gateway) => createReferencesFile(parts, gateway, users) ?? []),
+    ...resources.flatMap((gateway) => createOwnRecordsFile(gateway, users) ?? []),
+    ...resources.flatMap((gateway) => createReferencesFile(gateway, users) ?? []),
     ...userData.map((data) => ({
       path: `account/${toFileName(data.name)}.ndjson`,
       holds: data.name,

@@ -32,14 +32,18 @@ interface ExportJobParts {
  * regardless of the amount of data. A failed attempt rejects, so that the queue retries it until the export has failed for good.
  */
 export function createExportJob(
-  { log, mail, metrics, settings, database }: Pick<Host, 'log' | 'mail' | 'metrics' | 'settings' | 'database'>,
+  host: Pick<Host, 'log' | 'mail' | 'metrics' | 'settings' | 'database' | 'replica'>,
   { exports, users, files, hours }: ExportJobParts,
 ): (id: string) => Promise<void> {
+  const { log, mail, metrics, settings, database, replica } = host;
+
   async function buildExport(attempt: ClaimedExport, leaseLost: AbortSignal) {
     const { userId, createdAt } = attempt;
     const [user] = await users.load([userId]);
     if (!isExportable(user)) throw new LeaseLostError('the user was deleted or is being erased');
-    const entries = files.map((file) => createFileEntry(file, user));
+    // Postgres may cancel a long read on a replica, so another attempt reads from the primary.
+    const source = attempt.attempt === 1 ? await replica?.catchUp() : undefined;
+    const entries = files.map((file) => createFileEntry(file, user, source ?? database));
     const countRecords = () => entries.reduce((sum, { written }) => sum + written.records, 0);
     const manifest = createManifestEntry({ user: userId, requestedAt: createdAt }, entries);
     let [position, bytes] = [0, 0];

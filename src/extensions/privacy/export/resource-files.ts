@@ -1,12 +1,10 @@
 import type { Viewer } from '../../../declare/actor.ts';
-import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { pluralName } from '../../../declare/naming.ts';
 import { ownerFieldOf } from '../../../records/schema/compile.ts';
 import type { ExportFile, ExportWriteContext } from './export-file.ts';
 import { type ExportedField, listExportedFields, listReferringFields, toExportedRecord } from './fields.ts';
 import { columnOf, readRecords } from './read-records.ts';
-
-type Parts = Pick<Host, 'database' | 'service'>;
 
 /** Returns the field that holds the owner of a record. Users own themselves. */
 function exportOwnerFieldOf(gateway: ResourceGateway, users: ResourceGateway): string | undefined {
@@ -22,11 +20,7 @@ function omittedFieldsOf({ declaration }: ResourceGateway, fields: readonly Expo
 }
 
 /** Creates the file of the user's own records of a resource; undefined if its records have no owner. */
-export function createOwnRecordsFile(
-  parts: Parts,
-  gateway: ResourceGateway,
-  users: ResourceGateway,
-): ExportFile | undefined {
+export function createOwnRecordsFile(gateway: ResourceGateway, users: ResourceGateway): ExportFile | undefined {
   const owner = exportOwnerFieldOf(gateway, users);
   if (owner === undefined) return undefined;
   const fields = listExportedFields(gateway.declaration, gateway === users);
@@ -52,11 +46,11 @@ export function createOwnRecordsFile(
     path: `records/${pluralName(gateway.name)}.ndjson`,
     holds: gateway.name,
     description: gateway.declaration.description ?? `Your records of kind "${gateway.name}"`,
-    async *rows(user, { batchRows, leftOut, onUnreadable }: ExportWriteContext) {
+    async *rows(user, { database, batchRows, leftOut, onUnreadable }: ExportWriteContext) {
       for (const name of alwaysOmitted) leftOut.add(name);
       const reading = { where: `${columnOf(owner)} = $1`, values: [user.id], batchRows, onUnreadable };
       const visibleFields = gateway.visibleFields(exportedIfVisible, { user });
-      for await (const records of readRecords(parts.database, gateway, reading)) {
+      for await (const records of readRecords(database, gateway, reading)) {
         yield await Promise.all(
           records.map(async (record) => exportRecord(record, await visibleFields(record), leftOut)),
         );
@@ -70,11 +64,7 @@ export function createOwnRecordsFile(
  * whose reference the user may see is listed without its other fields. If the reference is marked as personal, the record is always
  * listed, with the fields that the user may see.
  */
-export function createReferencesFile(
-  parts: Parts,
-  gateway: ResourceGateway,
-  users: ResourceGateway,
-): ExportFile | undefined {
+export function createReferencesFile(gateway: ResourceGateway, users: ResourceGateway): ExportFile | undefined {
   const owner = exportOwnerFieldOf(gateway, users);
   const referring = listReferringFields(gateway.declaration, owner);
   if (referring.length === 0) return undefined;
@@ -108,10 +98,10 @@ export function createReferencesFile(
     path: `named-in/${pluralName(gateway.name)}.ndjson`,
     holds: gateway.name,
     description: `Records of kind "${gateway.name}" of other users that refer to you; "namedIn" lists the fields`,
-    async *rows(user, { batchRows, onUnreadable }: ExportWriteContext) {
+    async *rows(user, { database, batchRows, onUnreadable }: ExportWriteContext) {
       const reading = { where, values: [user.id], batchRows, onUnreadable };
       const visibleFields = gateway.visibleFields(exported, { user });
-      for await (const records of readRecords(parts.database, gateway, reading)) {
+      for await (const records of readRecords(database, gateway, reading)) {
         yield (await Promise.all(records.map((record) => exportRecord(record, user, visibleFields)))).flat();
       }
     },
