@@ -17,7 +17,8 @@ function copyFiles(source: string, target: string): void {
   const filter = (path: string) => !LEFT_OUT.has(relative(source, path).split(sep)[0]!);
   for (let attempt = 1; ; attempt++) {
     try {
-      return cpSync(source, target, { recursive: true, preserveTimestamps: true, filter });
+      cpSync(source, target, { recursive: true, preserveTimestamps: true, filter });
+      return;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempt === MAX_ATTEMPTS) throw error;
       rmSync(target, { recursive: true, force: true });
