@@ -207,6 +207,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
     // The outage may be over already, but the leases of live workers may have expired in it.
     if (isConnectionError(error)) sweepsHeldUp ??= holdUpSweeps();
     if (!isTransient(error) || (await availability.isAvailable())) return false;
+    sweepsHeldUp ??= holdUpSweeps();
     progressedAt = Number.POSITIVE_INFINITY;
     await Promise.race([availability.waitUntilAvailable(), stopped]);
     progressedAt = performance.now();
