@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, chownSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, chownSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { Client } from 'pg';
 import { pingPostgres } from './ping.ts';
@@ -10,6 +10,22 @@ import { createTemporaryFolder } from './temporary-folder.ts';
 /** Files of a running server that do not belong into a copy of its data. */
 const LEFT_OUT = new Set(['pg_wal', 'postmaster.pid', 'postmaster.opts', 'pg_replslot', 'pg_stat_tmp', 'pg_subtrans']);
 
+const MAX_ATTEMPTS = 10;
+
+/** Copies the files of a running server, which may remove a temporary file while it is being copied. */
+function copyFiles(source: string, target: string): void {
+  const filter = (path: string) => !LEFT_OUT.has(relative(source, path).split(sep)[0]!);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      cpSync(source, target, { recursive: true, preserveTimestamps: true, filter });
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempt === MAX_ATTEMPTS) throw error;
+      rmSync(target, { recursive: true, force: true });
+    }
+  }
+}
+
 /** Copies the data of a running server into a folder, as pg_basebackup does, which is not among npm's binaries. */
 async function copyData(primaryUrl: string, folder: string): Promise<void> {
   const client = new Client({ connectionString: primaryUrl });
@@ -18,11 +34,7 @@ async function copyData(primaryUrl: string, folder: string): Promise<void> {
     const { rows } = await client.query<{ data_directory: string }>('show data_directory');
     const source = rows[0]!.data_directory;
     await client.query(`select pg_backup_start('replica', true)`);
-    cpSync(source, folder, {
-      recursive: true,
-      preserveTimestamps: true,
-      filter: (path) => !LEFT_OUT.has(relative(source, path).split(sep)[0]!),
-    });
+    copyFiles(source, folder);
     const backup = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)');
     writeFileSync(join(folder, 'backup_label'), backup.rows[0]!.labelfile);
   } finally {

@@ -39,12 +39,13 @@ export function isConcurrencyConflict(error: unknown): boolean {
   return CONFLICT_CODES.has(codeOf(error));
 }
 
-/** Whether a statement failed because its connection was lost, or because none could be opened. */
+/** Whether a statement or a service call failed because its connection was lost, or because none could be opened. */
 export function isConnectionError(error: unknown): boolean {
-  const code = codeOf(error);
+  const cause = causeOf(error);
+  const code = codeOf(cause);
   // Classes 08 connection, 57P shutdown.
   if (CONNECTION_CODES.has(code) || /^(08|57P)/.test(code)) return true;
-  return error instanceof Error && CONNECTION_TEXTS.test(error.message);
+  return cause instanceof Error && CONNECTION_TEXTS.test(cause.message);
 }
 
 /** Whether the database cannot be reached or has no capacity at the moment (as opposed to an invalid statement). */
