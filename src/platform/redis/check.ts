@@ -37,7 +37,7 @@ function findKeyOfEachMaster(slots: readonly (readonly string[])[], prefix: stri
 }
 
 /** Writes to Redis; in a cluster, to every master. Throws the first error of Redis. */
-async function writeToEveryMaster(client: RedisClient, prefix: string): Promise<void> {
+export async function writeToEveryMaster(client: RedisClient, prefix: string): Promise<void> {
   const cluster = toCluster(client);
   if (cluster !== undefined && cluster.status !== 'ready') throw new Error('no node of the cluster responds');
   const keys = cluster === undefined ? [`${prefix}:check`] : findKeyOfEachMaster(cluster.slots, prefix);

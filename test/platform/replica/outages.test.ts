@@ -5,7 +5,7 @@ import { providePgBouncer, startPgBouncer } from '../../../scripts/services/pgbo
 import { startPostgresReplica } from '../../../scripts/services/postgres-replica.ts';
 import { createApp, defineResource, defineUser, f } from '../../../src/index.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
-import { startReplicatedPostgres } from '../../support/database/replicated-postgres.ts';
+import { startReplicatedPostgres, trustRedis } from '../../support/database/replicated-postgres.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 const servers = await startReplicatedPostgres(['max_standby_streaming_delay=0', 'hot_standby_feedback=off']);
@@ -103,6 +103,7 @@ test('no request fails when the replica stops responding, and readiness does not
 test('while Redis is down, signed-in users read their lists from the primary and everybody else from the replica', async () => {
   const redis = await startTcpProxy(new URL(env.REDIS_URL!));
   onTestFinished(() => redis.close());
+  await trustRedis(env.REDIS_PREFIX!);
   const app = createApp(options, { ...env, REDIS_URL: redis.url, DATABASE_REPLICA_MAX_LAG_MS: '300000' });
   onTestFinished(() => app.close());
   const started = await app.start({ port: 0, roles: ['web'] });
