@@ -285,3 +285,20 @@ test('every budget from 4 guarantees each lane of a replica a connection, and le
     for (const lane of Object.values(laneFor)) expect(lanes.some(({ name }) => name === lane)).toBe(true);
   }
 });
+
+test('connections are destroyed at once, whatever the server does, and callers that wait fail', async () => {
+  const proxy = await startTcpProxy(new URL(own.databaseUrl));
+  onTestFinished(() => proxy.close());
+  const database = open({ poolMax: 2 }, proxy.url);
+  await database.read(echo(1));
+  proxy.hang();
+  const running = database.read(echo(2));
+  const held = database.holdConnection();
+  const results = Promise.allSettled([running, held]);
+  database.destroy();
+  await expect(database.read(echo(3))).rejects.toThrow('Client was closed');
+  await expect(running).rejects.toThrow();
+  await database.close();
+  expect(database.stats().open).toBe(0);
+  expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+});
