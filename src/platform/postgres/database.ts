@@ -179,6 +179,7 @@ export function openDatabase(
     },
     destroy() {
       closed = true;
+      for (const lane of shared.values()) void lane.close();
       pool.destroy();
     },
   };

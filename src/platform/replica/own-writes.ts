@@ -51,7 +51,7 @@ export function createOwnWrites({ redis, prefix, keepMs, progress, log }: OwnWri
   const markIncomplete = () => {
     incompleteUntil = performance.now() + keepMs;
   };
-  let wasReady = false;
+  let wasReady = commands.status === 'ready';
   commands.on('ready', () => {
     // What other processes could not store meanwhile is missing now, and a restarted server may have lost everything.
     if (wasReady) markIncomplete();
