@@ -11,7 +11,7 @@ import {
   toRedisSettings,
 } from './redis-environment.ts';
 import { createReplicaSchemas, type ReplicaSettings, toReplicaSettings } from './replica-environment.ts';
-import { readTracingVariables, type TracingVariables } from './tracing-environment.ts';
+import { isProviderRegistered, readTracingVariables, type TracingVariables } from './tracing-environment.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -274,7 +274,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     Object.entries(variables).filter(([, text]) => text !== undefined && text !== ''),
   );
   const parsed = environmentSchema.safeParse(definedVariables);
-  const { tracing, errors: tracingErrors } = readTracingVariables(definedVariables);
+  const { tracing, errors: tracingErrors } = readTracingVariables(definedVariables, isProviderRegistered());
   const errors = [
     ...(parsed.error?.issues ?? []).map((issue) => issue.message),
     ...findProductionErrors(definedVariables),

@@ -103,26 +103,40 @@ const tracingSchema = z.object({
     .string()
     .default('tracecontext')
     .transform((text) => text.split(',').map((name) => name.trim()))
-    .refine((names) => names.every((name) => PROPAGATORS.includes(name)), {
-      error: `OTEL_PROPAGATORS must be a list of ${PROPAGATORS.join(', ')}`,
+    .refine((names) => names.every((name) => PROPAGATORS.includes(name)) && names.some((name) => name !== 'baggage'), {
+      error: 'OTEL_PROPAGATORS must be tracecontext or none; baggage may follow, but is not sent',
     }),
   OTEL_BSP_SCHEDULE_DELAY: integerSchema('OTEL_BSP_SCHEDULE_DELAY', 5000),
   OTEL_BSP_MAX_QUEUE_SIZE: integerSchema('OTEL_BSP_MAX_QUEUE_SIZE', 2048),
 });
 
+/** Whether a tracer provider is registered in this process. The symbol is that of @opentelemetry/api, which need not be loaded for this. */
+export function isProviderRegistered(): boolean {
+  const api = (globalThis as Record<symbol, unknown>)[Symbol.for('opentelemetry.js.api.1')];
+  return (api as { trace?: unknown } | undefined)?.trace !== undefined;
+}
+
+/** Returns the URL that spans are sent to: `v1/traces` below the path of the endpoint, as the specification of the exporter says. */
+function traceUrlOf(endpoint: string): string {
+  const url = new URL(endpoint);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/traces`;
+  return url.href;
+}
+
 /**
- * Reads the variables of tracing. Without an endpoint, only `OTEL_SDK_DISABLED` has an effect and the others are not checked: the host
- * application may use them for a provider of its own.
+ * Reads the variables of tracing. Without an endpoint, or with a provider of the host application, only `OTEL_SDK_DISABLED` has an effect
+ * and the others are not checked: the host application may use them in other ways.
  *
  * @param variables name to text, without empty texts
+ * @param isHosted whether the host application has registered a tracer provider
  */
-export function readTracingVariables(variables: Readonly<Record<string, string | undefined>>): {
-  tracing: TracingVariables;
-  errors: string[];
-} {
+export function readTracingVariables(
+  variables: Readonly<Record<string, string | undefined>>,
+  isHosted: boolean,
+): { tracing: TracingVariables; errors: string[] } {
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_SDK_DISABLED } = variables;
   if (OTEL_SDK_DISABLED?.toLowerCase() === 'true') return { tracing: 'disabled', errors: [] };
-  if ((OTEL_EXPORTER_OTLP_ENDPOINT ?? OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) === undefined)
+  if (isHosted || (OTEL_EXPORTER_OTLP_ENDPOINT ?? OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) === undefined)
     return { tracing: undefined, errors: [] };
   const parsed = tracingSchema.safeParse(variables);
   if (!parsed.success) return { tracing: undefined, errors: parsed.error.issues.map((issue) => issue.message) };
@@ -131,7 +145,7 @@ export function readTracingVariables(variables: Readonly<Record<string, string |
   const { 'service.name': namedByAttribute, ...resourceAttributes } = env.OTEL_RESOURCE_ATTRIBUTES!;
   return {
     tracing: {
-      url: env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? `${env.OTEL_EXPORTER_OTLP_ENDPOINT!.replace(/\/$/, '')}/v1/traces`,
+      url: env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? traceUrlOf(env.OTEL_EXPORTER_OTLP_ENDPOINT!),
       headers: { ...env.OTEL_EXPORTER_OTLP_HEADERS, ...env.OTEL_EXPORTER_OTLP_TRACES_HEADERS },
       serviceName: env.OTEL_SERVICE_NAME ?? namedByAttribute ?? 'belfry',
       resourceAttributes,

@@ -58,7 +58,7 @@ function createExporter({ url, headers }: TracingSettings, warn: Warn): SpanExpo
  * Registers a tracer provider that exports to the collector, so that code of the app and other packages use it, too. Returns the function
  * that exports the remaining spans and removes the provider.
  *
- * @param options `processName`: the roles of the process
+ * @param options `processName`: `web`, or the role of the worker
  */
 export function startSdk(
   settings: TracingSettings,

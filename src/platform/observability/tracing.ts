@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type * as Otel from '@opentelemetry/api';
-import type { TracingSettings, TracingVariables } from '../config/tracing-environment.ts';
+import { isProviderRegistered, type TracingSettings, type TracingVariables } from '../config/tracing-environment.ts';
 import { createLimitedWarning, type Warn } from '../redis/retry.ts';
 import type { Logger } from './log.ts';
 
@@ -35,7 +35,7 @@ export interface Span {
 /** The ids of a span, named as in the OpenTelemetry specification for logs. */
 export type LogFields = { trace_id?: string; span_id?: string };
 
-/** The tracing of one app. Its functions never throw, so that tracing cannot fail a request. */
+/** The tracing of one app. Its functions do not throw errors of OpenTelemetry, so that tracing cannot fail a request. */
 export interface Tracing {
   /** Whether the process may trace. If false, nothing of OpenTelemetry is loaded. */
   readonly isEnabled: boolean;
@@ -71,12 +71,6 @@ export const NO_TRACING: Tracing = {
 
 /** ms between two warnings: an unreachable collector must not flood the log. */
 const WARNING_INTERVAL_MS = 60_000;
-
-/** Whether a tracer provider is registered in this process. The symbol is that of @opentelemetry/api, which need not be loaded for this. */
-function isProviderRegistered(): boolean {
-  const api = (globalThis as Record<symbol, unknown>)[Symbol.for('opentelemetry.js.api.1')];
-  return (api as { trace?: unknown } | undefined)?.trace !== undefined;
-}
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 

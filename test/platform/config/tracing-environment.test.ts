@@ -3,12 +3,12 @@ import { readTracingVariables, type TracingSettings } from '../../../src/platfor
 
 const ENDPOINT = 'http://collector:4318/';
 const read = (variables: Record<string, string>) =>
-  readTracingVariables({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, ...variables });
+  readTracingVariables({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, ...variables }, false);
 const settingsOf = (variables: Record<string, string>) => read(variables).tracing as TracingSettings;
 
 test('without an endpoint, nothing is traced and no variable is checked', () => {
   const variables = { OTEL_TRACES_SAMPLER: 'jaeger_remote', OTEL_TRACES_EXPORTER: 'console' };
-  expect(readTracingVariables(variables)).toEqual({ tracing: undefined, errors: [] });
+  expect(readTracingVariables(variables, false)).toEqual({ tracing: undefined, errors: [] });
 });
 
 test('an endpoint alone is enough', () => {
@@ -64,7 +64,8 @@ test.each([
   ['OTEL_TRACES_SAMPLER', 'jaeger_remote', 'must be one of always_on, always_off, traceidratio'],
   ['OTEL_TRACES_SAMPLER_ARG', '1.5', 'must be a number from 0 to 1'],
   ['OTEL_TRACES_EXPORTER', 'console', 'must be otlp or none'],
-  ['OTEL_PROPAGATORS', 'b3', 'must be a list of tracecontext, baggage, none'],
+  ['OTEL_PROPAGATORS', 'b3', 'must be tracecontext or none'],
+  ['OTEL_PROPAGATORS', 'baggage', 'must be tracecontext or none'],
   ['OTEL_BSP_SCHEDULE_DELAY', '0', 'must be an integer from 1 to 1000000'],
   ['OTEL_BSP_MAX_QUEUE_SIZE', 'many', 'must be an integer from 1 to 1000000'],
   ['OTEL_SDK_DISABLED', 'yes', 'must be true or false'],

@@ -124,7 +124,7 @@ test('a caller that waits too long is refused as unavailable and counted; its pl
   const database = open({ poolMax: 5, maxWaitMs: 200 });
   await admin.query('select pg_advisory_lock(2)');
   const holder = database.write({ text: 'select pg_advisory_xact_lock(2)', values: [] });
-  await vi.waitUntil(() => database.stats().lanes.writes?.busy === 1);
+  await vi.waitUntil(() => database.stats().lanes.writes?.busy === 1, { timeout: 30_000 });
   await expect(database.write(echo(1))).rejects.toMatchObject({ code: '53300' });
   expect(database.stats().lanes.writes).toMatchObject({ waiting: 0, waitTimeouts: 1 });
   await admin.query('select pg_advisory_unlock(2)');
@@ -223,7 +223,7 @@ test('connections lost while idle are replaced without a failed call', async () 
   const calls = [() => database.read(echo(1)), () => database.readList(echo(1)), () => database.write(echo(1))];
   await Promise.all(calls.map((call) => call()));
   await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pool-test'`);
-  await vi.waitUntil(() => database.stats().open === 0);
+  await vi.waitUntil(() => database.stats().open === 0, { timeout: 30_000 });
   for (const call of calls) await call();
 });
 

@@ -59,7 +59,12 @@ test("an app uses the host application's tracer provider, and leaves it in place
     await Promise.all([unused.close(), receiver.close()]);
   });
   const { app, person } = await startTestApp(createOptions(), {
-    env: () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: unused.url }),
+    // The host's provider may support more than Belfry's own.
+    env: () => ({
+      OTEL_EXPORTER_OTLP_ENDPOINT: unused.url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      OTEL_PROPAGATORS: 'b3',
+    }),
   });
   const ann = await person('Ann');
   await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.*'] });
