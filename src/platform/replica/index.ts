@@ -153,6 +153,8 @@ export function openReplica(
     onPrimary: () => Promise<T>,
     onRetry?: () => void,
   ): Promise<T> {
+    // A request with several statements must not wait again for a replica that an earlier one has found lost.
+    if (monitor.unusableReason() === 'unavailable') return onPrimary();
     try {
       return await onReplica();
     } catch (error) {

@@ -62,9 +62,11 @@ test.each([2, 3, 4, 5, 6, 8, 12])(
         }),
       async (value: number) => {
         const { connection, release } = await database.holdConnection();
-        const rows = await connection.run<[number]>(echo(value));
-        release(value % 5 === 0);
-        return rows;
+        try {
+          return await connection.run<[number]>(echo(value));
+        } finally {
+          release(value % 5 === 0);
+        }
       },
     ];
     const results = await Promise.all(

@@ -105,6 +105,12 @@ test('in production declarations that fail to load are one JSON line, and the ex
   ]);
 });
 
+test('a SIGTERM while the declarations load stops the process with code 0', async () => {
+  const one = startProcess(FILE, { ...production, FAULT: 'stop' }, 'web');
+  expect(await one.ended, one.output()).toBe(0);
+  expect(linesOf(one).map(({ msg }) => msg)).toEqual(['stopping after SIGTERM', 'stopped']);
+});
+
 test('in production an uncaught error is one JSON line with its stack, and the exit code is 1', async () => {
   for (const [fault, origin] of [
     ['throw', 'uncaughtException'],
