@@ -60,8 +60,8 @@ function redirectOutputToLog(role: ProcessRole, level: string | undefined): Exit
 }
 
 /**
- * Runs an app as this process until SIGTERM or SIGINT; then it finishes work in progress and exits. A second signal ends it at once. In development it first makes the
- * database match the declarations. In production every line that it prints is JSON.
+ * Runs an app as this process until SIGTERM or SIGINT; then it finishes work in progress and exits. A second signal ends it at once. In
+ * development it first makes the database match the declarations. In production every line that it prints is JSON.
  *
  * @param role `web` runs every role that the environment does not disable; any other role runs alone
  * @param load loads the app's declarations; if they throw, the process lists the configuration errors and exits with code 1

@@ -154,7 +154,7 @@ export function createReplicaMonitor(
     const state = status === 'replica' ? (unusableReason() ?? 'in use') : status;
     if (!isLogging || stopped || state === logged || state === 'unknown' || performance.now() - loggedAt < LOG_EVERY_MS)
       return;
-    // It has just been found, and the first position of the primary is not replayed yet.
+    // The replica has just been found, and has not replayed the first position of the primary yet.
     if (!Number.isFinite(progress.lagMs()) && state === 'lag' && performance.now() - foundAt < maxLagMs) return;
     const isFirst = logged === '';
     logged = state;

@@ -17,7 +17,7 @@ const interrupted = new Set<string>();
 const sweeping = new Set<string>();
 /** The relays that have swept since this was last emptied. */
 const swept = new Set<string>();
-/** How often relays were asked whether they still sweep, since their last sweep. */
+/** By relay: how often the test has looked since the relay's last sweep. */
 const quietPolls = new Map<string, number>();
 const RELAYS = ['first', 'second'];
 /** An extension whose sweep notices an outage soon, and with it the relay that runs the sweep. */
