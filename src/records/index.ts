@@ -52,7 +52,7 @@ export function createRecordsRuntime(
     const own = { versionOf: createVersionOf(resource), queue: createKeyedQueue(), archive };
     entities.set(resource.name, { resource, codec, store, ...own });
   }
-  const reads = platform.replica?.reads;
+  const reads = platform.replica?.createReads();
   const readFromReplica = ([name, entity]: [string, Entity], from: Queryable) =>
     [name, { ...entity, store: entity.store.on(from), archive: entity.archive?.on(from) }] as const;
   const names = [...entities.keys()];

@@ -92,9 +92,11 @@ export function assembleApp(
         if (isPoolerConfigured(env)) await setRoleSettings(client, platform.log);
       }),
     async close() {
-      await platform.queues.close();
-      await platform.replica?.close();
-      await Promise.all([platform.redis.close(), platform.database.close(), platform.tracing.stop()]);
+      const results = await Promise.allSettled([platform.queues.close()]);
+      platform.replica?.close();
+      const { redis, database, tracing } = platform;
+      results.push(...(await Promise.allSettled([redis.close(), database.close(), tracing.stop()])));
+      for (const result of results) if (result.status === 'rejected') throw result.reason;
     },
   };
 }

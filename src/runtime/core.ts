@@ -42,7 +42,7 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
   const { databasePooler: pooler, poolMax, redisPrefix: prefix } = env;
   const pooled = openDatabase(env.databaseUrl, prefix, log, { poolMax, pooler });
   const database = withDatabaseTracing(withDatabaseMetrics(pooled, metrics), tracing);
-  const replicaParts = { primary: database, redis: redis.commands, prefix, log, metrics, tracing };
+  const replicaParts = { primary: database, redis, prefix, log, metrics, tracing };
   return {
     env,
     settings,

@@ -60,8 +60,8 @@ function redirectOutputToLog(role: ProcessRole, level: string | undefined): Exit
 }
 
 /**
- * Runs an app as this process until SIGTERM or SIGINT; then it finishes work in progress and exits. A second signal ends it at once. In development it first makes the
- * database match the declarations. In production every line that it prints is JSON.
+ * Runs an app as this process until SIGTERM or SIGINT; then it finishes work in progress and exits. A second signal ends it at once. In
+ * development it first makes the database match the declarations. In production every line that it prints is JSON.
  *
  * @param role `web` runs every role that the environment does not disable; any other role runs alone
  * @param load loads the app's declarations; if they throw, the process lists the configuration errors and exits with code 1
@@ -75,14 +75,7 @@ export async function runProcess(
   const { NODE_ENV = '', LOG_LEVEL } = environment;
   const isForTerminal = ['development', 'test'].includes(NODE_ENV);
   const exitWithError: ExitWithError = isForTerminal ? printErrorAndExit : redirectOutputToLog(role, LOG_LEVEL);
-  let app: App;
-  try {
-    const declared = await load();
-    const POOL_MAX = environment.POOL_MAX || String(DEFAULT_POOL_MAX[role]);
-    app = declared.app({ ...environment, LOG_PROCESS: role, POOL_MAX });
-  } catch (error) {
-    exitWithError(error);
-  }
+  let app: App | undefined;
   let stoppingSince: number | undefined;
   // A terminal shows the signal itself.
   const logStop = isForTerminal ? () => undefined : console.info;
@@ -93,16 +86,27 @@ export async function runProcess(
     }
     stoppingSince = performance.now();
     logStop(`stopping after ${signal}`);
-    setTimeout(() => {
-      console.error(`the process did not stop within ${app.stopLimitMs} ms; work in progress is cut off`);
-      process.exit(1);
-    }, app.stopLimitMs).unref();
-    await app.close();
+    if (app !== undefined) {
+      const { stopLimitMs } = app;
+      setTimeout(() => {
+        console.error(`the process did not stop within ${stopLimitMs} ms; work in progress is cut off`);
+        process.exit(1);
+      }, stopLimitMs).unref();
+      await app.close();
+    }
     logStop('stopped');
     process.exit(0);
   };
+  // Before the declarations load: a container's first process ignores signals that it has no handler for.
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  try {
+    const declared = await load();
+    const POOL_MAX = environment.POOL_MAX || String(DEFAULT_POOL_MAX[role]);
+    app = declared.app({ ...environment, LOG_PROCESS: role, POOL_MAX });
+  } catch (error) {
+    exitWithError(error);
+  }
   try {
     if (NODE_ENV === 'development') {
       const { ALLOW_LOSS, OWN_DATABASE } = environment;

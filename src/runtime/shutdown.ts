@@ -10,7 +10,10 @@ export interface Shutdown {
    * the process stops is stopped at once.
    */
   addWork(stop: Stop): void;
-  /** Adds a part that is needed until all work has ended, such as health checks. These parts stop last, in reverse order. A late one is stopped at once. */
+  /**
+   * Adds a part that is needed until all work has ended, such as health checks. These parts stop last, in reverse order. A part that is
+   * added while the process stops is stopped at once.
+   */
   addSupport(stop: Stop): void;
   /** Stops all parts. A part that fails to stop does not keep the others from stopping; its error is thrown at the end. */
   stopAll(): Promise<void>;

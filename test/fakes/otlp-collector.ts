@@ -28,8 +28,8 @@ export interface Collector {
   spans: ExportedSpan[];
   /** The headers of each export. */
   exports: { path: string; headers: IncomingHttpHeaders; body: Buffer }[];
-  /** The status of the responses from now on. Default 200. */
-  respondWith(status: number): void;
+  /** The status and the body of the responses from now on. Default 200 without a body. */
+  respondWith(status: number, body?: string): void;
   /** Resolves with the first span for which the test returns true; rejects after 60 s. */
   span(test: (span: ExportedSpan) => boolean): Promise<ExportedSpan>;
   close(): Promise<void>;
@@ -80,13 +80,14 @@ export async function startCollector(): Promise<Collector> {
   const spans: ExportedSpan[] = [];
   const exports: Collector['exports'] = [];
   let status = 200;
+  let responseBody = '';
   const server = createServer(async (req, res) => {
     const chunks: Buffer[] = [];
     for await (const chunk of req) chunks.push(chunk);
     const body = Buffer.concat(chunks);
     exports.push({ path: req.url!, headers: req.headers, body });
     if (status === 200) spans.push(...readSpans(body));
-    res.writeHead(status, { 'content-type': 'application/x-protobuf' }).end();
+    res.writeHead(status, { 'content-type': 'application/x-protobuf' }).end(responseBody);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -94,8 +95,9 @@ export async function startCollector(): Promise<Collector> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
     exports,
-    respondWith(next) {
+    respondWith(next, text = '') {
       status = next;
+      responseBody = text;
     },
     span: (test) => vi.waitUntil(() => spans.find(test), { timeout: 60_000, interval: 20 }),
     async close() {

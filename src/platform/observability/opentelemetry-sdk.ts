@@ -24,6 +24,7 @@ const FLUSH_TIMEOUT_MS = 3000;
 /** Maximum length of an attribute: names and ids are shorter. */
 const MAX_ATTRIBUTE_LENGTH = 1000;
 const MAX_BATCH = 512;
+const MAX_REASON_LENGTH = 200;
 
 function createSampler({ sampler, ratio }: TracingSettings): Sampler {
   const roots = {
@@ -35,6 +36,12 @@ function createSampler({ sampler, ratio }: TracingSettings): Sampler {
   return new ParentBasedSampler({ root: roots[sampler.replace('parentbased_', '') as keyof typeof roots]() });
 }
 
+/** Describes a failed export without the response of the collector, which may be large and repeat the credentials of the request. */
+function describeExportError(error: unknown): { reason: string; code: unknown } {
+  const { message = String(error), code } = (error ?? {}) as { message?: string; code?: unknown };
+  return { reason: message.slice(0, MAX_REASON_LENGTH), code };
+}
+
 /** Creates the exporter. Spans that it cannot export are lost, and a warning is logged. */
 function createExporter({ url, headers }: TracingSettings, warn: Warn): SpanExporter {
   const exporter = new OTLPTraceExporter({ url, headers: { ...headers } });
@@ -43,7 +50,7 @@ function createExporter({ url, headers }: TracingSettings, warn: Warn): SpanExpo
       exporter.export(spans, (result) => {
         if (result.code !== ExportResultCode.SUCCESS)
           warn(
-            { err: result.error, spans: spans.length },
+            { ...describeExportError(result.error), spans: spans.length },
             'spans could not be exported to the collector; they are lost',
           );
         done(result);
@@ -91,7 +98,7 @@ export function startSdk(
   const hasPropagator = propagates && propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   return async () => {
     const stopped = provider.shutdown().catch((error: unknown) => {
-      warn({ err: error }, 'the last spans could not be exported; they are lost');
+      warn(describeExportError(error), 'the last spans could not be exported; they are lost');
     });
     await withTimeoutFallback(stopped, FLUSH_TIMEOUT_MS, undefined);
     trace.disable();

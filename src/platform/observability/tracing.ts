@@ -110,6 +110,7 @@ function createOpenTelemetryTracing(settings: TracingSettings | undefined): Trac
   let api: typeof Otel | undefined;
   let tracer: Otel.Tracer | undefined;
   let isPropagated = false;
+  let ownsProvider = false;
   let warn: Warn = () => undefined;
   let stopSdk: () => Promise<void> = async () => undefined;
 
@@ -195,7 +196,10 @@ function createOpenTelemetryTracing(settings: TracingSettings | undefined): Trac
       if (settings !== undefined && !isProviderRegistered()) {
         const { startSdk } = await import('./opentelemetry-sdk.ts');
         // Another app of this process may have registered its provider meanwhile.
-        if (!isProviderRegistered()) stopSdk = startSdk(settings, { ...process, warn });
+        if (!isProviderRegistered()) {
+          ownsProvider = true;
+          stopSdk = startSdk(settings, { ...process, warn });
+        }
       }
       isPropagated = loaded.propagation.fields().includes('traceparent');
       tracer = loaded.trace.getTracer('belfry', process.version);
@@ -219,7 +223,10 @@ function createOpenTelemetryTracing(settings: TracingSettings | undefined): Trac
         const { context, propagation, ROOT_CONTEXT } = api!;
         // The HTTP instrumentation of a host application may already have started a span, which continues the client's trace.
         const isInHostSpan = activeSpanContext() !== undefined;
-        return startSpanIn(api!, start, isInHostSpan ? context.active() : propagation.extract(ROOT_CONTEXT, headers));
+        if (isInHostSpan) return startSpanIn(api!, start, context.active());
+        // `tracestate` may contain anything, and each span would export it. A host's propagator may need other headers.
+        const carrier = ownsProvider ? { traceparent: headers.traceparent } : headers;
+        return startSpanIn(api!, start, propagation.extract(ROOT_CONTEXT, carrier));
       }, undefined),
   };
 }

@@ -92,7 +92,10 @@ export function startRelay(options: RelayOptions): RunningRelay {
   /** During an outage of Postgres and for a moment after it: resolves when sweeps may run again. */
   let sweepsHeldUp: Promise<void> | undefined;
 
-  /** Starts a span for each row that belongs to a recorded trace. Work that stores the row's `traceContext`, such as webhooks, continues that span. */
+  /**
+   * Starts a span for each row that belongs to a recorded trace. Work that stores the row's `traceContext`, such as webhook deliveries,
+   * continues that span.
+   */
   function startRowSpans(rows: readonly OutboxRow[]): Span[] {
     return rows.flatMap((row) => {
       if (row.traceContext === null) return [];

@@ -42,6 +42,8 @@ export interface ConnectionPool {
   stats(): PoolStats;
   /** Serves the callers that wait, then closes all connections. Later callers are refused. */
   close(): Promise<void>;
+  /** Ends all connections at once. Running statements, and callers that wait, fail. */
+  destroy(): void;
 }
 
 interface Waiter {
@@ -291,6 +293,17 @@ export function createConnectionPool(
       ended ??= Promise.withResolvers<void>();
       endIfDone();
       await ended.promise;
+    },
+    destroy() {
+      ended ??= Promise.withResolvers<void>();
+      for (const lane of lanes) {
+        for (const waiter of [...lane.waiters]) {
+          settle(lane, waiter);
+          waiter.reject(new Error(CLOSED));
+        }
+      }
+      for (const connection of [...connections]) connection.close(true);
+      endIfDone();
     },
   };
 }

@@ -29,7 +29,7 @@ export interface PooledConnection extends Connection {
   readonly announcedId: number | null;
   /** The number of statements without a result. */
   readonly pending: number;
-  /** The maximum of `pending` for callers that share the connection: 1 if statements must not be sent before earlier ones have their results. */
+  /** How many statements callers that share the connection may have without a result; 1: each waits for the result of the one before. */
   readonly maxPending: number;
   /** The error that ended the connection; undefined while it is usable. */
   readonly lost: Error | undefined;

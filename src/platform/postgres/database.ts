@@ -39,6 +39,8 @@ export interface Database extends Queryable {
   stats(): PoolStats;
   /** Ends all connections once their running statements have finished. */
   close(): Promise<void>;
+  /** Ends all connections at once, whatever they are doing. Does not wait for the server. */
+  destroy(): void;
 }
 
 /** How an app connects to Postgres. */
@@ -174,6 +176,11 @@ export function openDatabase(
       closed = true;
       await Promise.all([...shared.values()].map((lane) => lane.close()));
       await pool.close();
+    },
+    destroy() {
+      closed = true;
+      for (const lane of shared.values()) void lane.close();
+      pool.destroy();
     },
   };
 }

@@ -19,25 +19,26 @@ function errorKindOf(error: unknown): (typeof ERROR_KINDS)[number] | undefined {
 
 type LaneStats = NonNullable<PoolStats['lanes'][keyof PoolStats['lanes']]>;
 
+/** Names without the prefix of the database. */
 type GaugeDefinition<S> = [name: string, help: string, value: (stats: S) => number];
 
 const POOL_GAUGES: readonly GaugeDefinition<PoolStats>[] = [
-  ['belfry_db_connections_max', 'Maximum number of Postgres connections of this process.', ({ max }) => max],
-  ['belfry_db_connections_open', 'Open connections, including those that are being opened.', ({ open }) => open],
-  ['belfry_db_connections_idle', 'Open connections that nothing uses.', ({ idle }) => idle],
+  ['connections_max', 'Maximum number of Postgres connections of this process.', ({ max }) => max],
+  ['connections_open', 'Open connections, including those that are being opened.', ({ open }) => open],
+  ['connections_idle', 'Open connections that nothing uses.', ({ idle }) => idle],
 ];
 
 const LANE_GAUGES: readonly GaugeDefinition<LaneStats>[] = [
-  ['belfry_db_lane_max', 'Maximum number of connections by lane: by kind of work.', ({ max }) => max],
-  ['belfry_db_lane_busy', 'Connections that a lane uses.', ({ busy }) => busy],
-  ['belfry_db_lane_waiting', 'Callers that wait for a connection of a lane.', ({ waiting }) => waiting],
+  ['lane_max', 'Maximum number of connections by lane: by kind of work.', ({ max }) => max],
+  ['lane_busy', 'Connections that a lane uses.', ({ busy }) => busy],
+  ['lane_waiting', 'Callers that wait for a connection of a lane.', ({ waiting }) => waiting],
 ];
 
-function addPoolMetrics(registry: Registry, database: Pick<Database, 'stats'>): void {
+function addPoolMetrics(registry: Registry, prefix: string, database: Pick<Database, 'stats'>): void {
   const registers = [registry];
   for (const [name, help, value] of POOL_GAUGES) {
     new Gauge({
-      name,
+      name: `${prefix}_${name}`,
       help,
       registers,
       collect() {
@@ -47,7 +48,7 @@ function addPoolMetrics(registry: Registry, database: Pick<Database, 'stats'>): 
   }
   for (const [name, help, value] of LANE_GAUGES) {
     new Gauge({
-      name,
+      name: `${prefix}_${name}`,
       help,
       labelNames: ['lane'],
       registers,
@@ -57,7 +58,7 @@ function addPoolMetrics(registry: Registry, database: Pick<Database, 'stats'>): 
     });
   }
   new Counter({
-    name: 'belfry_db_failed_connections_total',
+    name: `${prefix}_failed_connections_total`,
     help: 'Connections that could not be opened.',
     registers,
     collect() {
@@ -66,7 +67,7 @@ function addPoolMetrics(registry: Registry, database: Pick<Database, 'stats'>): 
     },
   });
   new Counter({
-    name: 'belfry_db_wait_timeouts_total',
+    name: `${prefix}_wait_timeouts_total`,
     help: 'Callers that waited in vain for a connection of a lane.',
     labelNames: ['lane'],
     registers,
@@ -77,11 +78,19 @@ function addPoolMetrics(registry: Registry, database: Pick<Database, 'stats'>): 
   });
 }
 
-/** Adds the metrics of a database: its connections, and the errors of its statements, which take no longer. */
-export function withDatabaseMetrics<D extends Database>(database: D, { registry }: Pick<Metrics, 'registry'>): D {
-  addPoolMetrics(registry, database);
+/**
+ * Adds the metrics of a database: its connections, and the errors of its statements, which take no longer.
+ *
+ * @param prefix the beginning of the names of the metrics
+ */
+export function withDatabaseMetrics<D extends Database>(
+  database: D,
+  { registry }: Pick<Metrics, 'registry'>,
+  prefix = 'belfry_db',
+): D {
+  addPoolMetrics(registry, prefix, database);
   const errors = new Counter({
-    name: 'belfry_db_errors_total',
+    name: `${prefix}_errors_total`,
     help: `Statements and transactions that failed because of Postgres, by kind: ${ERROR_KINDS.join(', ')}.`,
     labelNames: ['kind'],
     registers: [registry],

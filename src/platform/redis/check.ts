@@ -1,10 +1,15 @@
 import type { Redis } from 'ioredis';
 import { withDeadline } from '../concurrency/deadline.ts';
-import type { Platform } from '../platform.ts';
-import { type RedisClient, toCluster } from './connections.ts';
+import type { Environment } from '../config/environment.ts';
+import type { Logger } from '../observability/log.ts';
+import { type RedisClient, type RedisConnections, toCluster } from './connections.ts';
 import { describeRedisProblem, RedisProblem } from './problems.ts';
 
-type Parts = Pick<Platform, 'redis' | 'env' | 'log'>;
+interface Parts {
+  redis: RedisConnections;
+  env: Pick<Environment, 'redisPrefix'>;
+  log: Logger;
+}
 
 // Writes through a script, like queues and rate limits do, so that it fails for every reason for which they would fail: a read-only
 // replica, a full memory, missing permissions.
@@ -37,7 +42,7 @@ function findKeyOfEachMaster(slots: readonly (readonly string[])[], prefix: stri
 }
 
 /** Writes to Redis; in a cluster, to every master. Throws the first error of Redis. */
-async function writeToEveryMaster(client: RedisClient, prefix: string): Promise<void> {
+export async function writeToEveryMaster(client: RedisClient, prefix: string): Promise<void> {
   const cluster = toCluster(client);
   if (cluster !== undefined && cluster.status !== 'ready') throw new Error('no node of the cluster responds');
   const keys = cluster === undefined ? [`${prefix}:check`] : findKeyOfEachMaster(cluster.slots, prefix);

@@ -1,4 +1,4 @@
-import { Counter, Gauge } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import type { ReplicaSettings } from '../config/replica-environment.ts';
 import { ApiError } from '../errors.ts';
 import type { Logger } from '../observability/log.ts';
@@ -6,11 +6,12 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { isConcurrencyConflict, isDatabaseError, isStatementTimeout, isTransient } from '../postgres/errors.ts';
+import { withDatabaseMetrics } from '../postgres/metrics.ts';
 import type { Queryable } from '../postgres/queryable.ts';
 import { logConnectionLimits } from '../postgres/server-limits.ts';
 import { withDatabaseTracing } from '../postgres/tracing.ts';
-import type { RedisClient } from '../redis/connections.ts';
-import { createReplicaMonitor } from './monitor.ts';
+import type { RedisConnections } from '../redis/connections.ts';
+import { createReplicaMonitor, MAX_UNCHECKED_MS } from './monitor.ts';
 import { createOwnWrites } from './own-writes.ts';
 import { createReplicaProgress } from './progress.ts';
 
@@ -21,40 +22,43 @@ export interface ListRead {
   /** The list must include everything committed before this time of the primary. */
   notBefore?: number | undefined;
   /** Whether the client asked for the newest state. */
-  fresh?: boolean;
+  newestRequested?: boolean;
 }
 
 /** The read replica of an app. */
 export interface Replica {
-  /** Reads of lists. A statement that fails because of the replica runs again on the primary. */
-  reads: Queryable;
-  /** Decides whether a list may be read from the replica. */
-  mayServe(read: ListRead): Promise<boolean>;
+  /**
+   * Reads on the replica. A statement that fails because of the replica runs again on the primary.
+   *
+   * @param onRetry called for each statement that runs again
+   */
+  createReads(onRetry?: () => void): Queryable;
+  /** Chooses the server of a client's list, and counts the choice. */
+  chooseServer(read: ListRead): Promise<'replica' | 'primary'>;
   /** Records that a user has just changed a record: their lists are read from the primary until the replica has the change. */
   addWrite(userId: string): void;
   /** The time of the primary, or slightly later. */
   primaryNow(): number;
-  /** The number of statements that ran again on the primary. */
-  retries(): number;
   /**
    * Waits until the replica has everything that is committed now.
    *
    * @returns the connections to read from: those of the primary if the replica cannot be used or takes too long
    */
-  catchUp(): Promise<Pick<Database, 'holdConnection'>>;
+  waitForReplicaOrUsePrimary(): Promise<Pick<Database, 'holdConnection'>>;
   /**
-   * Begins to watch the replica.
+   * Begins to watch the replica, and exports its metrics. Only for processes that serve lists.
    *
    * @throws StartupError if the server is certainly no replica of the primary
    */
   start(): Promise<void>;
-  close(): Promise<void>;
+  /** Ends all connections to the replica at once. */
+  close(): void;
 }
 
 /** The connections and services that a replica needs. */
 export interface ReplicaParts {
   primary: Database;
-  redis: RedisClient;
+  redis: Pick<RedisConnections, 'commands' | 'onPossibleFailover'>;
   /** The prefix of all Redis keys, and the application name in pg_stat_activity. */
   prefix: string;
   log: Logger;
@@ -62,11 +66,12 @@ export interface ReplicaParts {
   tracing: Tracing;
 }
 
-/** Beyond the greatest lag: the time of the checks and of a request that began before the replica fell behind. */
-const KEEP_MARGIN_MS = 5000;
-const CATCH_UP_PAUSE_MS = 100;
+/** Beyond the time for which a replica may lag or its lag be unknown: that of the checks, and of a request that began before. */
+const KEEP_MARGIN_MS = MAX_UNCHECKED_MS + 5000;
+const CHECK_REDIS_EVERY_MS = 1000;
+const WAIT_PAUSE_MS = 100;
 
-const REASONS = ['own_write', 'cursor', 'requested', 'lag', 'unavailable', 'redis'] as const;
+const REASONS = ['own_write', 'cursor', 'requested', 'lag', 'unknown_lag', 'unavailable', 'redis'] as const;
 type Reason = (typeof REASONS)[number];
 
 /** Whether a statement that failed on the replica may succeed on the primary, without burdening it with what overloads the replica. */
@@ -78,96 +83,108 @@ function mayRunOnPrimary(error: unknown): boolean {
   return !isWaitTimeout && !code.startsWith('22');
 }
 
-function createListCounter(registry: Metrics['registry']): (reason: Reason | undefined) => void {
+/** Creates the counters of a replica. */
+function createCounters(registry: Registry) {
+  const registers = [registry];
   const lists = new Counter({
     name: 'belfry_db_replica_lists_total',
-    help: `Lists of clients by the server that was chosen: replica, or primary, because of: ${REASONS.join(', ')}.`,
+    help: `Lists of clients by the server that was chosen before the list was authorized: replica, or primary, because of: ${REASONS.join(', ')}.`,
     labelNames: ['target', 'reason'],
-    registers: [registry],
+    registers,
   });
   const labelsOf = (reason: Reason | undefined) =>
     reason === undefined ? { target: 'replica', reason: 'none' } : { target: 'primary', reason };
   for (const reason of [undefined, ...REASONS]) lists.inc(labelsOf(reason), 0);
-  return (reason) => lists.inc(labelsOf(reason));
-}
-
-/** Opens the read replica of an app. Connections are opened by `start`, or at first use. */
-export function openReplica(
-  { url, pooler, poolMax, maxLagMs }: ReplicaSettings,
-  { primary, redis, prefix, log, metrics: { registry }, tracing }: ReplicaParts,
-): Replica {
-  const database = withDatabaseTracing(openDatabase(url, prefix, log, { poolMax, pooler, isReplica: true }), tracing);
-  const progress = createReplicaProgress();
-  const address = new URL(url).host;
-  /** Ends the waits for statements of the replica. */
-  const pending = new Set<(error: unknown) => void>();
-  const onLost = (error: unknown) => {
-    for (const giveUp of pending) giveUp(error);
-  };
-  const monitor = createReplicaMonitor({ primary, replica: database, address, onLost }, progress, maxLagMs, log);
-  const ownWrites = createOwnWrites(redis, prefix, { keepMs: maxLagMs + KEEP_MARGIN_MS, progress, log });
-  const countList = createListCounter(registry);
-  const registers = [registry];
   const retries = new Counter({
     name: 'belfry_db_replica_retries_total',
     help: 'Statements that failed on the replica and ran again on the primary.',
     registers,
   });
-  let retried = 0;
+  return { countList: (reason: Reason | undefined) => lists.inc(labelsOf(reason)), countRetry: () => retries.inc() };
+}
+
+/** Opens the read replica of an app. Connections are opened by `start`, or at first use. */
+export function openReplica(
+  { url, pooler, poolMax, maxLagMs }: ReplicaSettings,
+  { primary, redis, prefix, log, metrics, tracing }: ReplicaParts,
+): Replica {
+  // Exported by `start` only: processes that serve no lists do not watch the replica.
+  const registry = new Registry();
+  const pooled = openDatabase(url, prefix, log, { poolMax, pooler, isReplica: true });
+  const database = withDatabaseTracing(withDatabaseMetrics(pooled, { registry }, 'belfry_db_replica'), tracing);
+  const progress = createReplicaProgress();
+  const address = new URL(url).host;
+  /** Ends the waits for statements of the replica. */
+  const pending = new Set<(error: unknown) => void>();
+  const abandonStatements = (error: unknown) => {
+    for (const giveUp of pending) giveUp(error);
+  };
+  const monitor = createReplicaMonitor(
+    { primary, replica: database, address, abandonStatements },
+    progress,
+    maxLagMs,
+    log,
+  );
+  const ownWrites = createOwnWrites({ redis, prefix, keepMs: maxLagMs + KEEP_MARGIN_MS, progress, log });
+  const { countList, countRetry } = createCounters(registry);
+  let redisTimer: NodeJS.Timeout | undefined;
+  let isClosed = false;
 
   new Gauge({
     name: 'belfry_db_replica_in_use',
     help: 'Whether lists are read from the replica: 1 or 0.',
-    registers,
+    registers: [registry],
     collect() {
-      this.set(monitor.problem() === undefined ? 1 : 0);
+      this.set(monitor.unusableReason() === undefined ? 1 : 0);
     },
   });
   new Gauge({
     name: 'belfry_db_replica_lag_seconds',
     help: 'How old the data of the replica is at most. Includes the time since the last check.',
-    registers,
+    registers: [registry],
     collect() {
-      this.set(progress.lagMs() / 1000);
-    },
-  });
-  new Gauge({
-    name: 'belfry_db_replica_connections_open',
-    help: 'Open connections to the replica, including those that are being opened.',
-    registers,
-    collect() {
-      this.set(database.stats().open);
+      this.set(progress.ageMs() / 1000);
     },
   });
 
   /** Runs work again on the primary if it fails because of the replica. */
-  async function orOnPrimary<T>(onReplica: () => Promise<T>, onPrimary: () => Promise<T>): Promise<T> {
+  async function orOnPrimary<T>(
+    onReplica: () => Promise<T>,
+    onPrimary: () => Promise<T>,
+    onRetry?: () => void,
+  ): Promise<T> {
+    // A request with several statements must not wait again for a replica that an earlier one has found lost.
+    if (monitor.unusableReason() === 'unavailable') return onPrimary();
     try {
       return await onReplica();
     } catch (error) {
-      if (monitor.problem() !== 'unavailable' && !mayRunOnPrimary(error)) throw error;
-      if (isTransient(error) && !isConcurrencyConflict(error)) monitor.reportFailure(error);
-      retried += 1;
-      retries.inc();
+      if (monitor.unusableReason() !== 'unavailable' && !mayRunOnPrimary(error)) throw error;
+      if (isTransient(error) && !isConcurrencyConflict(error)) monitor.checkSoon();
+      countRetry();
+      onRetry?.();
       return onPrimary();
     }
   }
 
   /** Like `orOnPrimary`, and does not wait for a replica that has been lost. */
-  async function readOrOnPrimary<T>(onReplica: () => Promise<T>, onPrimary: () => Promise<T>): Promise<T> {
+  async function readOrOnPrimary<T>(
+    onReplica: () => Promise<T>,
+    onPrimary: () => Promise<T>,
+    onRetry?: () => void,
+  ): Promise<T> {
     const { promise: lost, reject } = Promise.withResolvers<never>();
     pending.add(reject);
     try {
-      return await orOnPrimary(() => Promise.race([onReplica(), lost]), onPrimary);
+      return await orOnPrimary(() => Promise.race([onReplica(), lost]), onPrimary, onRetry);
     } finally {
       pending.delete(reject);
     }
   }
 
-  async function findReasonForPrimary({ userId, notBefore, fresh }: ListRead): Promise<Reason | undefined> {
-    const problem = monitor.problem();
-    if (problem !== undefined) return problem;
-    if (fresh) return 'requested';
+  async function findReasonForPrimary({ userId, notBefore, newestRequested }: ListRead): Promise<Reason | undefined> {
+    const unusable = monitor.unusableReason();
+    if (unusable !== undefined) return unusable;
+    if (newestRequested) return 'requested';
     if (notBefore !== undefined && !progress.hasCommitsUntil(notBefore)) return 'cursor';
     const write = userId === undefined ? undefined : await ownWrites.find(userId);
     if (write === undefined) return undefined;
@@ -178,53 +195,67 @@ export function openReplica(
     holdConnection: () => orOnPrimary(database.holdConnection, primary.holdConnection),
   };
 
+  /** Checks Redis regularly. */
+  async function watchRedis(): Promise<void> {
+    await ownWrites.check();
+    if (isClosed) return;
+    redisTimer = setTimeout(() => void watchRedis(), CHECK_REDIS_EVERY_MS);
+    redisTimer.unref();
+  }
+
   return {
-    reads: {
+    createReads: (onRetry) => ({
       read: (statement) =>
         readOrOnPrimary(
           () => database.read(statement),
           () => primary.read(statement),
+          onRetry,
         ),
       readList: (sendable) =>
         readOrOnPrimary(
           () => database.readList(sendable),
           () => primary.readList(sendable),
+          onRetry,
         ),
       readSlowly: (statement) =>
         readOrOnPrimary(
           () => database.readSlowly(statement),
           () => primary.readSlowly(statement),
+          onRetry,
         ),
       write: primary.write,
-    },
-    async mayServe(read) {
+    }),
+    async chooseServer(read) {
       const reason = await findReasonForPrimary(read);
       countList(reason);
-      return reason === undefined;
+      return reason === undefined ? 'replica' : 'primary';
     },
     addWrite: ownWrites.add,
     // Without a sample, the clocks of two machines are close enough: nothing is read from the replica before the first one.
     primaryNow: () => progress.primaryNow() ?? Date.now(),
-    retries: () => retried,
-    async catchUp() {
+    async waitForReplicaOrUsePrimary() {
       const until = performance.now() + maxLagMs;
       if (!(await monitor.check())) return primary;
       const now = progress.primaryNow();
       while (now !== undefined && performance.now() < until) {
         if (progress.hasCommitsUntil(now)) return holdReplicaOrPrimary;
-        await new Promise((resolve) => setTimeout(resolve, CATCH_UP_PAUSE_MS));
+        await new Promise((resolve) => setTimeout(resolve, WAIT_PAUSE_MS));
         if (!(await monitor.check())) break;
       }
       return primary;
     },
     async start() {
-      await monitor.start();
-      if (monitor.problem() !== 'unavailable')
+      // The types describe plain objects, but these are the metrics themselves.
+      for (const metric of registry.getMetricsAsArray()) metrics.registry.registerMetric(metric as never);
+      await Promise.all([monitor.start(), watchRedis()]);
+      if (monitor.unusableReason() !== 'unavailable')
         await logConnectionLimits(database, log, { server: 'replica', setting: 'DATABASE_REPLICA_POOL_MAX' });
     },
-    async close() {
+    close() {
+      isClosed = true;
+      clearTimeout(redisTimer);
       monitor.stop();
-      await database.close();
+      database.destroy();
     },
   };
 }

@@ -1,7 +1,8 @@
-import { withDeadline } from '../concurrency/deadline.ts';
+import { withDeadline, withTimeoutFallback } from '../concurrency/deadline.ts';
 import { StartupError } from '../config/environment.ts';
 import type { Logger } from '../observability/log.ts';
 import type { Database } from '../postgres/database.ts';
+import { isConnectionError } from '../postgres/errors.ts';
 import { type PrimarySample, type ReplicaProgress, removeBlockHeader } from './progress.ts';
 
 /** The connections that a monitor checks. */
@@ -11,31 +12,36 @@ export interface MonitoredServers {
   /** The host of the replica, for messages. */
   address: string;
   /** Called when the replica cannot be reached any more: statements that it is running may never end. */
-  onLost(error: unknown): void;
+  abandonStatements(error: unknown): void;
 }
+
+/** Why the replica cannot be used. `unknown_lag`: the primary has not responded to checks for too long. */
+export type UnusableReason = 'unavailable' | 'lag' | 'unknown_lag';
 
 /** Checks regularly whether a replica can be used, and how far it has caught up. */
 export interface ReplicaMonitor {
   /**
-   * Checks once, then regularly.
+   * Checks both servers once, then regularly, and logs how lists are read.
    *
    * @throws StartupError if the server is certainly no replica of the primary
    */
   start(): Promise<void>;
-  /** Checks now. Returns whether the replica can be reached and belongs to the primary, whatever its lag. */
+  /** Checks both servers now. Returns whether the replica can be reached and belongs to the primary, whatever its lag. */
   check(): Promise<boolean>;
-  /** Records that a statement could not run: nothing more is sent to the replica before the next successful check. */
-  reportFailure(error: unknown): void;
+  /** Checks the replica at once, because a statement could not run there. */
+  checkSoon(): void;
   /** Why the replica cannot be used at this moment; undefined if it can. */
-  problem(): 'unavailable' | 'lag' | undefined;
+  unusableReason(): UnusableReason | undefined;
   stop(): void;
 }
 
-type Status = 'unknown' | 'replica' | 'unreachable' | 'primary' | 'other database' | 'other timeline';
+type Status = 'unknown' | 'replica' | 'unreachable' | 'not a replica' | 'other database' | 'other timeline';
 
 const MAX_INTERVAL_MS = 1000;
 const CHECK_DEADLINE_MS = 2000;
 const LOG_EVERY_MS = 10_000;
+/** Beyond the greatest lag: how long a replica that had not lagged is used while the primary does not respond to checks. */
+export const MAX_UNCHECKED_MS = 10_000;
 
 type SampleRow = [clock: number, position: number, timeline: string, blockBytes: number, segmentBytes: number];
 
@@ -61,7 +67,11 @@ const DATABASE_NAME = 'select current_database(), null';
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 /** Runs a statement, or another one if the role may not use a function of the first. */
-async function readAllowed<Row extends unknown[]>(database: Pick<Database, 'read'>, text: string, otherwise: string) {
+async function readAllowed<Row extends unknown[]>(
+  database: Pick<Database, 'read'>,
+  text: string,
+  otherwise: string,
+): Promise<Row> {
   try {
     return (await database.read<Row>({ text, values: [] }))[0]!;
   } catch (error) {
@@ -72,7 +82,7 @@ async function readAllowed<Row extends unknown[]>(database: Pick<Database, 'read
 
 /** Creates the monitor of a replica, which keeps `progress` up to date. Opens no connection yet. */
 export function createReplicaMonitor(
-  { primary, replica, address, onLost }: MonitoredServers,
+  { primary, replica, address, abandonStatements }: MonitoredServers,
   progress: ReplicaProgress,
   maxLagMs: number,
   log: Logger,
@@ -80,8 +90,11 @@ export function createReplicaMonitor(
   let status: Status = 'unknown';
   let lastError: unknown;
   let primaryTimeline: string | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  const timers = new Set<NodeJS.Timeout>();
   let stopped = false;
+  let isLogging = false;
+  let hasWarnedOfTimeline = false;
+  let runningCheck: Promise<void> | undefined;
   /** When the replica was last found to be one. */
   let foundAt = Number.NEGATIVE_INFINITY;
   let logged = '';
@@ -89,7 +102,7 @@ export function createReplicaMonitor(
 
   async function samplePrimary(): Promise<void> {
     const askedAt = performance.now();
-    const rows = await withDeadline(primary.read<SampleRow>({ text: SAMPLE, values: [] }), CHECK_DEADLINE_MS);
+    const rows = await primary.read<SampleRow>({ text: SAMPLE, values: [] });
     const [clock, position, timeline, blockBytes, segmentBytes] = rows[0]!;
     if (primaryTimeline !== undefined && primaryTimeline !== timeline) progress.reset();
     primaryTimeline = timeline;
@@ -112,23 +125,36 @@ export function createReplicaMonitor(
     const isKnown = status === 'replica' || status === 'other timeline';
     if (!isKnown && !(await isSameDatabase())) return 'other database';
     const [isReplica, replayed, timeline] = await readAllowed<StateRow>(replica, STATE, STATE_WITHOUT_TIMELINE);
-    if (!isReplica) return 'primary';
+    if (!isReplica) return 'not a replica';
+    if (timeline === null) warnOfTimeline();
     // After a failover, a replica may still follow the old primary, whose log has continued differently.
     if (timeline !== null && primaryTimeline !== undefined && timeline !== primaryTimeline) return 'other timeline';
     if (replayed !== null) progress.setReplayed(replayed);
     return 'replica';
   }
 
-  function problem(): 'unavailable' | 'lag' | undefined {
+  function warnOfTimeline(): void {
+    if (hasWarnedOfTimeline) return;
+    hasWarnedOfTimeline = true;
+    log.warn(
+      { replica: address },
+      'the role may not call pg_control_checkpoint() on the replica, so a replica that follows the old primary after a failover is not ' +
+        'recognized: grant execute on function pg_control_checkpoint() to the role',
+    );
+  }
+
+  function unusableReason(): UnusableReason | undefined {
     if (status !== 'replica') return 'unavailable';
-    return progress.lagMs() > maxLagMs ? 'lag' : undefined;
+    if (progress.lagMs() > maxLagMs) return 'lag';
+    return progress.ageMs() > maxLagMs + MAX_UNCHECKED_MS ? 'unknown_lag' : undefined;
   }
 
   /** Logs how lists are read, when that has changed. */
   function logChange(): void {
-    const state = status === 'replica' ? (problem() ?? 'in use') : status;
-    if (state === logged || state === 'unknown' || performance.now() - loggedAt < LOG_EVERY_MS) return;
-    // It has just been found, and the first position of the primary is not replayed yet.
+    const state = status === 'replica' ? (unusableReason() ?? 'in use') : status;
+    if (!isLogging || stopped || state === logged || state === 'unknown' || performance.now() - loggedAt < LOG_EVERY_MS)
+      return;
+    // The replica has just been found, and has not replayed the first position of the primary yet.
     if (!Number.isFinite(progress.lagMs()) && state === 'lag' && performance.now() - foundAt < maxLagMs) return;
     const isFirst = logged === '';
     logged = state;
@@ -144,7 +170,12 @@ export function createReplicaMonitor(
       log.warn({ ...details, maxLagMs }, `the replica lags too far behind; ${consequence}`);
     } else if (state === 'unreachable')
       log.warn({ err: lastError, replica: address }, `the replica cannot be used; ${consequence}`);
-    else if (state === 'primary')
+    else if (state === 'unknown_lag')
+      log.warn(
+        { replica: address },
+        `the primary does not respond to checks, so the lag of the replica is unknown; ${consequence}`,
+      );
+    else if (state === 'not a replica')
       log.warn({ replica: address }, `DATABASE_REPLICA_URL leads to a server that is no replica; ${consequence}`);
     else if (state === 'other timeline')
       log.warn(
@@ -154,56 +185,70 @@ export function createReplicaMonitor(
     else log.error({ replica: address }, `${OTHER_DATABASE}; ${consequence}`);
   }
 
-  function markUnreachable(error: unknown): void {
-    status = 'unreachable';
-    lastError = error;
-    onLost(error);
-  }
-
-  async function check(): Promise<boolean> {
-    try {
-      await samplePrimary();
-    } catch {
-      // Without the primary there is nothing to compare with: the lag grows until lists are read from the primary, and report its outage.
-    }
+  async function runCheck(): Promise<void> {
     const before = status;
     try {
-      status = await withDeadline(readStatus(), CHECK_DEADLINE_MS);
+      // A lost connection does not mean that the server is down, so a second one is tried.
+      const read = readStatus().catch((error) => (isConnectionError(error) ? readStatus() : Promise.reject(error)));
+      status = await withDeadline(read, CHECK_DEADLINE_MS);
       if (status !== before) foundAt = performance.now();
     } catch (error) {
-      markUnreachable(error);
+      status = 'unreachable';
+      lastError = error;
+      abandonStatements(error);
     }
-    if (!stopped) logChange();
+    logChange();
+  }
+
+  /** Checks the replica; callers at the same time share one check. */
+  function checkReplica(): Promise<void> {
+    runningCheck ??= runCheck().finally(() => {
+      runningCheck = undefined;
+    });
+    return runningCheck;
+  }
+
+  // Without the primary there is nothing to compare with; `unusableReason` limits for how long.
+  const trySample = () => samplePrimary().catch(() => undefined);
+
+  async function check(): Promise<boolean> {
+    await withTimeoutFallback(trySample(), CHECK_DEADLINE_MS, undefined);
+    await checkReplica();
     return status === 'replica';
   }
 
   const intervalMs = Math.min(MAX_INTERVAL_MS, maxLagMs / 5);
 
-  function schedule(): void {
+  /** Runs a check regularly. The two servers have separate loops, so that one that responds late does not delay the check of the other. */
+  function repeat(run: () => Promise<unknown>): void {
     if (stopped) return;
-    timer = setTimeout(() => void check().then(schedule), intervalMs);
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      void run().then(() => repeat(run));
+    }, intervalMs);
     timer.unref();
+    timers.add(timer);
   }
 
   return {
     check,
     async start() {
+      isLogging = true;
       await check();
       if (status === 'other database')
         throw new StartupError('The app cannot start:', [
           `${OTHER_DATABASE}: ${address} is not a replica of the server in DATABASE_URL`,
         ]);
-      schedule();
+      repeat(trySample);
+      repeat(checkReplica);
     },
-    reportFailure(error) {
-      if (status !== 'replica') return;
-      markUnreachable(error);
-      logChange();
+    checkSoon() {
+      if (status === 'replica') void checkReplica();
     },
-    problem,
+    unusableReason,
     stop() {
       stopped = true;
-      clearTimeout(timer);
+      for (const timer of timers) clearTimeout(timer);
     },
   };
 }

@@ -22,8 +22,10 @@ export interface ReplicaProgress {
   primaryNow(): number | undefined;
   /** Whether the replica has every transaction that was committed before this time of the primary. */
   hasCommitsUntil(time: number): boolean;
-  /** How old the data of the replica is at most, in ms. Infinite before it has reached the first sample. */
+  /** For how long, in ms, the replica has lacked something that the primary is known to have. Infinite before it has reached a sample. */
   lagMs(): number;
+  /** How old the data of the replica is at most, in ms: the time since the newest sample that it has reached. */
+  ageMs(): number;
 }
 
 /** The samples that the replica has not reached yet. With more, those in between are left out, which overestimates the lag. */
@@ -59,7 +61,11 @@ export function createReplicaProgress(now: () => number = () => performance.now(
       return age > MAX_CLOCK_AGE_MS ? undefined : newest!.clock + age;
     },
     hasCommitsUntil: (time) => reached !== undefined && reached.clock >= time,
-    lagMs: () => (reached === undefined ? Number.POSITIVE_INFINITY : now() - reached.askedAt),
+    lagMs() {
+      if (reached === undefined) return Number.POSITIVE_INFINITY;
+      return waiting[0] === undefined ? 0 : now() - waiting[0].askedAt;
+    },
+    ageMs: () => (reached === undefined ? Number.POSITIVE_INFINITY : now() - reached.askedAt),
   };
 }
 

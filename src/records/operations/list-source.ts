@@ -1,5 +1,4 @@
 import type { CursorMeta, PageMeta } from '../../declare/service.ts';
-import type { Replica } from '../../platform/replica/index.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { addReadTime, readTimeOf } from '../query/cursor.ts';
@@ -10,11 +9,14 @@ export interface ListSource {
   entity: Entity;
   /** The context to serialize the records with, which reads references from the same server. */
   context: RecordsContext;
-  /** Adds to the cursor of a page that was read from the primary when that was, so that no later page is read from an older state. */
+  /**
+   * Adds to the cursor of a page that was read from the primary the time of the first such page, so that no later page is read from an
+   * older state than that.
+   */
   addReadTime<Meta extends PageMeta | CursorMeta>(meta: Meta): Meta;
 }
 
-const ASKS_FOR_NEWEST = /\bno-cache\b|\bno-store\b|\bmax-age=0(?!\d)/i;
+const REQUESTS_NEWEST = /\bno-cache\b/i;
 
 /**
  * Chooses where a client's list is read. A list that may lack a change that this client has made or seen is read from the primary.
@@ -27,16 +29,26 @@ export function chooseListSource(
 ): ListSource | Promise<ListSource> {
   const { replica, replicaEntities } = context;
   if (replica === undefined || replicaEntities === undefined) return { entity, context, addReadTime: (meta) => meta };
-  const retries = replica.retries();
-  const fresh = ASKS_FOR_NEWEST.test(req?.headers['cache-control'] ?? '');
-  return replica.mayServe({ userId: user?.id, notBefore: readTimeOf(after), fresh }).then((isReplica) => ({
-    entity: isReplica ? replicaEntities.get(entity.resource.name)! : entity,
-    context: isReplica ? { ...context, entities: replicaEntities } : context,
-    addReadTime: (meta) => (isReplica && replica.retries() === retries ? meta : withReadTime(meta, replica)),
-  }));
+  const notBefore = readTimeOf(after);
+  const newestRequested = REQUESTS_NEWEST.test(req?.headers['cache-control'] ?? '');
+  // The first page sets the time for all that follow: with a new one for each, fast paging would never return to the replica.
+  const addTime = <Meta extends PageMeta | CursorMeta>(meta: Meta) =>
+    withReadTime(meta, newestRequested || notBefore === undefined ? replica.primaryNow() : notBefore);
+  return replica.chooseServer({ userId: user?.id, notBefore, newestRequested }).then((server) => {
+    if (server === 'primary') return { entity, context, addReadTime: addTime };
+    let retried = false;
+    const reads = replica.createReads(() => {
+      retried = true;
+    });
+    return {
+      entity: { ...entity, store: entity.store.on(reads), archive: entity.archive?.on(reads) },
+      context: { ...context, entities: replicaEntities },
+      addReadTime: (meta) => (retried ? addTime(meta) : meta),
+    };
+  });
 }
 
-function withReadTime<Meta extends PageMeta | CursorMeta>(meta: Meta, replica: Replica): Meta {
+function withReadTime<Meta extends PageMeta | CursorMeta>(meta: Meta, time: number): Meta {
   if (typeof meta.next !== 'string') return meta;
-  return { ...meta, next: addReadTime(meta.next, replica.primaryNow()) };
+  return { ...meta, next: addReadTime(meta.next, time) };
 }

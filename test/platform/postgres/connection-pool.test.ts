@@ -62,9 +62,11 @@ test.each([2, 3, 4, 5, 6, 8, 12])(
         }),
       async (value: number) => {
         const { connection, release } = await database.holdConnection();
-        const rows = await connection.run<[number]>(echo(value));
-        release(value % 5 === 0);
-        return rows;
+        try {
+          return await connection.run<[number]>(echo(value));
+        } finally {
+          release(value % 5 === 0);
+        }
       },
     ];
     const results = await Promise.all(
@@ -284,4 +286,21 @@ test('every budget from 4 guarantees each lane of a replica a connection, and le
     expect(lanes.reduce((sum, { min }) => sum + min, 0)).toBeLessThan(budget);
     for (const lane of Object.values(laneFor)) expect(lanes.some(({ name }) => name === lane)).toBe(true);
   }
+});
+
+test('connections are destroyed at once, whatever the server does, and callers that wait fail', async () => {
+  const proxy = await startTcpProxy(new URL(own.databaseUrl));
+  onTestFinished(() => proxy.close());
+  const database = open({ poolMax: 2 }, proxy.url);
+  await database.read(echo(1));
+  proxy.hang();
+  const running = database.read(echo(2));
+  const held = database.holdConnection();
+  const results = Promise.allSettled([running, held]);
+  database.destroy();
+  await expect(database.read(echo(3))).rejects.toThrow('Client was closed');
+  await expect(running).rejects.toThrow();
+  await database.close();
+  expect(database.stats().open).toBe(0);
+  expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });

@@ -5,7 +5,7 @@ import { providePgBouncer, startPgBouncer } from '../../../scripts/services/pgbo
 import { startPostgresReplica } from '../../../scripts/services/postgres-replica.ts';
 import { createApp, defineResource, defineUser, f } from '../../../src/index.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
-import { startReplicatedPostgres } from '../../support/database/replicated-postgres.ts';
+import { startReplicatedPostgres, trustRedis } from '../../support/database/replicated-postgres.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 const servers = await startReplicatedPostgres(['max_standby_streaming_delay=0', 'hot_standby_feedback=off']);
@@ -103,6 +103,7 @@ test('no request fails when the replica stops responding, and readiness does not
 test('while Redis is down, signed-in users read their lists from the primary and everybody else from the replica', async () => {
   const redis = await startTcpProxy(new URL(env.REDIS_URL!));
   onTestFinished(() => redis.close());
+  await trustRedis(env.REDIS_PREFIX!);
   const app = createApp(options, { ...env, REDIS_URL: redis.url, DATABASE_REPLICA_MAX_LAG_MS: '300000' });
   onTestFinished(() => app.close());
   const started = await app.start({ port: 0, roles: ['web'] });
@@ -177,6 +178,41 @@ test('a list that Postgres cancels because of a conflict with the recovery runs 
   const { status, body } = await list;
   expect([status, body.data.length]).toEqual([200, 20]);
   expect(await own('belfry_db_replica_retries_total')).toBe(1);
+});
+
+test('when one connection is lost, only its statement runs again on the primary', async () => {
+  const primary = await openSession(addresses.DATABASE_URL);
+  // On the replica, this app finds a view of notes that waits for a lock.
+  await primary.query('create schema locked');
+  await primary.query('create view locked.notes as select * from notes where pg_advisory_lock_shared(7) is not null');
+  onTestFinished(async () => void (await primary.query('drop schema locked cascade')));
+  await servers.waitUntilCaughtUp();
+  const started = await startWith(`${addresses.DATABASE_REPLICA_URL}?options=-c%20search_path%3Dlocked,public`);
+  const own = scrapeFrom(started.url);
+  await vi.waitUntil(async () => (await own('belfry_db_replica_in_use')) === 1, { timeout: 60_000, interval: 50 });
+  const replica = await openSession(addresses.DATABASE_REPLICA_URL);
+  await replica.query('select pg_advisory_lock(7)');
+  const search = () => createClient(started.url)('GET', '/api/notes?q=note&count=none');
+  const lists = [search(), search()];
+  const findWaiting = async () =>
+    (await replica.query<{ pid: number }>(`select pid from pg_stat_activity where wait_event = 'advisory'`)).rows;
+  await vi.waitUntil(async () => (await findWaiting()).length === 2, { timeout: 60_000, interval: 20 });
+  await replica.query('select pg_terminate_backend($1)', [(await findWaiting())[0]!.pid]);
+  expect((await Promise.race(lists)).status).toBe(200);
+  await replica.query('select pg_advisory_unlock(7)');
+  expect((await Promise.all(lists)).map(({ status }) => status)).toEqual([200, 200]);
+  expect(await own('belfry_db_replica_retries_total')).toBe(1);
+  expect(await own('belfry_db_replica_in_use')).toBe(1);
+});
+
+test('a process that serves no lists exports no metrics of the replica', async () => {
+  const app = createApp(options, { ...env, METRICS_PORT: '0' });
+  onTestFinished(() => app.close());
+  const { metricsUrl } = await app.start({ roles: ['relay'] });
+  const response = await fetch(metricsUrl, { headers: { authorization: 'Bearer scrape' } });
+  const text = await response.text();
+  expect(text).toContain('belfry_outbox_rows');
+  expect(text).not.toContain('belfry_db_replica');
 });
 
 test('a list that needs a column that the replica lacks runs on the primary', async () => {

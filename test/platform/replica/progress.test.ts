@@ -19,16 +19,17 @@ test('a replica has the commits before the newest sample whose position it has r
   expect([1005, 1006].map(progress.hasCommitsUntil)).toEqual([true, false]);
 });
 
-test('the lag is the age of the newest sample that the replica has reached', () => {
+test('the lag is the time for which the oldest sample waits, and the age that of the newest one that the replica has reached', () => {
   const { clock, progress } = createClock();
   expect(progress.lagMs()).toBe(Number.POSITIVE_INFINITY);
   progress.addSample({ askedAt: 100, clock: 7100, position: 10 });
   clock.now = 350;
   expect(progress.lagMs()).toBe(Number.POSITIVE_INFINITY);
   progress.setReplayed(10);
-  expect(progress.lagMs()).toBe(250);
+  expect([progress.lagMs(), progress.ageMs()]).toEqual([0, 250]);
   clock.now = 1350;
-  expect(progress.lagMs()).toBe(1250);
+  progress.addSample({ askedAt: 1300, clock: 8300, position: 20 });
+  expect([progress.lagMs(), progress.ageMs()]).toEqual([50, 1250]);
 });
 
 test('the time of the primary is estimated from the last sample, for a minute', () => {
@@ -49,7 +50,7 @@ test('a replica that stands still for long does not fill the memory, and catches
   const { length } = Array.from({ length: 10_000 }, (_, i) => i).filter(progress.hasCommitsUntil);
   expect(length).toBeLessThanOrEqual(5001);
   progress.setReplayed(9999);
-  expect(progress.lagMs()).toBe(1);
+  expect([progress.lagMs(), progress.ageMs()]).toEqual([0, 1]);
 });
 
 test('after a change of servers, positions of the old one mean nothing', () => {

@@ -64,10 +64,8 @@ test('in production every process prints only JSON lines, and each names its rol
     const lines = linesOf(one);
     expect(lines.map((line) => line.process)).toEqual(lines.map(() => role));
     expect(lines).toContainEqual(expect.objectContaining({ level: 'info', roles: [role] }));
-    expect(lines.map(({ msg }) => msg).filter((msg) => /^stop/.test(String(msg)))).toEqual([
-      'stopping after SIGTERM',
-      'stopped',
-    ]);
+    const messages = lines.map(({ msg }) => String(msg));
+    expect(messages).toEqual(expect.arrayContaining(['stopping after SIGTERM', 'stopped']));
     // Includes the output of declarations while they load, and a warning of Node.
     expect(lines[0]).toMatchObject({ level: 'info', msg: 'the declarations are loaded: 3 of them' });
     expect(lines).toContainEqual(
@@ -103,6 +101,14 @@ test('in production declarations that fail to load are one JSON line, and the ex
   expect(linesOf(one)).toEqual([
     expect.objectContaining({ level: 'fatal', process: 'push-worker', msg: expect.stringMatching(/cannot start/) }),
   ]);
+});
+
+test('a SIGTERM while the declarations load stops the process with code 0', async () => {
+  const one = startProcess(FILE, { ...production, FAULT: 'stop' }, 'web');
+  expect(await one.ended, one.output()).toBe(0);
+  // A process that exits may write its last line before the one that is being written.
+  const messages = linesOf(one).map(({ msg }) => msg);
+  expect(messages.toSorted()).toEqual(['stopped', 'stopping after SIGTERM']);
 });
 
 test('in production an uncaught error is one JSON line with its stack, and the exit code is 1', async () => {

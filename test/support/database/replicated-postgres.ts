@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, vi } from 'vitest';
 import { startPostgres } from '../../../scripts/services/postgres.ts';
 import { startPostgresReplica } from '../../../scripts/services/postgres-replica.ts';
+import { completeKeyOf } from '../../../src/platform/replica/own-writes.ts';
 
 /** A Postgres with a streaming replica, for one test file. */
 export interface ReplicatedPostgres {
@@ -17,6 +19,13 @@ export interface ReplicatedPostgres {
   onPrimary(text: string): Promise<unknown[]>;
   onReplica(text: string): Promise<unknown[]>;
   stopReplica(): Promise<void>;
+}
+
+/** Makes apps trust Redis at once, as if another process had watched it for long. Otherwise they wait for longer than a replica may lag. */
+export async function trustRedis(prefix: string, url = process.env.TEST_REDIS_URL!): Promise<void> {
+  const redis = new Redis(url);
+  await redis.set(completeKeyOf(prefix), '1', 'EX', 600);
+  redis.disconnect();
 }
 
 /** Starts both servers. They are stopped after the last test of the file. */

@@ -42,7 +42,7 @@ export function createExportJob(
     const [user] = await users.load([userId]);
     if (!isExportable(user)) throw new LeaseLostError('the user was deleted or is being erased');
     // Postgres may cancel a long read on a replica, so another attempt reads from the primary.
-    const source = attempt.attempt === 1 ? await replica?.catchUp() : undefined;
+    const source = attempt.attempt === 1 ? await replica?.waitForReplicaOrUsePrimary() : undefined;
     const entries = files.map((file) => createFileEntry(file, user, source ?? database));
     const countRecords = () => entries.reduce((sum, { written }) => sum + written.records, 0);
     const manifest = createManifestEntry({ user: userId, requestedAt: createdAt }, entries);

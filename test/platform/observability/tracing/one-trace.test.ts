@@ -147,6 +147,7 @@ test('a request continues the trace of its traceparent, and a test delivery cont
   const sent = receiver.requests.at(-1)!.headers;
   expect(sent.traceparent).toBe(`00-${traceId}-${attempt.spanId}-01`);
   expect(sent.tracestate).toBeUndefined();
+  for (const { body } of collector.exports) expect(body.includes('vendor=value')).toBe(false);
 });
 
 test('a malformed traceparent is ignored', async () => {

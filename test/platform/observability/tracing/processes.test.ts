@@ -93,6 +93,23 @@ test('a collector that is down or hangs delays neither requests nor the stop, an
   }
 });
 
+test('what a collector responds is not logged, because it may repeat the credentials', async () => {
+  const collector = await startCollector();
+  onTestFinished(() => collector.close());
+  collector.respondWith(400, `unknown token secret-of-the-collector ${'x'.repeat(100_000)}`);
+  const process = start({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=secret-of-the-collector',
+    OTEL_BSP_SCHEDULE_DELAY: '10',
+  });
+  const url = await process.url();
+  expect((await fetch(`${url}/api/posts`)).status).toBe(200);
+  await vi.waitUntil(() => process.output().includes('spans could not be exported'), { timeout: 60_000 });
+  await stop(process);
+  expect(process.output()).toMatch(/"code":400/);
+  expect(process.output()).not.toMatch(/secret-of-the-collector|xxxx/);
+});
+
 test('several processes of a deployment add to one trace', async () => {
   const collector = await startCollector();
   onTestFinished(() => collector.close());
