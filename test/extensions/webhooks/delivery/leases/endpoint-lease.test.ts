@@ -64,10 +64,15 @@ const counts = async ({ id }: Subscriber) => {
 const leaseIsReleased = async ({ id }: Subscriber) =>
   (await client.query('select from webhook_turns where endpoint_id = $1 and holder is null', [id])).rowCount === 1;
 
-/** Creates an endpoint with a slow receiver and forty deliveries that are claimed together, and waits until two have arrived. */
-async function inMidLease(more: object = {}, roles?: string[]): Promise<Subscriber> {
+/**
+ * Creates an endpoint with a slow receiver and forty deliveries that are claimed together, and waits until two have arrived.
+ *
+ * @param changed the receiver responds to no request but the first before this resolves
+ */
+async function inMidLease(more: object = {}, roles?: string[], changed?: Promise<void>): Promise<Subscriber> {
   const one = await subscribe({ ordered: true, ...more }, roles);
-  one.receiver.answer(async (_, res) => {
+  one.receiver.answer(204, async (_, res) => {
+    await changed;
     await sleep(250);
     res.writeHead(204).end();
   });
@@ -123,10 +128,13 @@ test('a retry of a global endpoint waits while its owner lacks the role; then it
 });
 
 test('an endpoint that gets a new URL and secret in the middle of a lease receives the rest there, in order, signed with both secrets', async () => {
-  const one = await inMidLease();
+  // A request stays in flight between the two changes. Otherwise a lease could end there, and the next one send with the old secret.
+  const changed = Promise.withResolvers<void>();
+  const one = await inMidLease({}, undefined, changed.promise);
   const next = await receive();
   expect((await one.who.call('PATCH', one.path, { url: next.url })).status).toBe(200);
   const { secret } = (await one.who.call('POST', `${one.path}/rotate-secret`)).body.data;
+  changed.resolve();
   await next.received(40 - FEW, 60_000);
   await until(async () => (await counts(one)).succeeded === 40);
   expect(one.receiver.requests.length).toBeLessThan(FEW);
