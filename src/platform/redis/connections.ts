@@ -2,7 +2,6 @@ import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import type { RedisSettings } from '../config/redis-environment.ts';
 import type { Logger } from '../observability/log.ts';
 import { createLimitedWarning } from './retry.ts';
-import { createSubscriptions, type Subscribe } from './subscriptions.ts';
 
 /** A connection to one Redis server, or the connections to the nodes of a Redis Cluster. */
 export type RedisClient = Redis | Cluster;
@@ -16,10 +15,8 @@ export function toCluster(client: RedisClient): Cluster | undefined {
 export interface RedisConnections {
   /** For commands of requests and producers: fails at once while Redis is down, instead of queueing up. */
   commands: RedisClient;
-  /** Creates another connection that waits for Redis to recover. For workers; the caller owns it. */
+  /** Creates another connection that waits for Redis to recover. For workers and subscribers; the caller owns it. */
   createBlockingConnection(): RedisClient;
-  /** Subscribes to a channel. All subscriptions of the process share one connection. */
-  subscribe: Subscribe;
   /** The servers without user and password, for messages: `redis.example.com:6379`. */
   address: string;
   /** Registers a listener for failovers: a replica may have taken over, which may lack the newest writes. */
@@ -73,6 +70,26 @@ function readCredentials({ urls, ca }: RedisSettings) {
   };
 }
 
+/**
+ * A client of a Redis Cluster whose `connect` always settles. That of ioredis stays pending if the cluster reports that it is down, and
+ * BullMQ, which awaits it after a failover, would never take a job again.
+ */
+class ClusterClient extends Cluster {
+  override async connect(): Promise<void> {
+    const retried = Promise.withResolvers<never>();
+    const rejectRetried = () => retried.reject(new Error('The Redis Cluster is not ready'));
+    // One of these follows every attempt that fails.
+    this.once('reconnecting', rejectRetried);
+    this.once('end', rejectRetried);
+    try {
+      await Promise.race([super.connect(), retried.promise]);
+    } finally {
+      this.off('reconnecting', rejectRetried);
+      this.off('end', rejectRetried);
+    }
+  }
+}
+
 /** Creates a client without connecting it. */
 function createClient(settings: RedisSettings, options: RedisOptions, detectsFailover = false): RedisClient {
   const { urls, cluster, sentinels } = settings;
@@ -84,7 +101,7 @@ function createClient(settings: RedisSettings, options: RedisOptions, detectsFai
       return { host: removeBrackets(hostname), port: Number(port || 6379) };
     });
     const { enableOfflineQueue, lazyConnect, ...redisOptions } = common;
-    return new Cluster(nodes, {
+    return new ClusterClient(nodes, {
       enableOfflineQueue,
       lazyConnect,
       redisOptions: { ...credentials, ...redisOptions },
@@ -164,17 +181,15 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
     true,
   );
   if (settings.sentinels !== undefined) commands.on('ready', moveToNewMaster);
-  // Not lazy: a lazy connection gives up if its first attempt fails.
-  const createBlockingConnection = () =>
-    openConnection({
-      enableOfflineQueue: true,
-      maxRetriesPerRequest: null,
-      socketTimeout: BLOCKING_SOCKET_TIMEOUT_MS,
-    });
   return {
     commands,
-    createBlockingConnection,
-    subscribe: createSubscriptions(createBlockingConnection),
+    // Not lazy: a lazy connection gives up if its first attempt fails.
+    createBlockingConnection: () =>
+      openConnection({
+        enableOfflineQueue: true,
+        maxRetriesPerRequest: null,
+        socketTimeout: BLOCKING_SOCKET_TIMEOUT_MS,
+      }),
     address: formatAddress(settings),
     onPossibleFailover(listener) {
       if (settings.sentinels === undefined && !settings.cluster) return;
