@@ -16,7 +16,7 @@ export interface RedisClusterServers extends RedisServers {
 }
 
 /**
- * Starts a Redis Cluster. A master that does not respond for a second is replaced by its replica.
+ * Starts a Redis Cluster. A master that does not respond for three seconds is replaced by its replica.
  *
  * @param tls the certificate of all nodes; they use TLS among each other, and also listen without TLS
  * @param extraLines further lines of the configuration of each node
@@ -31,7 +31,7 @@ export async function startRedisCluster(
       .map((_, index) => [
         'cluster-enabled yes',
         `cluster-config-file nodes-${index}.conf`,
-        'cluster-node-timeout 1000',
+        'cluster-node-timeout 3000',
         'maxmemory-policy noeviction',
         ...tlsLines(ports[NODES + index]!, tls),
         'tls-cluster yes',
@@ -53,9 +53,17 @@ export async function startRedisCluster(
       }),
     );
   }
-  await withRedis({ port: masters[0]! }, async (redis) => {
-    for (const port of tlsPorts.slice(1)) await redis.cluster('MEET', '127.0.0.1', port);
-  });
+  await withRedis({ port: masters[0]! }, (redis) =>
+    waitUntil('The introduction of the nodes', async () => {
+      const met = String(await redis.cluster('NODES'))
+        .split('\n')
+        .filter((line) => line.includes('connected') && !line.includes('handshake'));
+      // Nodes that take longer than the timeout of the cluster forget each other.
+      for (const port of tlsPorts.filter((tlsPort) => !met.some((line) => line.includes(`:${tlsPort}@`))))
+        await redis.cluster('MEET', '127.0.0.1', port);
+      return met.length === NODES;
+    }),
+  );
   for (const [index, port] of replicas.entries()) {
     await withRedis({ port }, (redis) =>
       waitUntil('The introduction of a replica', async () => (await redis.cluster('REPLICATE', ids[index]!)) === 'OK'),

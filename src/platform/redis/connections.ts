@@ -1,7 +1,8 @@
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisSettings } from '../config/redis-environment.ts';
 import type { Logger } from '../observability/log.ts';
 import { createLimitedWarning } from './retry.ts';
+import { createSubscriptions, type Subscribe } from './subscriptions.ts';
 
 /** A connection to one Redis server, or the connections to the nodes of a Redis Cluster. */
 export type RedisClient = Redis | Cluster;
@@ -15,8 +16,10 @@ export function toCluster(client: RedisClient): Cluster | undefined {
 export interface RedisConnections {
   /** For commands of requests and producers: fails at once while Redis is down, instead of queueing up. */
   commands: RedisClient;
-  /** Creates another connection that waits for Redis to recover. For workers and subscribers; the caller owns it. */
+  /** Creates another connection that waits for Redis to recover. For workers; the caller owns it. */
   createBlockingConnection(): RedisClient;
+  /** Subscribes to a channel. All subscriptions of the process share one connection. */
+  subscribe: Subscribe;
   /** The servers without user and password, for messages: `redis.example.com:6379`. */
   address: string;
   /** Registers a listener for failovers: a replica may have taken over, which may lack the newest writes. */
@@ -90,8 +93,13 @@ class ClusterClient extends Cluster {
   }
 }
 
+type ConnectionOptions = Pick<
+  RedisOptions,
+  'enableOfflineQueue' | 'lazyConnect' | 'maxRetriesPerRequest' | 'socketTimeout'
+>;
+
 /** Creates a client without connecting it. */
-function createClient(settings: RedisSettings, options: RedisOptions, detectsFailover = false): RedisClient {
+function createClient(settings: RedisSettings, options: ConnectionOptions, detectsFailover = false): RedisClient {
   const { urls, cluster, sentinels } = settings;
   const { db, ...credentials } = readCredentials(settings);
   const common = { ...options, connectTimeout: CONNECT_TIMEOUT_MS, keepAlive: KEEP_ALIVE_MS };
@@ -109,7 +117,7 @@ function createClient(settings: RedisSettings, options: RedisOptions, detectsFai
       slotsRefreshTimeout: 2000,
       // Certificates are issued for host names, so connect by name.
       dnsLookup: (address, callback) => callback(null, address),
-    } as ClusterOptions);
+    });
   }
   const single = { ...common, retryStrategy, reconnectOnError: createReconnectOnReadOnly() };
   if (sentinels === undefined)
@@ -137,7 +145,7 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
   /** Why the last Sentinel could not name the master. */
   let sentinelError: Error | undefined;
 
-  function openConnection(options: RedisOptions, detectsFailover = false): RedisClient {
+  function openConnection(options: ConnectionOptions, detectsFailover = false): RedisClient {
     const client = createClient(settings, options, detectsFailover);
     client.on('sentinelError', (error: Error) => {
       sentinelError = error;
@@ -181,15 +189,17 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
     true,
   );
   if (settings.sentinels !== undefined) commands.on('ready', moveToNewMaster);
+  // Not lazy: a lazy connection gives up if its first attempt fails.
+  const createBlockingConnection = () =>
+    openConnection({
+      enableOfflineQueue: true,
+      maxRetriesPerRequest: null,
+      socketTimeout: BLOCKING_SOCKET_TIMEOUT_MS,
+    });
   return {
     commands,
-    // Not lazy: a lazy connection gives up if its first attempt fails.
-    createBlockingConnection: () =>
-      openConnection({
-        enableOfflineQueue: true,
-        maxRetriesPerRequest: null,
-        socketTimeout: BLOCKING_SOCKET_TIMEOUT_MS,
-      }),
+    createBlockingConnection,
+    subscribe: createSubscriptions(createBlockingConnection),
     address: formatAddress(settings),
     onPossibleFailover(listener) {
       if (settings.sentinels === undefined && !settings.cluster) return;

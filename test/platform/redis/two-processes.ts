@@ -72,7 +72,7 @@ export async function startTwoProcesses(redis: Record<string, string>): Promise<
       const there = new Set(receiver.requests.map(({ body }) => JSON.parse(body).data?.id as string));
       return created.map(({ body }) => body.data.id as string).filter((id) => !there.has(id));
     };
-    await vi.waitUntil(() => missing().length === 0, { timeout: 60_000, interval: 20 });
+    await vi.waitUntil(() => missing().length === 0, { timeout: 120_000, interval: 20 });
   }
 
   async function sendTest(): Promise<void> {
