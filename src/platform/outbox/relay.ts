@@ -39,14 +39,16 @@ export interface Sweep {
   run(): Promise<number> | Promise<void>;
 }
 
+/**
+ * Claims rows and removes them, both undone if the transaction fails. One statement instead of two saves a round trip for each batch. The
+ * ids are computed first, so that the removal uses the primary key. The rows are returned in any order.
+ */
+const claimSql = (condition: string) => `
+  delete from outbox where id = any(array(select id from outbox where ${condition} for update skip locked))
+  returning ${OUTBOX_COLUMNS}`;
 // Claims rows in the order of the primary key; locked rows belong to another stream or relay.
-const CLAIM = `
-  select ${OUTBOX_COLUMNS}
-  from outbox where available_at <= now() order by id limit $1 for update skip locked`;
-const CLAIM_ONE = `
-  select ${OUTBOX_COLUMNS}
-  from outbox where id = $1 for update skip locked`;
-const REMOVE = 'delete from outbox where id = any($1::bigint[])';
+const CLAIM = claimSql('available_at <= now() order by id limit $1');
+const CLAIM_ONE = claimSql('id = $1');
 // Defers failed rows by 5 s, 10 s, 20 s, … up to an hour.
 const DEFER = `
   update outbox set attempts = attempts + 1, error = $2,
@@ -116,9 +118,9 @@ export function startRelay(options: RelayOptions): RunningRelay {
     let spans: Span[] = [];
     try {
       const afterCommits = await database.transaction(async (tx) => {
-        rows.push(...(await claim(tx)).map(toOutboxRow));
+        rows.push(...(await claim(tx)).map(toOutboxRow).sort((a, b) => a.id - b.id));
         spans = startRowSpans(rows);
-        return rows.length > 0 ? runConsumersAndRemoveRows(rows, tx) : [];
+        return runConsumers(rows, tx);
       });
       await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
       for (const span of spans) span.end();
@@ -128,14 +130,13 @@ export function startRelay(options: RelayOptions): RunningRelay {
     }
   }
 
-  async function runConsumersAndRemoveRows(rows: OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
+  async function runConsumers(rows: OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
     const afterCommits: AfterCommit[] = [];
     for (const consumer of consumers) {
       const wanted = rows.filter((row) => consumer.wants(row));
       const afterCommit = wanted.length > 0 ? await consumer.handle(wanted, tx) : undefined;
       if (afterCommit !== undefined) afterCommits.push(afterCommit);
     }
-    await tx.write({ name: 'outbox_remove', text: REMOVE, values: [rows.map((row) => row.id)] });
     return afterCommits;
   }
 

@@ -71,6 +71,16 @@ test('an event that fails is deferred alone: it delays no other event and is han
   await vi.waitUntil(() => seen.some((row) => row.recordId === poison.id), inTime);
 });
 
+test('the events of a transaction reach the consumers in the order of the changes', async () => {
+  const titles = Array.from({ length: 60 }, (_, i) => `ordered ${i}`);
+  await app.transaction(async (tx) => {
+    for (const title of titles) await tx.service('task').create({ title });
+  });
+  const handled = () => seen.map(titleOf).filter((title) => title?.startsWith('ordered '));
+  await vi.waitUntil(() => handled().length >= titles.length, inTime);
+  expect(handled()).toEqual(titles);
+});
+
 test('with three concurrent relays, exactly one handles each event', async () => {
   const more = Array.from({ length: 2 }, () => createApp({ ...options, extensions: [probe()] }, env));
   for (const one of more) await one.start({ roles: ['relay'] });
