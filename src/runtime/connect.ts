@@ -5,7 +5,7 @@ import type { Platform } from '../platform/platform.ts';
 import { isClosed, isStatementTimeout, isTransient } from '../platform/postgres/errors.ts';
 import { connectAndCheckRedis } from '../platform/redis/check.ts';
 import { describeRedisProblem, RedisProblem } from '../platform/redis/problems.ts';
-import { connectForMigrations } from './migrations/direct-connection.ts';
+import { assertSameDatabase, connectForMigrations } from './migrations/direct-connection.ts';
 
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
@@ -105,7 +105,7 @@ export function withPostgresAndRedis<T>(platform: Platform, work: () => Promise<
  * Waits for Postgres, then runs work with a connection for migrations, which is closed afterwards. The work runs again if the connection
  * is lost meanwhile.
  *
- * @throws StartupError if Postgres cannot be reached, or only through a pooler
+ * @throws StartupError if Postgres cannot be reached, or only through a pooler, or if the direct address leads to another database
  */
 export function withMigrationClient<T>(platform: Platform, work: (client: Client) => Promise<T>): Promise<T> {
   const { env, log } = platform;
@@ -117,6 +117,10 @@ export function withMigrationClient<T>(platform: Platform, work: (client: Client
   const connect = async () => throwIfAnyProblem([await tryToConnect(server, open, log)]);
   return runOnceConnected(platform, connect, async () => {
     try {
+      if (env.databaseDirectUrl !== undefined) {
+        const compare = () => assertSameDatabase(client, env);
+        throwIfAnyProblem([await tryToConnect(`Postgres at ${hostOf(env.databaseUrl)}`, compare, log)]);
+      }
       return await work(client);
     } finally {
       await client.end();

@@ -53,7 +53,7 @@ const GRACE_MS = 2000;
 /** How statements are sent on a connection. */
 export interface ConnectionOptions {
   /** Whether named statements are prepared; otherwise every statement is sent without its name. */
-  named: boolean;
+  preparesStatements: boolean;
   /** The time limit that the session starts with. */
   timeoutMs: number;
   /** Whether settings of the session can be changed; otherwise `setTimeoutMs` applies to the detection of a hung server only. */
@@ -75,7 +75,7 @@ interface ClientInternals extends pg.Client {
 /** Opens a connection. */
 export async function openConnection(
   config: pg.ClientConfig,
-  { named, timeoutMs, ownsSession, pipelines, startup = {}, onLost }: ConnectionOptions,
+  { preparesStatements, timeoutMs, ownsSession, pipelines, startup = {}, onLost }: ConnectionOptions,
 ): Promise<PooledConnection> {
   const socket = new Socket();
   const client = new pg.Client({ ...config, pipeline: true, stream: () => socket }) as ClientInternals;
@@ -114,7 +114,7 @@ export async function openConnection(
 
   function send<Row extends unknown[]>(statement: Statement): Promise<pg.QueryArrayResult<Row>> {
     const { name, ...unnamed } = statement;
-    const sent = named && name !== undefined ? statement : unnamed;
+    const sent = preparesStatements && name !== undefined ? statement : unnamed;
     return client.query<Row>({ ...sent, rowMode: 'array' });
   }
 

@@ -3,11 +3,11 @@ import type { Connection, PooledConnection, Statement } from './connection.ts';
 import { createConnectionPool, type PoolStats } from './connection-pool.ts';
 import { CLOSED } from './errors.ts';
 import { DEFAULT_POOL_MAX, type LaneName, LIST_TIMEOUT_MS, planLanes, planReplicaLanes } from './lanes.ts';
-import { createConnector, type Link } from './pooler.ts';
+import { createConnector, type DatabaseAccess } from './pooler.ts';
 import type { Executor, Queryable } from './queryable.ts';
 import { retryConflicts } from './retry.ts';
 import { IDLE_IN_TRANSACTION_TIMEOUT_MS, type PoolerSetting, STATEMENT_TIMEOUT_MS } from './session.ts';
-import { createSharedLane, type Send, type Sendable, type SharedLane } from './shared-lane.ts';
+import { createSharedLane, type Send, type Sendable, type SharedLane, sendPlain } from './shared-lane.ts';
 
 export type { PoolStats } from './connection-pool.ts';
 export type { Executor } from './queryable.ts';
@@ -31,7 +31,7 @@ export interface Database extends Queryable {
   /** Waits for a connection that is held across statements for up to minutes. The caller must release it. */
   holdConnection(): Promise<HeldConnection>;
   /** What stands between this process and Postgres; undefined before the first connection. */
-  link(): Link | undefined;
+  access(): DatabaseAccess | undefined;
   /**
    * Returns how the connections are used at this moment, for metrics. Cheap. All numbers are gauges, except the
    * counters `failedOpens` and `waitTimeouts`.
@@ -80,7 +80,7 @@ export function openDatabase(
   const connector = createConnector(url, name, pooler, log);
   const plan = isReplica ? planReplicaLanes(poolMax) : planLanes(poolMax);
   const pool = createConnectionPool(plan, { max: poolMax, maxWaitMs, open: connector.open }, log);
-  const isTransactionPooled = () => connector.link()?.pooler === 'transaction';
+  const isTransactionPooled = () => connector.access()?.pooler === 'transaction';
   const { laneFor } = plan;
 
   const shared = new Map<LaneName, SharedLane>();
@@ -109,8 +109,6 @@ export function openDatabase(
       pool.release(lane, connection);
     }
   }
-
-  const sendPlain: Send = (connection, statement) => connection.run(statement);
 
   /** Runs a statement in the lane that serves this kind: on a shared connection, or on one of its own. */
   function runIn<Row extends unknown[]>(kind: LaneName, sendable: Sendable, send: Send): Promise<Row[]> {
@@ -166,7 +164,7 @@ export function openDatabase(
         },
       };
     },
-    link: connector.link,
+    access: connector.access,
     stats() {
       const stats = pool.stats();
       for (const [name, lane] of shared) Object.assign(stats.lanes[name]!, lane.stats());

@@ -13,8 +13,8 @@ import {
   STATEMENT_TIMEOUT_MS,
 } from './session.ts';
 
-/** How connections are used, determined by the first one. */
-export interface Link {
+/** How a process reaches Postgres, determined by its first connection. */
+export interface DatabaseAccess {
   /** `transaction`: each transaction may run in another session, so nothing may depend on a session. */
   pooler: 'none' | 'session' | 'transaction';
   /**
@@ -22,17 +22,17 @@ export interface Link {
    * before 1.21 gives a session to another client as soon as it has sent all results, even if it has already passed on the first messages
    * of the next statement. Clients would then get each other's results. Later versions prepare named statements by default.
    */
-  named: boolean;
+  preparesStatements: boolean;
 }
 
-const DIRECT: Link = { pooler: 'none', named: true };
+const DIRECT: DatabaseAccess = { pooler: 'none', preparesStatements: true };
 
 /** Opens connections as the pooler requires, and finds out what it requires with the first one. */
 export interface Connector {
   /** @param timeoutMs the time limit of statements; behind a transaction pooler the limit of the role applies */
   open(timeoutMs: number): Promise<PooledConnection>;
   /** Undefined before the first connection. */
-  link(): Link | undefined;
+  access(): DatabaseAccess | undefined;
 }
 
 type ProbeRow = [backendId: number, hasFormats: boolean, statementTimeoutMs: number];
@@ -97,17 +97,23 @@ async function checkRoleSettings(connection: PooledConnection, log: Logger): Pro
  * @param name the application name in pg_stat_activity
  */
 export function createConnector(url: string, name: string, setting: PoolerSetting, log: Logger): Connector {
-  let link: Link | undefined = setting === 'none' ? DIRECT : undefined;
+  let access: DatabaseAccess | undefined = setting === 'none' ? DIRECT : undefined;
   let detecting: Promise<void> | undefined;
   /** Whether the pooler may accept formats as startup parameters. */
   let acceptsFormats = true;
 
-  async function connect({ pooler, named }: Link, timeoutMs: number): Promise<PooledConnection> {
+  async function connect({ pooler, preparesStatements }: DatabaseAccess, timeoutMs: number): Promise<PooledConnection> {
     const isDirect = pooler === 'none';
     const config = createClientConfig(url, name, isDirect);
     const onLost = (error: Error) => log.warn({ err: error }, 'a database connection was lost');
     const ownsSession = pooler !== 'transaction';
-    const options = { named, timeoutMs, ownsSession, pipelines: ownsSession || named, onLost };
+    const options = {
+      preparesStatements,
+      timeoutMs,
+      ownsSession,
+      pipelines: ownsSession || preparesStatements,
+      onLost,
+    };
     if (isDirect) return openConnection({ ...config, statement_timeout: timeoutMs }, options);
     try {
       return await openConnection(config, { ...options, startup: acceptsFormats ? POOLER_FORMATS : {} });
@@ -132,7 +138,7 @@ export function createConnector(url: string, name: string, setting: PoolerSettin
     }
   }
 
-  async function openAs(as: Link, timeoutMs: number): Promise<PooledConnection> {
+  async function openAs(as: DatabaseAccess, timeoutMs: number): Promise<PooledConnection> {
     const connection = await connect(as, timeoutMs);
     if (as.pooler === 'transaction') connection.graceMs = POOLED_GRACE_MS;
     if (as.pooler !== 'session') return connection;
@@ -158,35 +164,35 @@ export function createConnector(url: string, name: string, setting: PoolerSettin
   async function openFirst(timeoutMs: number): Promise<PooledConnection> {
     const direct = setting === 'auto' ? await openDirect(timeoutMs) : undefined;
     if (direct !== undefined) {
-      link = DIRECT;
+      access = DIRECT;
       return direct;
     }
     if (setting === 'session') {
-      link = { pooler: 'session', named: true };
-      return openAs(link, timeoutMs);
+      access = { pooler: 'session', preparesStatements: true };
+      return openAs(access, timeoutMs);
     }
-    let named = false;
+    let preparesStatements = false;
     const probing = await prepare(
-      await connect({ pooler: 'transaction', named: true }, timeoutMs),
+      await connect({ pooler: 'transaction', preparesStatements: true }, timeoutMs),
       async (connection) => {
         await checkRoleSettings(connection, log);
-        named = await managesNames(connection);
+        preparesStatements = await managesNames(connection);
       },
     );
     await closeAndWait(probing);
-    link = { pooler: 'transaction', named };
+    access = { pooler: 'transaction', preparesStatements };
     log.info(
-      link,
-      `Postgres is reached through a transaction pooler, ${named ? 'with' : 'without'} prepared statements`,
+      access,
+      `Postgres is reached through a transaction pooler, ${preparesStatements ? 'with' : 'without'} prepared statements`,
     );
-    return openAs(link, timeoutMs);
+    return openAs(access, timeoutMs);
   }
 
   return {
-    link: () => link,
+    access: () => access,
     async open(timeoutMs) {
-      if (link === undefined && detecting !== undefined) await detecting;
-      if (link !== undefined) return openAs(link, timeoutMs);
+      if (access === undefined && detecting !== undefined) await detecting;
+      if (access !== undefined) return openAs(access, timeoutMs);
       const first = openFirst(timeoutMs);
       detecting = first
         .then(() => undefined)

@@ -44,7 +44,7 @@ export async function logConnectionLimits(
     const [row] = await database.write<LimitsRow>({ text: SELECT_LIMITS, values: [] });
     const [serverLimit, roleLimit, databaseLimit, onServer, ofRole, inDatabase, processes] = row!;
     const { max, open } = database.stats();
-    const { pooler } = database.link()!;
+    const { pooler } = database.access()!;
     const own = pooler === 'none' ? open : 0;
     const limits = [
       { allowed: serverLimit, others: onServer - own },

@@ -31,7 +31,8 @@ interface Waiter {
 /** Whether a connection may get one more statement. */
 const hasRoom = ({ pending, maxPending }: PooledConnection, depth: number) => pending < Math.min(depth, maxPending);
 const resolveStatement = (sendable: Sendable) => (typeof sendable === 'function' ? sendable() : sendable);
-const sendPlain: Send = (connection, statement) => connection.run(statement);
+/** Runs a statement without a transaction of its own. */
+export const sendPlain: Send = (connection, statement) => connection.run(statement);
 
 /**
  * Creates the shared connections of a lane. The lane keeps its first connection and gives the others back when they are idle. Use it for

@@ -72,6 +72,32 @@ export async function connectForMigrations(addresses: Addresses): Promise<pg.Cli
 }
 
 /**
+ * Checks that the direct address leads to the database of DATABASE_URL, so that no other database is migrated by mistake.
+ *
+ * @throws StartupError if it leads to another database
+ */
+export async function assertSameDatabase(direct: pg.Client, { databaseUrl, redisPrefix }: Addresses): Promise<void> {
+  // A server's start time, in microseconds, distinguishes it from every other server.
+  const identify = async (client: pg.Client) => {
+    const { rows } = await client.query(
+      `select current_database() || ' ' || extract(epoch from pg_postmaster_start_time()) as id`,
+    );
+    return rows[0].id as string;
+  };
+  const usual = await connect(createClientConfig(databaseUrl, redisPrefix, false));
+  try {
+    if ((await identify(direct)) === (await identify(usual))) return;
+  } finally {
+    await usual.end();
+  }
+  throw new StartupError('The database cannot be migrated:', [
+    'DATABASE_DIRECT_URL leads to another database than DATABASE_URL',
+    'set it to the address of the Postgres server that the pooler uses, with the same database',
+    'nothing was changed',
+  ]);
+}
+
+/**
  * Gives the session's role the settings that sessions behind a pooler need, as defaults in this database. Keeps time limits that the
  * role already has. Needs no special rights.
  */

@@ -65,7 +65,7 @@ async function startPooled(settings: Partial<PgBouncerSettings> = {}) {
 
 /** Returns an app's log lines with their level and message. */
 function captureLog() {
-  const lines: { level: string; msg: string; named?: boolean }[] = [];
+  const lines: { level: string; msg: string; preparesStatements?: boolean }[] = [];
   return { lines, log: createLogger('info', 'test', { write: (line) => void lines.push(JSON.parse(line)) }) };
 }
 
@@ -154,7 +154,7 @@ describe.skipIf(binary === undefined)('behind PgBouncer in transaction mode', ()
         }),
       );
       expect(results.map(([row]) => row![0])).toEqual(results.map((_, i) => i));
-      expect(database.link()).toEqual({ pooler: 'transaction', named: preparedStatements > 0 });
+      expect(database.access()).toEqual({ pooler: 'transaction', preparesStatements: preparedStatements > 0 });
       expect(lines.filter(({ msg }) => msg.includes('transaction pooler'))).toHaveLength(1);
       // Without prepared statements, a pooler may give a session to another client before it has passed on a whole statement.
       const reads = Array.from({ length: 10 }, (_, i) => database.read<[number]>(echo(i)));
@@ -189,6 +189,18 @@ describe.skipIf(binary === undefined)('behind PgBouncer in transaction mode', ()
       const left = await direct.query(`select 1 from pg_prepared_statements where name like 'belfry%'`);
       expect(left.rows).toEqual([]);
     });
+  });
+
+  test('migrations are refused if the direct address leads to another database', async () => {
+    const { env, stop } = await startPooled();
+    onTestFinished(stop);
+    const other = await createTestDatabase();
+    onTestFinished(() => other.drop());
+    const app = createApp(declarations, { ...env, DATABASE_DIRECT_URL: other.databaseUrl });
+    onTestFinished(() => app.close());
+    await expect(app.migrate({ mode: 'sync' })).rejects.toThrow(
+      'DATABASE_DIRECT_URL leads to another database than DATABASE_URL',
+    );
   });
 
   test('migrations are refused without a direct address, before anything is changed', async () => {
@@ -298,7 +310,7 @@ describe.skipIf(binary === undefined)('behind PgBouncer in session mode', () => 
         values: [],
       }),
     ).toEqual([['UTC', '5s']]);
-    expect(database.link()).toEqual({ pooler: 'session', named: true });
+    expect(database.access()).toEqual({ pooler: 'session', preparesStatements: true });
     await database.close();
   });
 });
@@ -310,7 +322,7 @@ test('a direct connection is recognized as such, and costs one round trip more',
   await database.read({ text: 'select 1', values: [] });
   const texts = sent.mock.calls.length;
   sent.mockRestore();
-  expect([texts, database.link()]).toEqual([2, { pooler: 'none', named: true }]);
+  expect([texts, database.access()]).toEqual([2, { pooler: 'none', preparesStatements: true }]);
   await database.close();
   await own.drop();
 });
