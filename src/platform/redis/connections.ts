@@ -36,6 +36,8 @@ const SOCKET_TIMEOUT_MS = 5000;
 const BLOCKING_SOCKET_TIMEOUT_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 3000;
 const KEEP_ALIVE_MS = 10_000;
+/** ms until the connection for commands is opened again after it ended for good. */
+const AFTER_END_MS = 100;
 const NODE_WARNING_INTERVAL_MS = 30_000;
 
 const retryStrategy = (attempt: number) => Math.min(50 * 2 ** attempt, 2000);
@@ -141,6 +143,7 @@ function createClient(settings: RedisSettings, options: ConnectionOptions, detec
 export function openRedis(settings: RedisSettings, log: Logger): RedisConnections {
   const connections = new Set<RedisClient>();
   const warnOfNode = createLimitedWarning(log, NODE_WARNING_INTERVAL_MS);
+  let isClosed = false;
   let lastError: Error | undefined;
   /** Why the last Sentinel could not name the master. */
   let sentinelError: Error | undefined;
@@ -164,6 +167,10 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
       lastError = undefined;
     });
     connections.add(client);
+    client.on('connect', () => {
+      if (isClosed) client.disconnect();
+      else connections.add(client);
+    });
     client.on('end', () => connections.delete(client));
     return client;
   }
@@ -179,6 +186,11 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
     }
   }
 
+  function connectAgain(): void {
+    // A failure is reported by the events of the client, which then tries again.
+    if (!isClosed && commands.status === 'end') commands.connect().catch(() => undefined);
+  }
+
   const commands = openConnection(
     {
       lazyConnect: true,
@@ -189,6 +201,10 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
     true,
   );
   if (settings.sentinels !== undefined) commands.on('ready', moveToNewMaster);
+  // ioredis gives up if the Sentinels announce a new master while it asks them for the master.
+  commands.on('end', () => {
+    if (!isClosed) setTimeout(connectAgain, AFTER_END_MS).unref();
+  });
   // Not lazy: a lazy connection gives up if its first attempt fails.
   const createBlockingConnection = () =>
     openConnection({
@@ -215,6 +231,7 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
     },
     lastError: () => lastError,
     async close() {
+      isClosed = true;
       for (const client of connections) client.disconnect();
     },
   };
