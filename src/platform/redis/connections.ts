@@ -188,7 +188,9 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
 
   function connectAgain(): void {
     // A failure is reported by the events of the client, which then tries again.
-    if (!isClosed && commands.status === 'end') commands.connect().catch(() => undefined);
+    if (isClosed || commands.status !== 'end') return;
+    connections.add(commands);
+    commands.connect().catch(() => undefined);
   }
 
   const commands = openConnection(

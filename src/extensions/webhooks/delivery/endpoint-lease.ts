@@ -55,11 +55,11 @@ export interface EndpointLease {
   rateLimitWaitMs(): number;
   /**
    * Whether the endpoint was disabled, deleted or changed since the last `claim`. If so, deliveries that have not begun are left to the
-   * next lease. Renewals detect a change within a second.
+   * next lease. Renewals detect a change within a second; a lease that lingers detects it with its next claim.
    */
   isOutdated(): boolean;
-  /** While the lease is idle, it is not renewed: it lasts from its last claim or renewal. Nothing may be in flight. */
-  setIdle(isIdle: boolean): void;
+  /** A lease that lingers is not renewed: it lasts from its last claim or renewal. Nothing may be in flight. */
+  setLingering(isLingering: boolean): void;
   /** Remembers whether the result of a sent delivery was written. `isWritten` false: writing has failed for good. */
   setResultWritten(deliveryId: string, isWritten: boolean): void;
   /**
@@ -199,7 +199,7 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     tryCountAgainstRateLimit: () => rate === undefined || rate.tryTakeRequest(estimatePostgresTime()),
     rateLimitWaitMs: () => rate?.waitMs(estimatePostgresTime()) ?? 0,
     isOutdated: () => isOutdated,
-    setIdle(idle) {
+    setLingering(idle) {
       isIdle = idle;
     },
     setResultWritten(deliveryId, isWritten) {

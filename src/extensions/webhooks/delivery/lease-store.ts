@@ -14,10 +14,13 @@ import type { RateRule, RateState } from './rate-limit.ts';
  */
 export const LEASE_MS = 5000;
 
-/** ms between renewals. A holder learns of requested deliveries within twice this time. */
+/**
+ * ms between renewals. A holder learns of requested deliveries within twice this time. A lease that lingers is not renewed: it learns
+ * of them by announcements.
+ */
 const RENEW_EVERY_MS = 500;
 
-/** ms after the first claim of a lease within which its requests begin. */
+/** ms after the last claim that returned deliveries within which the requests of a lease begin. */
 export const BEGIN_REQUESTS_MS = 5000;
 
 const MARGIN_MS = 10_000;

@@ -35,7 +35,7 @@ export function createLinger(lease: EndpointLease, jobs: JobCapacity, onTimeout:
     if (timer === undefined) return false;
     clearTimeout(timer);
     timer = undefined;
-    lease.setIdle(false);
+    lease.setLingering(false);
     jobs.addLingering(-1);
     return true;
   }
@@ -49,7 +49,7 @@ export function createLinger(lease: EndpointLease, jobs: JobCapacity, onTimeout:
         end();
         onTimeout();
       }, maxMs);
-      lease.setIdle(true);
+      lease.setLingering(true);
       jobs.addLingering(1);
       return true;
     },

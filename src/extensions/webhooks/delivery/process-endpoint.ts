@@ -11,7 +11,7 @@ import {
 } from './endpoint-jobs.ts';
 import { createEndpointLease, type EndpointLease, type LaneClaim } from './endpoint-lease.ts';
 import type { ReleaseSlot, SlotKind } from './request-slots.ts';
-import type { SendParts, SendStart } from './send-parts.ts';
+import type { LeaseSummary, SendParts, SendStart } from './send-parts.ts';
 import { sendUnderLease } from './send-under-lease.ts';
 
 /** What a worker needs to process endpoints. */
@@ -39,8 +39,13 @@ async function sendAndReschedule(
 ): Promise<void> {
   const { queues, database } = parts.host;
   const { id, owner, ordered } = first.endpoint;
-  const { more, slow, waitMs } = await sendUnderLease(parts, lease, lane, first, start);
-  await lease.release();
+  let summary: LeaseSummary;
+  try {
+    summary = await sendUnderLease(parts, lease, lane, first, start);
+  } finally {
+    await lease.release();
+  }
+  const { more, slow, waitMs } = summary;
   const next = { id, owner, lane: fastOrSlowLaneFor(slow) };
   if (waitMs > 0) return scheduleEndpointJob(queues, next, waitMs);
   if (more) return enqueueNextJob(queues, next);
@@ -100,7 +105,7 @@ async function runWhenSlotIsFree(
   const { slots, waitingEndpoints, detached, host } = parts;
   const key = `${kind} ${id}`;
   if (waitingEndpoints.has(key)) return;
-  const isDetached = kind === 'untried' ? slots.isFull(kind, owner) : slots.hasUsedUpShare(kind, owner);
+  const isDetached = kind === 'untried' ? slots.isFull(kind, owner) : slots.isOwnerAtLimit(kind, owner);
   if (isDetached) waitingEndpoints.add(key);
   const served = new Promise<void>((resolve) => {
     slots.acquire(kind, owner, (release) => {
@@ -134,8 +139,8 @@ async function runWhenSlotIsFree(
  * An endpoint of the slow lane, or one that has not yet responded to this worker, first gets one of the few slots for such endpoints.
  */
 export async function processEndpoint(parts: WorkerParts, endpoint: EndpointOfOwner, lane: Lane): Promise<void> {
-  if (parts.activeLeases.get(endpoint.id)?.claimNew()) return;
-  if (lane === 'fast' && parts.concurrencyLimits.has(endpoint.id))
+  if (parts.activeLeases.get(endpoint.id)?.onNewDeliveries()) return;
+  if (lane === 'fast' && parts.pacesOfGoodEndpoints.has(endpoint.id))
     return claimAndSend(parts, endpoint.id, lane, { mayLinger: true });
   const kind = lane === 'slow' ? 'slow' : 'untried';
   await runWhenSlotIsFree(parts, kind, endpoint, (release, isDetached) =>

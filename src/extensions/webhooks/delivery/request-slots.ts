@@ -6,12 +6,14 @@ import type { Lane } from './endpoint-jobs.ts';
  */
 export type SlotKind = Lane | 'untried' | 'requested';
 
-/**
- * Called with a slot. The caller must call `release` exactly once.
- *
- * `isGood`: whether the receiver responded as it should, after which the slots may grow; false: they shrink; left out: nothing was sent
- */
+/** Called with a slot. The caller must call `release` exactly once. */
 type BeginWithSlot = (release: ReleaseSlot) => void;
+
+/**
+ * Gives a slot back.
+ *
+ * @param isGood true: the receiver responded well, so the slots may grow; false: they shrink; omitted: nothing was sent
+ */
 export type ReleaseSlot = (isGood?: boolean) => void;
 
 /**
@@ -26,8 +28,8 @@ export interface RequestSlots {
   acquire(kind: SlotKind, owner: string, begin: BeginWithSlot): void;
   /** Whether a call of `acquire` would have to wait. */
   isFull(kind: SlotKind, owner: string): boolean;
-  /** Whether a call of `acquire` would have to wait for other calls of the same owner, even if slots are free. */
-  hasUsedUpShare(kind: SlotKind, owner: string): boolean;
+  /** Whether a call of `acquire` would have to wait because the owner has reached its limit or already waits. */
+  isOwnerAtLimit(kind: SlotKind, owner: string): boolean;
   /** How many requests of a kind may be in flight now. */
   countSlots(kind: SlotKind): number;
 }
@@ -201,8 +203,11 @@ export function createRequestSlots(
     // A call may release its slot at once. Loop instead of recursing for each such call.
     if (admitting) return;
     admitting = true;
-    while (admitNextKind());
-    admitting = false;
+    try {
+      while (admitNextKind());
+    } finally {
+      admitting = false;
+    }
   }
 
   return {
@@ -216,7 +221,7 @@ export function createRequestSlots(
       waiting[kind].set(owner, entry);
     },
     isFull,
-    hasUsedUpShare: (kind, owner) => waiting[kind].has(owner) || isOwnerFull(kind, owner),
+    isOwnerAtLimit: (kind, owner) => waiting[kind].has(owner) || isOwnerFull(kind, owner),
     countSlots: (kind) => (kind === 'fast' ? countAll() : countOf(kind)),
   };
 }

@@ -22,7 +22,7 @@ export interface SendParts extends LeaseParts {
   /** ms for which a lease continues to claim while more is due. After that, other endpoints are processed. */
   claimingMs: number;
   /** The pace of each endpoint whose last response was good, by endpoint id. */
-  concurrencyLimits: Map<string, EndpointPace>;
+  pacesOfGoodEndpoints: Map<string, EndpointPace>;
   /** The leases that this worker holds, by endpoint id. */
   activeLeases: Map<string, ActiveLease>;
   /** The endpoints whose first claim is running, each with whether new deliveries were announced meanwhile. */
@@ -35,10 +35,10 @@ export interface SendParts extends LeaseParts {
 export interface ActiveLease {
   /** Sends the endpoint's requested deliveries. */
   sendRequested(): void;
-  /** Claims new deliveries. Returns whether the lease was waiting for them. */
-  claimNew(): boolean;
+  /** Claims new deliveries now, or after the next response. Returns whether the lease was lingering. */
+  onNewDeliveries(): boolean;
   /** Ends the wait for new deliveries. */
-  endWait(): void;
+  endLinger(): void;
 }
 
 /** A slot that was acquired before the lease, for the first delivery or for the requested delivery that the first claim returned. */

@@ -30,8 +30,8 @@ const MAX_CONCURRENCY_LIMITS = 10_000;
  * flight: each is claimed when it has one of the slots reserved for requested deliveries, and sent at once. They do not count against
  * the rate limit. An ordered endpoint begins no other delivery while one of them is in flight.
  *
- * When everything is sent, the lease of a healthy endpoint lingers: it waits for new deliveries, which are announced, without a slot and
- * without a query. So a delivery to an endpoint that gets many needs no job and no lease of its own.
+ * When everything is sent, the lease of a healthy endpoint lingers: it waits for new deliveries, which are announced, without a slot. (For an
+ * ordered endpoint, one query finds out whether a delivery is due.) So a delivery to an endpoint that gets many needs no job and no lease of its own.
  */
 export async function sendUnderLease(
   parts: SendParts,
@@ -40,7 +40,7 @@ export async function sendUnderLease(
   first: Claim & Partial<LaneClaim>,
   { slot: firstSlot, mayLinger: isLingerAllowed = false, hasNew: hadNew = false }: SendStart = {},
 ): Promise<LeaseSummary> {
-  const { concurrencyLimits, slots, maxInFlight, activeLeases, jobs, host, sender, check } = parts;
+  const { pacesOfGoodEndpoints, slots, maxInFlight, activeLeases, jobs, host, sender, check } = parts;
   const { id: endpointId } = first.endpoint;
   /** Time of the last claim that returned deliveries. */
   let claimedAt = performance.now();
@@ -55,9 +55,9 @@ export async function sendUnderLease(
   let isClaimFull = first.isFull ?? false;
   let more = isClaimFull || hadNew;
   let paceSince = claimedAt;
-  let pace = createPaceKeeper(concurrencyLimits.get(endpointId), maxInFlight[lane]);
+  let pace = createPaceKeeper(pacesOfGoodEndpoints.get(endpointId), maxInFlight[lane]);
   /** Whether the endpoint's last response was successful and not slow. */
-  let hasRespondedWell = concurrencyLimits.has(endpointId);
+  let hasRespondedWell = pacesOfGoodEndpoints.has(endpointId);
   /** Number of slots held or waited for, without those of requested deliveries. `awaitingSlot`: how many of them are waited for. */
   let inFlight = 0;
   let awaitingSlot = 0;
@@ -80,7 +80,13 @@ export async function sendUnderLease(
   const elapsedMs = (since: number) => performance.now() - since;
   const mayContinue = () => !halted && !isRateLimited && !lease.isOutdated() && !parts.isStopping();
   const mayBeginRequest = () => mayContinue() && elapsedMs(claimedAt) < BEGIN_REQUESTS_MS;
-  const mayClaimMore = () => lane === 'fast' && more && mayContinue() && elapsedMs(claimingSince) < parts.claimingMs;
+  /** A claim also gives earlier deliveries of the queue more time to begin, which must not be too late already. */
+  const mayClaimMore = () =>
+    lane === 'fast' &&
+    more &&
+    mayContinue() &&
+    elapsedMs(claimingSince) < parts.claimingMs &&
+    (queue.length === 0 || elapsedMs(claimedAt) < BEGIN_REQUESTS_MS);
   const mayLinger = () =>
     mayLingerAtAll &&
     isAcquired &&
@@ -242,7 +248,7 @@ export async function sendUnderLease(
       }
       inFlight -= 1;
       release();
-      resolveIfIdle();
+      lingerOrResolve();
     }
 
     /** How many requests may be in flight now, not counting requested deliveries. */
@@ -265,20 +271,22 @@ export async function sendUnderLease(
         : queue.length <= pace.limit();
       if (!claiming && isLow && mayClaimMore()) {
         claiming = true;
-        void claimMoreDeliveries().then(() => {
-          claiming = false;
-          if (endpoint.requested) requested.sendWhenSlotIsFree();
-          fillSlotsAndClaimMore();
-        });
+        void claimMoreDeliveries()
+          .catch(haltAfterFailedCheck)
+          .then(() => {
+            claiming = false;
+            if (endpoint.requested) requested.sendWhenSlotIsFree();
+            fillSlotsAndClaimMore();
+          });
       }
-      resolveIfIdle();
+      lingerOrResolve();
     }
 
-    function resolveIfIdle(): void {
+    function lingerOrResolve(): void {
       const isIdle = inFlight === 0 && requested.countInFlight() === 0 && unwritten === 0;
       if (!isIdle || claiming || requested.isClaiming() || ended) return;
       if (mayLinger() && linger.begin(LINGER_MS - elapsedMs(lastResultAt))) {
-        if (endpoint.ordered && !isKnownDrained) void endWaitIfDue();
+        if (endpoint.ordered && !isKnownDrained) void endLingerIfDue();
         return;
       }
       linger.end();
@@ -291,21 +299,21 @@ export async function sendUnderLease(
      * Ends the wait of an ordered endpoint that has a due delivery: an earlier event may still produce one, and if it does not, nothing
      * announces that.
      */
-    async function endWaitIfDue(): Promise<void> {
+    async function endLingerIfDue(): Promise<void> {
       isKnownDrained = true;
       const statement = { name: 'webhook_next', text: NEXT_DUE_MS, values: [endpointId] };
       const [earliest] = await host.database.read<[number]>(statement).catch(() => [[0]]);
       if (earliest === undefined || earliest[0] > LINGER_MS) return;
       mayLingerAtAll = false;
-      resolveIfIdle();
+      lingerOrResolve();
     }
 
-    function claimNew(): boolean {
+    function onNewDeliveries(): boolean {
       if (ended || lane !== 'fast') return false;
       const hasWaited = linger.end();
       if (hasWaited) measurePaceAnew();
       // Continue without a new job, unless full batches or other endpoints wait.
-      if (hasWaited || (!isClaimFull && !jobs.isFull())) claimingSince = performance.now();
+      if (!isClaimFull && !jobs.isFull()) claimingSince = performance.now();
       hasNew = true;
       more = true;
       // Otherwise claim with the next response: a delivery must not be claimed to wait for a request that may hang.
@@ -313,7 +321,7 @@ export async function sendUnderLease(
       return hasWaited;
     }
 
-    const linger = createLinger(lease, jobs, resolveIfIdle);
+    const linger = createLinger(lease, jobs, lingerOrResolve);
     const requested = createRequestedSender(parts, lease, endpoint, {
       onBegin: linger.end,
       onOutcome: recordOutcome,
@@ -321,15 +329,16 @@ export async function sendUnderLease(
       onEnd: fillSlotsAndClaimMore,
       wasGood,
     });
-    unregister = register({ sendRequested: requested.sendWhenSlotIsFree, claimNew, endWait: resolveIfIdle });
+    unregister = register({ sendRequested: requested.sendWhenSlotIsFree, onNewDeliveries, endLinger: lingerOrResolve });
     if (firstSlot?.requested !== undefined) void requested.send(firstSlot.requested, firstSlot.release);
     if (endpoint.requested) requested.sendWhenSlotIsFree();
     fillSlotsAndClaimMore();
   });
   unregister();
-  concurrencyLimits.delete(endpointId);
-  if (hasRespondedWell) concurrencyLimits.set(endpointId, pace.getPace());
-  if (concurrencyLimits.size > MAX_CONCURRENCY_LIMITS) concurrencyLimits.delete(concurrencyLimits.keys().next().value!);
+  pacesOfGoodEndpoints.delete(endpointId);
+  if (hasRespondedWell) pacesOfGoodEndpoints.set(endpointId, pace.getPace());
+  if (pacesOfGoodEndpoints.size > MAX_CONCURRENCY_LIMITS)
+    pacesOfGoodEndpoints.delete(pacesOfGoodEndpoints.keys().next().value!);
   const waitMs = isRateLimited ? lease.rateLimitWaitMs() : 0;
   return { more: more || queue.length > 0, slow, waitMs: hasUnchecked ? Math.max(waitMs, RECHECK_DELAY_MS) : waitMs };
 }

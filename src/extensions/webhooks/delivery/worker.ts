@@ -115,7 +115,7 @@ export function startWebhookWorkers(
     claimTexts: createClaimStatements(usersSql(users)),
     globalRoles: globalRolesOf(settings),
     checkGlobalAccess: createGlobalAccessCheck(host, users, settings),
-    concurrencyLimits: new Map(),
+    pacesOfGoodEndpoints: new Map(),
     activeLeases: new Map(),
     claimingEndpoints: new Map(),
     jobs,
@@ -148,17 +148,18 @@ export function startWebhookWorkers(
           : run(() => processEndpoint(parts, endpointOf(data), lane)),
       countJobs,
     );
+  // Twice as many jobs as slots, too: the slots grow only while calls wait for them.
   const workers = [
     startLaneWorker('fast', jobs.run, jobs.countAllowed),
     startLaneWorker(
       'slow',
       (job) => job(),
-      () => slots.countSlots('slow'),
+      () => 2 * slots.countSlots('slow'),
     ),
     startWorker(
       REQUESTED_QUEUE,
       (_, data) => sendRequestedDeliveries(parts, endpointOf(data)),
-      () => slots.countSlots('requested'),
+      () => 2 * slots.countSlots('requested'),
     ),
   ];
   function adaptWorkers(): void {
@@ -168,7 +169,7 @@ export function startWebhookWorkers(
     host.queues.listen(LANE_QUEUES.fast, (id) => {
       const claiming = parts.claimingEndpoints.get(id);
       if (claiming !== undefined) claiming.hasNew = true;
-      parts.activeLeases.get(id)?.claimNew();
+      parts.activeLeases.get(id)?.onNewDeliveries();
     }),
     host.queues.listen(REQUESTED_QUEUE, (id) => parts.activeLeases.get(id)?.sendRequested()),
   ];
@@ -177,7 +178,7 @@ export function startWebhookWorkers(
     async stop() {
       stopping = true;
       for (const stop of stopListening) stop();
-      for (const lease of parts.activeLeases.values()) lease.endWait();
+      for (const lease of parts.activeLeases.values()) lease.endLinger();
       await Promise.all(workers.map((worker) => worker.stop()));
       await Promise.all(parts.detached);
       renewals.stop();

@@ -63,7 +63,7 @@ test.each(['untried', 'slow', 'requested'] as const)(
       });
     for (let i = 0; i < 10; i++) acquire('a');
     expect(begun).toEqual(['a', 'a']);
-    expect([slots.hasUsedUpShare(kind, 'a'), slots.hasUsedUpShare(kind, 'b')]).toEqual([true, false]);
+    expect([slots.isOwnerAtLimit(kind, 'a'), slots.isOwnerAtLimit(kind, 'b')]).toEqual([true, false]);
     acquire('b');
     acquire('c');
     acquire('c');
@@ -228,3 +228,30 @@ test('slots that may not grow stay as they are', () => {
   for (let i = 0; i < 50; i++) releases[i]!(i % 3 > 0);
   expect(releases).toHaveLength(54);
 });
+
+test.each(['slow', 'requested'] as const)(
+  'the %s slots of a worker grow to their maximum with good responses, also if each owner has one endpoint',
+  async (kind) => {
+    const slots = createRequestSlots(10, computeSlotLimits(10), { size: 256, limits: computeSlotLimits(256) });
+    let waiting = 1000;
+    // A worker runs twice as many jobs as it has slots.
+    const work = async (): Promise<void> => {
+      while (waiting > 0) {
+        const owner = `owner ${waiting--}`;
+        await new Promise<void>((resolve) => {
+          slots.acquire(kind, owner, (release) => {
+            setImmediate(() => {
+              release(true);
+              resolve();
+            });
+          });
+        });
+        while (workers.length < 2 * slots.countSlots(kind)) workers.push(work());
+      }
+    };
+    const workers: Promise<void>[] = [];
+    for (let i = 2 * slots.countSlots(kind); i > 0; i--) workers.push(work());
+    for (const worker of workers) await worker;
+    expect(slots.countSlots(kind)).toBe(computeSlotLimits(256)[kind]);
+  },
+);

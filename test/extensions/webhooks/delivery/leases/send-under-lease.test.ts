@@ -57,7 +57,7 @@ test('an endpoint that an API key redirects in the middle of a lease gets only r
       tryCountAgainstRateLimit: () => true,
       rateLimitWaitMs: () => 0,
       isOutdated: () => false,
-      setIdle: () => undefined,
+      setLingering: () => undefined,
       setResultWritten: () => undefined,
       release: async () => undefined,
     };
@@ -80,7 +80,7 @@ test('an endpoint that an API key redirects in the middle of a lease gets only r
     maxInFlight: { fast: 1, slow: 1 },
     chunk: { fast: CHUNK, slow: CHUNK },
     claimingMs: 60_000,
-    concurrencyLimits: new Map(),
+    pacesOfGoodEndpoints: new Map(),
     activeLeases: new Map(),
     isStopping: () => false,
   };
