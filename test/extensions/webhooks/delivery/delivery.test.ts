@@ -14,7 +14,7 @@ const schedule = [20, 40];
 const pollMs = 3_600_000;
 const { person, app } = await startTestApp({
   resources: [defineUser(), note],
-  extensions: [webhooks({ retrySchedule: schedule, timeoutMs: 400, pollMs, disableAfterFailures: 2 })],
+  extensions: [webhooks({ retrySchedule: schedule, timeoutMs: 3000, pollMs, disableAfterFailures: 2 })],
 });
 
 let receiver: Receiver;

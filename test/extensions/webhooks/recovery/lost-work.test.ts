@@ -49,7 +49,7 @@ const outcomes = async (endpoint: string) => {
   return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]));
 };
 
-const WAIT = { timeout: 60_000, interval: 50 };
+const WAIT = { timeout: 120_000, interval: 50 };
 const until = (condition: () => Promise<boolean>) => vi.waitUntil(condition, WAIT);
 
 async function loseJobs(): Promise<void> {
