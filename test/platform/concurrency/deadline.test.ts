@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DeadlineError, withDeadline, withTimeoutFallback } from '../../../src/platform/concurrency/deadline.ts';
 
-beforeEach(() => vi.useFakeTimers());
+// Without setTimeout, which connections of other test files in this process may use meanwhile.
+beforeEach(() => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'] }));
 afterEach(() => vi.useRealTimers());
 
 const never = () => new Promise<string>(() => undefined);
