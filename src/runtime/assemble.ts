@@ -68,10 +68,12 @@ export function assembleApp(
   const { parts, apis } = features;
   for (const [name, listener] of Object.entries(parts.listeners ?? {})) platform.events.on(name, listener);
   const { compiled, records, push, mail, host, accounts } = core;
-  const tables = { ...collectNonResourceTables(declared.extensions), ...createResourceTables(compiled) };
+  const otherTables = collectNonResourceTables(declared.extensions);
+  const tables = { ...otherTables, ...createResourceTables(compiled) };
   const declaredFacts = collectDeclaredFacts(
     withArchives(compiled),
     declared.extensions.flatMap(({ statements = [] }) => statements),
+    otherTables,
   );
   const ready = () => withPostgres(platform, () => assertSchemaMatchesDeclarations(platform.database, tables));
   return {

@@ -21,7 +21,7 @@ import { deliveryRoutes } from './log/routes.ts';
 import { createWebhookMetrics } from './metrics.ts';
 import { createDeletedRecords, encryptedRecords } from './readability/deleted-records.ts';
 import { createReadabilityCheck } from './readability/readability.ts';
-import { encryptedBodies, encryptedResponses } from './readability/stored-body.ts';
+import { encryptedDeliveryColumns } from './readability/stored-body.ts';
 import { createPendingEndpointReader, createReclaimSweeps } from './recovery/reclaim.ts';
 import { createRecoverFailed, createRecoveries, type RecoverFailed } from './recovery/recoveries.ts';
 import { createRetentionSweeps } from './recovery/retention.ts';
@@ -32,6 +32,7 @@ import {
   endpointLeases,
   webhookDeletedRecords,
   webhookDeliveries,
+  webhookDeliveryLog,
   webhookEndpoints,
   webhookEvents,
   webhookRecoveries,
@@ -60,6 +61,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
     tables: {
       webhook_endpoints: webhookEndpoints,
       webhook_deliveries: webhookDeliveries,
+      webhook_delivery_log: webhookDeliveryLog,
       webhook_deleted_records: webhookDeletedRecords,
       webhook_events: webhookEvents,
       webhook_recoveries: webhookRecoveries,
@@ -98,7 +100,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           ...recoveries.sweeps,
           createEventRetentionSweep(host, settings),
         ],
-        encrypted: [...encryptedSecrets, encryptedBodies, encryptedResponses, encryptedRecords],
+        encrypted: [...encryptedSecrets, ...encryptedDeliveryColumns, encryptedRecords],
         userData: createWebhookUserData(host, users, deliverySerializer),
         revocationStep: createRevocationStep(host, settings),
         mails: {

@@ -56,16 +56,21 @@ const ENDPOINT_STATES = `
 // Tests have no schedule and are not recovered.
 const IS_FAILED = `status = 'failed' and type <> '${TEST_EVENT}'`;
 
-/** Counts the deliveries that used up their retry schedule. Uses webhook_deliveries_failed_index. */
-const FAILED = `select count(*) from webhook_deliveries where ${IS_FAILED}`;
+/** Counts the deliveries that used up their retry schedule. Uses the index of failed deliveries of each partition. */
+const FAILED = `select count(*) from webhook_delivery_log where ${IS_FAILED}`;
 
 /**
  * Counts recent attempts by result: null for a success, otherwise the error. $1 maximum age in ms, $2 maximum number of newest deliveries
- * to read, so that the cost does not depend on the size of the log. Uses the primary key.
+ * to read, so that the cost does not depend on the size of the log. Uses the indexes by id.
  */
 const RECENT_ATTEMPTS = `
   select entry ->> 'error', count(*)
-  from (select attempt_log from webhook_deliveries order by id desc limit $2) d
+  from (
+    select attempt_log from (
+      (select id, attempt_log from webhook_deliveries order by id desc limit $2)
+      union all
+      (select id, attempt_log from webhook_delivery_log order by id desc limit $2)) newest
+    order by id desc limit $2) d
     cross join lateral jsonb_array_elements(d.attempt_log) entry
   where (entry ->> 'at')::timestamptz > now() - $1 * interval '1 millisecond'
   group by 1 order by 2 desc, 1`;
@@ -84,7 +89,7 @@ type WorstRow = [
 
 /** Selects the endpoints with the most due, failed or waiting deliveries. $1 maximum number of rows. */
 const WORST_ENDPOINTS = `
-  with failed as (select endpoint_id, count(*) as n from webhook_deliveries where ${IS_FAILED} group by endpoint_id)
+  with failed as (select endpoint_id, count(*) as n from webhook_delivery_log where ${IS_FAILED} group by endpoint_id)
   select e.id, e.url, ${STATE}, coalesce(p.due, 0)::bigint, coalesce(p.n - p.due, 0)::bigint, coalesce(f.n, 0)::bigint,
     case when p.due > 0 then floor(extract(epoch from now() - p.first) * 1000)::bigint end, e.last_error
   from webhook_endpoints e left join (${PENDING}) p on p.endpoint_id = e.id left join failed f on f.endpoint_id = e.id

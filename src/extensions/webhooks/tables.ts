@@ -4,6 +4,7 @@ import {
   index,
   integer,
   jsonb,
+  partitionByDay,
   pgTable,
   sql,
   text,
@@ -103,48 +104,67 @@ export const endpointLeases = pgTable(
     requested: text('requested').array().notNull().default(sql`'{}'`),
     /** The endpoint's recent requests, if it has a rate limit. */
     rate: jsonb('rate'),
+    /**
+     * No delivery of the endpoint is due before this time, so claims begin their search here. Otherwise they would visit the index entries of
+     * all finished deliveries that vacuum could not remove yet. Null: unknown.
+     */
+    dueFrom: timestamptz('due_from'),
   },
   (table) => [index('webhook_turns_lease_index').on(table.leaseUntil).where(sql`lease_until is not null`)],
 );
 
-/** One event for one endpoint: the message, and the log of its attempts. */
+/** The columns that a delivery has while it waits and after it has finished: the message, and the log of its attempts. */
+const messageColumns = () => ({
+  endpointId: text('endpoint_id').notNull(),
+  eventId: text('event_id').notNull(),
+  /** The position of the event among all events: the id of its outbox row. Tests have none. */
+  position: bigint('position', { mode: 'number' }),
+  /** `msg_…`, the same on every attempt. */
+  messageId: text('message_id').notNull(),
+  type: text('type').notNull(),
+  /** The owner of the event's record. Stored because the body may lack the owner. */
+  subjectId: text('subject_id'),
+  /** The message, byte for byte the same on every attempt. It is text because jsonb reorders keys. */
+  body: text('body').notNull(),
+  /** Ciphertext of the body if the body has values of encrypted fields; in that case `body` is empty. */
+  encryptedBody: text('encrypted_body'),
+  /** `pending`, `sending`, `succeeded` or `failed`. */
+  status: text('status').notNull().default('pending'),
+  attempts: integer('attempts').notNull().default(0),
+  /** Attempts since the retry schedule began. A retry that a client requests begins it again. */
+  scheduleAttempts: integer('schedule_attempts').notNull().default(0),
+  statusCode: integer('status_code'),
+  durationMs: integer('duration_ms'),
+  error: text('error'),
+  /** Up to 1 KB of the last response. */
+  response: text('response'),
+  /** Ciphertext of the response if the body is encrypted, because the response may repeat it. */
+  encryptedResponse: text('encrypted_response'),
+  attemptLog: jsonb('attempt_log').notNull().default([]),
+  createdAt: timestamptz('created_at').notNull().defaultNow(),
+  /** The `traceparent` that attempts continue; null if the trace of the event is not recorded. */
+  traceContext: text('trace_context'),
+  /**
+   * The ids of the users and records that the body may be about: see `collectMentions`. An erasure finds the deliveries about a user by them.
+   * Null if they are not known, because an earlier version of Belfry created the delivery.
+   */
+  mentions: text('mentions').array(),
+});
+
+/**
+ * Deliveries that wait for an attempt or are being sent: one event for one endpoint. The statement that writes the last result moves the
+ * row to `webhook_delivery_log`, so that this table stays small, whatever the size of the log.
+ */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
   {
     id: text('id').primaryKey(),
-    endpointId: text('endpoint_id').notNull(),
-    eventId: text('event_id').notNull(),
-    /** The position of the event among all events: the id of its outbox row. Tests have none. */
-    position: bigint('position', { mode: 'number' }),
-    /** `msg_…`, the same on every attempt. */
-    messageId: text('message_id').notNull(),
-    type: text('type').notNull(),
-    /** The owner of the event's record. Stored because the body may lack the owner. */
-    subjectId: text('subject_id'),
-    /** The message, byte for byte the same on every attempt. It is text because jsonb reorders keys. */
-    body: text('body').notNull(),
-    /** Ciphertext of the body if the body has values of encrypted fields; in that case `body` is empty. */
-    encryptedBody: text('encrypted_body'),
-    /** `pending`, `sending`, `succeeded` or `failed`. */
-    status: text('status').notNull().default('pending'),
-    attempts: integer('attempts').notNull().default(0),
-    /** Attempts since the retry schedule began. A retry that a client requests begins it again. */
-    scheduleAttempts: integer('schedule_attempts').notNull().default(0),
-    statusCode: integer('status_code'),
-    durationMs: integer('duration_ms'),
-    error: text('error'),
-    /** Up to 1 KB of the last response. */
-    response: text('response'),
-    /** Ciphertext of the response if the body is encrypted, because the response may repeat it. */
-    encryptedResponse: text('encrypted_response'),
-    attemptLog: jsonb('attempt_log').notNull().default([]),
+    ...messageColumns(),
     nextAttemptAt: timestamptz('next_attempt_at'),
     /** Set while `status` is `sending`: the worker that claimed the delivery must write the result before this time. */
     leaseUntil: timestamptz('lease_until'),
-    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    /** Set only by earlier versions of Belfry, which kept finished deliveries in this table. A sweep moves them to the log. */
     finishedAt: timestamptz('finished_at'),
-    /** The `traceparent` that attempts continue; null if the trace of the event is not recorded. */
-    traceContext: text('trace_context'),
   },
   (table) => [
     // Also used to list an endpoint's deliveries: another full index only for lists would slow down every attempt.
@@ -155,7 +175,30 @@ export const webhookDeliveries = pgTable(
     index('webhook_deliveries_failed_index')
       .on(table.endpointId, table.createdAt, table.id)
       .where(sql`status = 'failed'`),
+    index('webhook_deliveries_finished_index').on(table.finishedAt).where(sql`finished_at is not null`),
   ],
+);
+
+/**
+ * Finished deliveries, in one partition for each day on which they finished. Rows are inserted once, and leave with the partition of their
+ * day, unless a client requests a retry or the endpoint or a user is removed.
+ */
+export const webhookDeliveryLog = partitionByDay(
+  pgTable(
+    'webhook_delivery_log',
+    { id: text('id').notNull(), ...messageColumns(), finishedAt: timestamptz('finished_at').notNull() },
+    (table) => [
+      // Not unique, because a unique index of a partitioned table must contain `finished_at`.
+      index('webhook_delivery_log_id_index').on(table.id),
+      index('webhook_delivery_log_endpoint_event_index').on(table.endpointId, table.eventId),
+      index('webhook_delivery_log_failed_index')
+        .on(table.endpointId, table.createdAt, table.id)
+        .where(sql`status = 'failed'`),
+      index('webhook_delivery_log_mentions_index').using('gin', table.mentions),
+      index('webhook_delivery_log_unknown_mentions_index').on(table.id).where(sql`mentions is null`),
+    ],
+  ),
+  'finished_at',
 );
 
 /** The events that the app published: name and owner, kept for a limited time. Their data is in the deliveries. */

@@ -73,14 +73,32 @@ function emptyDeletedRecordsSql({ gateway, plan }: ErasureTarget): string {
   select 1 from gone union all select 1 from emptied`;
 }
 
+/** The tables that hold deliveries. */
+export const DELIVERY_TABLES = ['webhook_deliveries', 'webhook_delivery_log'] as const;
+
+/**
+ * Finds deliveries that may be about some users or records. $1 ids of users and records, $2 the last delivery of the previous page, $3 page
+ * size. Includes deliveries whose mentions are not known. In the log, it uses the indexes of mentions; the table of waiting deliveries is
+ * small, so it is scanned. `materialized` keeps Postgres from reading the whole log in the order of ids.
+ */
+export const findMentioningSql = (table: (typeof DELIVERY_TABLES)[number]) => `
+  with found as materialized (
+    select id from ${table} where mentions && $1::text[]
+    union all
+    select id from ${table} where mentions is null
+  )
+  select id from found where id > $2 order by id limit $3`;
+
 /** The statements that find deliveries about a user at endpoints of other users. */
 interface AboutUserSql {
+  /** $1 user, $2 the last record of the previous page, $3 page size. Each returns ids of the user's records, including their own. */
+  recordIds: readonly string[];
   /**
-   * $1 user, $2 the last delivery of the previous page, $3 page size. Returns ids of deliveries, whether each is about the user, and its
-   * encrypted body. For encrypted bodies, the statement `opened` decides after decryption.
+   * $1 user, $2 deliveries, $3 see `earliestFinishOf`. Returns ids of deliveries, whether each is about the user, and its encrypted body.
+   * For encrypted bodies, the statement `opened` decides after decryption.
    */
   deliveries: string;
-  /** $1 user, $2 deliveries, $3 their decrypted bodies. Returns the deliveries, whether they are about the user, and null. */
+  /** $1 user, $2 deliveries, $3 their decrypted bodies, $4 see `earliestFinishOf`. Returns the deliveries, whether they are about the user, and null. */
   opened: string;
   /** $1 user. Removes personal values from copies of the user's deleted records, and deletes encrypted copies. Returns a row for each. */
   emptyDeletedRecordsSql: readonly string[];
@@ -88,7 +106,11 @@ interface AboutUserSql {
   removeWaiting: string;
 }
 
-/** Creates the statements about a user. They scan tables without an index by user: those hold at most a month of data. */
+/** Returns the statement that reads a page of the ids of a user's records from one of the tables of a resource. */
+const recordIdsSql = (table: string, ownerColumn: string) => `
+  select id from ${quoteIdentifier(table)} where ${quoteIdentifier(ownerColumn)} = $1 and id > $2 order by id limit $3`;
+
+/** Creates the statements about a user. */
 export function aboutUserSql(resources: readonly ResourceGateway[], users: ResourceGateway): AboutUserSql {
   const shares = new Map(findErasureTargets(resources, users).map((share) => [share.gateway.name, share]));
   const terms = [
@@ -102,18 +124,25 @@ export function aboutUserSql(resources: readonly ResourceGateway[], users: Resou
       `split_part(payload->>'name', '.', 1) = ${quoteValue(gateway.name)} and payload->'record'->>${quoteValue(plan.ownerColumn!)} = $1`,
   );
   const isAbout = `coalesce(${terms.map((term) => `(${term})`).join(' or ')}, false)`;
+  const deliveriesSql = (since: string) => `(
+    select id, event_id, type, subject_id, body, encrypted_body from webhook_deliveries where id = any($2::text[])
+    union all
+    select id, event_id, type, subject_id, body, encrypted_body from webhook_delivery_log
+    where id = any($2::text[]) and finished_at >= ${since}::timestamptz)`;
   return {
+    recordIds: Array.from(shares.values(), ({ gateway, plan }) =>
+      tablesOf(gateway).map((table) => recordIdsSql(table, plan.ownerColumn!)),
+    ).flat(),
     // `offset 0` makes Postgres parse each body only once.
     deliveries: `
   select d.id, ${isAbout}, d.encrypted_body
-  from webhook_deliveries d, lateral (
-    select case when d.encrypted_body is null then (${BODY_JSON})->'data' end as data offset 0) b
-  where d.id > $2 order by d.id limit $3`,
+  from ${deliveriesSql('$3')} d, lateral (
+    select case when d.encrypted_body is null then (${BODY_JSON})->'data' end as data offset 0) b`,
     opened: `
   select d.id, ${isAbout}, null
   from (
     select d.id, d.event_id, d.type, d.subject_id, o.body from unnest($2::text[], $3::text[]) as o(id, body)
-      join webhook_deliveries d on d.id = o.id
+      join ${deliveriesSql('$4')} d on d.id = o.id
   ) d, lateral (select (${BODY_JSON})->'data' as data offset 0) b`,
     emptyDeletedRecordsSql: Array.from(shares.values(), emptyDeletedRecordsSql),
     removeWaiting: `
@@ -129,11 +158,20 @@ export const ENDPOINTS_OF = `
   select id, url, events, description, scope, enabled, created_at, updated_at from webhook_endpoints
   where owner_id = $1 and removed_at is null and id > $2 order by id limit $3`;
 
-/** Reads a page of the deliveries to a user's endpoints. $1 owner, $2 last id of the previous page, $3 page size. */
+/** Reads the ids and scopes of a user's endpoints. $1 owner. Uses webhook_endpoints_owner_id_index. */
+export const ENDPOINT_SCOPES_OF = `
+  select id, scope from webhook_endpoints where owner_id = $1 and removed_at is null order by id`;
+
+const pageOfLogSql = (table: string) => `(
+    select id, endpoint_id, type, status, attempts, status_code, created_at, finished_at, event_id from ${table}
+    where endpoint_id = $1 and event_id > $2 order by event_id limit $3)`;
+
+/**
+ * Reads a page of the deliveries to an endpoint, in the order of events. $1 endpoint, $2 last event of the previous page, $3 page size. Uses
+ * the indexes by endpoint and event.
+ */
 export const LOG_OF = `
-  select d.id, d.endpoint_id, d.type, d.status, d.attempts, d.status_code, d.created_at, d.finished_at, e.scope
-  from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
-  where e.owner_id = $1 and e.removed_at is null and d.id > $2 order by d.id limit $3`;
+  select * from (${DELIVERY_TABLES.map(pageOfLogSql).join(' union all ')}) d order by event_id limit $3`;
 
 /** Reads a page of copies of a user's deleted records. $1 owner, $2 last id of the previous page, $3 page size. */
 export const DELETED_RECORDS_OF = `
@@ -154,15 +192,16 @@ export const REMOVE_ENDPOINTS_OF = `
   where id in (select id from (${ALL_ENDPOINTS_OF}) e where removed_at is null or url <> '' limit $2)
   returning 1`;
 
-/** Deletes deliveries to a user's endpoints. $1 owner, $2 maximum number of rows. Uses webhook_deliveries_endpoint_event_unique. */
-export const REMOVE_LOG_OF = `
-  delete from webhook_deliveries where id in (
-    select d.id from (${ALL_ENDPOINTS_OF}) e join webhook_deliveries d on d.endpoint_id = e.id limit $2)
+/** Deletes deliveries to a user's endpoints. $1 owner, $2 maximum number of rows. Uses the indexes by endpoint and event. */
+export const removeLogOfSql = (table: (typeof DELIVERY_TABLES)[number]) => `
+  delete from ${table} where id = any(array(
+    select d.id from (${ALL_ENDPOINTS_OF}) e join ${table} d on d.endpoint_id = e.id limit $2))
   returning 1`;
 
 /** Deletes the app's own events for a user. $1 owner, $2 maximum number of rows. */
 export const REMOVE_EVENTS_OF = `
   delete from webhook_events where id in (select id from webhook_events where owner_id = $1 limit $2) returning 1`;
 
-/** Deletes deliveries. $1 ids. */
-export const REMOVE_DELIVERIES = 'delete from webhook_deliveries where id = any($1::text[]) returning 1';
+/** Deletes deliveries. $1 ids. Run it for the log last, because deliveries move there meanwhile. */
+export const removeDeliveriesSql = (table: (typeof DELIVERY_TABLES)[number]) =>
+  `delete from ${table} where id = any($1::text[]) returning 1`;

@@ -2,19 +2,23 @@ import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
 import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { earliestFinishOf } from './log/deliveries-sql.ts';
 import type { DeliverySerializer } from './log/delivery.ts';
 import type { Audience } from './readability/readability.ts';
 import { decryptStoredBody } from './readability/stored-body.ts';
 import {
   aboutUserSql,
   DELETED_RECORDS_OF,
+  DELIVERY_TABLES,
+  ENDPOINT_SCOPES_OF,
   ENDPOINTS_OF,
   EVENTS_OF,
+  findMentioningSql,
   LOG_OF,
-  REMOVE_DELIVERIES,
   REMOVE_ENDPOINTS_OF,
   REMOVE_EVENTS_OF,
-  REMOVE_LOG_OF,
+  removeDeliveriesSql,
+  removeLogOfSql,
 } from './user-data-sql.ts';
 
 const ENDPOINT_NAMES = ['id', 'url', 'events', 'description', 'scope', 'enabled', 'createdAt', 'updatedAt'];
@@ -23,12 +27,13 @@ const BODIES_AT_ONCE = 20;
 const DELETED_NAMES = ['id', 'resource', 'record', 'deletedAt'];
 const LOG_NAMES = ['id', 'endpoint', 'type', 'status', 'attempts', 'statusCode', 'createdAt', 'finishedAt'];
 
-type LogScope = Audience['scope'];
-type LogRow = [id: string, ...unknown[]];
+type LogRow = [id: string, ...columns: unknown[], eventId: unknown];
 type AboutRow = [id: string, isAbout: boolean, encryptedBody: string | null];
 
 // Deliveries checked by one statement of an erasure, which parses each body and must not exceed the statement timeout.
 const DELIVERIES_AT_ONCE = 200;
+// Records whose mentions one statement of an erasure searches for.
+const RECORDS_AT_ONCE = 500;
 
 /** Describes the user data of webhooks: how to export and to erase it. */
 export function createWebhookUserData(
@@ -40,19 +45,20 @@ export function createWebhookUserData(
 
   /** Reads the deliveries to a user's endpoints, with the bodies that the user may read now. */
   async function* readDeliveriesWithBodies(userId: string): AsyncGenerator<Record<string, unknown>> {
-    for (let after = ''; ; ) {
-      const rows = await database.readSlowly<LogRow>({ text: LOG_OF, values: [userId, after, BODIES_AT_ONCE] });
-      const bodies = new Map<string, string>();
-      for (const [scope, some] of Map.groupBy(rows, (row) => row.at(-1) as LogScope)) {
-        const ids = some.map(([id]) => id);
-        for (const [id, body] of await readableBodies({ owner: userId, scope }, ids)) bodies.set(id, body);
-      }
-      for (const row of rows) {
-        const columns = Object.fromEntries(LOG_NAMES.map((name, i) => [name, row[i]]));
-        yield { ...columns, body: bodies.get(row[0]) ?? null };
-      }
-      if (rows.length < BODIES_AT_ONCE) return;
-      after = rows.at(-1)![0];
+    const statement = { text: ENDPOINT_SCOPES_OF, values: [userId] };
+    for (const [endpointId, scope] of await database.read<[string, Audience['scope']]>(statement)) {
+      let rows: LogRow[];
+      let after = '';
+      do {
+        rows = await database.readSlowly<LogRow>({ text: LOG_OF, values: [endpointId, after, BODIES_AT_ONCE] });
+        const ids = rows.map(([id]) => id);
+        const bodies = await readableBodies({ owner: userId, scope }, ids);
+        for (const row of rows) {
+          const columns = Object.fromEntries(LOG_NAMES.map((name, i) => [name, row[i]]));
+          yield { ...columns, body: bodies.get(row[0]) ?? null };
+        }
+        after = rows.at(-1)?.at(-1) as string;
+      } while (rows.length === BODIES_AT_ONCE);
     }
   }
 
@@ -73,7 +79,8 @@ export function createWebhookUserData(
       }
     }
     if (opened.length === 0) return found;
-    const values = [userId, opened.map(([id]) => id), opened.map(([, body]) => body)];
+    const ids = opened.map(([id]) => id);
+    const values = [userId, ids, opened.map(([, body]) => body), earliestFinishOf(ids)];
     const checkedRows = await database.write<AboutRow>({ text: about.opened, values });
     for (const [id, isAbout] of checkedRows) if (isAbout) found.add(id);
     return found;
@@ -86,18 +93,50 @@ export function createWebhookUserData(
     return total;
   }
 
+  /** Deletes those of the given deliveries that are about the user. Returns their number. */
+  async function eraseIfAbout(userId: string, ids: readonly string[]): Promise<number> {
+    const values = [userId, ids, earliestFinishOf(ids)];
+    const rows = await database.write<AboutRow>({ text: about.deliveries, values });
+    const encrypted = await findEncryptedAbout(userId, rows);
+    const found = rows.filter(([id, isAbout]) => isAbout || encrypted.has(id)).map(([id]) => id);
+    let total = 0;
+    if (found.length === 0) return total;
+    for (const table of DELIVERY_TABLES) {
+      total += (await database.write({ text: removeDeliveriesSql(table), values: [found] })).length;
+    }
+    return total;
+  }
+
+  /** Reads the ids of the user and of their records, page by page. */
+  async function* readRecordIds(userId: string): AsyncGenerator<string[]> {
+    yield [userId];
+    for (const text of about.recordIds) {
+      let page: string[];
+      let after = '';
+      do {
+        page = (await database.write<[string]>({ text, values: [userId, after, RECORDS_AT_ONCE] })).flat();
+        if (page.length > 0) yield page;
+        after = page.at(-1) ?? '';
+      } while (page.length === RECORDS_AT_ONCE);
+    }
+  }
+
   /** Deletes deliveries about a user's records at endpoints of other users. Returns the number of deliveries. */
   async function eraseDeliveriesAbout(userId: string): Promise<number> {
     let total = await writeInBatches(database, about.removeWaiting, [userId]);
-    for (let after = ''; ; ) {
-      const values = [userId, after, DELIVERIES_AT_ONCE];
-      const rows = await database.write<AboutRow>({ text: about.deliveries, values });
-      const encrypted = await findEncryptedAbout(userId, rows);
-      const ids = rows.filter(([id, isAbout]) => isAbout || encrypted.has(id)).map(([id]) => id);
-      if (ids.length > 0) total += (await database.write({ text: REMOVE_DELIVERIES, values: [ids] })).length;
-      if (rows.length < DELIVERIES_AT_ONCE) return total;
-      after = rows.at(-1)![0];
+    for await (const ids of readRecordIds(userId)) {
+      // Waiting deliveries first, because they move to the log meanwhile.
+      for (const text of DELIVERY_TABLES.map(findMentioningSql)) {
+        let found: string[];
+        let after = '';
+        do {
+          found = (await database.write<[string]>({ text, values: [ids, after, DELIVERIES_AT_ONCE] })).flat();
+          if (found.length > 0) total += await eraseIfAbout(userId, found);
+          after = found.at(-1) ?? '';
+        } while (found.length === DELIVERIES_AT_ONCE);
+      }
     }
+    return total;
   }
 
   return [
@@ -111,11 +150,12 @@ export function createWebhookUserData(
     {
       name: 'webhookDeliveries',
       description: 'What was sent to these endpoints',
-      tables: ['webhook_deliveries'],
+      tables: [...DELIVERY_TABLES],
       rows: readDeliveriesWithBodies,
       async erase(userId) {
-        const own = await writeInBatches(database, REMOVE_LOG_OF, [userId]);
-        return own + (await eraseDeliveriesAbout(userId));
+        let total = 0;
+        for (const table of DELIVERY_TABLES) total += await writeInBatches(database, removeLogOfSql(table), [userId]);
+        return total + (await eraseDeliveriesAbout(userId));
       },
     },
     {

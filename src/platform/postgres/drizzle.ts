@@ -40,3 +40,21 @@ export function expressionOf(term: unknown): string {
 export function isTable(value: unknown): value is PgCore.PgTable {
   return is(value, core.PgTable);
 }
+
+const partitionColumns = new WeakMap<PgCore.PgTable, string>();
+
+/**
+ * Declares that a table is partitioned by day. Migrations create the table with a default partition only; `createPartitionSweep` creates
+ * the partition of each day and drops old ones.
+ *
+ * @param column the `timestamptz` column that decides the day, in UTC
+ */
+export function partitionByDay<Table extends PgCore.PgTable>(table: Table, column: string): Table {
+  partitionColumns.set(table, column);
+  return table;
+}
+
+/** Returns the column by which a table is partitioned by day; undefined if the table is not partitioned. */
+export function partitionColumnOf(table: PgCore.PgTable): string | undefined {
+  return partitionColumns.get(table);
+}

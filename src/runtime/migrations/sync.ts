@@ -49,7 +49,7 @@ function computeFingerprint({ tables, declared }: Schema): string {
   });
   const kept = [...declared.columns].map(([key, { kind, bound }]) => [key, kind, bound]);
   return createHash('sha256')
-    .update(JSON.stringify([described, kept, declared.statements]))
+    .update(JSON.stringify([described, kept, declared.statements, [...declared.partitioned]]))
     .digest('hex');
 }
 

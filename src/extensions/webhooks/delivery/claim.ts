@@ -62,14 +62,26 @@ interface ClaimKind {
   also?: string;
 }
 
+/**
+ * How far `due_from` stays behind the earliest delivery, because a transaction may insert a delivery and commit it only after deliveries
+ * that are due later. A sweep detects deliveries that are committed even later.
+ */
+const LATE_COMMIT = `interval '10 seconds'`;
+
+const DUE_FROM = `coalesce((select due_from from lease), '-infinity')`;
+
+/** The next value of `due_from`. Claimed deliveries are included, because they stay `pending` until their results are written. */
+const NEXT_DUE_FROM = `(select min(d.next_attempt_at) from webhook_deliveries d
+        where d.endpoint_id = $1 and d.status = 'pending' and d.next_attempt_at >= ${DUE_FROM}) - ${LATE_COMMIT}`;
+
 /** Any due deliveries, the earliest first, except requested ones. Uses webhook_deliveries_due_index. */
 const CLAIM_ANY: ClaimKind = {
   endpoints: 'slow = $4 and not ordered',
   due: `due as materialized (
     select d.id, d.message_id, d.type, d.body, d.encrypted_body, d.attempts, d.schedule_attempts, d.next_attempt_at, d.event_id, d.trace_context
     from webhook_deliveries d
-    where d.endpoint_id = (select endpoint_id from lease) and d.status = 'pending' and d.next_attempt_at <= now()
-      and not $7::jsonb ? d.id and d.id <> all((select requested from lease)::text[])
+    where d.endpoint_id = (select endpoint_id from lease) and d.status = 'pending'
+      and d.next_attempt_at >= ${DUE_FROM} and d.next_attempt_at <= now() and not $7::jsonb ? d.id and d.id <> all((select requested from lease)::text[])
     order by d.next_attempt_at limit $2 for update skip locked
   )`,
 };
@@ -83,7 +95,8 @@ const CLAIM_ORDERED: ClaimKind = {
   endpoints: 'slow = $4 and ordered',
   due: `next as materialized (
     select d.id, row_number() over (order by d.position nulls first, d.event_id) as place from webhook_deliveries d
-    where d.endpoint_id = (select endpoint_id from lease) and d.status = 'pending' and not $7::jsonb ? d.id
+    where d.endpoint_id = (select endpoint_id from lease) and d.status = 'pending'
+      and d.next_attempt_at >= ${DUE_FROM} and not $7::jsonb ? d.id
       and not exists (
         select from webhook_deliveries s where s.endpoint_id = d.endpoint_id and s.lease_until is not null and s.status = 'sending')
     order by d.position nulls first, d.event_id limit $2
@@ -138,11 +151,12 @@ function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = 
   with endpoint as materialized (
     select ${ENDPOINT} join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${mayReceiveSql(users, '$5')}
   ), lease as materialized (
-    select t.endpoint_id, t.rate, t.requested from webhook_turns t
+    select t.endpoint_id, t.rate, t.requested, t.due_from from webhook_turns t
     where t.endpoint_id = (select id from endpoint where ${endpoints}) and (t.holder is null or t.holder = $6) for update
   ), ${due}, ${also}taken as (
     update webhook_turns set holder = $6, lease_until = now() + $3 * interval '1 millisecond',
-      sending = $7::jsonb || (select jsonb_object_agg(id, attempts) from due), rate = coalesce($8::jsonb, rate)${set}
+      sending = $7::jsonb || (select jsonb_object_agg(id, attempts) from due), rate = coalesce($8::jsonb, rate)${set},
+      due_from = ${NEXT_DUE_FROM}
     where endpoint_id = $1 and exists (select from due)
     returning sending
   ), claimed as (

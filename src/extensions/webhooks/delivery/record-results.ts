@@ -7,20 +7,45 @@ import { plainArrayLiteral, textArrayLiteral } from '../../../platform/postgres/
 import { createDisabledNotifier } from '../endpoints/disabling.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow } from '../endpoints/endpoint.ts';
 import { TEST_EVENT } from '../events.ts';
-import type { DeliveryStatus } from '../log/deliveries-sql.ts';
+import { columnsSql, type DeliveryStatus, insertIntoLogSql, LOG_COLUMNS } from '../log/deliveries-sql.ts';
 import { encryptResponse } from '../readability/stored-body.ts';
 import type { Outcome } from './attempt.ts';
 import { computeAttemptDelay } from './retry-schedule.ts';
 
+const CHANGED: ReadonlySet<string> = new Set([
+  ...[
+    'attempts',
+    'status',
+    'status_code',
+    'duration_ms',
+    'error',
+    'response',
+    'encrypted_response',
+    'schedule_attempts',
+  ],
+  ...['attempt_log', 'finished_at'],
+]);
+
+// The entry is concatenated as text, which takes a third of the time of Postgres' JSON functions.
+const APPENDED_LOG = `d.attempt_log || concat('{"at":"', r.at, '","statusCode":', coalesce(r.status_code::text, 'null'),
+        ',"durationMs":', coalesce(r.duration_ms::text, 'null'), ',"error":', coalesce(to_json(r.error)::text, 'null'), '}')::jsonb`;
+
+const CLAIM_HOLDS = `d.id = r.id
+      and ((d.status = 'pending' and d.attempts = r.attempt - 1) or (d.status = 'sending' and d.attempts = r.attempt))`;
+
+/** The columns of the log that an attempt does not change. */
+const UNCHANGED = LOG_COLUMNS.filter((name) => !CHANGED.has(name));
+const RESULT_NAMES = ['at', 'status', 'error', 'slow', 'gone', 'refused', 'place'];
+const RESULT = RESULT_NAMES.map((name) => (name === 'at' ? 'r.at::timestamptz as at' : `r.${name}`)).join(', ');
+
 /**
- * Writes the results of attempts and updates their endpoints, in one statement. Returns the endpoints that it disabled.
+ * Writes the results of attempts and updates their endpoints, in one statement. Finished deliveries move to the log. Returns the endpoints
+ * that it disabled.
  *
  * $1 deliveries, $2 attempt numbers, $3 when, $4 status after the attempt, $5 status codes, $6 durations in ms, $7 errors, $8 ms to the
  * next attempt, $9 responses, $10 whether it was slow or failed (null: unknown, the lane stays), $11 whether the receiver is gone,
  * $12 whether nothing was sent, all in order of completion; $13 consecutive failures that disable an endpoint, 0: never; $14 encrypted
  * responses, in the same order.
- *
- * The log entry is concatenated as text, which takes a third of the time of Postgres' JSON functions.
  *
  * A result counts only while its claim holds, so that an attempt written twice counts once. While its lease holds, the delivery is
  * `pending` with the previous attempt's number; after its lease has expired, it is `sending` with this attempt's number. Endpoints are
@@ -33,18 +58,21 @@ export const RECORD_RESULTS = `
       $10::boolean[], $11::boolean[], $12::boolean[], $14::text[])
       with ordinality as r(id, attempt, at, status, status_code, duration_ms, error, delay_ms, response, slow, gone, refused,
         encrypted_response, place)
-  ), written as (
+  ), retried as (
     update webhook_deliveries d set status = r.status, attempts = r.attempt,
       schedule_attempts = d.schedule_attempts + r.attempt - d.attempts,
       status_code = r.status_code, duration_ms = r.duration_ms, error = r.error, response = r.response, encrypted_response = r.encrypted_response,
-      attempt_log = d.attempt_log || concat('{"at":"', r.at, '","statusCode":', coalesce(r.status_code::text, 'null'),
-        ',"durationMs":', coalesce(r.duration_ms::text, 'null'), ',"error":', coalesce(to_json(r.error)::text, 'null'), '}')::jsonb,
-      lease_until = null,
-      next_attempt_at = now() + r.delay_ms * interval '1 millisecond',
-      finished_at = case when r.status <> 'pending' then now() end
-    from results r
-    where d.id = r.id and ((d.status = 'pending' and d.attempts = r.attempt - 1) or (d.status = 'sending' and d.attempts = r.attempt))
-    returning d.endpoint_id, d.type, r.at::timestamptz as at, r.status, r.error, r.slow, r.gone, r.refused, r.place
+      attempt_log = ${APPENDED_LOG}, lease_until = null, next_attempt_at = now() + r.delay_ms * interval '1 millisecond'
+    from results r where r.status = 'pending' and ${CLAIM_HOLDS}
+    returning d.endpoint_id, d.type, ${RESULT}
+  ), finished as (
+    delete from webhook_deliveries d using results r where r.status <> 'pending' and ${CLAIM_HOLDS}
+    returning ${columnsSql(UNCHANGED, 'd')}, r.attempt as attempts, r.status_code, r.duration_ms, r.response, r.encrypted_response,
+      d.schedule_attempts + r.attempt - d.attempts as schedule_attempts, ${APPENDED_LOG} as attempt_log, ${RESULT}
+  ), logged as (
+    ${insertIntoLogSql(`select ${LOG_COLUMNS.map((name) => (name === 'finished_at' ? 'now()' : name)).join(', ')} from finished`)}
+  ), written as (
+    select * from retried union all select ${['endpoint_id', 'type', ...RESULT_NAMES].join(', ')} from finished
   ), placed as (
     select *, max(place) filter (where status = 'succeeded') over (partition by endpoint_id) as last_success
     from written where not refused

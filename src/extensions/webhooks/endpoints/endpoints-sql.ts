@@ -119,7 +119,7 @@ export const UPDATE_ENDPOINT = `
 
 /**
  * Marks an endpoint as removed and deletes part of its log. $1 id, $2 owner, $3 maximum number of deliveries to delete; a sweep deletes
- * the other deliveries and the endpoint's row. Uses webhook_deliveries_endpoint_event_unique.
+ * the other deliveries and the endpoint's row. Uses the indexes by endpoint and event.
  */
 export const REMOVE_ENDPOINT = `
   with removed as (
@@ -128,6 +128,9 @@ export const REMOVE_ENDPOINT = `
   ), emptied as (
     delete from webhook_deliveries where id in (
       select d.id from webhook_deliveries d join removed r on r.id = d.endpoint_id limit $3)
+  ), emptied_log as (
+    delete from webhook_delivery_log where id = any(array(
+      select d.id from webhook_delivery_log d join removed r on r.id = d.endpoint_id limit $3))
   )
   select id from removed`;
 
@@ -144,6 +147,11 @@ export const REMOVE_BY_OWNERS = `
     where id in (
       select id from webhook_endpoints where owner_id = any($1::text[]) and removed_at is null order by id for no key update)
     returning id
+  ), emptied_log as (
+    delete from webhook_delivery_log where id = any(array(
+      select d.id from removed r cross join lateral (
+        select id from webhook_delivery_log where endpoint_id = r.id limit $2 for update skip locked) d
+      limit $2))
   )
   delete from webhook_deliveries where id in (
     select d.id from removed r cross join lateral (

@@ -5,9 +5,10 @@ import { createWorkLogger, startTimer } from '../../../platform/observability/lo
 import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
+import { plainArrayLiteral } from '../../../platform/postgres/values.ts';
 import { type EndpointOfOwner, enqueueEndpointJobs, fastOrSlowLaneFor, type Lane } from '../delivery/endpoint-jobs.ts';
 import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS, usersSql } from '../endpoints/endpoints-sql.ts';
-import { INSERT_DELIVERIES } from '../log/deliveries-sql.ts';
+import { earliestFinishOf, INSERT_DELIVERIES } from '../log/deliveries-sql.ts';
 import type { DeletedRecords } from '../readability/deleted-records.ts';
 import type { WebhookSettings } from '../settings.ts';
 import {
@@ -113,7 +114,10 @@ export function createFanOut(
 
   async function insertDeliveries(tx: Executor, rows: readonly NewDelivery[]): Promise<void> {
     const columns = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((column) => rows.map((row) => row[column]));
-    await tx.write({ name: 'webhook_deliveries_insert', text: INSERT_DELIVERIES, values: columns });
+    const mentions = rows.map((row) => plainArrayLiteral(row[10]));
+    const since = earliestFinishOf(rows.map(([, , eventId]) => eventId));
+    const values = [...columns, mentions, since];
+    await tx.write({ name: 'webhook_deliveries_insert', text: INSERT_DELIVERIES, values });
   }
 
   /** Stores deliveries of events with the same `after`. Returns the endpoints that got a delivery, and the events with more endpoints. */

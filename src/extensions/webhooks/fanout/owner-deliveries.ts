@@ -6,6 +6,7 @@ import { generateMessageId } from '../log/delivery.ts';
 import { toStoredBody } from '../readability/stored-body.ts';
 import type { WebhookSettings } from '../settings.ts';
 import type { Candidate } from './candidates.ts';
+import { collectMentions } from './mentions.ts';
 import type { OutgoingEvent, RecordEvent } from './outgoing-event.ts';
 
 /** A delivery to store. */
@@ -20,6 +21,8 @@ export type NewDelivery = [
   position: number,
   subjectId: string | undefined,
   trace: string | null,
+  /** See `collectMentions`. */
+  mentions: string[],
 ];
 
 /** The `data` of an event, as serialized for one owner. */
@@ -27,6 +30,8 @@ interface EventData {
   json: string;
   /** Whether `json` contains values of encrypted fields. */
   isEncrypted: boolean;
+  /** See `collectMentions`. */
+  mentions: string[];
 }
 
 /** The endpoints of one owner that could get an event, by event. */
@@ -76,11 +81,14 @@ export function createOwnerDeliveries(
         { user },
       );
       list.forEach((event, i) => {
-        data.set(event, { json: JSON.stringify(serialized[i]), isEncrypted: gateway.holdsEncrypted(serialized[i]!) });
+        const record = serialized[i]!;
+        const isEncrypted = gateway.holdsEncrypted(record);
+        data.set(event, { json: JSON.stringify(record), isEncrypted, mentions: collectMentions(event, record) });
       });
     }
     for (const event of events)
-      if (event.gateway === undefined) data.set(event, { json: event.data, isEncrypted: false });
+      if (event.gateway === undefined)
+        data.set(event, { json: event.data, isEncrypted: false, mentions: collectMentions(event, undefined) });
     return data;
   }
 
@@ -88,14 +96,15 @@ export function createOwnerDeliveries(
     const kept = await selectReceivedEvents(share, user);
     const data = await serializeEventsForOwner([...kept.keys()], user);
     return [...kept].flatMap(([event, list]) => {
-      const { json, isEncrypted } = data.get(event)!;
+      const { json, isEncrypted, mentions } = data.get(event)!;
       const text = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${json}}`;
       const { name, position, trace } = event;
       const subject = event.gateway === undefined ? undefined : event.gateway.ownerOf(event.record);
       return list.map((endpoint): NewDelivery => {
         const id = newId();
         const { body, encryptedBody } = toStoredBody(host.keyring, id, text, isEncrypted);
-        return [id, endpoint.id, event.id, generateMessageId(), name, body, encryptedBody, position, subject, trace];
+        const message = [id, endpoint.id, event.id, generateMessageId(), name, body, encryptedBody] as const;
+        return [...message, position, subject, trace, mentions];
       });
     });
   }

@@ -1,5 +1,6 @@
 import { IS_LEASED } from '../delivery/lease-store.ts';
 import { TEST_EVENT } from '../events.ts';
+import type { WebhookSettings } from '../settings.ts';
 
 /** The states of a delivery. */
 export const DELIVERY_STATUSES = ['pending', 'sending', 'succeeded', 'failed'] as const;
@@ -25,12 +26,73 @@ export type DeliveryRow = [
   encryptedResponse: string | null,
 ];
 
-/** The columns of `DeliveryRow`. */
-const COLUMNS = `d.id, d.type, d.message_id, case when ${IS_LEASED} then 'sending' else d.status end,
-    d.attempts + case when ${IS_LEASED} then 1 else 0 end, d.status_code, d.duration_ms, d.error, d.next_attempt_at, d.response,
-    octet_length(d.body) + coalesce(octet_length(d.encrypted_body), 0), d.attempt_log, d.encrypted_response`;
+/** The columns that stay the same when a delivery moves between `webhook_deliveries` and `webhook_delivery_log`. */
+const KEPT_COLUMNS = [
+  ...['id', 'endpoint_id', 'event_id', 'position', 'message_id', 'type', 'subject_id', 'body', 'encrypted_body'],
+  ...['attempts', 'created_at', 'trace_context', 'mentions'],
+];
 
-/** A condition: clients see delivery `d` with this status. */
+/** The columns that each attempt changes. */
+const RESULT_COLUMNS = [
+  ...['status_code', 'duration_ms', 'error', 'response', 'encrypted_response', 'schedule_attempts', 'attempt_log'],
+];
+
+/** The columns of the delivery log, in the order in which `insertIntoLogSql` expects them. */
+export const LOG_COLUMNS = [...KEPT_COLUMNS, ...RESULT_COLUMNS, 'status', 'finished_at'];
+
+/** Returns a list of columns with the alias of their table. */
+export function columnsSql(names: readonly string[], alias: string): string {
+  return names.map((name) => `${alias}.${name}`).join(', ');
+}
+
+/** Inserts finished deliveries into the log. @param from a query that selects `LOG_COLUMNS` */
+export function insertIntoLogSql(from: string): string {
+  return `insert into webhook_delivery_log as d (${LOG_COLUMNS.join(', ')}) ${from}`;
+}
+
+/**
+ * Makes deliveries from the log wait again: due now, with a new schedule. The schedule of a test stays used up.
+ *
+ * @param from the rows that were deleted from the log, with `LOG_COLUMNS`
+ */
+export function resumeFromLogSql(from: string): string {
+  const unchanged = [...KEPT_COLUMNS, ...RESULT_COLUMNS.filter((name) => name !== 'schedule_attempts')];
+  return `insert into webhook_deliveries as d (${unchanged.join(', ')}, schedule_attempts, next_attempt_at)
+    select ${columnsSql(unchanged, 'l')}, case when l.type = '${TEST_EVENT}' then l.schedule_attempts else 0 end, now() from ${from} l`;
+}
+
+/** A condition: row `d` of the log is not older than the retention period, although its partition may still exist. */
+export function isKeptSql({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>): string {
+  return `d.finished_at > now() - interval '${Math.round(keepDeliveriesDays * DAY_MS)} milliseconds'`;
+}
+
+const DAY_MS = 86_400_000;
+/** Tolerance for the clocks of web processes, which create the ids, and of Postgres. */
+const CLOCK_TOLERANCE_MS = 3_600_000;
+
+/**
+ * Returns a time before which none of the deliveries can have finished, so that Postgres skips the older partitions of the log.
+ *
+ * @param ids ids of deliveries or events, which begin with the Unix second of their creation
+ * @returns ISO 8601
+ */
+export function earliestFinishOf(ids: readonly string[]): string {
+  const seconds = ids.reduce((least, id) => Math.min(least, Number.parseInt(id.slice(0, 8), 16)), 0xffff_ffff);
+  return new Date(Math.max(0, seconds * 1000 - CLOCK_TOLERANCE_MS)).toISOString();
+}
+
+const SIZE = 'octet_length(d.body) + coalesce(octet_length(d.encrypted_body), 0)';
+
+/** The columns of `DeliveryRow`, of a waiting delivery. */
+const WAITING_ROW = `d.id, d.type, d.message_id, case when ${IS_LEASED} then 'sending' else d.status end as status,
+    d.attempts + case when ${IS_LEASED} then 1 else 0 end as attempts, d.status_code, d.duration_ms, d.error, d.next_attempt_at, d.response,
+    ${SIZE} as bytes, d.attempt_log, d.encrypted_response`;
+
+/** The columns of `DeliveryRow`, of a finished delivery. */
+const FINISHED_ROW = `d.id, d.type, d.message_id, d.status, d.attempts, d.status_code, d.duration_ms, d.error, null::timestamptz, d.response,
+    ${SIZE}, d.attempt_log, d.encrypted_response`;
+
+/** A condition: clients see waiting delivery `d` with this status. */
 function hasStatusSql(status: DeliveryStatus): string {
   if (status === 'pending') return `d.status = 'pending' and not ${IS_LEASED}`;
   return status === 'sending' ? `(d.status = 'sending' or ${IS_LEASED})` : `d.status = '${status}'`;
@@ -38,7 +100,7 @@ function hasStatusSql(status: DeliveryStatus): string {
 
 const IS_SENT = hasStatusSql('sending');
 
-// A condition: delivery `d` is among the few of endpoint $1 that are being sent. It avoids a scan of the endpoint's log. Uses
+// A condition: delivery `d` is among the few of endpoint $1 that are being sent. It avoids a scan of the waiting deliveries. Uses
 // webhook_deliveries_lease_index.
 const BEING_SENT = `d.id = any(array(
     select jsonb_object_keys(t.sending) from webhook_turns t where t.endpoint_id = $1
@@ -46,72 +108,132 @@ const BEING_SENT = `d.id = any(array(
     select s.id from webhook_deliveries s where s.endpoint_id = $1 and s.lease_until is not null))`;
 
 /**
- * Lists the deliveries of an endpoint, newest first. $1 endpoint, $2 page size. Uses webhook_deliveries_endpoint_event_unique, because ids
- * of events begin with the time; for failed deliveries webhook_deliveries_failed_index. The status is in the text, not in a parameter, so
- * that the planner sees that the partial index matches.
+ * Lists the deliveries of an endpoint, newest first. $1 endpoint, $2 page size. Reads a page of the waiting deliveries and a page of each
+ * partition of the log, in the order of their indexes by endpoint and event, because ids of events begin with the time; for failed
+ * deliveries in the order of the indexes of failed ones. The status is in the text, not in a parameter, so that the planner sees that the
+ * partial indexes match.
+ *
+ * @param isKept see `isKeptSql`
  */
-export function listDeliveriesSql(status: DeliveryStatus | undefined): string {
+export function listDeliveriesSql(status: DeliveryStatus | undefined, isKept: string): string {
+  const order = status === 'failed' ? ['d.created_at', 'd.id'] : ['d.event_id'];
+  const orderSql = (by: readonly string[]) => by.map((term) => `${term} desc`).join(', ');
+  const page = (columns: string, table: string, condition: string) => `(
+    select ${columns}, ${order.map((term, i) => `${term} as o${i}`).join(', ')} from ${table} d
+    where d.endpoint_id = $1 ${condition} order by ${orderSql(order)} limit $2)`;
   const few = status === 'sending' ? `and ${BEING_SENT}` : '';
-  const order = status === 'failed' ? 'd.created_at desc, d.id desc' : 'd.event_id desc';
+  const waiting = page(
+    WAITING_ROW,
+    'webhook_deliveries',
+    `${few} ${status === undefined ? '' : `and ${hasStatusSql(status)}`}`,
+  );
+  const hasFinished = status === undefined ? '' : `and d.status = '${status}'`;
+  const finished = page(FINISHED_ROW, 'webhook_delivery_log', `and ${isKept} ${hasFinished}`);
+  const pages = status === 'pending' || status === 'sending' ? [waiting] : [waiting, finished];
   return `
-  select ${COLUMNS} from webhook_deliveries d where d.endpoint_id = $1 ${few} ${status === undefined ? '' : `and ${hasStatusSql(status)}`}
-  order by ${order} limit $2`;
+  select id, type, message_id, status, attempts, status_code, duration_ms, error, next_attempt_at, response, bytes, attempt_log,
+    encrypted_response
+  from (${pages.join(' union all ')}) d order by ${orderSql(order.map((_, i) => `o${i}`))} limit $2`;
 }
 
 /**
  * Inserts deliveries. $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 encrypted bodies, $8 positions, $9 the
- * users that own the records, $10 trace contexts. A second delivery of the same event to the same endpoint is skipped.
+ * users that own the records, $10 trace contexts, $11 mentions, each as the text of an array, $12 a time before which none of the events
+ * happened. A second delivery of the same event to the same endpoint is skipped, also if the first one has finished.
+ *
+ * `limit 1` keeps Postgres from turning the search in the log into a join, which could read the whole log.
  */
 export const INSERT_DELIVERIES = `
-  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, encrypted_body, position, subject_id, trace_context, next_attempt_at)
-  select *, now()
-  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[])
+  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, encrypted_body, position, subject_id, trace_context,
+    mentions, next_attempt_at)
+  select r.id, r.endpoint_id, r.event_id, r.message_id, r.type, r.body, r.encrypted_body, r.position, r.subject_id, r.trace_context,
+    r.mentions::text[], clock_timestamp()
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[],
+    $11::text[])
+    as r(id, endpoint_id, event_id, message_id, type, body, encrypted_body, position, subject_id, trace_context, mentions)
+  where (
+    select true from webhook_delivery_log l
+    where l.endpoint_id = r.endpoint_id and l.event_id = r.event_id and l.finished_at >= $12::timestamptz limit 1) is null
   on conflict (endpoint_id, event_id) do nothing`;
+
+/** No delivery of endpoint $1 is due before this time: see `dueFrom` in tables.ts. */
+const DUE_FROM = `coalesce((select due_from from webhook_turns where endpoint_id = $1), '-infinity')`;
 
 /** $1 endpoint. Returns the ms until its earliest delivery is due; negative if overdue. Uses webhook_deliveries_due_index. */
 export const EARLIEST_DUE_MS = `
   select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
-  from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by next_attempt_at limit 1`;
+  from webhook_deliveries where endpoint_id = $1 and status = 'pending' and next_attempt_at >= ${DUE_FROM} order by next_attempt_at limit 1`;
 
-/** Reads a delivery of an endpoint. $1 delivery, $2 endpoint. */
-export const READ_DELIVERY = `select ${COLUMNS} from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2`;
+/** Reads a delivery of an endpoint. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`. @param isKept see `isKeptSql` */
+export function readDeliverySql(isKept: string): string {
+  return `
+  select ${WAITING_ROW} from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2
+  union all
+  select ${FINISHED_ROW} from webhook_delivery_log d
+  where d.id = $1 and d.endpoint_id = $2 and d.finished_at >= $3::timestamptz and ${isKept}`;
+}
 
-/** Reads the bodies of deliveries. $1 deliveries. */
+/** Reads the bodies of deliveries. $1 deliveries, $2 see `earliestFinishOf`. */
 export const READ_BODIES = `
-  select id, type, body, encrypted_body from webhook_deliveries where id = any($1::text[])`;
+  select id, type, body, encrypted_body from webhook_deliveries where id = any($1::text[])
+  union all
+  select id, type, body, encrypted_body from webhook_delivery_log where id = any($1::text[]) and finished_at >= $2::timestamptz`;
 
 /** $1 ordered endpoint. Returns the ms until its next delivery is due, in the order of events; negative if the delivery is overdue. */
 export const NEXT_DUE_MS = `
   select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
-  from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by position nulls first, event_id limit 1`;
+  from webhook_deliveries where endpoint_id = $1 and status = 'pending' and next_attempt_at >= ${DUE_FROM}
+  order by position nulls first, event_id limit 1`;
 
 // A number of attempts that no retry schedule has, so the first attempt of a test is its last.
 const SCHEDULE_USED_UP = 1_000_000;
 
 /** Inserts a test delivery, due now. $1 id, $2 endpoint, $3 message id, $4 body, $5 trace context. No row: the endpoint was disabled or deleted. */
 export const INSERT_TEST = `
-  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, trace_context, next_attempt_at, schedule_attempts)
-  select $1, id, $1, $3, '${TEST_EVENT}', $4, $5, now(), ${SCHEDULE_USED_UP} from webhook_endpoints
+  insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, trace_context, mentions, next_attempt_at, schedule_attempts)
+  select $1, id, $1, $3, '${TEST_EVENT}', $4, $5, '{}', now(), ${SCHEDULE_USED_UP} from webhook_endpoints
   where id = $2 and enabled and removed_at is null
   returning 1`;
 
 /**
- * Makes a delivery due now and restarts its schedule; the schedule of a test stays used up. A delivery that is being sent at the
- * moment does not change. Attempt numbers continue. $1 delivery, $2 endpoint.
+ * Makes a delivery due now and restarts its schedule; the schedule of a test stays used up. A finished delivery leaves the log. A delivery
+ * that is being sent at the moment does not change. Attempt numbers continue. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`. No row:
+ * there is no such delivery, or a concurrent statement has just moved it to or from the log, so that this one did not see it.
+ *
+ * @param isKept see `isKeptSql`
  */
-export const SEND_AGAIN = `
-  update webhook_deliveries d set
-    status = case when ${IS_SENT} then d.status else 'pending' end,
-    next_attempt_at = case when ${IS_SENT} then d.next_attempt_at else now() end,
-    schedule_attempts = case when ${IS_SENT} or d.type = '${TEST_EVENT}' then d.schedule_attempts else 0 end,
-    finished_at = null
-  where d.id = $1 and d.endpoint_id = $2
-  returning ${COLUMNS}`;
+export function sendAgainSql(isKept: string): string {
+  return `
+  with finished as (
+    delete from webhook_delivery_log d where d.id = $1 and d.endpoint_id = $2 and d.finished_at >= $3::timestamptz and ${isKept}
+    returning ${columnsSql(LOG_COLUMNS, 'd')}
+  ), resumed as (
+    ${resumeFromLogSql('finished')} returning d.*
+  ), waiting as (
+    update webhook_deliveries d set
+      status = case when ${IS_SENT} then d.status else 'pending' end,
+      next_attempt_at = case when ${IS_SENT} then d.next_attempt_at else now() end,
+      schedule_attempts = case when ${IS_SENT} or d.type = '${TEST_EVENT}' then d.schedule_attempts else 0 end,
+      finished_at = null
+    where d.id = $1 and d.endpoint_id = $2
+    returning d.*
+  )
+  select ${WAITING_ROW} from resumed d union all select ${WAITING_ROW} from waiting d`;
+}
 
-/** Fails a delivery without an attempt. $1 delivery, $2 endpoint, $3 error. No row: a worker is sending the delivery at the moment. */
+/**
+ * Fails a delivery without an attempt, and moves it to the log. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`, $4 error. No row: a
+ * worker is sending the delivery at the moment, or a concurrent statement has just moved it.
+ */
 export const REFUSE_DELIVERY = `
-  update webhook_deliveries d set
-    status = 'failed', next_attempt_at = null, finished_at = now(),
-    status_code = null, duration_ms = null, response = null, encrypted_response = null, error = $3
-  where d.id = $1 and d.endpoint_id = $2 and not ${IS_SENT}
-  returning ${COLUMNS}`;
+  with waiting as (
+    delete from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2 and not ${IS_SENT}
+    returning ${columnsSql([...KEPT_COLUMNS, 'schedule_attempts', 'attempt_log'], 'd')}
+  ), finished as (
+    delete from webhook_delivery_log d where d.id = $1 and d.endpoint_id = $2 and d.finished_at >= $3::timestamptz
+    returning ${columnsSql([...KEPT_COLUMNS, 'schedule_attempts', 'attempt_log'], 'd')}
+  )
+  ${insertIntoLogSql(`
+  select ${columnsSql(KEPT_COLUMNS, 'w')}, null, null, $4, null, null, w.schedule_attempts, w.attempt_log, 'failed', now()
+  from (select * from waiting union all select * from finished) w`)}
+  returning ${FINISHED_ROW}`;

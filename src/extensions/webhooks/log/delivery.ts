@@ -4,7 +4,7 @@ import type { Host } from '../../../declare/host.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import type { Audience, CheckReadability } from '../readability/readability.ts';
 import { decryptResponse, decryptStoredBody } from '../readability/stored-body.ts';
-import { DELIVERY_STATUSES, type DeliveryRow, READ_BODIES } from './deliveries-sql.ts';
+import { DELIVERY_STATUSES, type DeliveryRow, earliestFinishOf, READ_BODIES } from './deliveries-sql.ts';
 
 /** Maximum bytes of a body that the delivery log shows. */
 const PREVIEW_BYTES = 2048;
@@ -92,7 +92,7 @@ export function createDeliverySerializer(
   check: CheckReadability,
 ): DeliverySerializer {
   async function readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>> {
-    const statement = { name: 'webhook_bodies', text: READ_BODIES, values: [ids] };
+    const statement = { name: 'webhook_bodies', text: READ_BODIES, values: [ids, earliestFinishOf(ids)] };
     const bodies = (await database.read<BodyRow>(statement)).flatMap(([id, type, body, encryptedBody]) => {
       try {
         return [{ id, type, body: decryptStoredBody(keyring, id, { body, encryptedBody }) }];

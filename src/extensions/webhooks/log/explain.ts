@@ -17,7 +17,7 @@ import type { serializeEndpoint } from '../endpoints/endpoint.ts';
 import { listMatchingNames, listSentResources, TEST_EVENT } from '../events.ts';
 import { type OutgoingEvent, OWN_ROW_NAME, readOutgoingEvent } from '../fanout/outgoing-event.ts';
 import type { WebhookSettings } from '../settings.ts';
-import { DELIVERY_STATUSES, type DeliveryRow, READ_DELIVERY } from './deliveries-sql.ts';
+import { DELIVERY_STATUSES, type DeliveryRow, earliestFinishOf, isKeptSql, readDeliverySql } from './deliveries-sql.ts';
 import { type DeliverySerializer, serializeDelivery } from './delivery.ts';
 
 /** The query of a request for an explanation. */
@@ -53,17 +53,25 @@ type DeliveredRow = [
 
 /**
  * Finds the deliveries of an event to the endpoints of an owner. $1 owner, $2 id of the event, or of one of these deliveries. Uses
- * webhook_endpoints_owner_id_index and the unique index on event and endpoint.
+ * webhook_endpoints_owner_id_index and the indexes by endpoint and event.
  */
-const DELIVERIES_OF_EVENT = `
+function deliveriesOfEventSql(isKept: string): string {
+  const deliveriesSql = (condition: string) => `
+    select d.id, d.endpoint_id, d.event_id, d.type, d.created_at from webhook_deliveries d where ${condition}
+    union all
+    select d.id, d.endpoint_id, d.event_id, d.type, d.created_at from webhook_delivery_log d
+    where ${condition} and ${isKept}`;
+  return `
   with asked as materialized (
     select coalesce((
-      select d.event_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
-      where d.id = $2 and e.owner_id = $1 and e.removed_at is null), $2) as event_id
+      select d.event_id from (${deliveriesSql('d.id = $2')}) d join webhook_endpoints e on e.id = d.endpoint_id
+      where e.owner_id = $1 and e.removed_at is null), $2) as event_id
   )
   select d.event_id, e.id, e.scope, d.id, d.type, d.created_at
-  from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id and d.event_id = (select event_id from asked)
+  from webhook_endpoints e
+    cross join lateral (${deliveriesSql('d.endpoint_id = e.id and d.event_id = (select event_id from asked)')}) d
   where e.owner_id = $1 and e.removed_at is null order by e.id`;
+}
 
 /** Reads an event that the app published. $1 event. */
 const PUBLISHED_EVENT = 'select name, owner_id, created_at from webhook_events where id = $1';
@@ -118,6 +126,7 @@ function createExplainer(
   { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
 ) {
   const { database, service } = host;
+  const deliveriesText = deliveriesOfEventSql(isKeptSql(settings));
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const sent = new Set(listSentResources(host.resources).map(({ name }) => name));
 
@@ -200,7 +209,7 @@ function createExplainer(
   return async function explain(endpoint: Endpoint, user: Viewer, eventOrDeliveryId: string): Promise<Explanation> {
     const rows = await database.read<DeliveredRow>({
       name: 'webhook_delivered',
-      text: DELIVERIES_OF_EVENT,
+      text: deliveriesText,
       values: [user.id, eventOrDeliveryId],
     });
     const own = rows.find(([, endpointId]) => endpointId === endpoint.id);
@@ -230,6 +239,7 @@ export function explainRoute(
 ): Route {
   const { database } = host;
   const explainDelivery = createExplainer(host, settings, deliverySerializer);
+  const readText = readDeliverySql(isKeptSql(settings));
   return {
     method: 'GET',
     path: '/webhooks/:id/explain',
@@ -255,8 +265,8 @@ export function explainRoute(
       }
       const explained = { event, reason, message: REASONS[reason], ...(name === undefined ? {} : { name }) };
       if (deliveryId === undefined) return explained;
-      const values = [deliveryId, endpoint.id];
-      const [row] = await database.read<DeliveryRow>({ name: 'webhook_delivery', text: READ_DELIVERY, values });
+      const values = [deliveryId, endpoint.id, earliestFinishOf([deliveryId])];
+      const [row] = await database.read<DeliveryRow>({ name: 'webhook_delivery', text: readText, values });
       if (row === undefined) throw new ApiError('NOT_FOUND');
       const { id, status, attempts, error } = serializeDelivery(row, undefined);
       return { ...explained, delivery: { id, status, attempts, error } };

@@ -24,11 +24,13 @@ import {
   DELIVERY_STATUSES,
   type DeliveryRow,
   type DeliveryStatus,
+  earliestFinishOf,
   INSERT_TEST,
+  isKeptSql,
   listDeliveriesSql,
-  READ_DELIVERY,
   REFUSE_DELIVERY,
-  SEND_AGAIN,
+  readDeliverySql,
+  sendAgainSql,
 } from './deliveries-sql.ts';
 import { type DeliverySerializer, deliveryShape, generateMessageId } from './delivery.ts';
 
@@ -77,12 +79,17 @@ type AwaitAttempt = (id: string, endpointId: string, hasClientLeft: () => boolea
  * Creates the function that waits for attempts. It polls the row at growing intervals, which works whichever worker makes the attempt, and
  * without Redis. It rejects with NOT_FOUND if the delivery is deleted meanwhile.
  */
-function createAttemptWaiter(database: Database, { timeoutMs }: { timeoutMs: number }): AwaitAttempt {
+function createAttemptWaiter(
+  database: Database,
+  settings: Pick<WebhookSettings, 'timeoutMs' | 'keepDeliveriesDays'>,
+): AwaitAttempt {
+  const { timeoutMs } = settings;
+  const text = readDeliverySql(isKeptSql(settings));
   return async (id, endpointId, hasClientLeft) => {
     const end = performance.now() + timeoutMs + MARGIN_MS;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
       await sleep(pause);
-      const statement = { name: 'webhook_delivery', text: READ_DELIVERY, values: [id, endpointId] };
+      const statement = { name: 'webhook_delivery', text, values: [id, endpointId, earliestFinishOf([id])] };
       const [row] = await database.read<DeliveryRow>(statement);
       if (row === undefined) throw new ApiError('NOT_FOUND');
       const [, , , status, attempts] = row;
@@ -101,6 +108,8 @@ export function deliveryRoutes(
 ): Route[] {
   const { database, queues, tracing } = host;
   const awaitAttempt = createAttemptWaiter(database, settings);
+  const isKept = isKeptSql(settings);
+  const [readText, sendAgainText] = [readDeliverySql(isKept), sendAgainSql(isKept)];
   const common = { policy: settings.policy, tags: ['webhooks'] };
   const load = createManagedEndpointLoader(database, limits);
 
@@ -115,7 +124,7 @@ export function deliveryRoutes(
   async function listDeliveries(ctx: RouteContext) {
     const { status, limit } = readLogQuery(ctx.query);
     const { id } = serializeLoadedEndpoint(ctx);
-    const rows = await database.read<DeliveryRow>({ text: listDeliveriesSql(status), values: [id, limit] });
+    const rows = await database.read<DeliveryRow>({ text: listDeliveriesSql(status, isKept), values: [id, limit] });
     return serializeRows(callerAudienceOf(ctx), rows);
   }
 
@@ -136,9 +145,9 @@ export function deliveryRoutes(
     const { id: endpointId } = await requireEnabledEndpoint(settings, ctx);
     const { deliveryId } = ctx.params;
     if (!isId(deliveryId)) throw new ApiError('NOT_FOUND');
-    const values = [deliveryId, endpointId];
+    const values = [deliveryId, endpointId, earliestFinishOf([deliveryId])];
     if (isApiKey(ctx.auth)) {
-      const statement = { name: 'webhook_delivery', text: READ_DELIVERY, values };
+      const statement = { name: 'webhook_delivery', text: readText, values };
       const [found] = await database.read<DeliveryRow>(statement);
       if (found === undefined) throw new ApiError('NOT_FOUND');
       limits.assertKeyMayReadEvents(ctx.auth, [found[1]]);
@@ -147,7 +156,10 @@ export function deliveryRoutes(
       const [refused] = await database.write<DeliveryRow>({ text: REFUSE_DELIVERY, values: [...values, NOT_READABLE] });
       if (refused !== undefined) return serializeDeliveryRow(ctx, refused);
     }
-    const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values });
+    const sendAgain = () => database.write<DeliveryRow>({ text: sendAgainText, values });
+    let [row] = await sendAgain();
+    // A concurrent statement may have moved the delivery to or from the log, which only a new statement sees.
+    if (row === undefined) [row] = await sendAgain();
     if (row === undefined) throw new ApiError('NOT_FOUND');
     const delivery = await serializeDeliveryRow(ctx, row);
     const endpoint = { id: endpointId, owner: requireCallerId(ctx) };

@@ -11,21 +11,16 @@ export interface StoredBody {
 const responseEncryptionContext = (deliveryId: string) => `webhook_deliveries/response/${deliveryId}`;
 const bodyEncryptionContext = (deliveryId: string) => `webhook_deliveries/body/${deliveryId}`;
 
-/** The column that holds encrypted bodies. */
-export const encryptedBodies: EncryptedColumn = {
-  name: 'webhook_deliveries.encrypted_body',
-  table: 'webhook_deliveries',
-  column: 'encrypted_body',
-  context: bodyEncryptionContext,
-};
-
-/** The column that holds encrypted responses of receivers. */
-export const encryptedResponses: EncryptedColumn = {
-  name: 'webhook_deliveries.encrypted_response',
-  table: 'webhook_deliveries',
-  column: 'encrypted_response',
-  context: responseEncryptionContext,
-};
+/**
+ * The columns that hold encrypted bodies and responses of receivers. Values keep their encryption context when a delivery moves to the
+ * log. The log comes last, because a rotation of keys handles the tables in this order, and deliveries move to the log meanwhile.
+ */
+export const encryptedDeliveryColumns: EncryptedColumn[] = ['webhook_deliveries', 'webhook_delivery_log'].flatMap(
+  (table) => [
+    { name: `${table}.encrypted_body`, table, column: 'encrypted_body', context: bodyEncryptionContext },
+    { name: `${table}.encrypted_response`, table, column: 'encrypted_response', context: responseEncryptionContext },
+  ],
+);
 
 /** Encrypts the response to an encrypted body, because the response may repeat the body. */
 export function encryptResponse(keyring: Keyring, deliveryId: string, response: string): string {

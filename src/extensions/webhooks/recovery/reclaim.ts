@@ -24,7 +24,7 @@ const RECLAIM_EXPIRED_LEASES = `
       lease_until = c.lease_until + $1 * interval '1 millisecond'
     from claimed c where d.id = c.id and d.status = 'pending' and d.attempts = c.attempts
   )
-  update webhook_turns t set holder = null, lease_until = null, sending = '{}',
+  update webhook_turns t set holder = null, lease_until = null, sending = '{}', due_from = null,
     rate = coalesce(t.rate, '{}') || jsonb_build_object(
       'lost', coalesce((t.rate ->> 'lost')::int, 0) + (select count(*) from jsonb_object_keys(t.sending)))
   from lost
@@ -41,7 +41,8 @@ const LOST_DELIVERIES = `
 /**
  * Selects a page of the endpoints that have pending deliveries. The statement reads one entry of webhook_deliveries_due_index per endpoint,
  * however many deliveries the endpoint has. $1 the last endpoint of the previous page, $2 page size, $3 roles of the global policy. Returns
- * the endpoint, whether it is slow, whether it may be sent to now, by how many ms its earliest delivery is overdue, and its owner.
+ * the endpoint, whether it is slow, whether it may be sent to now, by how many ms its earliest delivery is overdue, its owner, and whether
+ * claims would not find that delivery.
  */
 function pendingEndpointsSql(users: UsersSql): string {
   const firstPendingSql = (after: string) => `
@@ -54,10 +55,14 @@ function pendingEndpointsSql(users: UsersSql): string {
     select next.* from waiting w cross join lateral (${firstPendingSql('w.endpoint_id')}) next
   ), page as materialized (select * from waiting limit $2)
   select p.endpoint_id, coalesce(e.slow, false), coalesce(${mayReceiveSql(users, '$3')}, false),
-    floor(extract(epoch from now() - p.next_attempt_at) * 1000)::bigint, e.owner_id
+    floor(extract(epoch from now() - p.next_attempt_at) * 1000)::bigint, e.owner_id,
+    exists (select from webhook_turns t where t.endpoint_id = p.endpoint_id and t.due_from > p.next_attempt_at)
   from page p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
   order by p.endpoint_id`;
 }
+
+/** Makes claims search from the start again. $1 endpoints. */
+const RESET_DUE_FROM = 'update webhook_turns set due_from = null where endpoint_id = any($1::text[])';
 
 const PAGE_SIZE = 500;
 
@@ -78,9 +83,16 @@ type LostRow = [id: string, endpointId: string, eventId: string, attempt: number
 
 /**
  * An endpoint with pending deliveries: whether it may be sent to now, by how many ms its earliest delivery is overdue, and its owner, who
- * is null only if there is no such endpoint.
+ * is null only if there is no such endpoint. `isMissed`: claims would not find the earliest delivery, because it was committed late.
  */
-type PendingRow = [endpointId: string, slow: boolean, open: boolean, overdueMs: number, owner: string | null];
+type PendingRow = [
+  endpointId: string,
+  slow: boolean,
+  open: boolean,
+  overdueMs: number,
+  owner: string | null,
+  isMissed: boolean,
+];
 
 /** Reads the endpoints that have pending deliveries, page by page. */
 export type PendingEndpoints = () => AsyncGenerator<PendingRow[]>;
@@ -138,7 +150,10 @@ export function createReclaimSweeps(
 
   async function* readOverdueEndpoints() {
     for await (const page of readPendingEndpoints()) {
-      yield page.filter(([, , open, overdueMs]) => open && overdueMs >= settings.pollMs);
+      const overdue = page.filter(([, , open, overdueMs]) => open && overdueMs >= settings.pollMs);
+      const missed = overdue.flatMap(([id, , , , , isMissed]) => (isMissed ? [id] : []));
+      if (missed.length > 0) await database.write({ text: RESET_DUE_FROM, values: [missed] });
+      yield overdue;
     }
   }
 

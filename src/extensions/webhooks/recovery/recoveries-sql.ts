@@ -1,6 +1,7 @@
 import type { UsersSql } from '../endpoints/endpoints-sql.ts';
 import { mayReceiveSql } from '../endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from '../events.ts';
+import { columnsSql, LOG_COLUMNS, resumeFromLogSql } from '../log/deliveries-sql.ts';
 
 /** The states of a recovery. `stopped`: its endpoint was disabled or deleted before it was complete. */
 export const RECOVERY_STATUSES = ['running', 'finished', 'stopped'] as const;
@@ -29,7 +30,7 @@ const failedBySql = (requestedAtSql: string) =>
 /**
  * Counts the failed deliveries of an endpoint and starts a recovery. $1 id, $2 endpoint, $3 start time. Returns the new recovery, or the
  * recovery that is already running. No row: the endpoint is disabled or deleted, or another request has just started a recovery. Uses
- * webhook_deliveries_failed_index.
+ * webhook_delivery_log_failed_index.
  */
 export const BEGIN_RECOVERY = `
   with asked as (
@@ -37,7 +38,7 @@ export const BEGIN_RECOVERY = `
   ), made as (
     insert into webhook_recoveries (id, endpoint_id, since, after_at, created_at, total)
     select $1, a.id, $3, $3, a.at, (
-      select count(*) from webhook_deliveries d where d.endpoint_id = a.id and d.created_at >= $3 and ${failedBySql('a.at')})
+      select count(*) from webhook_delivery_log d where d.endpoint_id = a.id and d.created_at >= $3 and ${failedBySql('a.at')})
     from asked a
     on conflict (endpoint_id) where status = 'running' do nothing returning ${COLUMNS}
   )
@@ -52,7 +53,7 @@ export const READ_RECOVERY = `select ${COLUMNS} from webhook_recoveries where id
 export const RUNNING_RECOVERIES = `select id from webhook_recoveries where status = 'running' limit $1`;
 
 /**
- * One page of a recovery, in one transaction: failed deliveries become due at once and restart their schedules. $1 recovery, $2 page
+ * One page of a recovery, in one transaction: failed deliveries leave the log, become due at once and restart their schedules. $1 recovery, $2 page
  * size, $3 roles of the global policy. Nothing is resent while $2 or more deliveries of the endpoint are overdue, so that new deliveries
  * do not wait for old ones. If the endpoint is disabled, the recovery ends. No row: the recovery has ended, or another process resends it.
  *
@@ -77,13 +78,15 @@ export function recoverPageSql(users: UsersSql): string {
     select r.*, r.open and (select n from waiting) < $2 as ready
     from r join seen on (seen.after_at, seen.after_id) = (r.after_at, r.after_id)
   ), page as (
-    select d.id, d.created_at from webhook_deliveries d join current t on t.endpoint_id = d.endpoint_id
+    select d.id, d.created_at, d.finished_at from webhook_delivery_log d join current t on t.endpoint_id = d.endpoint_id
     where t.ready and (d.created_at, d.id) > (t.after_at, t.after_id) and ${failedBySql('t.created_at')}
     order by d.created_at, d.id limit $2
+  ), finished as (
+    delete from webhook_delivery_log d using page, current t
+    where d.id = page.id and d.finished_at = page.finished_at and ${failedBySql('t.created_at')}
+    returning ${columnsSql(LOG_COLUMNS, 'd')}
   ), again as (
-    update webhook_deliveries d set status = 'pending', next_attempt_at = now(), schedule_attempts = 0, finished_at = null
-    from page, current t where d.id = page.id and ${failedBySql('t.created_at')}
-    returning d.id
+    ${resumeFromLogSql('finished')} returning d.id
   ), done as (
     select count(*)::int as seen, (select count(*)::int from again) as sent, max(created_at) as last_at,
       (array_agg(id order by created_at desc, id desc))[1] as last_id
@@ -111,9 +114,9 @@ export const DELETE_RECOVERIES = `
     limit $2 for update skip locked)
   returning 1`;
 
-/** Finds endpoints with failed deliveries. $1 start time, $2 an endpoint, or null for all. Uses webhook_deliveries_failed_index. */
+/** Finds endpoints with failed deliveries. $1 start time, $2 an endpoint, or null for all. Uses webhook_delivery_log_failed_index. */
 export const FAILED_ENDPOINTS = `
-  select distinct d.endpoint_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+  select distinct d.endpoint_id from webhook_delivery_log d join webhook_endpoints e on e.id = d.endpoint_id
   where d.status = 'failed' and d.type <> '${TEST_EVENT}' and d.created_at >= $1 and ($2::text is null or d.endpoint_id = $2)
     and e.removed_at is null
   order by 1`;

@@ -1,6 +1,8 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
 import type { FieldSpec } from '../../../declare/field.ts';
 import { normalizeResourceName, pluralName, snakeCase } from '../../../declare/naming.ts';
 import { formerNames } from '../../../declare/resource.ts';
+import { partitionColumnOf } from '../../../platform/postgres/drizzle.ts';
 import { quoteLiteral } from '../../../platform/postgres/values.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { createDefaultValue } from '../../../records/fields/missing-values.ts';
@@ -41,6 +43,8 @@ export interface DeclaredFacts {
   tables: ReadonlyMap<string, { resource: string; earlier: readonly string[] }>;
   /** SQL statements of extensions. Each runs once the tables exist, and again whenever its text changes. */
   statements: readonly string[];
+  /** The tables that are partitioned by day, each with the column that decides the day. */
+  partitioned: ReadonlyMap<string, string>;
 }
 
 /** Returns the maximum bytes of a column's texts (`longest`), and the bytes that fit into its indexes (`room`). */
@@ -71,10 +75,16 @@ function findFillValue(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unf
   return { fill: sqlLiteral(stored, field.columnType.sql), unfilled: undefined };
 }
 
-/** Collects the facts about the tables of compiled declarations. @param statements the statements of the extensions */
+/**
+ * Collects the facts about the tables of compiled declarations.
+ *
+ * @param statements the statements of the extensions
+ * @param otherTables the tables that do not belong to resources, by name
+ */
 export function collectDeclaredFacts(
   resources: readonly CompiledResource[],
   statements: readonly string[],
+  otherTables: Readonly<Record<string, PgTable>>,
 ): DeclaredFacts {
   const columns = resources.flatMap((resource) =>
     resource.fields.map((field): [string, DeclaredColumn] => [
@@ -98,7 +108,11 @@ export function collectDeclaredFacts(
     const tables = resource.archived ? earlier.map(archiveTable) : earlier;
     return [resource.table, { resource: resource.name, earlier: tables.filter((name) => name !== resource.table) }];
   });
-  return { columns: new Map(columns), tables: new Map(tables), statements };
+  const partitioned = Object.entries(otherTables).flatMap(([name, table]): [string, string][] => {
+    const column = partitionColumnOf(table);
+    return column === undefined ? [] : [[name, column]];
+  });
+  return { columns: new Map(columns), tables: new Map(tables), statements, partitioned: new Map(partitioned) };
 }
 
 /** Returns a stored value as an SQL literal with the column's type, for statements that take no parameters. */

@@ -1,4 +1,6 @@
 import { StartupError } from '../../../platform/config/environment.ts';
+import { defaultPartitionName } from '../../../platform/postgres/daily-partitions.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { ARRAY_TEXT, CREATE_ARRAY_TEXT } from '../../../records/fields/index-expressions.ts';
 import { findEarlierNames, planColumnChanges, type RefusedChange, type UncheckedColumn } from './column-changes.ts';
 import type { DeclaredFacts } from './declared.ts';
@@ -25,6 +27,20 @@ export interface Plan {
 
 const DROPS_PART = /^(DROP INDEX|ALTER TABLE \S+ DROP CONSTRAINT)/;
 const INDEX = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)"/;
+
+const CREATE_TABLE = /^(CREATE TABLE "([^"]+)" \([\s\S]*\));?$/;
+
+/** Completes the statement that creates a partitioned table, which drizzle-kit cannot describe: adds the key and the default partition. */
+function addPartitioning(statement: string, { partitioned }: DeclaredFacts): string[] {
+  const [, create, table] = CREATE_TABLE.exec(statement) ?? [];
+  const column = partitioned.get(table ?? '');
+  if (table === undefined || column === undefined) return [statement];
+  const partition = quoteIdentifier(defaultPartitionName(table));
+  return [
+    `${create} PARTITION BY RANGE (${quoteIdentifier(column)});`,
+    `CREATE TABLE ${partition} PARTITION OF ${quoteIdentifier(table)} DEFAULT;`,
+  ];
+}
 
 /** Merges two snapshots: everything in `next`, and the tables and columns that exist only in `previous`. */
 function mergeSnapshots(previous: Snapshot, next: Snapshot): Snapshot {
@@ -104,11 +120,18 @@ export async function planSchemaChange(
   renaming.push(...planIndexAndConstraintRenames(before, next));
 
   const middle = mergeSnapshots(before, next);
-  const added = (await generateStatements(before, middle)).map((statement) => statement.trim());
+  const added = (await generateStatements(before, middle)).flatMap((statement) =>
+    addPartitioning(statement.trim(), declared),
+  );
   const removed = await generateStatements(middle, next);
   const tableExists = (table: string | undefined) =>
     table !== undefined && before.tables[`public.${table}`] !== undefined;
-  const indexes = added.filter((statement) => tableExists(INDEX.exec(statement)?.[1]));
+  // Postgres cannot build an index of a partitioned table concurrently, so it is built with the other additions.
+  const isPartitioned = (table: string | undefined) => declared.partitioned.has(table ?? '');
+  const indexes = added.filter((statement) => {
+    const table = INDEX.exec(statement)?.[1];
+    return tableExists(table) && !isPartitioned(table);
+  });
   const drops = added.filter((statement) => DROPS_PART.test(statement));
   const otherAdditions = added.filter((statement) => !indexes.includes(statement) && !drops.includes(statement));
   const sizeLimited = findSizeLimitedIndexes(before, indexes, declared, renames);

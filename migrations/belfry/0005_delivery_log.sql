@@ -1,0 +1,48 @@
+CREATE TABLE "webhook_delivery_log" (
+	"id" text NOT NULL,
+	"endpoint_id" text NOT NULL,
+	"event_id" text NOT NULL,
+	"position" bigint,
+	"message_id" text NOT NULL,
+	"type" text NOT NULL,
+	"subject_id" text,
+	"body" text NOT NULL,
+	"encrypted_body" text,
+	"status" text DEFAULT 'pending' NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"schedule_attempts" integer DEFAULT 0 NOT NULL,
+	"status_code" integer,
+	"duration_ms" integer,
+	"error" text,
+	"response" text,
+	"encrypted_response" text,
+	"attempt_log" jsonb DEFAULT '[]'::jsonb NOT NULL,
+	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"trace_context" text,
+	"mentions" text[],
+	"finished_at" timestamp(3) with time zone NOT NULL
+) PARTITION BY RANGE ("finished_at");
+--> statement-breakpoint
+CREATE TABLE "webhook_delivery_log_default" PARTITION OF "webhook_delivery_log" DEFAULT;
+--> statement-breakpoint
+ALTER TABLE "webhook_deliveries" ADD COLUMN "mentions" text[];
+--> statement-breakpoint
+ALTER TABLE "webhook_turns" ADD COLUMN "due_from" timestamp(3) with time zone;
+--> statement-breakpoint
+CREATE INDEX "webhook_delivery_log_id_index" ON "webhook_delivery_log" USING btree ("id");
+--> statement-breakpoint
+CREATE INDEX "webhook_delivery_log_endpoint_event_index" ON "webhook_delivery_log" USING btree ("endpoint_id","event_id");
+--> statement-breakpoint
+CREATE INDEX "webhook_delivery_log_failed_index" ON "webhook_delivery_log" USING btree ("endpoint_id","created_at","id") WHERE status = 'failed';
+--> statement-breakpoint
+CREATE INDEX "webhook_delivery_log_mentions_index" ON "webhook_delivery_log" USING gin ("mentions");
+--> statement-breakpoint
+CREATE INDEX "webhook_delivery_log_unknown_mentions_index" ON "webhook_delivery_log" USING btree ("id") WHERE mentions is null;
+
+--> statement-breakpoint
+-- Tables through which every event passes: most of their rows are dead soon. By default, vacuum waits until a fifth of a table has changed.
+ALTER TABLE "webhook_deliveries" SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 1);
+--> statement-breakpoint
+ALTER TABLE "webhook_turns" SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 1);
+--> statement-breakpoint
+ALTER TABLE "outbox" SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 1);

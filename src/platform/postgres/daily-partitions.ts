@@ -1,0 +1,154 @@
+import type { Logger } from '../observability/log.ts';
+import type { Sweep } from '../outbox/relay.ts';
+import type { Database } from './database.ts';
+import { quoteIdentifier } from './identifiers.ts';
+import { quoteLiteral } from './values.ts';
+import { writeInBatches } from './write-in-batches.ts';
+
+const DAY_MS = 86_400_000;
+/** Days for which partitions are created ahead. Rows for which no relay could create a partition go to the default partition. */
+const DAYS_AHEAD = 3;
+/** ms that a statement waits for a table lock. Everything else that needs the table waits behind it. */
+const LOCK_TIMEOUT_MS = 500;
+const ROWS_PER_BATCH = 1000;
+const LOCK_NOT_AVAILABLE = '55P03';
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** A table that is partitioned by day: see `partitionByDay`. */
+export interface DailyPartitions {
+  table: string;
+  /** The column that decides the day. */
+  column: string;
+  /** ms that rows are kept. The partition of a day is dropped when its last moment is older. */
+  keepMs: number;
+}
+
+/** Returns the name of the partition for rows of days that have no partition of their own. */
+export function defaultPartitionName(table: string): string {
+  return `${table}_default`;
+}
+
+const toDay = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+const partitionName = (table: string, day: string) => `${table}_${day.replaceAll('-', '')}`;
+const startOf = (day: string) => quoteLiteral(`${day} 00:00:00+00`);
+
+/** Finds the partitions of a table. $1 table. */
+const FIND_PARTITIONS = `
+  select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass(quote_ident($1)) order by 1`;
+
+/** A DO statement: Postgres runs it in one transaction also behind a pooler, and its setting ends with it. */
+const doSql = (body: string) => `do $belfry$ begin
+  perform set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true);
+  ${body}
+end $belfry$`;
+
+/**
+ * Creates the partition of one day. Its rows in the default partition are moved: they were stored while no relay was running. The partition
+ * is attached instead of created in place, because that does not block inserts into other partitions.
+ */
+function createPartitionSql({ table, column }: DailyPartitions, day: string): string {
+  const [parent, partition, rest] = [table, partitionName(table, day), defaultPartitionName(table)].map(
+    quoteIdentifier,
+  );
+  const [from, to] = [startOf(day), startOf(toDay(Date.parse(day) + DAY_MS))];
+  const isOfDay = `${quoteIdentifier(column)} >= ${from} and ${quoteIdentifier(column)} < ${to}`;
+  return doSql(`
+  -- Two relays may create the same partition.
+  if not pg_try_advisory_xact_lock(hashtext(${quoteLiteral(`partitions ${table}`)})) or to_regclass(${quoteLiteral(partition!)}) is not null then
+    return;
+  end if;
+  create table ${partition} (like ${parent} including defaults including constraints including indexes including storage);
+  if exists (select from ${rest} where ${isOfDay}) then
+    lock table ${rest} in access exclusive mode;
+    with moved as (delete from ${rest} where ${isOfDay} returning *) insert into ${partition} select * from moved;
+  end if;
+  alter table ${parent} attach partition ${partition} for values from (${from}) to (${to});`);
+}
+
+/** Deletes old rows of the default partition. $1 ms that rows are kept, $2 maximum number of rows. Returns a row for each deleted row. */
+const deleteFromDefaultSql = ({ table, column }: DailyPartitions) => `
+  delete from ${quoteIdentifier(defaultPartitionName(table))} where ctid = any(array(
+    select ctid from ${quoteIdentifier(defaultPartitionName(table))}
+    where ${quoteIdentifier(column)} < now() - $1 * interval '1 millisecond' limit $2))
+  returning 1`;
+
+/**
+ * Creates the partitions of the days from `firstMs` to a few days ahead. Partitions that exist are left alone.
+ *
+ * @param firstMs epoch ms; default: now
+ * @returns the number of created partitions
+ */
+export async function createPartitions(
+  database: Pick<Database, 'write' | 'transaction'>,
+  partitions: DailyPartitions,
+  firstMs: number = Date.now(),
+): Promise<number> {
+  const statement = { text: FIND_PARTITIONS, values: [partitions.table] };
+  const existing = new Set((await database.write<[string]>(statement)).flat());
+  const last = Date.now() + DAYS_AHEAD * DAY_MS;
+  let created = 0;
+  for (let at = firstMs; at <= last; at += DAY_MS) {
+    const day = toDay(at);
+    if (existing.has(partitionName(partitions.table, day))) continue;
+    created += 1;
+    // In a transaction, because a statement outside of one is retried at once if it does not get its lock.
+    await database.transaction((tx) => tx.write({ text: createPartitionSql(partitions, day), values: [] }));
+  }
+  return created;
+}
+
+/** Drops the partitions whose rows are all older than `keepMs`. Returns the number of dropped partitions. */
+async function dropOldPartitions(
+  database: Pick<Database, 'write' | 'transaction'>,
+  { table, keepMs }: DailyPartitions,
+): Promise<number> {
+  const lastKept = partitionName(table, toDay(Date.now() - keepMs));
+  const names = (await database.write<[string]>({ text: FIND_PARTITIONS, values: [table] })).flat();
+  const old = names.filter((name) => name !== defaultPartitionName(table) && name < lastKept);
+  for (const name of old) {
+    const text = doSql(`drop table if exists ${quoteIdentifier(name)};`);
+    await database.transaction((tx) => tx.write({ text, values: [] }));
+  }
+  return old.length;
+}
+
+/**
+ * Creates the sweep of a table that is partitioned by day. It creates partitions ahead and drops old ones. If a long-running statement
+ * holds the table, it gives up after half a second and tries again with the next sweep.
+ */
+export function createPartitionSweep(
+  database: Pick<Database, 'write' | 'transaction'>,
+  log: Logger,
+  { name, everyMs, partitions }: { name: string; everyMs: number; partitions: DailyPartitions },
+): Sweep {
+  const deleteText = deleteFromDefaultSql(partitions);
+  let isRefused = false;
+
+  /** Runs work that needs a table lock and the right to change the table. Without them rows are stored and deleted all the same. */
+  async function runIfAllowed(work: () => Promise<number>): Promise<number> {
+    try {
+      return await work();
+    } catch (error) {
+      const { code } = error as { code?: string };
+      if (code === INSUFFICIENT_PRIVILEGE && !isRefused) {
+        isRefused = true;
+        const text =
+          'the database role may not create or drop partitions, so old rows are deleted one by one; make it the owner of the table';
+        log.warn({ table: partitions.table }, text);
+      }
+      if (code === INSUFFICIENT_PRIVILEGE || code === LOCK_NOT_AVAILABLE) return 0;
+      throw error;
+    }
+  }
+
+  return {
+    name,
+    everyMs,
+    async run() {
+      const created = await runIfAllowed(() => createPartitions(database, partitions));
+      const dropped = await runIfAllowed(() => dropOldPartitions(database, partitions));
+      const deleted = await writeInBatches(database, deleteText, [partitions.keepMs], { rowsPerBatch: ROWS_PER_BATCH });
+      return created + dropped + deleted;
+    },
+  };
+}
