@@ -64,9 +64,9 @@ interface ClaimKind {
 
 /**
  * How far `due_from` stays behind the earliest delivery, because a transaction may insert a delivery and commit it only after deliveries
- * that are due later. A sweep detects deliveries that are committed even later.
+ * that are due later. A sweep detects deliveries that are committed even later. Claims visit the index entries of these seconds.
  */
-const LATE_COMMIT = `interval '10 seconds'`;
+const LATE_COMMIT = `interval '2 seconds'`;
 
 const DUE_FROM = `coalesce((select due_from from lease), '-infinity')`;
 
