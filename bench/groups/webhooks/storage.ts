@@ -18,7 +18,7 @@ const INSERT_MINUTE = `
   from webhook_endpoints e, generate_series(1, $1::int) n`;
 const INSERT_DUE = INSERT_MINUTE.replace('substr(md5(n || e.id), 1, 24)', `'due' || substr(md5(n || e.id), 1, 21)`)
   .replace(`lpad(to_hex(n), 24, '0')`, `'due' || lpad(to_hex(n), 21, '0')`)
-  .replace(/now\(\) - interval '1 minute' \* \(1 - n::float \/ \$1\)/, 'now()');
+  .replace(/now\(\) - interval '1 minute' \* \(1 - n::float \/ \$1\)/, `now() - interval '1 second'`);
 
 interface ExplainedPlan {
   Plan: { 'Shared Hit Blocks': number; 'Shared Read Blocks': number };
@@ -44,6 +44,7 @@ async function countClaimBlocks(client: pg.Client): Promise<number> {
       `explain (analyze, buffers, format json) execute claim('${id}', ${CLAIMED}, 5000, false, '{admin}', 'bench', '{}', null)`,
     );
     const plan = rows[0]!['QUERY PLAN'][0]!.Plan;
+
     blocks.push(plan['Shared Hit Blocks'] + plan['Shared Read Blocks']);
     await client.query('rollback');
     await client.query('deallocate claim');
