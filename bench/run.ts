@@ -9,6 +9,7 @@ import { loginImpact } from './groups/accounts/login-impact.ts';
 import { logins } from './groups/accounts/logins.ts';
 import { rateLimits } from './groups/accounts/rate-limits.ts';
 import { audit } from './groups/audit.ts';
+import { erasure } from './groups/erasure.ts';
 import { connections } from './groups/hosting/connections.ts';
 import { recovery } from './groups/hosting/recovery.ts';
 import { restart } from './groups/hosting/restart.ts';
@@ -53,6 +54,7 @@ const GROUPS: readonly Group[] = [
   webhookMemory,
   webhookUnitCosts,
   webhookStorage,
+  erasure,
   pushAccept,
   pushProviders,
   realtime,
