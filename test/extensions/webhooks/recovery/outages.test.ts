@@ -4,6 +4,7 @@ import { createApp, defineExtension, defineResource, defineUser, f, webhooks } f
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { startTcpProxy } from '../../../support/tcp-proxy.ts';
+import { ALL_DELIVERIES } from '../../../support/webhooks/deliveries.ts';
 
 const NOTES = 8;
 
@@ -91,7 +92,7 @@ beforeEach(async () => {
       res.writeHead(204).end();
     });
   }
-  await client.query('delete from webhook_deliveries');
+  for (const table of ['webhook_deliveries', 'webhook_delivery_log']) await client.query(`delete from ${table}`);
 });
 
 /** Creates notes, and waits until each receiver holds a request. Others are claimed, or wait for a claim. */
@@ -128,7 +129,7 @@ async function finishRequests(): Promise<void> {
 }
 
 const readDeliveries = async () =>
-  (await client.query<{ status: string; attempts: number }>('select status, attempts from webhook_deliveries')).rows;
+  (await client.query<{ status: string; attempts: number }>(`select status, attempts from ${ALL_DELIVERIES} d`)).rows;
 
 async function expectEachDeliveredOnce(): Promise<void> {
   const isDone = async () => {
