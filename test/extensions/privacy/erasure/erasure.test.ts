@@ -17,8 +17,8 @@ import {
 } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { createClient, type Person, startTestApp } from '../../../support/app.ts';
-import { codeOf, guard, PASSWORD } from '../../two-factor/two-factor-user.ts';
 import { ALL_DELIVERIES } from '../../../support/webhooks/deliveries.ts';
+import { codeOf, guard, PASSWORD } from '../../two-factor/two-factor-user.ts';
 
 const open = { list: 'public', read: 'public', create: 'authenticated' } as const;
 const hooked: string[] = [];

@@ -88,8 +88,7 @@ const counts = async () => {
   return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
 };
 /** Marks all pending deliveries as arrived. */
-const deliverAll = () =>
-  finishDeliveries(client, 'succeeded', `endpoint_id = $1 and status = 'pending'`, [endpoint]);
+const deliverAll = () => finishDeliveries(client, 'succeeded', `endpoint_id = $1 and status = 'pending'`, [endpoint]);
 
 describe('a request', () => {
   test('responds 202: deliveries that failed since then are resent at once with their whole schedule, and no others', async () => {
