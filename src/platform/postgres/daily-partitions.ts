@@ -45,18 +45,23 @@ end $belfry$`;
 /**
  * Creates the partition of one day. Its rows in the default partition are moved: they were stored while no relay was running. The partition
  * is attached instead of created in place, because that does not block inserts into other partitions.
+ *
+ * For a day to which rows may belong already, the table is locked first. Otherwise a statement that has chosen the default partition, and
+ * waits for it, would fail to insert its row there, or would not find a row that has just been moved.
  */
 function createPartitionSql({ table, column }: DailyPartitions, day: string): string {
   const [parent, partition, rest] = [table, partitionName(table, day), defaultPartitionName(table)].map(
     quoteIdentifier,
   );
   const [from, to] = [startOf(day), startOf(toDay(Date.parse(day) + DAY_MS))];
+  const mayHaveRows = Date.parse(day) <= Date.now() + DAY_MS;
   const isOfDay = `${quoteIdentifier(column)} >= ${from} and ${quoteIdentifier(column)} < ${to}`;
   return doSql(`
   -- Two relays may create the same partition.
   if not pg_try_advisory_xact_lock(hashtext(${quoteLiteral(`partitions ${table}`)})) or to_regclass(${quoteLiteral(partition!)}) is not null then
     return;
   end if;
+  ${mayHaveRows ? `lock table only ${parent} in access exclusive mode;` : ''}
   create table ${partition} (like ${parent} including defaults including constraints including indexes including storage);
   if exists (select from ${rest} where ${isOfDay}) then
     lock table ${rest} in access exclusive mode;

@@ -22,8 +22,12 @@ import type { PendingEndpoints } from './reclaim.ts';
 const MOVE_FINISHED = `
   with finished as (
     delete from webhook_deliveries where id = any(array(
-      select id from ((select id from webhook_deliveries where status = 'failed' limit $1 for update skip locked)
-        union all (select id from webhook_deliveries where finished_at is not null and status <> 'failed' order by finished_at limit $1 for update skip locked)) f
+      select id from (
+        select id from webhook_deliveries where status = 'failed' limit $1 for update skip locked) failed
+      union all
+      select id from (
+        select id from webhook_deliveries where finished_at is not null and status <> 'failed' order by finished_at limit $1
+        for update skip locked) succeeded
       limit $1))
     returning ${LOG_COLUMNS.join(', ')}
   )

@@ -74,7 +74,6 @@ test('finished deliveries of an earlier version move to the log and keep their l
     status: 'succeeded',
     attempts: 2,
     attemptLog: [{ statusCode: 503 }],
-    response: 'response 1',
   });
   const { rows: before } = await client.query('select * from webhook_deliveries order by id');
 
