@@ -28,6 +28,7 @@ import { hangingReceiver } from './groups/webhooks/hanging-receiver.ts';
 import { webhookLatency } from './groups/webhooks/latency.ts';
 import { webhookLatencyUnderLoad } from './groups/webhooks/latency-under-load.ts';
 import { webhookMemory } from './groups/webhooks/memory.ts';
+import { webhookStorage } from './groups/webhooks/storage.ts';
 import { webhookUnitCosts } from './groups/webhooks/unit-costs.ts';
 import { formatJson, formatMarkdown, formatTable, isMachineBusy } from './report.ts';
 import { createChildren } from './setup/children.ts';
@@ -51,6 +52,7 @@ const GROUPS: readonly Group[] = [
   webhookFanOut,
   webhookMemory,
   webhookUnitCosts,
+  webhookStorage,
   pushAccept,
   pushProviders,
   realtime,
