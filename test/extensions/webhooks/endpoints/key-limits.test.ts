@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { apiKeys, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { type Client as Call, createClient, type Person, startTestApp } from '../../../support/app.ts';
+import { finishDeliveries } from '../../../support/webhooks/deliveries.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -210,9 +211,7 @@ test('a key that redirects an endpoint gets no waiting or failed deliveries of r
   await ann.call('POST', '/api/notes', { text: 'fails for good' });
   await receiver.received(1);
   await until(async () => (await log())[0]?.status === 'pending');
-  await client.query(`update webhook_deliveries set status = 'failed', finished_at = now() where endpoint_id = $1`, [
-    id,
-  ]);
+  expect(await finishDeliveries(client, 'failed', 'endpoint_id = $1', [id])).toBe(1);
   await ann.call('POST', '/api/notes', { text: 'waits' });
   await ann.call('POST', '/api/articles', { title: 'theirs' });
   await receiver.received(3);

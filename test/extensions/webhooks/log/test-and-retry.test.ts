@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { createApp, defineResource, defineUser, f, verifyWebhook, webhooks } from '../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { createClient, type Person, startTestApp } from '../../../support/app.ts';
+import { ALL_DELIVERIES, finishDeliveries } from '../../../support/webhooks/deliveries.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -160,15 +161,12 @@ test('a failed delivery that is retried gets its whole schedule again', async ()
   receiver.answer(500);
   await write();
   const { id } = await delivery(({ attempts }) => attempts === 1);
-  await client.query(
-    `update webhook_deliveries set status = 'failed', attempts = 3, schedule_attempts = 3, finished_at = now() where id = $1`,
-    [id],
-  );
+  await finishDeliveries(client, 'failed', 'id = $1', [id], { attempts: '3', schedule_attempts: '3' });
   await retry(id);
   await receiver.received(2);
   const again = await delivery(({ status, attempts }) => status === 'pending' && attempts === 4);
   expect(Date.parse(again.nextAttemptAt) - Date.now()).toBeGreaterThan(0.7 * 3_600_000);
-  const { rows } = await client.query('select schedule_attempts, finished_at from webhook_deliveries where id = $1', [
+  const { rows } = await client.query(`select schedule_attempts, finished_at from ${ALL_DELIVERIES} d where id = $1`, [
     id,
   ]);
   expect(rows).toEqual([{ schedule_attempts: 1, finished_at: null }]);
