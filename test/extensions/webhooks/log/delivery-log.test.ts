@@ -142,10 +142,10 @@ test('a retry finds its delivery, however often other statements move it to and 
   const moving = move();
   const statuses: number[] = [];
   for (let i = 0; i < 25; i++)
-    for (const { status } of await Promise.all(Array.from({ length: 4 }, () => retry(id)))) statuses.push(status);
+    for (const { status } of await Promise.all(Array.from({ length: 16 }, () => retry(id)))) statuses.push(status);
   isOver = true;
   await moving;
-  expect(statuses).toEqual(Array(100).fill(200));
+  expect(statuses).toEqual(Array(400).fill(200));
   await delivery(isFinished);
 });
 
