@@ -184,6 +184,26 @@ test('a delivery that waits for its next attempt is sent at once instead, and it
   expect(receiver.requests).toHaveLength(3);
 });
 
+test('while a retry waits for its time, a new delivery of the endpoint is sent at once, and a requested one too', async () => {
+  receiver.answer(500, 204);
+  await write();
+  const { id } = await delivery(({ status, attempts }) => status === 'pending' && attempts === 1);
+  // The worker has released the endpoint, so the new delivery needs a claim of its own.
+  const released = 'select from webhook_turns where endpoint_id = $1 and holder is null';
+  const untilReleased = () =>
+    vi.waitUntil(async () => (await client.query(released, [endpoint.id])).rowCount === 1, {
+      timeout: 60_000,
+      interval: 20,
+    });
+  await untilReleased();
+  await write();
+  await receiver.received(2, 60_000);
+  await delivery(({ status }) => status === 'succeeded');
+  await untilReleased();
+  await retry(id);
+  await receiver.received(3, 60_000);
+});
+
 test('retrying a delivery that is being sent returns it unchanged, and it is sent once', async () => {
   let release = () => {};
   receiver.answer((_, res) => new Promise<void>((resolve) => (release = resolve)).then(() => res.end()), 204);
