@@ -45,18 +45,23 @@ end $belfry$`;
 /**
  * Creates the partition of one day. Its rows in the default partition are moved: they were stored while no relay was running. The partition
  * is attached instead of created in place, because that does not block inserts into other partitions.
+ *
+ * For a day to which rows may belong already, the table is locked first. Otherwise a statement that has chosen the default partition, and
+ * waits for it, would fail to insert its row there, or would not find a row that has just been moved.
  */
 function createPartitionSql({ table, column }: DailyPartitions, day: string): string {
   const [parent, partition, rest] = [table, partitionName(table, day), defaultPartitionName(table)].map(
     quoteIdentifier,
   );
   const [from, to] = [startOf(day), startOf(toDay(Date.parse(day) + DAY_MS))];
+  const mayHaveRows = Date.parse(day) <= Date.now() + DAY_MS;
   const isOfDay = `${quoteIdentifier(column)} >= ${from} and ${quoteIdentifier(column)} < ${to}`;
   return doSql(`
   -- Two relays may create the same partition.
   if not pg_try_advisory_xact_lock(hashtext(${quoteLiteral(`partitions ${table}`)})) or to_regclass(${quoteLiteral(partition!)}) is not null then
     return;
   end if;
+  ${mayHaveRows ? `lock table only ${parent} in access exclusive mode;` : ''}
   create table ${partition} (like ${parent} including defaults including constraints including indexes including storage);
   if exists (select from ${rest} where ${isOfDay}) then
     lock table ${rest} in access exclusive mode;
@@ -65,12 +70,22 @@ function createPartitionSql({ table, column }: DailyPartitions, day: string): st
   alter table ${parent} attach partition ${partition} for values from (${from}) to (${to});`);
 }
 
-/** Deletes old rows of the default partition. $1 ms that rows are kept, $2 maximum number of rows. Returns a row for each deleted row. */
-const deleteFromDefaultSql = ({ table, column }: DailyPartitions) => `
-  delete from ${quoteIdentifier(defaultPartitionName(table))} where ctid = any(array(
-    select ctid from ${quoteIdentifier(defaultPartitionName(table))}
+/** Deletes old rows of one partition. $1 ms that rows are kept, $2 maximum number of rows. Returns a row for each deleted row. */
+const deleteOldRowsSql = (partition: string, column: string) => `
+  delete from ${quoteIdentifier(partition)} where ctid = any(array(
+    select ctid from ${quoteIdentifier(partition)}
     where ${quoteIdentifier(column)} < now() - $1 * interval '1 millisecond' limit $2))
   returning 1`;
+
+/** Whether the database role may not change the table. */
+export function isPrivilegeMissing(error: unknown): boolean {
+  return (error as { code?: string }).code === INSUFFICIENT_PRIVILEGE;
+}
+
+/** Whether another session held a lock on the table for too long. */
+export function isLockMissing(error: unknown): boolean {
+  return (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
+}
 
 /**
  * Creates the partitions of the days from `firstMs` to a few days ahead. Partitions that exist are left alone.
@@ -97,14 +112,22 @@ export async function createPartitions(
   return created;
 }
 
+/** Finds the partitions whose rows are all older than `keepMs`. */
+async function findOldPartitions(
+  database: Pick<Database, 'write'>,
+  { table, keepMs }: DailyPartitions,
+): Promise<string[]> {
+  const firstKept = partitionName(table, toDay(Date.now() - keepMs));
+  const names = (await database.write<[string]>({ text: FIND_PARTITIONS, values: [table] })).flat();
+  return names.filter((name) => name !== defaultPartitionName(table) && name < firstKept);
+}
+
 /** Drops the partitions whose rows are all older than `keepMs`. Returns the number of dropped partitions. */
 async function dropOldPartitions(
   database: Pick<Database, 'write' | 'transaction'>,
-  { table, keepMs }: DailyPartitions,
+  partitions: DailyPartitions,
 ): Promise<number> {
-  const lastKept = partitionName(table, toDay(Date.now() - keepMs));
-  const names = (await database.write<[string]>({ text: FIND_PARTITIONS, values: [table] })).flat();
-  const old = names.filter((name) => name !== defaultPartitionName(table) && name < lastKept);
+  const old = await findOldPartitions(database, partitions);
   for (const name of old) {
     const text = doSql(`drop table if exists ${quoteIdentifier(name)};`);
     await database.transaction((tx) => tx.write({ text, values: [] }));
@@ -121,7 +144,6 @@ export function createPartitionSweep(
   log: Logger,
   { name, everyMs, partitions }: { name: string; everyMs: number; partitions: DailyPartitions },
 ): Sweep {
-  const deleteText = deleteFromDefaultSql(partitions);
   let isRefused = false;
 
   /** Runs work that needs a table lock and the right to change the table. Without them rows are stored and deleted all the same. */
@@ -129,14 +151,13 @@ export function createPartitionSweep(
     try {
       return await work();
     } catch (error) {
-      const { code } = error as { code?: string };
-      if (code === INSUFFICIENT_PRIVILEGE && !isRefused) {
+      if (isPrivilegeMissing(error) && !isRefused) {
         isRefused = true;
         const text =
           'the database role may not create or drop partitions, so old rows are deleted one by one; make it the owner of the table';
         log.warn({ table: partitions.table }, text);
       }
-      if (code === INSUFFICIENT_PRIVILEGE || code === LOCK_NOT_AVAILABLE) return 0;
+      if (isPrivilegeMissing(error) || isLockMissing(error)) return 0;
       throw error;
     }
   }
@@ -147,7 +168,12 @@ export function createPartitionSweep(
     async run() {
       const created = await runIfAllowed(() => createPartitions(database, partitions));
       const dropped = await runIfAllowed(() => dropOldPartitions(database, partitions));
-      const deleted = await writeInBatches(database, deleteText, [partitions.keepMs], { rowsPerBatch: ROWS_PER_BATCH });
+      const undroppable = isRefused ? await findOldPartitions(database, partitions) : [];
+      let deleted = 0;
+      for (const partition of [defaultPartitionName(partitions.table), ...undroppable]) {
+        const text = deleteOldRowsSql(partition, partitions.column);
+        deleted += await writeInBatches(database, text, [partitions.keepMs], { rowsPerBatch: ROWS_PER_BATCH });
+      }
       return created + dropped + deleted;
     },
   };
