@@ -1,6 +1,12 @@
 import { type Bench, createRatio, type Figure, type Group } from '../../figure.ts';
 import { runInterleaved } from '../../measure/interleave.ts';
-import { removeEndpoints, resetDatabaseAndRedis, startBelfry, startReceiver } from '../../setup/belfry.ts';
+import {
+  removeEndpoints,
+  resetDatabaseAndRedis,
+  startBelfry,
+  startReceiver,
+  waitUntilEndpointJobsEnd,
+} from '../../setup/belfry.ts';
 import type { Child } from '../../setup/children.ts';
 import { waitUntilEmpty, withClient } from '../../setup/database.ts';
 import { createArticleJson, USERS } from '../../setup/seed.ts';
@@ -25,6 +31,7 @@ const INSERT_DELIVERIES = `
  * deliveries. Time is measured from the first request.
  */
 export async function sendDeliveries(bench: Bench, receiver: Child, count = COUNT): Promise<number> {
+  await waitUntilEndpointJobsEnd(bench);
   await resetDatabaseAndRedis(bench);
   return withClient(bench.servers.databaseUrl, async (client) => {
     const received = receiver.call<number>('receive', count);
