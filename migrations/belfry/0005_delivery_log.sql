@@ -42,7 +42,7 @@ CREATE INDEX "webhook_delivery_log_mentions_index" ON "webhook_delivery_log" USI
 CREATE INDEX "webhook_delivery_log_unknown_mentions_index" ON "webhook_delivery_log" USING btree ("id") WHERE mentions is null;
 
 --> statement-breakpoint
--- Tables through which every event passes: most of their rows are dead soon. By default, vacuum waits until a fifth of a table has changed.
+-- Tables through which every event passes: most rows of these tables are deleted soon after they are written. By default, vacuum waits until a fifth of a table has changed.
 ALTER TABLE "webhook_deliveries" SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 1);
 --> statement-breakpoint
 -- Room for the new versions of a row on the page of the old one, so that updates need no new index entries.

@@ -105,17 +105,18 @@ export const endpointLeases = pgTable(
     /** The endpoint's recent requests, if it has a rate limit. */
     rate: jsonb('rate'),
     /**
-     * No delivery of the endpoint is due before this time, so claims begin their search here. Otherwise they would visit the index entries of
-     * all finished deliveries that vacuum could not remove yet. Null: unknown.
+     * Claims search for deliveries that are due from this time on. Otherwise they would visit the index entries of all finished deliveries
+     * that vacuum has not removed yet. A delivery that is due earlier, because its transaction committed late, is found by the sweep of overdue
+     * deliveries. Null: claims search all.
      */
     dueFrom: timestamptz('due_from'),
   },
-  // Not on `lease_until`: then each renewal would add entries to all indexes (it could not be a heap-only update).
+  // An index on `lease_until` would turn each renewal into a non-HOT update, which adds an entry to every index.
   (table) => [index('webhook_turns_holder_index').on(table.endpointId).where(sql`holder is not null`)],
 );
 
 /** The columns that a delivery has while it waits and after it has finished: the message, and the log of its attempts. */
-const messageColumns = () => ({
+const deliveryColumns = () => ({
   endpointId: text('endpoint_id').notNull(),
   eventId: text('event_id').notNull(),
   /** The position of the event among all events: the id of its outbox row. Tests have none. */
@@ -160,7 +161,7 @@ export const webhookDeliveries = pgTable(
   'webhook_deliveries',
   {
     id: text('id').primaryKey(),
-    ...messageColumns(),
+    ...deliveryColumns(),
     nextAttemptAt: timestamptz('next_attempt_at'),
     /** Set while `status` is `sending`: the worker that claimed the delivery must write the result before this time. */
     leaseUntil: timestamptz('lease_until'),
@@ -173,6 +174,7 @@ export const webhookDeliveries = pgTable(
     index('webhook_deliveries_due_index').on(table.endpointId, table.nextAttemptAt).where(sql`status = 'pending'`),
     // Without `status`, because the planner would then use this index to write results, and scan all recently claimed deliveries.
     index('webhook_deliveries_lease_index').on(table.leaseUntil).where(sql`lease_until is not null`),
+    // This index and the next one find deliveries that an earlier version finished. Remove them together with `MOVE_EARLIER_DELIVERIES`.
     index('webhook_deliveries_failed_index')
       .on(table.endpointId, table.createdAt, table.id)
       .where(sql`status = 'failed'`),
@@ -181,13 +183,13 @@ export const webhookDeliveries = pgTable(
 );
 
 /**
- * Finished deliveries, in one partition for each day on which they finished. Rows are inserted once, and leave with the partition of their
- * day, unless a client requests a retry or the endpoint or a user is removed.
+ * Finished deliveries, in one partition for each day on which they finished. Rows normally leave when their partition is dropped. Retries and
+ * recoveries move them back to `webhook_deliveries`; removing an endpoint or erasing a user deletes them.
  */
 export const webhookDeliveryLog = partitionByDay(
   pgTable(
     'webhook_delivery_log',
-    { id: text('id').notNull(), ...messageColumns(), finishedAt: timestamptz('finished_at').notNull() },
+    { id: text('id').notNull(), ...deliveryColumns(), finishedAt: timestamptz('finished_at').notNull() },
     (table) => [
       // Not unique, because a unique index of a partitioned table must contain `finished_at`.
       index('webhook_delivery_log_id_index').on(table.id),

@@ -6,6 +6,7 @@ import { type EmptiedField, type ErasureTarget, findErasureTargets } from '../..
 import { tablesOf } from '../../records/schema/table-names.ts';
 import { REMOVAL_ASSIGNMENTS } from './endpoints/endpoints-sql.ts';
 import { OWN_ROW_NAME } from './fanout/outgoing-event.ts';
+import { DELIVERY_TABLES } from './log/deliveries-sql.ts';
 
 /**
  * The body of delivery `d` as jsonb. Texts in published events may contain NUL and unpaired surrogates as JSON escapes, which jsonb
@@ -73,16 +74,13 @@ function emptyDeletedRecordsSql({ gateway, plan }: ErasureTarget): string {
   select 1 from gone union all select 1 from emptied`;
 }
 
-/** The tables that hold deliveries. */
-export const DELIVERY_TABLES = ['webhook_deliveries', 'webhook_delivery_log'] as const;
-
 /**
- * Find deliveries that may be about some users or records, by table. $1 ids of users and records, $2 the last delivery of the previous page,
- * $3 page size. Include deliveries whose mentions are not known. Waiting deliveries are scanned, because they are few. In the log, the
- * statement searches its indexes of mentions for one id after the other: for many ids at once, Postgres would scan the whole log.
- * `materialized` keeps it from reading the log in the order of ids.
+ * Statements, by table, that find deliveries that may be about users or records. $1 ids of users and records, $2 the last delivery of the
+ * previous page, $3 page size. They also return deliveries without known mentions. `webhook_deliveries` is scanned: it holds only the backlog,
+ * and another index would slow down every delivery. The log is searched for one id after the other, because for many ids at once Postgres
+ * would scan it, and `materialized` keeps it from reading the log in the order of ids.
  */
-export const FIND_MENTIONING: Readonly<Record<(typeof DELIVERY_TABLES)[number], string>> = {
+export const FIND_CANDIDATES: Readonly<Record<(typeof DELIVERY_TABLES)[number], string>> = {
   webhook_deliveries: `
   select d.id from webhook_deliveries d
   where d.id > $2
@@ -100,7 +98,7 @@ export const FIND_MENTIONING: Readonly<Record<(typeof DELIVERY_TABLES)[number], 
 
 /** The statements that find deliveries about a user at endpoints of other users. */
 interface AboutUserSql {
-  /** $1 user, $2 the last record of the previous page, $3 page size. Each returns ids of the user's records, including their own. */
+  /** $1 user, $2 the last record of the previous page, $3 page size. Each returns the ids of the user's records in one table. The user's own record is one of them. */
   recordIds: readonly string[];
   /**
    * $1 user, $2 deliveries, $3 see `earliestFinishOf`. Returns ids of deliveries, whether each is about the user, and its encrypted body.
@@ -201,7 +199,7 @@ export const REMOVE_ENDPOINTS_OF = `
   where id in (select id from (${ALL_ENDPOINTS_OF}) e where removed_at is null or url <> '' limit $2)
   returning 1`;
 
-/** Deletes deliveries to a user's endpoints. $1 owner, $2 maximum number of rows. Uses the indexes by endpoint and event. */
+/** Deletes deliveries to a user's endpoints. $1 owner, $2 maximum number of rows. Uses webhook_deliveries_endpoint_event_unique or webhook_delivery_log_endpoint_event_index. */
 export const removeLogOfSql = (table: (typeof DELIVERY_TABLES)[number]) => `
   delete from ${table} where id = any(array(
     select d.id from (${ALL_ENDPOINTS_OF}) e join ${table} d on d.endpoint_id = e.id limit $2))

@@ -2,18 +2,17 @@ import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
 import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { earliestFinishOf } from './log/deliveries-sql.ts';
+import { DELIVERY_TABLES, earliestFinishOf } from './log/deliveries-sql.ts';
 import type { DeliverySerializer } from './log/delivery.ts';
 import type { Audience } from './readability/readability.ts';
 import { decryptStoredBody } from './readability/stored-body.ts';
 import {
   aboutUserSql,
   DELETED_RECORDS_OF,
-  DELIVERY_TABLES,
   ENDPOINT_SCOPES_OF,
   ENDPOINTS_OF,
   EVENTS_OF,
-  FIND_MENTIONING,
+  FIND_CANDIDATES,
   LOG_OF,
   REMOVE_ENDPOINTS_OF,
   REMOVE_EVENTS_OF,
@@ -99,8 +98,8 @@ export function createWebhookUserData(
     const rows = await database.write<AboutRow>({ text: about.deliveries, values });
     const encrypted = await findEncryptedAbout(userId, rows);
     const found = rows.filter(([id, isAbout]) => isAbout || encrypted.has(id)).map(([id]) => id);
+    if (found.length === 0) return 0;
     let total = 0;
-    if (found.length === 0) return total;
     for (const table of DELIVERY_TABLES) {
       total += (await database.write({ text: removeDeliveriesSql(table), values: [found] })).length;
     }
@@ -127,7 +126,7 @@ export function createWebhookUserData(
     for await (const ids of readRecordIds(userId)) {
       // Waiting deliveries first, because they move to the log meanwhile.
       for (const table of DELIVERY_TABLES) {
-        const text = FIND_MENTIONING[table];
+        const text = FIND_CANDIDATES[table];
         let found: string[];
         let after = '';
         do {

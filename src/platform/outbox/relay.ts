@@ -66,35 +66,34 @@ const SEARCH_ALL_EVERY_MS = 1000;
 
 /** Where the next claim begins to search the outbox. */
 interface SearchStart {
-  /**
-   * Returns the id after which the next claim searches; 0 for the whole outbox.
-   *
-   * @param isEmpty whether the previous claim found nothing
-   */
-  next(isEmpty: boolean): number;
+  /** Returns the id after which the next claim searches: once a second 0, for the whole outbox. */
+  next(): number;
+  /** Returns 0. For a claim of the whole outbox, because the last one found nothing. */
+  restart(): number;
   /** Remembers the ids of claimed rows. */
-  claimed(ids: readonly number[]): void;
+  noteClaimed(ids: readonly number[]): void;
 }
 
 /**
- * Lets claims begin behind the rows that were claimed a second ago. While another session holds an old snapshot, vacuum cannot remove
- * claimed rows, and a search from the start would visit all of them. Not directly behind the last claimed row: transactions do not commit
- * in the order of their ids.
+ * Lets claims begin after the rows that were claimed a second or more ago. While another session holds an old snapshot, vacuum cannot
+ * remove claimed rows, and a search from the start would visit them all. Claims do not begin directly after the last claimed row, because
+ * transactions do not commit in the order of their ids.
  */
 function createSearchStart(): SearchStart {
   let searchedAt = Number.NEGATIVE_INFINITY;
   let start = 0;
   let lastAtSearch = 0;
   let last = 0;
+  function restart(): number {
+    searchedAt = performance.now();
+    start = lastAtSearch;
+    lastAtSearch = last;
+    return 0;
+  }
   return {
-    next(isEmpty) {
-      if (!isEmpty && performance.now() - searchedAt < SEARCH_ALL_EVERY_MS) return start;
-      searchedAt = performance.now();
-      start = lastAtSearch;
-      lastAtSearch = last;
-      return 0;
-    },
-    claimed(ids) {
+    next: () => (performance.now() - searchedAt < SEARCH_ALL_EVERY_MS ? start : restart()),
+    restart,
+    noteClaimed(ids) {
       for (const id of ids) last = Math.max(last, id);
     },
   };
@@ -187,9 +186,9 @@ export function startRelay(options: RelayOptions): RunningRelay {
   async function claimBatch(tx: Executor): Promise<RawOutboxRow[]> {
     const claimAfter = (id: number) =>
       tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [settings.batch, id] });
-    const start = searchStart.next(false);
+    const start = searchStart.next();
     const claimed = await claimAfter(start);
-    return claimed.length > 0 || start === 0 ? claimed : claimAfter(searchStart.next(true));
+    return claimed.length > 0 || start === 0 ? claimed : claimAfter(searchStart.restart());
   }
 
   /** Claims and processes one batch of outbox rows. Returns the number of rows. */
@@ -199,7 +198,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
     progressedAt = performance.now();
     try {
       await processClaimedRows(claimBatch, rows);
-      searchStart.claimed(rows.map(({ id }) => id));
+      searchStart.noteClaimed(rows.map(({ id }) => id));
       if (rows.length > 0)
         logWork('relay batch', { outcome: 'done', rows: rows.length, durationMs: elapsed() }, { sampled: true });
     } catch (error) {

@@ -36,18 +36,17 @@ const startOf = (day: string) => quoteLiteral(`${day} 00:00:00+00`);
 const FIND_PARTITIONS = `
   select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass(quote_ident($1)) order by 1`;
 
-/** A DO statement: Postgres runs it in one transaction also behind a pooler, and its setting ends with it. */
+/** A DO block, so that several statements and their lock timeout need one round trip. */
 const doSql = (body: string) => `do $belfry$ begin
   perform set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true);
   ${body}
 end $belfry$`;
 
 /**
- * Creates the partition of one day. Its rows in the default partition are moved: they were stored while no relay was running. The partition
- * is attached instead of created in place, because that does not block inserts into other partitions.
- *
- * For a day to which rows may belong already, the table is locked first. Otherwise a statement that has chosen the default partition, and
- * waits for it, would fail to insert its row there, or would not find a row that has just been moved.
+ * Creates the partition of one day, and moves the rows of that day out of the default partition. The partition of a future day is only
+ * attached, so that inserts into other partitions continue. Until tomorrow there may be rows already, because clocks differ: then the whole
+ * table is locked. Otherwise a statement that has chosen the default partition, and waits for it, would fail to insert its row there, or
+ * would not find a row that has just been moved.
  */
 function createPartitionSql({ table, column }: DailyPartitions, day: string): string {
   const [parent, partition, rest] = [table, partitionName(table, day), defaultPartitionName(table)].map(
@@ -78,12 +77,12 @@ const deleteOldRowsSql = (partition: string, column: string) => `
   returning 1`;
 
 /** Whether the database role may not change the table. */
-export function isPrivilegeMissing(error: unknown): boolean {
+export function isInsufficientPrivilege(error: unknown): boolean {
   return (error as { code?: string }).code === INSUFFICIENT_PRIVILEGE;
 }
 
 /** Whether another session held a lock on the table for too long. */
-export function isLockMissing(error: unknown): boolean {
+export function isLockTimeout(error: unknown): boolean {
   return (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
 }
 
@@ -91,7 +90,7 @@ export function isLockMissing(error: unknown): boolean {
  * Creates the partitions of the days from `firstMs` to a few days ahead. Partitions that exist are left alone.
  *
  * @param firstMs epoch ms; default: now
- * @returns the number of created partitions
+ * @returns the number of partitions that were missing
  */
 export async function createPartitions(
   database: Pick<Database, 'write' | 'transaction'>,
@@ -106,7 +105,7 @@ export async function createPartitions(
     const day = toDay(at);
     if (existing.has(partitionName(partitions.table, day))) continue;
     created += 1;
-    // In a transaction, because a statement outside of one is retried at once if it does not get its lock.
+    // `database.write` would retry a statement that gets no lock; a transaction fails at once.
     await database.transaction((tx) => tx.write({ text: createPartitionSql(partitions, day), values: [] }));
   }
   return created;
@@ -151,13 +150,13 @@ export function createPartitionSweep(
     try {
       return await work();
     } catch (error) {
-      if (isPrivilegeMissing(error) && !isRefused) {
+      if (isInsufficientPrivilege(error) && !isRefused) {
         isRefused = true;
         const text =
-          'the database role may not create or drop partitions, so old rows are deleted one by one; make it the owner of the table';
-        log.warn({ table: partitions.table }, text);
+          'The database role cannot create or drop partitions, so old rows are deleted one by one. Make it the owner of the table, and grant it CREATE on the schema.';
+        log.warn({ err: error, table: partitions.table }, text);
       }
-      if (isPrivilegeMissing(error) || isLockMissing(error)) return 0;
+      if (isInsufficientPrivilege(error) || isLockTimeout(error)) return 0;
       throw error;
     }
   }

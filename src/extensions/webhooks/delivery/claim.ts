@@ -1,7 +1,7 @@
 import type { Auth } from '../../../declare/route.ts';
 import { mayReceiveSql, OLD_SECRETS, RATE_RULE, type UsersSql } from '../endpoints/endpoints-sql.ts';
 import { OWN_ROW_NAME } from '../fanout/outgoing-event.ts';
-import { nextDueFromSql } from './lease-store.ts';
+import { dueFromSql, nextDueFromSql } from './lease-store.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
 /** An endpoint at the time of a claim. */
@@ -63,7 +63,7 @@ interface ClaimKind {
   also?: string;
 }
 
-const DUE_FROM = `coalesce((select due_from from lease), '-infinity')`;
+const DUE_FROM = dueFromSql('(select due_from from lease)');
 
 /** Any due deliveries, the earliest first, except requested ones. Uses webhook_deliveries_due_index. */
 const CLAIM_ANY: ClaimKind = {
@@ -80,14 +80,13 @@ const CLAIM_ANY: ClaimKind = {
 /**
  * The first deliveries of an ordered endpoint, in the order of their events, up to the first that is not ready. A delivery is ready if
  * it is due and nothing can still come before it: the relay has handled all earlier events, and no delivery of an expired lease may
- * still be in flight. The rows are locked and read again, so that a delivery that another process is writing is waited for, not skipped.
+ * still be in flight. `due_from` is not used, so that a delivery whose transaction commits late is not passed over. The rows are locked and read again, so that a delivery that another process is writing is waited for, not skipped.
  */
 const CLAIM_ORDERED: ClaimKind = {
   endpoints: 'slow = $4 and ordered',
   due: `next as materialized (
     select d.id, row_number() over (order by d.position nulls first, d.event_id) as place from webhook_deliveries d
-    where d.endpoint_id = (select endpoint_id from lease) and d.status = 'pending'
-      and d.next_attempt_at >= ${DUE_FROM} and not $7::jsonb ? d.id
+    where d.endpoint_id = (select endpoint_id from lease) and d.status = 'pending' and not $7::jsonb ? d.id
       and not exists (
         select from webhook_deliveries s where s.endpoint_id = d.endpoint_id and s.lease_until is not null and s.status = 'sending')
     order by d.position nulls first, d.event_id limit $2

@@ -40,14 +40,19 @@ export const IS_LEASED = `(d.status = 'pending' and exists (
       select from webhook_turns t where t.endpoint_id = d.endpoint_id and (t.sending ->> d.id)::int = d.attempts))`;
 
 /**
- * How far `due_from` stays behind the earliest delivery, because a transaction may insert a delivery and commit it only after deliveries
- * that are due later. A sweep detects deliveries that are committed even later. Claims visit the index entries of these seconds.
+ * Time that `due_from` is kept behind the earliest pending delivery. A transaction may commit a delivery after others that are due later;
+ * up to this delay, claims still find it. A sweep finds deliveries that commit later.
  */
-const LATE_COMMIT = `interval '2 seconds'`;
+const LATE_COMMIT_TOLERANCE = `interval '2 seconds'`;
+
+/** Returns an SQL expression for the time at which a search for due deliveries begins: see `dueFrom` in tables.ts. @param value may be null */
+export function dueFromSql(value: string): string {
+  return `coalesce(${value}, '-infinity')`;
+}
 
 /**
- * Returns the next value of `due_from` in `webhook_turns`. Claimed deliveries count, because they stay `pending` until their results are
- * written. It is never in the future, even if all deliveries wait for a retry: a new delivery is due at once. Uses
+ * Returns an SQL expression for the next value of `due_from`: the time of the earliest pending delivery. That includes claimed ones, which
+ * stay `pending` until their results are written. It is at most now, because a new delivery is due at once. Uses
  * webhook_deliveries_due_index.
  *
  * @param endpoint the id of the endpoint
@@ -55,7 +60,7 @@ const LATE_COMMIT = `interval '2 seconds'`;
  */
 export function nextDueFromSql(endpoint: string, dueFrom: string): string {
   return `least((select min(d.next_attempt_at) from webhook_deliveries d
-        where d.endpoint_id = ${endpoint} and d.status = 'pending' and d.next_attempt_at >= ${dueFrom}), now()) - ${LATE_COMMIT}`;
+        where d.endpoint_id = ${endpoint} and d.status = 'pending' and d.next_attempt_at >= ${dueFrom}), now()) - ${LATE_COMMIT_TOLERANCE}`;
 }
 
 /** Creates the lease row of an endpoint, unless it exists. $1 endpoint. */
@@ -77,7 +82,7 @@ const RELEASE_LEASES = `
     holder = case when r.claimed is not null then t.holder end,
     lease_until = case when r.claimed is not null then t.lease_until end,
     rate = coalesce(r.rate::jsonb, t.rate),
-    due_from = ${nextDueFromSql('t.endpoint_id', `coalesce(t.due_from, '-infinity')`)}
+    due_from = ${nextDueFromSql('t.endpoint_id', dueFromSql('t.due_from'))}
   from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as r(endpoint_id, holder, claimed, rate)
   where t.endpoint_id = r.endpoint_id and t.holder = r.holder
   returning t.endpoint_id, t.requested <> '{}'`;

@@ -7,24 +7,10 @@ import { plainArrayLiteral, textArrayLiteral } from '../../../platform/postgres/
 import { createDisabledNotifier } from '../endpoints/disabling.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow } from '../endpoints/endpoint.ts';
 import { TEST_EVENT } from '../events.ts';
-import { columnsSql, type DeliveryStatus, insertIntoLogSql, LOG_COLUMNS } from '../log/deliveries-sql.ts';
+import { columnsSql, type DeliveryStatus, insertIntoLogSql, MESSAGE_COLUMNS } from '../log/deliveries-sql.ts';
 import { encryptResponse } from '../readability/stored-body.ts';
 import type { Outcome } from './attempt.ts';
 import { computeAttemptDelay } from './retry-schedule.ts';
-
-const CHANGED: ReadonlySet<string> = new Set([
-  ...[
-    'attempts',
-    'status',
-    'status_code',
-    'duration_ms',
-    'error',
-    'response',
-    'encrypted_response',
-    'schedule_attempts',
-  ],
-  ...['attempt_log', 'finished_at'],
-]);
 
 // The entry is concatenated as text, which takes a third of the time of Postgres' JSON functions.
 const APPENDED_LOG = `d.attempt_log || concat('{"at":"', r.at, '","statusCode":', coalesce(r.status_code::text, 'null'),
@@ -33,8 +19,6 @@ const APPENDED_LOG = `d.attempt_log || concat('{"at":"', r.at, '","statusCode":'
 const CLAIM_HOLDS = `d.id = r.id
       and ((d.status = 'pending' and d.attempts = r.attempt - 1) or (d.status = 'sending' and d.attempts = r.attempt))`;
 
-/** The columns of the log that an attempt does not change. */
-const UNCHANGED = LOG_COLUMNS.filter((name) => !CHANGED.has(name));
 const RESULT_NAMES = ['at', 'status', 'error', 'slow', 'gone', 'refused', 'place'];
 const RESULT = RESULT_NAMES.map((name) => (name === 'at' ? 'r.at::timestamptz as at' : `r.${name}`)).join(', ');
 
@@ -67,10 +51,10 @@ export const RECORD_RESULTS = `
     returning d.endpoint_id, d.type, ${RESULT}
   ), finished as (
     delete from webhook_deliveries d using results r where r.status <> 'pending' and ${CLAIM_HOLDS}
-    returning ${columnsSql(UNCHANGED, 'd')}, r.attempt as attempts, r.status_code, r.duration_ms, r.response, r.encrypted_response,
+    returning ${columnsSql(MESSAGE_COLUMNS, 'd')}, r.attempt as attempts, r.status_code, r.duration_ms, r.response, r.encrypted_response,
       d.schedule_attempts + r.attempt - d.attempts as schedule_attempts, ${APPENDED_LOG} as attempt_log, ${RESULT}
   ), logged as (
-    ${insertIntoLogSql(`select ${LOG_COLUMNS.map((name) => (name === 'finished_at' ? 'now()' : name)).join(', ')} from finished`)}
+    ${insertIntoLogSql('finished', { finished_at: 'now()' })}
   ), written as (
     select * from retried union all select ${['endpoint_id', 'type', ...RESULT_NAMES].join(', ')} from finished
   ), placed as (

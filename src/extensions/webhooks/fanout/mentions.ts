@@ -6,14 +6,14 @@ type Data = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Data =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The ids among the direct values of an object: its own, and those of the records to which it refers. */
+/** Returns the values of an object that are ids. */
 const idsIn = (object: Data): string[] =>
   Object.values(object).filter((value) => typeof value === 'string' && isId(value)) as string[];
 
 /**
- * Returns the ids of the users and records that the message of a record event may be about: the record and its owner, and the records
- * that are expanded in it, with the ids in them, among which are their owners. An erasure searches by these ids and then checks each
- * delivery that it finds, so too many ids cost only time.
+ * Returns the ids by which an erasure finds a delivery. For a record event: the record, its owner, each expanded record, and the ids in
+ * expanded records, because the receiver may see their owner. For an event of the app: the user for whom it was published. An erasure
+ * checks each delivery that it finds, so superfluous ids do no harm.
  *
  * @param data the record as serialized for the owner of an endpoint
  */

@@ -1,6 +1,8 @@
-import { IS_LEASED } from '../delivery/lease-store.ts';
+import { dueFromSql, IS_LEASED } from '../delivery/lease-store.ts';
 import { TEST_EVENT } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
+
+const DAY_MS = 86_400_000;
 
 /** The states of a delivery. */
 export const DELIVERY_STATUSES = ['pending', 'sending', 'succeeded', 'failed'] as const;
@@ -26,28 +28,42 @@ export type DeliveryRow = [
   encryptedResponse: string | null,
 ];
 
-/** The columns that stay the same when a delivery moves between `webhook_deliveries` and `webhook_delivery_log`. */
-const KEPT_COLUMNS = [
+/** The tables that hold deliveries, waiting ones first: deliveries move to the log while both tables are processed. */
+export const DELIVERY_TABLES = ['webhook_deliveries', 'webhook_delivery_log'] as const;
+
+/** The columns that never change after a delivery was created. */
+export const MESSAGE_COLUMNS = [
   ...['id', 'endpoint_id', 'event_id', 'position', 'message_id', 'type', 'subject_id', 'body', 'encrypted_body'],
-  ...['attempts', 'created_at', 'trace_context', 'mentions'],
+  ...['created_at', 'trace_context', 'mentions'],
 ];
 
-/** The columns that each attempt changes. */
+/** The columns that an attempt changes, besides the status and the times. */
 const RESULT_COLUMNS = [
-  ...['status_code', 'duration_ms', 'error', 'response', 'encrypted_response', 'schedule_attempts', 'attempt_log'],
+  ...['attempts', 'schedule_attempts', 'status_code', 'duration_ms', 'error', 'response', 'encrypted_response'],
+  'attempt_log',
 ];
 
-/** The columns of the delivery log, in the order in which `insertIntoLogSql` expects them. */
-export const LOG_COLUMNS = [...KEPT_COLUMNS, ...RESULT_COLUMNS, 'status', 'finished_at'];
+/** The columns of the delivery log. */
+export const LOG_COLUMNS = [...MESSAGE_COLUMNS, ...RESULT_COLUMNS, 'status', 'finished_at'];
 
-/** Returns a list of columns with the alias of their table. */
-export function columnsSql(names: readonly string[], alias: string): string {
-  return names.map((name) => `${alias}.${name}`).join(', ');
+/** Returns a list of columns with the alias of their table. @param values SQL expressions for some of the columns */
+export function columnsSql(
+  names: readonly string[],
+  alias: string,
+  values: Readonly<Record<string, string>> = {},
+): string {
+  return names.map((name) => (name in values ? `${values[name]} as ${name}` : `${alias}.${name}`)).join(', ');
 }
 
-/** Inserts finished deliveries into the log. @param from a query that selects `LOG_COLUMNS` */
-export function insertIntoLogSql(from: string): string {
-  return `insert into webhook_delivery_log as d (${LOG_COLUMNS.join(', ')}) ${from}`;
+/**
+ * Inserts finished deliveries into the log.
+ *
+ * @param from rows with the columns of the log, except those in `values`
+ * @param values SQL expressions for some of the columns, in which `r` is a row
+ */
+export function insertIntoLogSql(from: string, values: Readonly<Record<string, string>> = {}): string {
+  return `insert into webhook_delivery_log as d (${LOG_COLUMNS.join(', ')})
+    select ${columnsSql(LOG_COLUMNS, 'r', values)} from ${from} r`;
 }
 
 /**
@@ -56,9 +72,10 @@ export function insertIntoLogSql(from: string): string {
  * @param from the rows that were deleted from the log, with `LOG_COLUMNS`
  */
 export function resumeFromLogSql(from: string): string {
-  const unchanged = [...KEPT_COLUMNS, ...RESULT_COLUMNS.filter((name) => name !== 'schedule_attempts')];
-  return `insert into webhook_deliveries as d (${unchanged.join(', ')}, schedule_attempts, next_attempt_at)
-    select ${columnsSql(unchanged, 'l')}, case when l.type = '${TEST_EVENT}' then l.schedule_attempts else 0 end, now() from ${from} l`;
+  const kept = [...MESSAGE_COLUMNS, ...RESULT_COLUMNS];
+  const restarted = `case when l.type = '${TEST_EVENT}' then l.schedule_attempts else 0 end`;
+  return `insert into webhook_deliveries as d (${kept.join(', ')}, next_attempt_at)
+    select ${columnsSql(kept, 'l', { schedule_attempts: restarted })}, now() from ${from} l`;
 }
 
 /** A condition: row `d` of the log is not older than the retention period, although its partition may still exist. */
@@ -66,8 +83,7 @@ export function isKeptSql({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDel
   return `d.finished_at > now() - interval '${Math.round(keepDeliveriesDays * DAY_MS)} milliseconds'`;
 }
 
-const DAY_MS = 86_400_000;
-/** Tolerance for the clocks of web processes, which create the ids, and of Postgres. */
+/** Tolerance for clock differences between Postgres and the processes that create ids. */
 const CLOCK_TOLERANCE_MS = 3_600_000;
 
 /**
@@ -83,7 +99,7 @@ export function earliestFinishOf(ids: readonly string[]): string {
 
 const SIZE = 'octet_length(d.body) + coalesce(octet_length(d.encrypted_body), 0)';
 
-/** The columns of `DeliveryRow`, of a waiting delivery. */
+/** The columns of `DeliveryRow`, of a waiting delivery, or of one that an earlier version finished. */
 const WAITING_ROW = `d.id, d.type, d.message_id, case when ${IS_LEASED} then 'sending' else d.status end as status,
     d.attempts + case when ${IS_LEASED} then 1 else 0 end as attempts, d.status_code, d.duration_ms, d.error, d.next_attempt_at, d.response,
     ${SIZE} as bytes, d.attempt_log, d.encrypted_response`;
@@ -108,10 +124,9 @@ const BEING_SENT = `d.id = any(array(
     select s.id from webhook_deliveries s where s.endpoint_id = $1 and s.lease_until is not null))`;
 
 /**
- * Lists the deliveries of an endpoint, newest first. $1 endpoint, $2 page size. Reads a page of the waiting deliveries and a page of each
- * partition of the log, in the order of their indexes by endpoint and event, because ids of events begin with the time; for failed
- * deliveries in the order of the indexes of failed ones. The status is in the text, not in a parameter, so that the planner sees that the
- * partial indexes match.
+ * Lists the deliveries of an endpoint, newest first. $1 endpoint, $2 page size. Each table is read in the order of an index: by event, because
+ * event ids begin with the time, or for failed deliveries by creation time. The status is part of the text, so that the planner can use the
+ * partial indexes.
  *
  * @param isKept see `isKeptSql`
  */
@@ -141,7 +156,9 @@ export function listDeliveriesSql(status: DeliveryStatus | undefined, isKept: st
  * users that own the records, $10 trace contexts, $11 mentions, each as the text of an array, $12 a time before which none of the events
  * happened. A second delivery of the same event to the same endpoint is skipped, also if the first one has finished.
  *
- * `limit 1` keeps Postgres from turning the search in the log into a join, which could read the whole log.
+ * The search in the log is a scalar sub-select, not `not exists`: Postgres could turn the latter into a join that reads the whole log. It
+ * has `limit 1` because the log has no unique index. Deliveries are due at `clock_timestamp()`, not `now()`: the transaction may have begun
+ * long before, and claims may already begin their search after that.
  */
 export const INSERT_DELIVERIES = `
   insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, encrypted_body, position, subject_id, trace_context,
@@ -156,8 +173,8 @@ export const INSERT_DELIVERIES = `
     where l.endpoint_id = r.endpoint_id and l.event_id = r.event_id and l.finished_at >= $12::timestamptz limit 1) is null
   on conflict (endpoint_id, event_id) do nothing`;
 
-/** No delivery of endpoint $1 is due before this time: see `dueFrom` in tables.ts. */
-const DUE_FROM = `coalesce((select due_from from webhook_turns where endpoint_id = $1), '-infinity')`;
+/** The start of the search of endpoint $1: see `dueFrom` in tables.ts. */
+const DUE_FROM = dueFromSql('(select due_from from webhook_turns where endpoint_id = $1)');
 
 /** $1 endpoint. Returns the ms until its earliest delivery is due; negative if overdue. Uses webhook_deliveries_due_index. */
 export const EARLIEST_DUE_MS = `
@@ -182,8 +199,7 @@ export const READ_BODIES = `
 /** $1 ordered endpoint. Returns the ms until its next delivery is due, in the order of events; negative if the delivery is overdue. */
 export const NEXT_DUE_MS = `
   select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
-  from webhook_deliveries where endpoint_id = $1 and status = 'pending' and next_attempt_at >= ${DUE_FROM}
-  order by position nulls first, event_id limit 1`;
+  from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by position nulls first, event_id limit 1`;
 
 // A number of attempts that no retry schedule has, so the first attempt of a test is its last.
 const SCHEDULE_USED_UP = 1_000_000;
@@ -231,13 +247,14 @@ export function refuseDeliverySql(isKept: string): string {
   return `
   with waiting as (
     delete from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2 and not ${IS_SENT}
-    returning ${columnsSql([...KEPT_COLUMNS, 'schedule_attempts', 'attempt_log'], 'd')}
+    returning ${columnsSql([...MESSAGE_COLUMNS, ...RESULT_COLUMNS], 'd')}
   ), finished as (
     delete from webhook_delivery_log d where d.id = $1 and d.endpoint_id = $2 and d.finished_at >= $3::timestamptz and ${isKept}
-    returning ${columnsSql([...KEPT_COLUMNS, 'schedule_attempts', 'attempt_log'], 'd')}
+    returning ${columnsSql([...MESSAGE_COLUMNS, ...RESULT_COLUMNS], 'd')}
   )
-  ${insertIntoLogSql(`
-  select ${columnsSql(KEPT_COLUMNS, 'w')}, null, null, $4, null, null, w.schedule_attempts, w.attempt_log, 'failed', now()
-  from (select * from waiting union all select * from finished) w`)}
+  ${insertIntoLogSql('(select * from waiting union all select * from finished)', {
+    ...{ status: `'failed'`, finished_at: 'now()', error: '$4' },
+    ...{ status_code: 'null::int', duration_ms: 'null::int', response: 'null', encrypted_response: 'null' },
+  })}
   returning ${FINISHED_ROW}`;
 }

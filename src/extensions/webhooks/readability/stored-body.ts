@@ -1,5 +1,6 @@
 import type { EncryptedColumn } from '../../../platform/crypto/encrypted-column.ts';
 import type { Keyring } from '../../../platform/crypto/keyring.ts';
+import { DELIVERY_TABLES } from '../log/deliveries-sql.ts';
 
 /** The body of a delivery, stored in one of two columns. A body that contains values of encrypted fields is encrypted as a whole. */
 export interface StoredBody {
@@ -13,14 +14,12 @@ const bodyEncryptionContext = (deliveryId: string) => `webhook_deliveries/body/$
 
 /**
  * The columns that hold encrypted bodies and responses of receivers. Values keep their encryption context when a delivery moves to the
- * log. The log comes last, because a rotation of keys handles the tables in this order, and deliveries move to the log meanwhile.
+ * log.
  */
-export const encryptedDeliveryColumns: EncryptedColumn[] = ['webhook_deliveries', 'webhook_delivery_log'].flatMap(
-  (table) => [
-    { name: `${table}.encrypted_body`, table, column: 'encrypted_body', context: bodyEncryptionContext },
-    { name: `${table}.encrypted_response`, table, column: 'encrypted_response', context: responseEncryptionContext },
-  ],
-);
+export const encryptedDeliveryColumns: EncryptedColumn[] = DELIVERY_TABLES.flatMap((table) => [
+  { name: `${table}.encrypted_body`, table, column: 'encrypted_body', context: bodyEncryptionContext },
+  { name: `${table}.encrypted_response`, table, column: 'encrypted_response', context: responseEncryptionContext },
+]);
 
 /** Encrypts the response to an encrypted body, because the response may repeat the body. */
 export function encryptResponse(keyring: Keyring, deliveryId: string, response: string): string {

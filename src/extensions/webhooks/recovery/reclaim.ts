@@ -61,15 +61,15 @@ function pendingEndpointsSql(users: UsersSql): string {
   order by p.endpoint_id`;
 }
 
-/** Makes claims search from the start again. $1 endpoints. */
+/** Makes claims search all deliveries of endpoints $1. */
 const RESET_DUE_FROM = 'update webhook_turns set due_from = null where endpoint_id = any($1::text[])';
 
 const PAGE_SIZE = 500;
 
 /** ms after an outage of Postgres until attempts of lost workers fail. */
 const AFTER_OUTAGE_MS = 10_000;
-/** ms after which a statement that usually takes few ms shows that Postgres hung. */
-const HANG_MS = 500;
+/** If reclaiming takes longer than this (ms), Postgres probably hung, and leases of live workers may have expired. */
+const SUSPECTED_HANG_MS = 500;
 
 /** Creates the outcome of an attempt whose worker died. `slow` is null, because nothing is known about the receiver. */
 const createLostOutcome = () => ({
@@ -131,15 +131,15 @@ export function createReclaimSweeps(
   readPendingEndpoints: PendingEndpoints,
   writeResults: WriteResults,
 ): Sweep[] {
-  let mayFailAt = Number.NEGATIVE_INFINITY;
+  let failLostAttemptsFrom = Number.NEGATIVE_INFINITY;
 
   async function reclaimLeasesAndFailLostAttempts(): Promise<number> {
     const values = [computeDeliveryLeaseMs(settings) - LEASE_MS];
     const startedAt = performance.now();
     const reclaimed = await writeInBatches(database, RECLAIM_EXPIRED_LEASES, values, { rowsPerBatch: PAGE_SIZE });
-    // The statement waited while Postgres hung, perhaps for longer than the leases lasted. Let live workers write their results first.
-    if (performance.now() - startedAt > HANG_MS) mayFailAt = performance.now() + AFTER_OUTAGE_MS;
-    return performance.now() < mayFailAt ? reclaimed : reclaimed + (await failLostAttempts());
+    // Let live workers write their results first.
+    if (performance.now() - startedAt > SUSPECTED_HANG_MS) failLostAttemptsFrom = performance.now() + AFTER_OUTAGE_MS;
+    return performance.now() < failLostAttemptsFrom ? reclaimed : reclaimed + (await failLostAttempts());
   }
 
   /** Fails the attempts of dead workers. A lost attempt counts for the schedule, and towards disabling its endpoint. */

@@ -4,26 +4,27 @@ import type { Sweep } from '../../../platform/outbox/relay.ts';
 import {
   createPartitionSweep,
   createPartitions,
-  isLockMissing,
-  isPrivilegeMissing,
+  isInsufficientPrivilege,
+  isLockTimeout,
 } from '../../../platform/postgres/daily-partitions.ts';
 import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { FORGET_OLD_SECRETS, REMOVAL_ASSIGNMENTS, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
-import { insertIntoLogSql, LOG_COLUMNS } from '../log/deliveries-sql.ts';
+import { DELIVERY_TABLES, insertIntoLogSql, LOG_COLUMNS } from '../log/deliveries-sql.ts';
 import { DELETE_OLD_COPIES } from '../readability/deleted-records.ts';
 import type { WebhookSettings } from '../settings.ts';
 import type { PendingEndpoints } from './reclaim.ts';
 
 /**
- * Moves finished deliveries to the log that earlier versions of Belfry left among the waiting ones, failed ones first, because a recovery
- * resends only deliveries of the log. $1 maximum number of rows. Uses webhook_deliveries_failed_index and _finished_index. Returns a row for
- * each delivery.
+ * Moves finished deliveries that earlier versions of Belfry left in `webhook_deliveries` to the log. Failed ones come first, because a
+ * recovery resends only deliveries of the log. $1 maximum number of rows. Uses webhook_deliveries_failed_index and
+ * webhook_deliveries_finished_index. Returns a row for each delivery.
  */
-const MOVE_FINISHED = `
+const MOVE_EARLIER_DELIVERIES = `
   with finished as (
     delete from webhook_deliveries where id = any(array(
       select id from (
-        select id from webhook_deliveries where status = 'failed' limit $1 for update skip locked) failed
+        select id from webhook_deliveries where status = 'failed' and finished_at is not null limit $1
+        for update skip locked) failed
       union all
       select id from (
         select id from webhook_deliveries where finished_at is not null and status <> 'failed' order by finished_at limit $1
@@ -31,11 +32,11 @@ const MOVE_FINISHED = `
       limit $1))
     returning ${LOG_COLUMNS.join(', ')}
   )
-  ${insertIntoLogSql(`select ${LOG_COLUMNS.map((name) => (name === 'finished_at' ? 'coalesce(finished_at, created_at)' : name)).join(', ')} from finished`)}
+  ${insertIntoLogSql('finished')}
   returning 1`;
 
-/** The time of the first delivery that `MOVE_FINISHED` would move. Uses webhook_deliveries_finished_index. */
-const FIRST_FINISHED = `
+/** The earliest finish time among deliveries of earlier versions: partitions are needed from that day on. Uses webhook_deliveries_finished_index. */
+const EARLIEST_FINISHED = `
   select min(finished_at) from webhook_deliveries where finished_at is not null`;
 
 /** Deletes deliveries of endpoint $1 that are overdue by $2 ms. $3 maximum number of rows. Uses webhook_deliveries_due_index. */
@@ -47,10 +48,10 @@ const DELETE_OVERDUE = `
   returning 1`;
 
 /**
- * Deletes the deliveries of removed endpoints. $1 maximum number of deliveries. Uses webhook_endpoints_removed_index and the indexes by
- * endpoint and event. Returns a row for each deleted delivery.
+ * Deletes the deliveries of removed endpoints. $1 maximum number of deliveries. Uses webhook_endpoints_removed_index,
+ * webhook_deliveries_endpoint_event_unique and webhook_delivery_log_endpoint_event_index. Returns a row for each deleted delivery.
  */
-const deleteOfRemovedSql = (table: string) => `
+const deleteDeliveriesOfRemovedEndpointsSql = (table: string) => `
   delete from ${table} where id = any(array(
     select d.id from webhook_endpoints e cross join lateral (
       select id from ${table} where endpoint_id = e.id limit $1 for update skip locked) d
@@ -85,9 +86,10 @@ const DAY_MS = 86_400_000;
 /** Maximum ms between two sweeps for logs of removed endpoints, so that the log of a deleted user is gone within a minute. */
 const MAX_LOG_SWEEP_MS = 5000;
 
-/** ms between two looks for deliveries of earlier versions. */
+/** ms between two searches for deliveries of earlier versions. */
 const MOVE_EVERY_MS = 5000;
-const MOVES_PER_SWEEP = 100;
+/** More batches than in other sweeps, because there may be many million deliveries. A batch takes some ten milliseconds. */
+const MAX_MOVE_BATCHES = 100;
 
 /** Creates the sweeps that delete old data of webhooks. Many relays may run them at once. */
 export function createRetentionSweeps(
@@ -113,33 +115,33 @@ export function createRetentionSweeps(
     return total;
   }
 
-  /** Moves the finished deliveries of earlier versions, which also processes of an old deployment may still write. */
-  async function moveFinishedDeliveries(): Promise<number> {
-    const [row] = await database.write<[string | null]>({ text: FIRST_FINISHED, values: [] });
+  /** Moves the finished deliveries of earlier versions. Processes of the old version may still add some during a deploy. */
+  async function moveEarlierDeliveries(): Promise<number> {
+    const [row] = await database.write<[string | null]>({ text: EARLIEST_FINISHED, values: [] });
     const first = row?.[0] ?? null;
     if (first === null) return 0;
     try {
       await createPartitions(database, partitions, Math.max(Date.parse(first), Date.now() - keepMs));
     } catch (error) {
-      if (isLockMissing(error)) return 0;
+      if (isLockTimeout(error)) return 0;
       // A role that may not create partitions moves the deliveries to the default partition.
-      if (!isPrivilegeMissing(error)) throw error;
+      if (!isInsufficientPrivilege(error)) throw error;
     }
-    return writeInBatches(database, MOVE_FINISHED, [], { maxBatches: MOVES_PER_SWEEP });
+    return writeInBatches(database, MOVE_EARLIER_DELIVERIES, [], { maxBatches: MAX_MOVE_BATCHES });
   }
 
   return [
     createRetentionSweep(database, {
       name: 'webhooks: logs of removed endpoints',
       everyMs: Math.min(settings.cleanMs, MAX_LOG_SWEEP_MS),
-      removals: ['webhook_deliveries', 'webhook_delivery_log'].map((table) => {
-        return { text: deleteOfRemovedSql(table), maxBatches: Number.POSITIVE_INFINITY };
+      removals: DELIVERY_TABLES.map((table) => {
+        return { text: deleteDeliveriesOfRemovedEndpointsSql(table), maxBatches: Number.POSITIVE_INFINITY };
       }),
     }),
     createPartitionSweep(database, log, { name: 'webhooks: delivery log', everyMs: settings.cleanMs, partitions }),
-    { name: 'webhooks: earlier deliveries', everyMs: MOVE_EVERY_MS, run: moveFinishedDeliveries },
+    { name: 'webhooks: deliveries of earlier versions', everyMs: MOVE_EVERY_MS, run: moveEarlierDeliveries },
     createRetentionSweep(database, {
-      name: 'webhooks: old records and endpoints',
+      name: 'webhooks: copies of deleted records, removed endpoints',
       everyMs: settings.cleanMs,
       removals: [
         { text: DELETE_OLD_COPIES, values: [keepDeletedMs], maxBatches: Number.POSITIVE_INFINITY },
