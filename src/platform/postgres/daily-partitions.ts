@@ -1,3 +1,4 @@
+import { leastIdAt } from '../ids.ts';
 import type { Logger } from '../observability/log.ts';
 import type { Sweep } from '../outbox/relay.ts';
 import type { Database } from './database.ts';
@@ -19,6 +20,8 @@ export interface DailyPartitions {
   table: string;
   /** The column that decides the day. */
   column: string;
+  /** `time`: a `timestamptz` column (default). `id`: a text column with ids, which begin with the Unix second of their creation. */
+  key?: 'time' | 'id';
   /** ms that rows are kept. The partition of a day is dropped when its last moment is older. */
   keepMs: number;
 }
@@ -30,11 +33,24 @@ export function defaultPartitionName(table: string): string {
 
 const toDay = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const partitionName = (table: string, day: string) => `${table}_${day.replaceAll('-', '')}`;
-const startOf = (day: string) => quoteLiteral(`${day} 00:00:00+00`);
 
-/** Finds the partitions of a table. $1 table. */
+/** Returns the least value of the column that decides the day, for rows of a time or later. @param ms epoch ms */
+function leastValueAt({ key = 'time' }: Pick<DailyPartitions, 'key'>, ms: number): string {
+  return key === 'id' ? leastIdAt(ms) : new Date(ms).toISOString();
+}
+
+/**
+ * Finds the partitions of a table, and whether each holds all days up to that of its name: a table that had rows before it was partitioned
+ * is such a partition. $1 table.
+ */
 const FIND_PARTITIONS = `
-  select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass(quote_ident($1)) order by 1`;
+  select c.relname, pg_get_expr(c.relpartbound, c.oid) like 'FOR VALUES FROM (MINVALUE)%'
+  from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass(quote_ident($1)) order by 1`;
+type PartitionRow = [name: string, isOfManyDays: boolean];
+
+function findPartitions(database: Pick<Database, 'write'>, table: string): Promise<PartitionRow[]> {
+  return database.write<PartitionRow>({ text: FIND_PARTITIONS, values: [table] });
+}
 
 /** A DO statement: Postgres runs it in one transaction also behind a pooler, and its setting ends with it. */
 const doSql = (body: string) => `do $belfry$ begin
@@ -46,11 +62,12 @@ end $belfry$`;
  * Creates the partition of one day. Its rows in the default partition are moved: they were stored while no relay was running. The partition
  * is attached instead of created in place, because that does not block inserts into other partitions.
  */
-function createPartitionSql({ table, column }: DailyPartitions, day: string): string {
+function createPartitionSql(partitions: DailyPartitions, day: string): string {
+  const { table, column } = partitions;
   const [parent, partition, rest] = [table, partitionName(table, day), defaultPartitionName(table)].map(
     quoteIdentifier,
   );
-  const [from, to] = [startOf(day), startOf(toDay(Date.parse(day) + DAY_MS))];
+  const [from, to] = [0, DAY_MS].map((ms) => quoteLiteral(leastValueAt(partitions, Date.parse(day) + ms)));
   const isOfDay = `${quoteIdentifier(column)} >= ${from} and ${quoteIdentifier(column)} < ${to}`;
   return doSql(`
   -- Two relays may create the same partition.
@@ -65,11 +82,10 @@ function createPartitionSql({ table, column }: DailyPartitions, day: string): st
   alter table ${parent} attach partition ${partition} for values from (${from}) to (${to});`);
 }
 
-/** Deletes old rows of the default partition. $1 ms that rows are kept, $2 maximum number of rows. Returns a row for each deleted row. */
-const deleteFromDefaultSql = ({ table, column }: DailyPartitions) => `
-  delete from ${quoteIdentifier(defaultPartitionName(table))} where ctid = any(array(
-    select ctid from ${quoteIdentifier(defaultPartitionName(table))}
-    where ${quoteIdentifier(column)} < now() - $1 * interval '1 millisecond' limit $2))
+/** Deletes old rows of one partition. $1 least value of the column that is kept, $2 maximum number of rows. Returns a row for each deleted row. */
+const deleteOldRowsSql = (partition: string, column: string) => `
+  delete from ${quoteIdentifier(partition)} where ctid = any(array(
+    select ctid from ${quoteIdentifier(partition)} where ${quoteIdentifier(column)} < $1 limit $2))
   returning 1`;
 
 /**
@@ -83,13 +99,17 @@ export async function createPartitions(
   partitions: DailyPartitions,
   firstMs: number = Date.now(),
 ): Promise<number> {
-  const statement = { text: FIND_PARTITIONS, values: [partitions.table] };
-  const existing = new Set((await database.write<[string]>(statement)).flat());
+  const found = await findPartitions(database, partitions.table);
+  // `sync` leaves a table that exists already without partitions.
+  if (found.length === 0) return 0;
+  const existing = new Set(found.map(([name]) => name));
+  const earlier = found.find(([, isOfManyDays]) => isOfManyDays)?.[0] ?? '';
   const last = Date.now() + DAYS_AHEAD * DAY_MS;
   let created = 0;
   for (let at = firstMs; at <= last; at += DAY_MS) {
     const day = toDay(at);
-    if (existing.has(partitionName(partitions.table, day))) continue;
+    const name = partitionName(partitions.table, day);
+    if (existing.has(name) || name <= earlier) continue;
     created += 1;
     // In a transaction, because a statement outside of one is retried at once if it does not get its lock.
     await database.transaction((tx) => tx.write({ text: createPartitionSql(partitions, day), values: [] }));
@@ -103,13 +123,29 @@ async function dropOldPartitions(
   { table, keepMs }: DailyPartitions,
 ): Promise<number> {
   const lastKept = partitionName(table, toDay(Date.now() - keepMs));
-  const names = (await database.write<[string]>({ text: FIND_PARTITIONS, values: [table] })).flat();
+  const names = (await findPartitions(database, table)).map(([name]) => name);
   const old = names.filter((name) => name !== defaultPartitionName(table) && name < lastKept);
   for (const name of old) {
     const text = doSql(`drop table if exists ${quoteIdentifier(name)};`);
     await database.transaction((tx) => tx.write({ text, values: [] }));
   }
   return old.length;
+}
+
+/**
+ * Deletes old rows, one by one, from partitions that hold several days: the default partition, and the table as it was before it was
+ * partitioned. Returns the number of deleted rows.
+ */
+async function deleteOldRows(database: Pick<Database, 'write'>, partitions: DailyPartitions): Promise<number> {
+  const { table, column, keepMs } = partitions;
+  const found = await findPartitions(database, table);
+  const ofManyDays = found.filter(([name, isOfManyDays]) => isOfManyDays || name === defaultPartitionName(table));
+  const tables = found.length === 0 ? [table] : ofManyDays.map(([name]) => name);
+  const values = [leastValueAt(partitions, Date.now() - keepMs)];
+  let total = 0;
+  for (const one of tables)
+    total += await writeInBatches(database, deleteOldRowsSql(one, column), values, { rowsPerBatch: ROWS_PER_BATCH });
+  return total;
 }
 
 /**
@@ -121,7 +157,6 @@ export function createPartitionSweep(
   log: Logger,
   { name, everyMs, partitions }: { name: string; everyMs: number; partitions: DailyPartitions },
 ): Sweep {
-  const deleteText = deleteFromDefaultSql(partitions);
   let isRefused = false;
 
   /** Runs work that needs a table lock and the right to change the table. Without them rows are stored and deleted all the same. */
@@ -147,8 +182,7 @@ export function createPartitionSweep(
     async run() {
       const created = await runIfAllowed(() => createPartitions(database, partitions));
       const dropped = await runIfAllowed(() => dropOldPartitions(database, partitions));
-      const deleted = await writeInBatches(database, deleteText, [partitions.keepMs], { rowsPerBatch: ROWS_PER_BATCH });
-      return created + dropped + deleted;
+      return created + dropped + (await deleteOldRows(database, partitions));
     },
   };
 }
