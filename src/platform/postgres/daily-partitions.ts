@@ -11,7 +11,8 @@ const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 3;
 /** ms that a statement waits for a table lock. Everything else that needs the table waits behind it. */
 const LOCK_TIMEOUT_MS = 500;
-const ROWS_PER_BATCH = 1000;
+/** Limits of one sweep that deletes single rows, because a relay that stops waits for the sweep in progress. */
+const DELETION = { rowsPerBatch: 5000, maxBatches: 100 };
 const LOCK_NOT_AVAILABLE = '55P03';
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -143,8 +144,7 @@ async function deleteOldRows(database: Pick<Database, 'write'>, partitions: Dail
   const tables = found.length === 0 ? [table] : ofManyDays.map(([name]) => name);
   const values = [leastValueAt(partitions, Date.now() - keepMs)];
   let total = 0;
-  for (const one of tables)
-    total += await writeInBatches(database, deleteOldRowsSql(one, column), values, { rowsPerBatch: ROWS_PER_BATCH });
+  for (const one of tables) total += await writeInBatches(database, deleteOldRowsSql(one, column), values, DELETION);
   return total;
 }
 
