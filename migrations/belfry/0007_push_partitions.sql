@@ -1,11 +1,14 @@
 -- belfry: no transaction
 -- Partitions pushes, push_chunks and push_results by the day of the push's id. No row is copied, and no scan blocks a write: each table as it
 -- is becomes the partition of all days up to one a week ahead. Each statement may run again after an interruption.
-ALTER TABLE "push_audiences" DROP CONSTRAINT IF EXISTS "push_audiences_push_id_pushes_id_fk";
---> statement-breakpoint
-ALTER TABLE "push_chunks" DROP CONSTRAINT IF EXISTS "push_chunks_push_id_pushes_id_fk";
---> statement-breakpoint
-ALTER TABLE "push_results" DROP CONSTRAINT IF EXISTS "push_results_push_id_pushes_id_fk";
+-- Each statement locks the tables in the order in which the app does, to avoid deadlocks.
+DO $$
+BEGIN
+	LOCK TABLE "pushes", "push_chunks", "push_results", "push_audiences" IN ACCESS EXCLUSIVE MODE;
+	ALTER TABLE "push_audiences" DROP CONSTRAINT IF EXISTS "push_audiences_push_id_pushes_id_fk";
+	ALTER TABLE "push_chunks" DROP CONSTRAINT IF EXISTS "push_chunks_push_id_pushes_id_fk";
+	ALTER TABLE "push_results" DROP CONSTRAINT IF EXISTS "push_results_push_id_pushes_id_fk";
+END $$;
 --> statement-breakpoint
 -- A constraint that the ids are of these days. It has the name that the partition will have. Ids begin with 8 hex digits of a Unix second.
 DO $$
@@ -51,9 +54,9 @@ DECLARE
 	one record;
 	definitions text[];
 BEGIN
+	LOCK TABLE "pushes", "push_chunks", "push_results" IN ACCESS EXCLUSIVE MODE;
 	FOR tab, col IN VALUES ('pushes', 'id'), ('push_chunks', 'push_id'), ('push_results', 'push_id') LOOP
 		CONTINUE WHEN (SELECT relkind FROM pg_class WHERE oid = to_regclass(tab)) = 'p';
-		EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', tab);
 		EXECUTE format('SELECT EXISTS (SELECT FROM %I)', tab) INTO has_rows;
 		SELECT conname INTO STRICT con FROM pg_constraint
 			WHERE conrelid = to_regclass(tab) AND contype = 'c' AND conname ~ ('^' || tab || '_\d{8}$') AND convalidated;

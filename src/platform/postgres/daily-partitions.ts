@@ -60,11 +60,12 @@ const doSql = (body: string) => `do $belfry$ begin
 end $belfry$`;
 
 /**
- * Creates the partition of one day. Its rows in the default partition are moved: they were stored while no relay was running. The partition
- * is attached instead of created in place, because that does not block inserts into other partitions.
+ * Creates the partition of one day. The default partition has rows of the day if no relay was running. With the key `time` they are moved.
+ * With the key `id` they stay, and the day gets no partition: these rows change later, and a concurrent statement would miss a moved row. The
+ * partition is attached instead of created in place, because that does not block inserts into other partitions.
  */
 function createPartitionSql(partitions: DailyPartitions, day: string): string {
-  const { table, column } = partitions;
+  const { table, column, key } = partitions;
   const [parent, partition, rest] = [table, partitionName(table, day), defaultPartitionName(table)].map(
     quoteIdentifier,
   );
@@ -75,11 +76,10 @@ function createPartitionSql(partitions: DailyPartitions, day: string): string {
   if not pg_try_advisory_xact_lock(hashtext(${quoteLiteral(`partitions ${table}`)})) or to_regclass(${quoteLiteral(partition!)}) is not null then
     return;
   end if;
+  lock table ${rest} in access exclusive mode;
+  ${key === 'id' ? `if exists (select from ${rest} where ${isOfDay}) then return; end if;` : ''}
   create table ${partition} (like ${parent} including defaults including constraints including indexes including storage);
-  if exists (select from ${rest} where ${isOfDay}) then
-    lock table ${rest} in access exclusive mode;
-    with moved as (delete from ${rest} where ${isOfDay} returning *) insert into ${partition} select * from moved;
-  end if;
+  with moved as (delete from ${rest} where ${isOfDay} returning *) insert into ${partition} select * from moved;
   alter table ${parent} attach partition ${partition} for values from (${from}) to (${to});`);
 }
 
@@ -106,16 +106,14 @@ export async function createPartitions(
   const existing = new Set(found.map(([name]) => name));
   const earlier = found.find(([, isOfManyDays]) => isOfManyDays)?.[0] ?? '';
   const last = Date.now() + DAYS_AHEAD * DAY_MS;
-  let created = 0;
   for (let at = firstMs; at <= last; at += DAY_MS) {
     const day = toDay(at);
     const name = partitionName(partitions.table, day);
     if (existing.has(name) || name <= earlier) continue;
-    created += 1;
     // In a transaction, because a statement outside of one is retried at once if it does not get its lock.
     await database.transaction((tx) => tx.write({ text: createPartitionSql(partitions, day), values: [] }));
   }
-  return created;
+  return (await findPartitions(database, partitions.table)).length - found.length;
 }
 
 /** Drops the partitions whose rows are all older than `keepMs`. Returns the number of dropped partitions. */
