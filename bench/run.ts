@@ -9,6 +9,7 @@ import { loginImpact } from './groups/accounts/login-impact.ts';
 import { logins } from './groups/accounts/logins.ts';
 import { rateLimits } from './groups/accounts/rate-limits.ts';
 import { audit } from './groups/audit.ts';
+import { erasure } from './groups/erasure.ts';
 import { connections } from './groups/hosting/connections.ts';
 import { recovery } from './groups/hosting/recovery.ts';
 import { restart } from './groups/hosting/restart.ts';
@@ -28,6 +29,7 @@ import { hangingReceiver } from './groups/webhooks/hanging-receiver.ts';
 import { webhookLatency } from './groups/webhooks/latency.ts';
 import { webhookLatencyUnderLoad } from './groups/webhooks/latency-under-load.ts';
 import { webhookMemory } from './groups/webhooks/memory.ts';
+import { webhookStorage } from './groups/webhooks/storage.ts';
 import { webhookUnitCosts } from './groups/webhooks/unit-costs.ts';
 import { formatJson, formatMarkdown, formatTable, isMachineBusy } from './report.ts';
 import { createChildren } from './setup/children.ts';
@@ -51,6 +53,8 @@ const GROUPS: readonly Group[] = [
   webhookFanOut,
   webhookMemory,
   webhookUnitCosts,
+  webhookStorage,
+  erasure,
   pushAccept,
   pushProviders,
   realtime,

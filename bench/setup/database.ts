@@ -14,7 +14,7 @@ export async function withClient<T>(databaseUrl: string, work: (client: pg.Clien
 /** Removes everything that a measurement has written, so that the next one finds the same database. Webhook endpoints stay. */
 export async function resetDatabase(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
-    await client.query('truncate outbox, webhook_deliveries');
+    await client.query('truncate outbox, webhook_deliveries, webhook_delivery_log');
     await client.query(`delete from articles where id !~ '^a0{10}'`);
     await client.query('vacuum analyze articles');
     // Otherwise the next measurement pays for what the last one wrote.

@@ -17,7 +17,7 @@ const toIdDigits = (number: number) => number.toString(16).padStart(23, '0');
 
 /** Returns the id of a seeded article, counted from 0. Its author is user `number % USERS`. */
 export const getArticleId = (number: number) => `a${toIdDigits(number)}`;
-const getUserId = (number: number) => `b${toIdDigits(number)}`;
+export const getUserId = (number: number) => `b${toIdDigits(number)}`;
 export const getUserEmail = (user: number) => `user${user}@example.com`;
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -12,7 +12,7 @@ const PENDING = `
 /** Deliveries that are being sent under a lease, or remain from an expired one. Uses primary key and webhook_deliveries_lease_index. */
 const SENDING = `
   select d.endpoint_id, true as is_leased from webhook_turns t cross join lateral jsonb_object_keys(t.sending) s(id)
-    join webhook_deliveries d on d.id = s.id where t.lease_until is not null and ${IS_LEASED}
+    join webhook_deliveries d on d.id = s.id where t.holder is not null and ${IS_LEASED}
   union all
   select endpoint_id, false from webhook_deliveries where status = 'sending' and lease_until is not null`;
 

@@ -110,7 +110,8 @@ export const endpointLeases = pgTable(
      */
     dueFrom: timestamptz('due_from'),
   },
-  (table) => [index('webhook_turns_lease_index').on(table.leaseUntil).where(sql`lease_until is not null`)],
+  // Not on `lease_until`: then each renewal would add entries to all indexes (it could not be a heap-only update).
+  (table) => [index('webhook_turns_holder_index').on(table.endpointId).where(sql`holder is not null`)],
 );
 
 /** The columns that a delivery has while it waits and after it has finished: the message, and the log of its attempts. */

@@ -77,17 +77,26 @@ function emptyDeletedRecordsSql({ gateway, plan }: ErasureTarget): string {
 export const DELIVERY_TABLES = ['webhook_deliveries', 'webhook_delivery_log'] as const;
 
 /**
- * Finds deliveries that may be about some users or records. $1 ids of users and records, $2 the last delivery of the previous page, $3 page
- * size. Includes deliveries whose mentions are not known. In the log, it uses the indexes of mentions; the table of waiting deliveries is
- * small, so it is scanned. `materialized` keeps Postgres from reading the whole log in the order of ids.
+ * Find deliveries that may be about some users or records, by table. $1 ids of users and records, $2 the last delivery of the previous page,
+ * $3 page size. Include deliveries whose mentions are not known. Waiting deliveries are scanned, because they are few. In the log, the
+ * statement searches its indexes of mentions for one id after the other: for many ids at once, Postgres would scan the whole log.
+ * `materialized` keeps it from reading the log in the order of ids.
  */
-export const findMentioningSql = (table: (typeof DELIVERY_TABLES)[number]) => `
+export const FIND_MENTIONING: Readonly<Record<(typeof DELIVERY_TABLES)[number], string>> = {
+  webhook_deliveries: `
+  select d.id from webhook_deliveries d
+  where d.id > $2
+    and (d.mentions is null or exists (select from unnest(d.mentions) as mentioned(id) where mentioned.id = any($1::text[])))
+  order by d.id limit $3`,
+  webhook_delivery_log: `
   with found as materialized (
-    select id from ${table} where mentions && $1::text[]
-    union all
-    select id from ${table} where mentions is null
+    select d.id from unnest($1::text[]) as mentioned(id) cross join lateral (
+      select id from webhook_delivery_log where mentions @> array[mentioned.id]) d
+    union
+    select id from webhook_delivery_log where mentions is null
   )
-  select id from found where id > $2 order by id limit $3`;
+  select id from found where id > $2 order by id limit $3`,
+};
 
 /** The statements that find deliveries about a user at endpoints of other users. */
 interface AboutUserSql {

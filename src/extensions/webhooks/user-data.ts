@@ -13,7 +13,7 @@ import {
   ENDPOINT_SCOPES_OF,
   ENDPOINTS_OF,
   EVENTS_OF,
-  findMentioningSql,
+  FIND_MENTIONING,
   LOG_OF,
   REMOVE_ENDPOINTS_OF,
   REMOVE_EVENTS_OF,
@@ -126,7 +126,8 @@ export function createWebhookUserData(
     let total = await writeInBatches(database, about.removeWaiting, [userId]);
     for await (const ids of readRecordIds(userId)) {
       // Waiting deliveries first, because they move to the log meanwhile.
-      for (const text of DELIVERY_TABLES.map(findMentioningSql)) {
+      for (const table of DELIVERY_TABLES) {
+        const text = FIND_MENTIONING[table];
         let found: string[];
         let after = '';
         do {

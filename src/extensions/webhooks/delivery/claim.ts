@@ -1,6 +1,7 @@
 import type { Auth } from '../../../declare/route.ts';
 import { mayReceiveSql, OLD_SECRETS, RATE_RULE, type UsersSql } from '../endpoints/endpoints-sql.ts';
 import { OWN_ROW_NAME } from '../fanout/outgoing-event.ts';
+import { nextDueFromSql } from './lease-store.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
 /** An endpoint at the time of a claim. */
@@ -62,17 +63,7 @@ interface ClaimKind {
   also?: string;
 }
 
-/**
- * How far `due_from` stays behind the earliest delivery, because a transaction may insert a delivery and commit it only after deliveries
- * that are due later. A sweep detects deliveries that are committed even later.
- */
-const LATE_COMMIT = `interval '10 seconds'`;
-
 const DUE_FROM = `coalesce((select due_from from lease), '-infinity')`;
-
-/** The next value of `due_from`. Claimed deliveries are included, because they stay `pending` until their results are written. */
-const NEXT_DUE_FROM = `(select min(d.next_attempt_at) from webhook_deliveries d
-        where d.endpoint_id = $1 and d.status = 'pending' and d.next_attempt_at >= ${DUE_FROM}) - ${LATE_COMMIT}`;
 
 /** Any due deliveries, the earliest first, except requested ones. Uses webhook_deliveries_due_index. */
 const CLAIM_ANY: ClaimKind = {
@@ -156,7 +147,7 @@ function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = 
   ), ${due}, ${also}taken as (
     update webhook_turns set holder = $6, lease_until = now() + $3 * interval '1 millisecond',
       sending = $7::jsonb || (select jsonb_object_agg(id, attempts) from due), rate = coalesce($8::jsonb, rate)${set},
-      due_from = ${NEXT_DUE_FROM}
+      due_from = ${nextDueFromSql('$1', DUE_FROM)}
     where endpoint_id = $1 and exists (select from due)
     returning sending
   ), claimed as (

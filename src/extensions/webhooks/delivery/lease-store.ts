@@ -39,6 +39,24 @@ export function computeDeliveryLeaseMs({ timeoutMs }: { timeoutMs: number }): nu
 export const IS_LEASED = `(d.status = 'pending' and exists (
       select from webhook_turns t where t.endpoint_id = d.endpoint_id and (t.sending ->> d.id)::int = d.attempts))`;
 
+/**
+ * How far `due_from` stays behind the earliest delivery, because a transaction may insert a delivery and commit it only after deliveries
+ * that are due later. A sweep detects deliveries that are committed even later. Claims visit the index entries of these seconds.
+ */
+const LATE_COMMIT = `interval '2 seconds'`;
+
+/**
+ * Returns the next value of `due_from` in `webhook_turns`. Claimed deliveries count, because they stay `pending` until their results are
+ * written. Uses webhook_deliveries_due_index.
+ *
+ * @param endpoint the id of the endpoint
+ * @param dueFrom the current value, not null
+ */
+export function nextDueFromSql(endpoint: string, dueFrom: string): string {
+  return `coalesce((select min(d.next_attempt_at) from webhook_deliveries d
+        where d.endpoint_id = ${endpoint} and d.status = 'pending' and d.next_attempt_at >= ${dueFrom}), now()) - ${LATE_COMMIT}`;
+}
+
 /** Creates the lease row of an endpoint, unless it exists. $1 endpoint. */
 export const CREATE_LEASE_ROW = `
   insert into webhook_turns (endpoint_id) select id from webhook_endpoints where id = $1 on conflict do nothing`;
@@ -57,7 +75,8 @@ const RELEASE_LEASES = `
   update webhook_turns t set sending = coalesce(r.claimed, '{}')::jsonb,
     holder = case when r.claimed is not null then t.holder end,
     lease_until = case when r.claimed is not null then t.lease_until end,
-    rate = coalesce(r.rate::jsonb, t.rate)
+    rate = coalesce(r.rate::jsonb, t.rate),
+    due_from = ${nextDueFromSql('t.endpoint_id', `coalesce(t.due_from, '-infinity')`)}
   from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as r(endpoint_id, holder, claimed, rate)
   where t.endpoint_id = r.endpoint_id and t.holder = r.holder
   returning t.endpoint_id, t.requested <> '{}'`;

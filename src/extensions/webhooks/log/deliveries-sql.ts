@@ -77,8 +77,8 @@ const CLOCK_TOLERANCE_MS = 3_600_000;
  * @returns ISO 8601
  */
 export function earliestFinishOf(ids: readonly string[]): string {
-  const seconds = ids.reduce((least, id) => Math.min(least, Number.parseInt(id.slice(0, 8), 16)), 0xffff_ffff);
-  return new Date(Math.max(0, seconds * 1000 - CLOCK_TOLERANCE_MS)).toISOString();
+  const seconds = ids.reduce((least, id) => Math.min(least, Number.parseInt(id.slice(0, 8), 16)), Date.now() / 1000);
+  return new Date(seconds * 1000 - CLOCK_TOLERANCE_MS).toISOString();
 }
 
 const SIZE = 'octet_length(d.body) + coalesce(octet_length(d.encrypted_body), 0)';

@@ -11,11 +11,11 @@ import { globalRolesOf, type WebhookSettings } from '../settings.ts';
 /**
  * Reclaims leases that were not renewed, so that their endpoints continue at once. Deliveries that they had claimed may be in flight, and
  * their workers may even be alive, so these deliveries become `sending` in their own rows until `lease_until`. $1 ms from the expiry of
- * the endpoint's lease to `lease_until`, $2 maximum number of leases. Uses webhook_turns_lease_index.
+ * the endpoint's lease to `lease_until`, $2 maximum number of leases. Uses webhook_turns_holder_index.
  */
 const RECLAIM_EXPIRED_LEASES = `
   with lost as materialized (
-    select endpoint_id, sending, lease_until from webhook_turns where lease_until < now() order by lease_until limit $2
+    select endpoint_id, sending, lease_until from webhook_turns where holder is not null and lease_until < now() order by lease_until limit $2
     for update skip locked
   ), claimed as (
     select key as id, value::int as attempts, lease_until from lost, jsonb_each_text(sending)
