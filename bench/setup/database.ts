@@ -14,13 +14,18 @@ export async function withClient<T>(databaseUrl: string, work: (client: pg.Clien
 /** Removes everything that a measurement has written, so that the next one finds the same database. Webhook endpoints stay. */
 export async function resetDatabase(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
-    await client.query('truncate outbox, webhook_deliveries, webhook_delivery_log');
+    // One table at a time: a statement that holds no lock while it waits for one cannot deadlock with a worker or a sweep.
+    for (const table of ['outbox', 'webhook_deliveries', 'webhook_delivery_log'])
+      await client.query(`truncate ${table}`);
     await client.query(`delete from articles where id !~ '^a0{10}'`);
     await client.query('vacuum analyze articles');
     // Otherwise the next measurement pays for what the last one wrote.
     await client.query('checkpoint');
   });
 }
+
+/** Selects a row if a delivery has not succeeded, whether it waits or has failed. */
+export const UNDELIVERED = `(select from webhook_deliveries limit 1) union all (select from webhook_delivery_log where status = 'failed' limit 1)`;
 
 /** Waits until a query returns no row. */
 export async function waitUntilEmpty(client: pg.Client, query: string): Promise<void> {

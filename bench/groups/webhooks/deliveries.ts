@@ -2,7 +2,7 @@ import { type Bench, createRatio, type Figure, type Group } from '../../figure.t
 import { runInterleaved } from '../../measure/interleave.ts';
 import { removeEndpoints, resetDatabaseAndRedis, startBelfry, startReceiver } from '../../setup/belfry.ts';
 import type { Child } from '../../setup/children.ts';
-import { waitUntilEmpty, withClient } from '../../setup/database.ts';
+import { UNDELIVERED, waitUntilEmpty, withClient } from '../../setup/database.ts';
 import { createArticleJson, USERS } from '../../setup/seed.ts';
 
 const COUNT = 20_000;
@@ -29,7 +29,7 @@ export async function sendDeliveries(bench: Bench, receiver: Child, count = COUN
     const received = receiver.call<number>('receive', count);
     await client.query(INSERT_DELIVERIES, [count / USERS, BODY]);
     const perSecond = await received;
-    await waitUntilEmpty(client, `select from webhook_deliveries where status <> 'succeeded' limit 1`);
+    await waitUntilEmpty(client, UNDELIVERED);
     return perSecond;
   });
 }

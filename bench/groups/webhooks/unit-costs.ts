@@ -11,7 +11,7 @@ import {
   startReceiver,
 } from '../../setup/belfry.ts';
 import type { Child } from '../../setup/children.ts';
-import { waitUntilEmpty, withClient } from '../../setup/database.ts';
+import { UNDELIVERED, waitUntilEmpty, withClient } from '../../setup/database.ts';
 import type { Role } from '../../setup/environment.ts';
 import { createArticleJson, getSessionToken, USERS } from '../../setup/seed.ts';
 
@@ -131,7 +131,7 @@ async function deliver(bench: Bench, web: Child, { creates, everyMs }: Load): Pr
   }
   await withClient(bench.servers.databaseUrl, async (client) => {
     await waitUntilEmpty(client, 'select from outbox limit 1');
-    await waitUntilEmpty(client, `select from webhook_deliveries where status <> 'succeeded' limit 1`);
+    await waitUntilEmpty(client, UNDELIVERED);
   });
 }
 

@@ -61,8 +61,11 @@ end $belfry$`;
 
 /**
  * Creates the partition of one day. The default partition has rows of the day if no relay was running. With the key `time` they are moved.
- * With the key `id` they stay, and the day gets no partition: these rows change later, and a concurrent statement would miss a moved row. The
- * partition is attached instead of created in place, because that does not block inserts into other partitions.
+ * With the key `id` they stay, and the day gets no partition, because requests would wait while rows move. The partition is attached instead
+ * of created in place, because that does not block inserts into other partitions.
+ *
+ * For a day to which rows may belong already, the table is locked first. Otherwise a statement that has chosen the default partition, and
+ * waits for it, would fail to insert its row there, or would not find a row that has just been moved.
  */
 function createPartitionSql(partitions: DailyPartitions, day: string): string {
   const { table, column, key } = partitions;
@@ -70,16 +73,20 @@ function createPartitionSql(partitions: DailyPartitions, day: string): string {
     quoteIdentifier,
   );
   const [from, to] = [0, DAY_MS].map((ms) => quoteLiteral(leastValueAt(partitions, Date.parse(day) + ms)));
+  const mayHaveRows = Date.parse(day) <= Date.now() + DAY_MS;
   const isOfDay = `${quoteIdentifier(column)} >= ${from} and ${quoteIdentifier(column)} < ${to}`;
   return doSql(`
   -- Two relays may create the same partition.
   if not pg_try_advisory_xact_lock(hashtext(${quoteLiteral(`partitions ${table}`)})) or to_regclass(${quoteLiteral(partition!)}) is not null then
     return;
   end if;
-  lock table ${rest} in access exclusive mode;
+  ${mayHaveRows ? `lock table only ${parent} in access exclusive mode;` : ''}
   ${key === 'id' ? `if exists (select from ${rest} where ${isOfDay}) then return; end if;` : ''}
   create table ${partition} (like ${parent} including defaults including constraints including indexes including storage);
-  with moved as (delete from ${rest} where ${isOfDay} returning *) insert into ${partition} select * from moved;
+  if exists (select from ${rest} where ${isOfDay}) then
+    lock table ${rest} in access exclusive mode;
+    with moved as (delete from ${rest} where ${isOfDay} returning *) insert into ${partition} select * from moved;
+  end if;
   alter table ${parent} attach partition ${partition} for values from (${from}) to (${to});`);
 }
 
@@ -88,6 +95,16 @@ const deleteOldRowsSql = (partition: string, column: string) => `
   delete from ${quoteIdentifier(partition)} where ctid = any(array(
     select ctid from ${quoteIdentifier(partition)} where ${quoteIdentifier(column)} < $1 limit $2))
   returning 1`;
+
+/** Whether the database role may not change the table. */
+export function isPrivilegeMissing(error: unknown): boolean {
+  return (error as { code?: string }).code === INSUFFICIENT_PRIVILEGE;
+}
+
+/** Whether another session held a lock on the table for too long. */
+export function isLockMissing(error: unknown): boolean {
+  return (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
+}
 
 /**
  * Creates the partitions of the days from `firstMs` to a few days ahead. Partitions that exist are left alone.
@@ -116,14 +133,22 @@ export async function createPartitions(
   return (await findPartitions(database, partitions.table)).length - found.length;
 }
 
+/** Finds the partitions whose rows are all older than `keepMs`. */
+async function findOldPartitions(
+  database: Pick<Database, 'write'>,
+  { table, keepMs }: DailyPartitions,
+): Promise<string[]> {
+  const firstKept = partitionName(table, toDay(Date.now() - keepMs));
+  const names = (await findPartitions(database, table)).map(([name]) => name);
+  return names.filter((name) => name !== defaultPartitionName(table) && name < firstKept);
+}
+
 /** Drops the partitions whose rows are all older than `keepMs`. Returns the number of dropped partitions. */
 async function dropOldPartitions(
   database: Pick<Database, 'write' | 'transaction'>,
-  { table, keepMs }: DailyPartitions,
+  partitions: DailyPartitions,
 ): Promise<number> {
-  const lastKept = partitionName(table, toDay(Date.now() - keepMs));
-  const names = (await findPartitions(database, table)).map(([name]) => name);
-  const old = names.filter((name) => name !== defaultPartitionName(table) && name < lastKept);
+  const old = await findOldPartitions(database, partitions);
   for (const name of old) {
     const text = doSql(`drop table if exists ${quoteIdentifier(name)};`);
     await database.transaction((tx) => tx.write({ text, values: [] }));
@@ -134,12 +159,19 @@ async function dropOldPartitions(
 /**
  * Deletes old rows, one by one, from partitions that hold several days: the default partition, and the table as it was before it was
  * partitioned. Returns the number of deleted rows.
+ *
+ * @param isRefused whether the database role may not drop partitions, so that the rows of old ones are deleted, too
  */
-async function deleteOldRows(database: Pick<Database, 'write'>, partitions: DailyPartitions): Promise<number> {
+async function deleteOldRows(
+  database: Pick<Database, 'write'>,
+  partitions: DailyPartitions,
+  isRefused: boolean,
+): Promise<number> {
   const { table, column, keepMs } = partitions;
   const found = await findPartitions(database, table);
   const ofManyDays = found.filter(([name, isOfManyDays]) => isOfManyDays || name === defaultPartitionName(table));
-  const tables = found.length === 0 ? [table] : ofManyDays.map(([name]) => name);
+  const undroppable = isRefused ? await findOldPartitions(database, partitions) : [];
+  const tables = found.length === 0 ? [table] : new Set([...ofManyDays.map(([name]) => name), ...undroppable]);
   const values = [leastValueAt(partitions, Date.now() - keepMs)];
   let total = 0;
   for (const one of tables) total += await writeInBatches(database, deleteOldRowsSql(one, column), values, DELETION);
@@ -162,14 +194,13 @@ export function createPartitionSweep(
     try {
       return await work();
     } catch (error) {
-      const { code } = error as { code?: string };
-      if (code === INSUFFICIENT_PRIVILEGE && !isRefused) {
+      if (isPrivilegeMissing(error) && !isRefused) {
         isRefused = true;
         const text =
           'the database role may not create or drop partitions, so old rows are deleted one by one; make it the owner of the table';
         log.warn({ table: partitions.table }, text);
       }
-      if (code === INSUFFICIENT_PRIVILEGE || code === LOCK_NOT_AVAILABLE) return 0;
+      if (isPrivilegeMissing(error) || isLockMissing(error)) return 0;
       throw error;
     }
   }
@@ -180,7 +211,7 @@ export function createPartitionSweep(
     async run() {
       const created = await runIfAllowed(() => createPartitions(database, partitions));
       const dropped = await runIfAllowed(() => dropOldPartitions(database, partitions));
-      return created + dropped + (await deleteOldRows(database, partitions));
+      return created + dropped + (await deleteOldRows(database, partitions, isRefused));
     },
   };
 }

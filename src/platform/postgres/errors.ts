@@ -34,14 +34,9 @@ export function isStatementTimeout(error: unknown): boolean {
   return codeOf(causeOf(error)) === CANCELED;
 }
 
-/** Whether a row was on its way to the default partition while the partition of its day was attached. Errors of check constraints name them. */
-function isPartitionConflict(error: unknown): boolean {
-  return codeOf(error) === '23514' && (error as PostgresError).constraint === undefined;
-}
-
 /** Whether a statement failed because of concurrent statements, so that repeating it may succeed. */
 export function isConcurrencyConflict(error: unknown): boolean {
-  return CONFLICT_CODES.has(codeOf(error)) || isPartitionConflict(error);
+  return CONFLICT_CODES.has(codeOf(error));
 }
 
 /** Whether a statement or a service call failed because its connection was lost, or because none could be opened. */

@@ -91,7 +91,7 @@ test('partitions are created ahead, and pushes that are sent meanwhile are all s
   }
 });
 
-test('a day whose pushes are in the default partition gets no partition, so that no statement misses a row', async () => {
+test('a day whose pushes are in the default partition gets no partition, so that no request waits while rows move', async () => {
   const push = await insertOldPush(9);
   await createPartitionsSince(10);
   expect(await partitionsOf(push)).toEqual(TABLES.map(([table]) => `${table}_default`));

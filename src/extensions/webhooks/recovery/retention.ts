@@ -1,7 +1,12 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { createPartitionSweep, createPartitions } from '../../../platform/postgres/daily-partitions.ts';
+import {
+  createPartitionSweep,
+  createPartitions,
+  isLockMissing,
+  isPrivilegeMissing,
+} from '../../../platform/postgres/daily-partitions.ts';
 import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { FORGET_OLD_SECRETS, REMOVAL_ASSIGNMENTS, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { insertIntoLogSql, LOG_COLUMNS } from '../log/deliveries-sql.ts';
@@ -17,8 +22,12 @@ import type { PendingEndpoints } from './reclaim.ts';
 const MOVE_FINISHED = `
   with finished as (
     delete from webhook_deliveries where id = any(array(
-      select id from ((select id from webhook_deliveries where status = 'failed' limit $1 for update skip locked)
-        union all (select id from webhook_deliveries where finished_at is not null and status <> 'failed' order by finished_at limit $1 for update skip locked)) f
+      select id from (
+        select id from webhook_deliveries where status = 'failed' limit $1 for update skip locked) failed
+      union all
+      select id from (
+        select id from webhook_deliveries where finished_at is not null and status <> 'failed' order by finished_at limit $1
+        for update skip locked) succeeded
       limit $1))
     returning ${LOG_COLUMNS.join(', ')}
   )
@@ -109,7 +118,13 @@ export function createRetentionSweeps(
     const [row] = await database.write<[string | null]>({ text: FIRST_FINISHED, values: [] });
     const first = row?.[0] ?? null;
     if (first === null) return 0;
-    await createPartitions(database, partitions, Math.max(Date.parse(first), Date.now() - keepMs));
+    try {
+      await createPartitions(database, partitions, Math.max(Date.parse(first), Date.now() - keepMs));
+    } catch (error) {
+      if (isLockMissing(error)) return 0;
+      // A role that may not create partitions moves the deliveries to the default partition.
+      if (!isPrivilegeMissing(error)) throw error;
+    }
     return writeInBatches(database, MOVE_FINISHED, [], { maxBatches: MOVES_PER_SWEEP });
   }
 

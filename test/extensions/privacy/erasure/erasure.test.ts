@@ -17,6 +17,7 @@ import {
 } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { createClient, type Person, startTestApp } from '../../../support/app.ts';
+import { ALL_DELIVERIES } from '../../../support/webhooks/deliveries.ts';
 import { codeOf, guard, PASSWORD } from '../../two-factor/two-factor-user.ts';
 
 const open = { list: 'public', read: 'public', create: 'authenticated' } as const;
@@ -180,7 +181,7 @@ test('an erasure leaves nothing of an account in any table except what the repor
   await make(ann, 'photos', { file: 'b.png', stuck: true });
   const others = await make(bob, 'notes', { title: 'Bob’s', email: 'bob@home.example' });
   await vi.waitUntil(
-    async () => (await count('webhook_deliveries', `body like '%annabella%' and status = 'succeeded'`)) > 3,
+    async () => (await count(`${ALL_DELIVERIES} d`, `body like '%annabella%' and status = 'succeeded'`)) > 3,
     patience,
   );
 
@@ -245,8 +246,8 @@ test('an erasure leaves nothing of an account in any table except what the repor
   await database.query('delete from mails');
   expect(await tablesWith('annabella')).toEqual([]);
   // Ids stay in the audit trail, the kept records, the erasure itself and the receiver lists of pushes.
-  const ofWebhooks = ['webhook_deliveries', 'webhook_endpoints', 'webhook_deleted_records'];
-  expect((await tablesWith(ann.id)).filter((name) => !ofWebhooks.includes(name))).toEqual([
+  const ofWebhooks = /^webhook_(deliveries|delivery_log(_default|_\d{8})?|endpoints|deleted_records)$/;
+  expect((await tablesWith(ann.id)).filter((name) => !ofWebhooks.test(name))).toEqual([
     'audit_entries',
     'invoices',
     'invoices_deleted',
@@ -264,7 +265,7 @@ test('an erasure removes copies of a record that others received inside their ow
   const memoId = await make(una, 'memos', { email: 'una@home.example' });
   await make(bob, 'pins', { memo: memoId });
   await make(bob, 'pins', { memos: [memoId] });
-  const sent = () => count('webhook_deliveries', `body like '%una@home%' and body not like $1`, `%${una.id}%`);
+  const sent = () => count(`${ALL_DELIVERIES} d`, `body like '%una@home%' and body not like $1`, `%${una.id}%`);
   await vi.waitUntil(async () => (await sent()) === 2, patience);
   await finished((await erase(una)).body.data.id);
   expect(await sent()).toBe(0);
@@ -277,7 +278,7 @@ test('an erasure removes copies of a deleted record that others received', async
   await bob.call('POST', '/api/webhooks', { url: receiver.url, events: ['memo.*'] });
   const memoId = await make(ulf, 'memos', { email: 'ulf@home.example' });
   expect((await ulf.call('DELETE', `/api/memos/${memoId}`)).status).toBe(204);
-  const sent = () => count('webhook_deliveries', `body like '%ulf@home%' and body not like $1`, `%${ulf.id}%`);
+  const sent = () => count(`${ALL_DELIVERIES} d`, `body like '%ulf@home%' and body not like $1`, `%${ulf.id}%`);
   await vi.waitUntil(async () => (await sent()) === 2, patience);
   await finished((await erase(ulf)).body.data.id);
   expect(await sent()).toBe(0);
@@ -294,11 +295,11 @@ test('events published by the app do not block an erasure, whatever they contain
   const { webhooks: own } = app as unknown as { webhooks: WebhooksApi };
   await own.publish('thing.told', { texts, '\0\ude00': 1 }, { owner: bob.id });
   await make(uma, 'comments', { text: 'uma \\u0000', nick: 'uma' });
-  const sent = () => count('webhook_deliveries', `endpoint_id = $1 and type = 'comment.created'`, id);
+  const sent = () => count(`${ALL_DELIVERIES} d`, `endpoint_id = $1 and type = 'comment.created'`, id);
   await vi.waitUntil(async () => receiver.requests.length === 2 && (await sent()) === 1, patience);
   await finished((await erase(uma)).body.data.id);
   expect(await sent()).toBe(0);
-  expect(await count('webhook_deliveries', `endpoint_id = $1 and type = 'thing.told'`, id)).toBe(1);
+  expect(await count(`${ALL_DELIVERIES} d`, `endpoint_id = $1 and type = 'thing.told'`, id)).toBe(1);
   await receiver.close();
 });
 
@@ -489,7 +490,7 @@ test('records created or changed during the erasure are erased too, and their ev
   );
   expect(await count('notes', 'author = $1', joe.id)).toBe(0);
   await vi.waitUntil(async () => (await count('outbox', 'true')) === 0, patience);
-  expect(await count('webhook_deliveries', `body like '%joey@home%'`)).toBe(0);
+  expect(await count(`${ALL_DELIVERIES} d`, `body like '%joey@home%'`)).toBe(0);
   await receiver.close();
 }, 120_000);
 

@@ -4,6 +4,7 @@ import { createApp } from '../../../../src/index.ts';
 import { erasing } from '../../../fixtures/erasing/app.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { startProcess } from '../../../support/processes/app-process.ts';
+import { ALL_DELIVERIES } from '../../../support/webhooks/deliveries.ts';
 
 // More than one batch of each, and many batches of photos, whose batches are small.
 const PHOTOS = 800;
@@ -114,7 +115,7 @@ test('an erasure whose process is killed repeatedly continues and has the same r
   await vi.waitUntil(async () => (await count('outbox')) === 0, patience);
   const auditEntries = await database.query(
     `select type, count(*)::int as n, count(distinct body::jsonb->'data'->>'id')::int as records
-     from webhook_deliveries group by type order by type`,
+     from ${ALL_DELIVERIES} d group by type order by type`,
   );
   expect(auditEntries.rows.filter(({ type }) => !['user.created', 'user.updated'].includes(type))).toEqual([
     { type: 'comment.updated', n: 2 * OTHERS, records: 2 * OTHERS },

@@ -7,6 +7,7 @@ import { ApiError, createApp, defineResource, defineUser, f, verifyWebhook, webh
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { type Json, readContract } from '../../../runtime/openapi/contract.ts';
 import { type Person, startTestApp } from '../../../support/app.ts';
+import { ALL_DELIVERIES } from '../../../support/webhooks/deliveries.ts';
 
 /** The handler of the route for notes, set before the app is created. */
 const ofRoute = { run: (): unknown => undefined };
@@ -65,7 +66,7 @@ const fannedOut = () =>
     interval: 20,
   });
 const deliveries = async ({ id }: { id: string }) =>
-  (await client.query('select type, event_id, body from webhook_deliveries where endpoint_id = $1 order by id', [id]))
+  (await client.query(`select type, event_id, body from ${ALL_DELIVERIES} d where endpoint_id = $1 order by id`, [id]))
     .rows;
 
 test('the owner’s own endpoints get the event, by name and by wildcard, global endpoints get it, and no others', async () => {

@@ -4,6 +4,7 @@ import { createApp, defineResource, defineUser, f, privacy, webhooks } from '../
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { createClient, startTestApp } from '../../../support/app.ts';
 import { generateKey, getKeyId } from '../../../support/database/encrypted-patients.ts';
+import { ALL_DELIVERIES } from '../../../support/webhooks/deliveries.ts';
 
 const PASSWORD = 'correct horse battery';
 const patience = { timeout: 60_000, interval: 25 };
@@ -37,7 +38,7 @@ async function receive() {
   return receiver;
 }
 const bodies = async (endpoint: string) =>
-  (await client.query('select body, encrypted_body from webhook_deliveries where endpoint_id = $1', [endpoint])).rows;
+  (await client.query(`select body, encrypted_body from ${ALL_DELIVERIES} d where endpoint_id = $1`, [endpoint])).rows;
 const subscribe = async (who: { call: ReturnType<typeof createClient> }, url: string, events: string[]) =>
   (await who.call('POST', '/api/webhooks', { url, events })).body.data.id as string;
 
@@ -54,7 +55,7 @@ const attempted = (endpoint: string, count: number) =>
 /** Returns every row of the delivery tables as text. */
 async function everyText(): Promise<string> {
   const { rows } = await client.query(
-    `select d::text as text from webhook_deliveries d union all select r::text from webhook_deleted_records r`,
+    `select d::text as text from ${ALL_DELIVERIES} d union all select r::text from webhook_deleted_records r`,
   );
   return rows.map(({ text }) => text).join('\n');
 }
@@ -165,7 +166,7 @@ test('a key rotation re-encrypts bodies, responses and deleted records with the 
   await rotator.close();
   const heads = await client.query(
     `select distinct split_part(text, '.', 2) as id from (
-       select encrypted_body as text from webhook_deliveries union all select encrypted_response from webhook_deliveries
+       select unnest(array[encrypted_body, encrypted_response]) as text from ${ALL_DELIVERIES} d
        union all select encrypted_record from webhook_deleted_records) t
      where text is not null`,
   );

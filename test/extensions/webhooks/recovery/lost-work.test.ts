@@ -4,6 +4,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { startTestApp } from '../../../support/app.ts';
+import { ALL_DELIVERIES, reopenDeliveries } from '../../../support/webhooks/deliveries.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -34,7 +35,7 @@ async function subscriber(name: string) {
 
 const counts = async (endpoint: string) => {
   const { rows } = await client.query(
-    'select status, count(*)::int from webhook_deliveries where endpoint_id = $1 group by 1',
+    `select status, count(*)::int from ${ALL_DELIVERIES} d where endpoint_id = $1 group by 1`,
     [endpoint],
   );
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
@@ -43,7 +44,7 @@ const counts = async (endpoint: string) => {
 /** Like `counts`, but unsuccessful deliveries are counted by their error, so that a failed test tells what happened. */
 const outcomes = async (endpoint: string) => {
   const { rows } = await client.query(
-    `select concat_ws(' ', status, error) as outcome, count(*)::int from webhook_deliveries where endpoint_id = $1 group by 1`,
+    `select concat_ws(' ', status, error) as outcome, count(*)::int from ${ALL_DELIVERIES} d where endpoint_id = $1 group by 1`,
     [endpoint],
   );
   return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]));
@@ -85,7 +86,7 @@ test('an event that is handled twice creates one delivery', async () => {
   await receiver.received(1);
   await until(async () => (await counts(id)).succeeded === 1);
   const { rows } = await client.query(
-    `select d.event_id, n.id as record_id, to_jsonb(n) as record from webhook_deliveries d, notes n
+    `select d.event_id, n.id as record_id, to_jsonb(n) as record from ${ALL_DELIVERIES} d, notes n
      where d.endpoint_id = $1 and n.owner = $2`,
     [id, who.id],
   );
@@ -107,7 +108,7 @@ test('the sweep adds jobs again that were lost from Redis, both waiting and dela
   const { receiver, who, id } = await subscriber('Lost');
   receiver.answer(500, 500, 500, 204);
   await Promise.all(['a', 'b', 'c'].map((text) => who.call('POST', '/api/notes', { text })));
-  const countAttempted = 'select count(*)::int n from webhook_deliveries where endpoint_id = $1 and attempts > 0';
+  const countAttempted = `select count(*)::int n from ${ALL_DELIVERIES} d where endpoint_id = $1 and attempts > 0`;
   await until(async () => (await client.query<{ n: number }>(countAttempted, [id])).rows[0]!.n === 3);
   await loseJobs();
   await receiver.received(6);
@@ -123,11 +124,13 @@ test('a delivery whose worker died is sent again; the lost attempt counts and is
   await receiver.received(1);
   await until(async () => (await counts(id)).succeeded === 1);
   const claimed = (scheduleAttempts: number) =>
-    client.query(
-      `update webhook_deliveries set status = 'sending', finished_at = null, attempt_log = '[]', attempts = $2,
-         schedule_attempts = $2, lease_until = now() - interval '1 second' where endpoint_id = $1`,
-      [id, scheduleAttempts],
-    );
+    reopenDeliveries(client, 'endpoint_id = $1', [id], {
+      status: `'sending'`,
+      attempt_log: `'[]'`,
+      attempts: String(scheduleAttempts),
+      schedule_attempts: String(scheduleAttempts),
+      lease_until: `now() - interval '1 second'`,
+    });
   await claimed(1);
   await receiver.received(2);
   await until(async () => (await counts(id)).succeeded === 1);
@@ -147,7 +150,7 @@ test('finished deliveries are removed after the retention time, and the log of a
   await receiver.received(2);
   await until(async () => (await counts(id)).succeeded === 2);
   await client.query(
-    `update webhook_deliveries set id = $2, finished_at = now() - interval '25 hours' where endpoint_id = $1 and body like '%old%'`,
+    `update webhook_delivery_log set id = $2, finished_at = now() - interval '25 hours' where endpoint_id = $1 and body like '%old%'`,
     [id, '0'.repeat(24)],
   );
   await until(async () => (await counts(id)).succeeded === 1);
@@ -176,12 +179,12 @@ test('the log of a deleted user is removed within a minute, however long it is',
   await other.connect();
   const { id } = made.body.data;
   await other.query(
-    `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, status, finished_at)
+    `insert into webhook_delivery_log (id, endpoint_id, event_id, message_id, type, body, status, finished_at)
      select lpad(n::text, 24, '0'), $1, n::text, 'msg_' || n, 'note.created', '{}', 'succeeded', now() from generate_series(1, 5000) n`,
     [id],
   );
   await rare.app.service('user').delete(userId);
-  const left = async () => (await other.query('select from webhook_deliveries where endpoint_id = $1', [id])).rowCount;
+  const left = async () => (await other.query(`select from ${ALL_DELIVERIES} d where endpoint_id = $1`, [id])).rowCount;
   await vi.waitUntil(async () => (await left()) === 0, { timeout: 60_000, interval: 100 });
   await other.end();
 });

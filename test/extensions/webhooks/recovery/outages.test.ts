@@ -4,6 +4,7 @@ import { createApp, defineExtension, defineResource, defineUser, f, webhooks } f
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { startTcpProxy } from '../../../support/tcp-proxy.ts';
+import { ALL_DELIVERIES } from '../../../support/webhooks/deliveries.ts';
 
 const NOTES = 8;
 
@@ -91,7 +92,7 @@ beforeEach(async () => {
       res.writeHead(204).end();
     });
   }
-  await client.query('delete from webhook_deliveries');
+  for (const table of ['webhook_deliveries', 'webhook_delivery_log']) await client.query(`delete from ${table}`);
 });
 
 /** Creates notes, and waits until each receiver holds a request. Others are claimed, or wait for a claim. */
@@ -127,8 +128,13 @@ async function finishRequests(): Promise<void> {
   await vi.waitUntil(() => receivers.every(({ inFlight }) => inFlight.now === 0), { timeout: 10_000, interval: 10 });
 }
 
+/** Reads the deliveries, each with the error of every attempt, so that a failed test tells what happened. */
 const readDeliveries = async () =>
-  (await client.query<{ status: string; attempts: number }>('select status, attempts from webhook_deliveries')).rows;
+  (
+    await client.query<{ status: string; attempts: number; errors: (string | null)[] }>(
+      `select status, attempts, jsonb_path_query_array(attempt_log, '$[*].error') as errors from ${ALL_DELIVERIES} d`,
+    )
+  ).rows;
 
 async function expectEachDeliveredOnce(): Promise<void> {
   const isDone = async () => {
@@ -139,7 +145,7 @@ async function expectEachDeliveredOnce(): Promise<void> {
   };
   await vi.waitUntil(isDone, { timeout: 60_000, interval: 50 });
   expect(await readDeliveries()).toEqual(
-    Array.from({ length: NOTES * people.length }, () => ({ status: 'succeeded', attempts: 1 })),
+    Array.from({ length: NOTES * people.length }, () => ({ status: 'succeeded', attempts: 1, errors: [null] })),
   );
   expect(receivers.map(({ requests }) => requests.length)).toEqual(people.map(() => NOTES));
 }

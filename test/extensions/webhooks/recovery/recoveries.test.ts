@@ -10,6 +10,7 @@ import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import type { NewJob, Queues } from '../../../../src/platform/redis/queues.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { createClient, type Person, startTestApp } from '../../../support/app.ts';
+import { ALL_DELIVERIES, finishDeliveries, reopenDeliveries } from '../../../support/webhooks/deliveries.ts';
 
 const user = defineUser();
 const made = {
@@ -53,24 +54,26 @@ beforeEach(async () => {
 
 const HOUR = 3_600_000;
 let batches = 0;
-/** Adds failed deliveries of the endpoint, an hour old and one second apart. `differ` overrides columns. */
-async function failed(count: number, differ: Record<string, unknown> = {}): Promise<void> {
+/**
+ * Adds failed deliveries of the endpoint, an hour old and one second apart. `differ` overrides columns.
+ * Returns a condition that finds the deliveries.
+ */
+async function failed(count: number, differ: Record<string, unknown> = {}): Promise<string> {
   batches += 1;
   const columns = Object.keys(differ);
   await client.query(
-    `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, status, attempts, schedule_attempts, error,
+    `insert into webhook_delivery_log (id, endpoint_id, event_id, message_id, type, body, status, attempts, schedule_attempts, error,
        created_at, finished_at)
      select lpad($1 || '0' || lpad(to_hex(i), 6, '0'), 24, '0'), $2, $1 || '-' || i, 'msg_' || $1 || '_' || i, 'number.drawn', '{}',
        'failed', 2, 2, 'status 500', now() - interval '1 hour' + i * interval '1 second', now() - interval '1 minute'
      from generate_series(1, $3) i`,
     [String(batches), endpoint, count],
   );
-  if (columns.length === 0) return;
-  const sets = columns.map((column, i) => `${column} = $${i + 2}`).join(', ');
-  await client.query(`update webhook_deliveries set ${sets} where event_id like $1 || '-%'`, [
-    String(batches),
-    ...Object.values(differ),
-  ]);
+  const added = `event_id like '${batches}-%'`;
+  if (columns.length === 0) return added;
+  const sets = columns.map((column, i) => `${column} = $${i + 1}`).join(', ');
+  await client.query(`update webhook_delivery_log set ${sets} where ${added}`, Object.values(differ));
+  return added;
 }
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
 const day = ago(24 * HOUR);
@@ -79,17 +82,13 @@ const recover = (since: unknown = day, who: { call: typeof call } = ann) =>
 const progress = async (id: string) => (await ann.call('GET', `/api/webhooks/${endpoint}/recoveries/${id}`)).body.data;
 const counts = async () => {
   const { rows } = await client.query(
-    'select status, count(*)::int as n from webhook_deliveries where endpoint_id = $1 group by 1',
+    `select status, count(*)::int as n from ${ALL_DELIVERIES} d where endpoint_id = $1 group by 1`,
     [endpoint],
   );
   return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
 };
 /** Marks all pending deliveries as arrived. */
-const deliverAll = () =>
-  client.query(
-    `update webhook_deliveries set status = 'succeeded', finished_at = now() where endpoint_id = $1 and status = 'pending'`,
-    [endpoint],
-  );
+const deliverAll = () => finishDeliveries(client, 'succeeded', `endpoint_id = $1 and status = 'pending'`, [endpoint]);
 
 describe('a request', () => {
   test('responds 202: deliveries that failed since then are resent at once with their whole schedule, and no others', async () => {
@@ -97,7 +96,7 @@ describe('a request', () => {
     await failed(1, { created_at: ago(48 * HOUR) });
     await failed(1, { type: 'webhook.test' });
     await failed(1, { status: 'succeeded' });
-    await failed(1, { status: 'pending', finished_at: null, next_attempt_at: ago(-HOUR) });
+    await reopenDeliveries(client, await failed(1), [], { next_attempt_at: `now() + interval '1 hour'` });
     const { status, body } = await recover();
     expect(status).toBe(202);
     expect(body.data).toEqual({
@@ -226,11 +225,8 @@ describe('repeated requests', () => {
   test('after a recovery has finished, a request resends only deliveries that failed again', async () => {
     await failed(5);
     await recover();
-    await client.query(
-      `update webhook_deliveries set status = 'failed', finished_at = now() where id = (
-         select id from webhook_deliveries where endpoint_id = $1 limit 1)`,
-      [endpoint],
-    );
+    const one = 'id = (select id from webhook_deliveries where endpoint_id = $1 limit 1)';
+    expect(await finishDeliveries(client, 'failed', one, [endpoint])).toBe(1);
     expect((await recover()).body.data).toMatchObject({ status: 'finished', total: 1, resent: 1 });
   });
 });
@@ -279,8 +275,8 @@ describe('pages', () => {
     const { id } = (await recover()).body.data;
     await deliverAll();
     await client.query(
-      `update webhook_deliveries set status = 'succeeded' where endpoint_id = $1 and id in (
-         select id from webhook_deliveries where endpoint_id = $1 and status = 'failed' order by id desc limit 40)`,
+      `update webhook_delivery_log set status = 'succeeded' where endpoint_id = $1 and id in (
+         select id from webhook_delivery_log where endpoint_id = $1 and status = 'failed' order by id desc limit 40)`,
       [endpoint],
     );
     await failed(7, { finished_at: ago(-1000) });
@@ -316,7 +312,7 @@ test('a running app delivers all of it once, and recoveries of a deleted endpoin
 }, async () => {
   // On a busy machine, deliveries of earlier tests are still in the queue.
   await client.query('delete from webhook_recoveries');
-  await client.query('delete from webhook_deliveries');
+  for (const table of ['webhook_deliveries', 'webhook_delivery_log']) await client.query(`delete from ${table}`);
   await failed(1300);
   const { id } = (await recover()).body.data;
   const second = createApp(made, env);
