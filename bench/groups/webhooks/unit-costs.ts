@@ -180,6 +180,20 @@ async function measureIdleCosts(bench: Bench, redis: Redis, processes: readonly 
   ];
 }
 
+/** Measures the bytes that a finished delivery takes in the log, with its indexes. */
+function measureStoredBytes(bench: Bench): Promise<Figure> {
+  return withClient(bench.servers.databaseUrl, async (client) => {
+    const { rows } = await client.query<{ deliveries: number; bytes: number; body: number }>(
+      `select (select count(*)::int from webhook_delivery_log) as deliveries, sum(pg_total_relation_size(relid))::int as bytes,
+         (select avg(octet_length(body))::int from webhook_delivery_log) as body
+       from pg_partition_tree('webhook_delivery_log') where isleaf and pg_relation_size(relid) > 0`,
+    );
+    const { deliveries, bytes, body } = rows[0]!;
+    const note = `${deliveries} deliveries with bodies of ${body} bytes`;
+    return { name: `${NAME}.stored`, value: bytes / deliveries, unit: 'bytes', note };
+  });
+}
+
 /** Measures what a delivery costs in statements, WAL, Redis commands and CPU time, and what idle processes cost. */
 export const webhookUnitCosts: Group = {
   name: 'webhooks',
@@ -204,6 +218,7 @@ export const webhookUnitCosts: Group = {
         const usage = await measureUsage(bench, redis, processes, () => deliver(bench, web, load));
         figures.push(...createLoadFigures(name, load, usage));
       }
+      figures.push(await measureStoredBytes(bench));
     } finally {
       redis.disconnect();
       await Promise.all([receiver.stop(), ...processes.map(({ child }) => child.stop())]);

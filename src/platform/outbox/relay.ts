@@ -46,8 +46,9 @@ export interface Sweep {
 const claimSql = (condition: string) => `
   delete from outbox where id = any(array(select id from outbox where ${condition} for update skip locked))
   returning ${OUTBOX_COLUMNS}`;
-// Claims rows in the order of the primary key; locked rows belong to another stream or relay.
-const CLAIM = claimSql('available_at <= now() order by id limit $1');
+// Claims rows in the order of the primary key; locked rows belong to another stream or relay. $1 maximum number of rows, $2 id after which
+// the search begins: see `createSearchStart`.
+const CLAIM = claimSql('available_at <= now() and id > $2 order by id limit $1');
 const CLAIM_ONE = claimSql('id = $1');
 // Defers failed rows by 5 s, 10 s, 20 s, … up to an hour.
 const DEFER = `
@@ -56,6 +57,48 @@ const DEFER = `
   where id = any($1::bigint[])`;
 
 const SWEEP_AFTER_OUTAGE_MS = 3000;
+
+/**
+ * Maximum ms between two searches of the whole outbox while claims find rows. A row that was deferred, or whose transaction committed more
+ * than this time after inserting the row, may wait this long.
+ */
+const SEARCH_ALL_EVERY_MS = 1000;
+
+/** Where the next claim begins to search the outbox. */
+interface SearchStart {
+  /**
+   * Returns the id after which the next claim searches; 0 for the whole outbox.
+   *
+   * @param isEmpty whether the previous claim found nothing
+   */
+  next(isEmpty: boolean): number;
+  /** Remembers the ids of claimed rows. */
+  claimed(ids: readonly number[]): void;
+}
+
+/**
+ * Lets claims begin behind the rows that were claimed a second ago. While another session holds an old snapshot, vacuum cannot remove
+ * claimed rows, and a search from the start would visit all of them. Not directly behind the last claimed row: transactions do not commit
+ * in the order of their ids.
+ */
+function createSearchStart(): SearchStart {
+  let searchedAt = Number.NEGATIVE_INFINITY;
+  let start = 0;
+  let lastAtSearch = 0;
+  let last = 0;
+  return {
+    next(isEmpty) {
+      if (!isEmpty && performance.now() - searchedAt < SEARCH_ALL_EVERY_MS) return start;
+      searchedAt = performance.now();
+      start = lastAtSearch;
+      lastAtSearch = last;
+      return 0;
+    },
+    claimed(ids) {
+      for (const id of ids) last = Math.max(last, id);
+    },
+  };
+}
 
 /** ms without progress, besides the wait between two checks, after which the relay counts as stuck. */
 const STUCK_MS = 60_000;
@@ -88,6 +131,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   const availability = availabilityOf(database);
   const stopping = new AbortController();
   const stopped = once(stopping.signal, 'abort');
+  const searchStart = createSearchStart();
   let wakeUp: () => void = () => undefined;
   let woken = false;
   let progressedAt = performance.now();
@@ -140,14 +184,22 @@ export function startRelay(options: RelayOptions): RunningRelay {
     return afterCommits;
   }
 
+  async function claimBatch(tx: Executor): Promise<RawOutboxRow[]> {
+    const claimAfter = (id: number) =>
+      tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [settings.batch, id] });
+    const start = searchStart.next(false);
+    const claimed = await claimAfter(start);
+    return claimed.length > 0 || start === 0 ? claimed : claimAfter(searchStart.next(true));
+  }
+
   /** Claims and processes one batch of outbox rows. Returns the number of rows. */
   async function processBatch(): Promise<number> {
     const rows: OutboxRow[] = [];
     const elapsed = startTimer();
     progressedAt = performance.now();
     try {
-      const claim = { name: 'outbox_claim', text: CLAIM, values: [settings.batch] };
-      await processClaimedRows((tx) => tx.write(claim), rows);
+      await processClaimedRows(claimBatch, rows);
+      searchStart.claimed(rows.map(({ id }) => id));
       if (rows.length > 0)
         logWork('relay batch', { outcome: 'done', rows: rows.length, durationMs: elapsed() }, { sampled: true });
     } catch (error) {

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createApp, defineExtension, defineResource, defineUser, f } from '../../../src/index.ts';
 import type { OutboxRow } from '../../../src/platform/outbox/table.ts';
 import { startTestApp } from '../../support/app.ts';
@@ -69,6 +69,29 @@ test('an event that fails is deferred alone: it delays no other event and is han
   expect(rows[0].attempts).toBeGreaterThan(0);
   await app.service('task').create({ title: 'hint' });
   await vi.waitUntil(() => seen.some((row) => row.recordId === poison.id), inTime);
+});
+
+test('an event whose transaction commits after many later events were handled is not lost', async () => {
+  const { default: pg } = await import('pg');
+  const client = new pg.Client(env.DATABASE_URL);
+  await client.connect();
+  onTestFinished(() => client.end());
+  const { id: copied } = await app.service('task').create({ title: 'late' });
+  await client.query('begin');
+  await client.query(
+    `insert into outbox (event_id, name, resource, record_id, payload) values ($1, 'task.created', 'task', $1, $2)`,
+    ['late', { record: seen.find((row) => row.recordId === copied)?.payload.record ?? { id: copied, title: 'late' } }],
+  );
+  const isHandled = (id: string) => seen.some((row) => row.recordId === id);
+  const createAndAwait = async () => {
+    const { id } = await app.service('task').create({ title: 'hint' });
+    await vi.waitUntil(() => isHandled(id), inTime);
+  };
+  // Claims begin behind the events of the last second or two.
+  for (const end = Date.now() + 2500; Date.now() < end; ) await createAndAwait();
+  expect(isHandled('late')).toBe(false);
+  await client.query('commit');
+  while (!isHandled('late')) await createAndAwait();
 });
 
 test('the events of a transaction reach the consumers in the order of the changes', async () => {
