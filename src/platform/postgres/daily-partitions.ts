@@ -76,10 +76,9 @@ function createPartitionSql(partitions: DailyPartitions, day: string): string {
   const mayHaveRows = Date.parse(day) <= Date.now() + DAY_MS;
   const isOfDay = `${quoteIdentifier(column)} >= ${from} and ${quoteIdentifier(column)} < ${to}`;
   return doSql(`
-  -- Two relays may create the same partition.
-  if not pg_try_advisory_xact_lock(hashtext(${quoteLiteral(`partitions ${table}`)})) or to_regclass(${quoteLiteral(partition!)}) is not null then
-    return;
-  end if;
+  -- Two relays may create the same partition. Wait, because the other relay may be creating that of another day.
+  perform pg_advisory_xact_lock(hashtext(${quoteLiteral(`partitions ${table}`)}));
+  if to_regclass(${quoteLiteral(partition!)}) is not null then return; end if;
   ${mayHaveRows ? `lock table only ${parent} in access exclusive mode;` : ''}
   ${key === 'id' ? `if exists (select from ${rest} where ${isOfDay}) then return; end if;` : ''}
   create table ${partition} (like ${parent} including defaults including constraints including indexes including storage);
