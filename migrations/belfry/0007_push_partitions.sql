@@ -42,7 +42,7 @@ BEGIN
 	END LOOP;
 END $$;
 --> statement-breakpoint
--- Replaces each table by a partitioned one with the same columns, indexes and keys, and attaches the earlier table: its constraint proves that
+-- Replaces each table by a partitioned one with the same columns, indexes, keys, owner and privileges, and attaches the earlier table: its constraint proves that
 -- its rows belong there, and its indexes become parts of the new ones, so this changes only catalogs.
 DO $$
 DECLARE
@@ -53,11 +53,14 @@ DECLARE
 	has_rows boolean;
 	one record;
 	definitions text[];
+	acl aclitem[];
+	owner_name name;
 BEGIN
 	LOCK TABLE "pushes", "push_chunks", "push_results" IN ACCESS EXCLUSIVE MODE;
 	FOR tab, col IN VALUES ('pushes', 'id'), ('push_chunks', 'push_id'), ('push_results', 'push_id') LOOP
 		CONTINUE WHEN (SELECT relkind FROM pg_class WHERE oid = to_regclass(tab)) = 'p';
 		EXECUTE format('SELECT EXISTS (SELECT FROM %I)', tab) INTO has_rows;
+		SELECT relacl, pg_get_userbyid(relowner) INTO acl, owner_name FROM pg_class WHERE oid = to_regclass(tab);
 		SELECT conname INTO STRICT con FROM pg_constraint
 			WHERE conrelid = to_regclass(tab) AND contype = 'c' AND conname ~ ('^' || tab || '_\d{8}$') AND convalidated;
 		least_excluded := rpad(lpad(to_hex(extract(epoch FROM to_date(right(con, 8), 'YYYYMMDD') + 1)::bigint), 8, '0'), 24, '0');
@@ -84,5 +87,12 @@ BEGIN
 			EXECUTE format('DROP TABLE %I', con);
 		END IF;
 		EXECUTE format('CREATE TABLE %I PARTITION OF %I DEFAULT', tab || '_default', tab);
+		EXECUTE format('ALTER TABLE %I OWNER TO %I', tab, owner_name);
+		EXECUTE format('ALTER TABLE %I OWNER TO %I', tab || '_default', owner_name);
+		FOR one IN SELECT a.privilege_type, a.is_grantable, coalesce(r.rolname, '') AS grantee FROM aclexplode(acl) a LEFT JOIN pg_roles r ON r.oid = a.grantee LOOP
+			EXECUTE format('GRANT %s ON %I, %I TO %s%s', one.privilege_type, tab, tab || '_default',
+				CASE one.grantee WHEN '' THEN 'PUBLIC' ELSE quote_ident(one.grantee) END,
+				CASE WHEN one.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
+		END LOOP;
 	END LOOP;
 END $$;

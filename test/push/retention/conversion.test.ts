@@ -133,6 +133,59 @@ test('after the migration, partitions begin where the earlier table ends, and ol
   }
 });
 
+test('before the migration, and in sync mode, old rows of the tables are deleted, and new ones stay', async () => {
+  const { env, sql } = await createEarlierDatabase();
+  const [old, young] = [idOf(31), idOf(29)];
+  for (const id of [old, young]) await sql.query({ ...INSERT, values: [id] });
+  const platform = await openPlatform(env);
+  onTestFinished(() => platform.close());
+  for (const sweep of createPushSweeps(platform, new Set()).filter(({ name }) => name.includes('retention')))
+    await sweep.run();
+  expect((await sql.query('select push_id from push_results union all select id from pushes')).rows).toEqual([
+    { push_id: young },
+    { push_id: young },
+  ]);
+});
+
+test.each([
+  ['with rows', true],
+  ['without rows', false],
+])('a role that could use the tables, %s, can use the partitioned ones', async (_state, hasRows) => {
+  const { sql, convert } = await createEarlierDatabase();
+  const role = `push_app_${process.pid}`;
+  await sql.query(
+    `create role ${role}; grant select, insert, update on pushes, push_chunks, push_results to ${role}; grant delete on pushes to public`,
+  );
+  try {
+    if (hasRows) await sql.query({ ...INSERT, values: [idOf(1)] });
+    await convert();
+    await sql.query(`set role ${role}`);
+    const id = idOf(0);
+    await sql.query({ ...INSERT, name: undefined, values: [id] });
+    expect((await sql.query({ ...STORE, name: undefined, values: [[id]] })).rows).toEqual([{ id }]);
+    await sql.query('delete from pushes');
+    await expect(sql.query('delete from push_results')).rejects.toMatchObject({ code: '42501' });
+  } finally {
+    await sql.query(`reset role; drop owned by ${role}; drop role ${role}`);
+  }
+});
+
+test('the tables keep their owner if a superuser runs the migration', async () => {
+  const { sql, convert } = await createEarlierDatabase();
+  const role = `push_owner_${process.pid}`;
+  await sql.query(`create role ${role}`);
+  for (const table of TABLES) await sql.query(`alter table ${table} owner to ${role}`);
+  try {
+    await convert();
+    const { rows } = await sql.query(
+      `select distinct pg_get_userbyid(relowner) as owner from pg_class where relname ~ '^push(es|_chunks|_results)(_default)?$'`,
+    );
+    expect(rows).toEqual([{ owner: role }]);
+  } finally {
+    await sql.query(`drop owned by ${role} cascade; drop role ${role}`);
+  }
+});
+
 test('the migration continues after an interruption between any two of its statements', async () => {
   const { sql, conversion, convert, log } = await createEarlierDatabase();
   const id = idOf(1);
