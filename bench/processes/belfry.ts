@@ -12,6 +12,7 @@ interface CreatedEvent {
 
 const app = createBenchApp(process.env);
 const { url } = await app.start({ port: 0, roles: [process.env.BENCH_ROLE as Role] });
+process.once('SIGTERM', () => void app.close().finally(() => process.exit()));
 const commits: [id: string, at: number][] = [];
 
 /** Looks a host up repeatedly for this many seconds. Returns the 99th percentile of the times in ms. */

@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { request } from 'undici';
 import type { Bench } from '../figure.ts';
 import type { Child } from './children.ts';
 import { resetDatabase, withClient } from './database.ts';
-import { createBelfryEnvironment, type Role } from './environment.ts';
+import { createBelfryEnvironment, REDIS_PREFIX, type Role } from './environment.ts';
 import { getSessionToken } from './seed.ts';
 
 /** Starts Belfry in one role, in its own process. */
@@ -38,6 +39,16 @@ export async function addEndpoints(bench: Bench, receiver: Child, users: readonl
     await body.dump();
   }
   await web.stop();
+}
+
+/**
+ * Waits until the jobs of webhook endpoints have ended, also those that wait for new deliveries. Otherwise emptying Redis would take jobs
+ * away from their worker.
+ */
+export async function waitUntilEndpointJobsEnd({ servers }: Bench): Promise<void> {
+  const redis = new Redis(servers.redisUrl);
+  while ((await redis.llen(`${REDIS_PREFIX}:{webhooks}:webhooks:active`)) > 0) await sleep(50);
+  redis.disconnect();
 }
 
 /** Removes everything that a measurement left in Postgres and Redis, except endpoints. */

@@ -9,6 +9,7 @@ import { generateKey } from '../support/database/encrypted-patients.ts';
 import { BLOG, cloneProject } from '../support/processes/cloned-project.ts';
 import { runInProcess } from '../support/processes/in-process.ts';
 import { runScript } from '../support/processes/script.ts';
+import { ALL_DELIVERIES, failDeliveries } from '../support/webhooks/deliveries.ts';
 
 // Each command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
@@ -82,17 +83,14 @@ test('status reports waiting and failed deliveries, retry sends the failed ones 
   const inTurns = async () => (await client.query('select from webhook_turns where holder is not null')).rowCount;
   await vi.waitUntil(async () => (await inTurns()) === 0, { timeout: 60_000 });
   // As if all retries were used up and one endpoint were disabled.
-  await client.query(
-    `update webhook_deliveries set status = 'failed', next_attempt_at = null, finished_at = now() where status = 'pending' or endpoint_id = $1`,
-    [off],
-  );
+  await failDeliveries(client, `status = 'pending' or endpoint_id = $1`, [off]);
   await client.query(`update webhook_endpoints set enabled = false, disabled_reason = 'failing' where id = $1`, [off]);
   // A failed test delivery has no schedule, and retry does not send it again.
   receiver.answer(500);
   expect((await ada.call('POST', `/api/webhooks/${working}/test`)).body.data.status).toBe('failed');
   receiver.answer(204);
   const { rows: failed } = await client.query(
-    `select count(*)::int as n from webhook_deliveries where status = 'failed' and type = 'post.created'`,
+    `select count(*)::int as n from ${ALL_DELIVERIES} d where status = 'failed' and type = 'post.created'`,
   );
 
   const statusResult = await command('status --json');
@@ -116,9 +114,7 @@ test('status reports waiting and failed deliveries, retry sends the failed ones 
   expect(output).toContain(new URL(receiver.url).host);
   expect(output).not.toContain('not-to-be-shown');
 
-  await client.query(`update webhook_deliveries set status = 'failed', finished_at = now() where endpoint_id = $1`, [
-    working,
-  ]);
+  await failDeliveries(client, 'endpoint_id = $1', [working]);
   const before = receiver.requests.length;
   const retried = await command('retry --since 1d');
   expect(retried.output.split('\n').toSorted()).toEqual(

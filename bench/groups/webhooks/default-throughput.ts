@@ -25,7 +25,8 @@ export const webhookDefaultThroughput: Group = {
       rates.push(await sendDeliveries(bench, receiver, DELIVERIES));
       const elapsedMs = performance.now() - startedAt;
       cpuShares.push(((await worker.call<number>('cpu')) - cpuBefore) / 1000 / elapsedMs);
-      await worker.stop();
+      // Leases of a killed worker would last into the next round.
+      await worker.terminate();
     }
     await Promise.all([receiver.stop(), relay.stop()]);
     await removeEndpoints(bench);

@@ -1,6 +1,12 @@
 import { type Bench, createRatio, type Figure, type Group } from '../../figure.ts';
 import { runInterleaved } from '../../measure/interleave.ts';
-import { removeEndpoints, resetDatabaseAndRedis, startBelfry, startReceiver } from '../../setup/belfry.ts';
+import {
+  removeEndpoints,
+  resetDatabaseAndRedis,
+  startBelfry,
+  startReceiver,
+  waitUntilEndpointJobsEnd,
+} from '../../setup/belfry.ts';
 import type { Child } from '../../setup/children.ts';
 import { UNDELIVERED, waitUntilEmpty, withClient } from '../../setup/database.ts';
 import { createArticleJson, USERS } from '../../setup/seed.ts';
@@ -12,10 +18,11 @@ const BODY = JSON.stringify({
   data: { ...JSON.parse(createArticleJson(1)), body: 'The bells of the old town ring at noon. '.repeat(20) },
 });
 
-// Deliveries as the relay creates them, spread over all endpoints. One statement, so that all of them exist at once.
+// Deliveries as the relay creates them, spread over all endpoints. One statement, so that all of them exist at once. Their ids begin with
+// the time, as real ids do: a lease from an earlier round must not know them.
 const INSERT_DELIVERIES = `
   insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at)
-  select 'd' || lpad(to_hex(row_number() over ()), 23, '0'), e.id, lpad(to_hex(n), 24, '0'), 'msg_' || md5(n || e.id),
+  select lpad(to_hex((extract(epoch from now()) * 1000)::bigint), 12, '0') || lpad(to_hex(row_number() over ()), 12, '0'), e.id, lpad(to_hex(n), 24, '0'), 'msg_' || md5(n || e.id),
     'article.created', $2, now()
   from webhook_endpoints e, generate_series(1, $1::int) n`;
 
@@ -24,6 +31,7 @@ const INSERT_DELIVERIES = `
  * deliveries. Time is measured from the first request.
  */
 export async function sendDeliveries(bench: Bench, receiver: Child, count = COUNT): Promise<number> {
+  await waitUntilEndpointJobsEnd(bench);
   await resetDatabaseAndRedis(bench);
   return withClient(bench.servers.databaseUrl, async (client) => {
     const received = receiver.call<number>('receive', count);

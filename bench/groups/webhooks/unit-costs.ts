@@ -9,6 +9,7 @@ import {
   resetDatabaseAndRedis,
   startBelfry,
   startReceiver,
+  waitUntilEndpointJobsEnd,
 } from '../../setup/belfry.ts';
 import type { Child } from '../../setup/children.ts';
 import { UNDELIVERED, waitUntilEmpty, withClient } from '../../setup/database.ts';
@@ -161,6 +162,7 @@ function createLoadFigures(name: string, { creates, everyMs, endpoints }: Load, 
 }
 
 async function measureIdleCosts(bench: Bench, redis: Redis, processes: readonly MeasuredProcess[]): Promise<Figure[]> {
+  await waitUntilEndpointJobsEnd(bench);
   await sleep(SETTLE_MS);
   const idle = await measureUsage(bench, redis, processes, () => sleep(IDLE_SECONDS * 1000));
   const perSecond = (count: number) => count / IDLE_SECONDS;
@@ -211,8 +213,7 @@ export const webhookUnitCosts: Group = {
       for (const [name, load] of Object.entries(LOADS)) {
         const others = Array.from({ length: load.endpoints - 1 }, (_, i) => (i + 1) % USERS);
         if (others.length > 0) await addEndpoints(bench, receiver, others);
-        // Jobs that wait for new deliveries must have ended before Redis is emptied.
-        await sleep(SETTLE_MS);
+        await waitUntilEndpointJobsEnd(bench);
         await resetDatabaseAndRedis(bench);
         await deliver(bench, web, { creates: 20, everyMs: 10, endpoints: load.endpoints });
         const usage = await measureUsage(bench, redis, processes, () => deliver(bench, web, load));

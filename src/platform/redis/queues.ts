@@ -99,16 +99,25 @@ const prefixOfQueue = (prefix: string, queue: string) => `${prefix}:{${queue}}`;
 /** Counts the jobs in progress. */
 function createJobCounter() {
   let running = 0;
+  /** The ids of the jobs in progress whose locks this process still has. */
+  const locked = new Set<string>();
   let wake: () => void = () => undefined;
   return {
-    async run<T>(job: () => Promise<T>): Promise<T> {
+    async run<T>(id: string, job: () => Promise<T>): Promise<T> {
       running += 1;
+      locked.add(id);
       try {
         return await job();
       } finally {
         running -= 1;
+        locked.delete(id);
         if (running === 0) wake();
       }
+    },
+    isLocked: (id: string) => locked.has(id),
+    /** Called with the jobs whose locks were lost, so that another process may run them. */
+    setLockLost(ids: readonly string[]) {
+      for (const id of ids) locked.delete(id);
     },
     count: () => running,
     isIdle: () => running === 0,
@@ -178,7 +187,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
       const queuePrefix = prefixOfQueue(prefix, name);
       const worker = new Worker(
         name,
-        (job) => counter.run(() => process(job)),
+        (job) => counter.run(job.id!, () => process(job)),
         {
           connection,
           prefix: queuePrefix,
@@ -188,8 +197,9 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
           drainDelay: DRAIN_DELAY_S,
           runRetryDelay: RESULT_RETRY_MS,
         },
-        createWorkerBackend({ connection, blocking }, queuePrefix, stopping.signal),
+        createWorkerBackend({ connection, blocking }, queuePrefix, counter.isLocked, stopping.signal),
       );
+      worker.on('lockRenewalFailed', counter.setLockLost);
       worker.on('error', (error) => warnOfWorker({ err: error, queue: name }, 'a worker reported an error'));
       worker.on('failed', (job, error) => log.error({ err: error, queue: name, job: job?.id }, 'a job failed'));
       return {

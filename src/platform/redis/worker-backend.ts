@@ -4,14 +4,22 @@ import { type Backoff, createBackoff } from './retry.ts';
 
 const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 3000;
+/** While more jobs are active, a check costs little compared to listing them. */
+const MAX_LISTED_JOBS = 100;
 
 /** The access of a worker to its queue. After an error it waits, because BullMQ itself would try again at once. */
 class WorkerBackend extends RedisQueueBackend {
   readonly #backoff: Backoff = createBackoff(FIRST_RETRY_MS, MAX_RETRY_MS);
+  readonly #isOwnJob: (id: string) => boolean;
   readonly #stopping: AbortSignal;
 
-  constructor(stopping: AbortSignal, ...args: ConstructorParameters<typeof RedisQueueBackend>) {
+  constructor(
+    isOwnJob: (id: string) => boolean,
+    stopping: AbortSignal,
+    ...args: ConstructorParameters<typeof RedisQueueBackend>
+  ) {
     super(...args);
+    this.#isOwnJob = isOwnJob;
     this.#stopping = stopping;
   }
 
@@ -26,10 +34,11 @@ class WorkerBackend extends RedisQueueBackend {
     return this.#waitAfterError(() => super.waitForJob(blockTimeout));
   }
 
-  /** A check costs several commands, so skip it while no job is active. */
+  /** A check costs several commands, so skip it while no job is active, or only jobs whose locks this process renews. */
   override async moveStalledJobsToWait(): ReturnType<RedisQueueBackend['moveStalledJobsToWait']> {
-    const active = await (await this.client).llen(this.toKey('active'));
-    return active > 0 ? super.moveStalledJobsToWait() : [];
+    const active = await (await this.client).lrange(this.toKey('active'), 0, MAX_LISTED_JOBS - 1);
+    const isCheckNeeded = active.length === MAX_LISTED_JOBS || !active.every(this.#isOwnJob);
+    return isCheckNeeded ? super.moveStalledJobsToWait() : [];
   }
 
   async #waitAfterError<T>(command: () => Promise<T>): Promise<T> {
@@ -49,11 +58,13 @@ class WorkerBackend extends RedisQueueBackend {
  *
  * @param connections `blocking`: the connection on which the worker waits for jobs
  * @param prefix the start of every key of the queue
+ * @param isOwnJob whether this process runs a job and renews its lock
  * @param stopping ends waiting after an error
  */
 export function createWorkerBackend(
   connections: { connection: RedisClient; blocking: RedisClient },
   prefix: string,
+  isOwnJob: (id: string) => boolean,
   stopping: AbortSignal,
 ): BackendFactory<RedisQueueBackend> {
   return (name, opts) => {
@@ -62,6 +73,6 @@ export function createWorkerBackend(
     const connection = new RedisConnection(connections.connection, { ...shared, blocking: false });
     const blocking = new RedisConnection(connections.blocking, { ...shared, blocking: true });
     const toKey = (type: string) => keys.toKey(name, type);
-    return new WorkerBackend(stopping, connection, name, keys.getKeys(name), toKey, opts, blocking);
+    return new WorkerBackend(isOwnJob, stopping, connection, name, keys.getKeys(name), toKey, opts, blocking);
   };
 }

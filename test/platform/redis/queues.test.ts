@@ -1,3 +1,4 @@
+import { RedisQueueBackend } from 'bullmq';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { readEnvironment } from '../../../src/platform/config/environment.ts';
 import { createLogger } from '../../../src/platform/observability/log.ts';
@@ -120,4 +121,32 @@ test('the jobs of a crashed worker are taken over', async () => {
   onTestFinished(() => worker.stop());
   await until(() => started.includes('taken over'));
   expect(redis.lastError()).toBeUndefined();
+});
+
+test('a worker checks for stalled jobs while jobs of other processes are active, and not for its own', async () => {
+  const checks = vi.spyOn(RedisQueueBackend.prototype, 'moveStalledJobsToWait');
+  onTestFinished(() => checks.mockRestore());
+  const countChecksOf = (queue: string) =>
+    checks.mock.contexts.filter((backend) => (backend as { name: string }).name === queue).length;
+  // Long locks, so that no job counts as stalled.
+  const detection = { lockDuration: 60_000, stalledInterval: 50 };
+  const [one, other] = [open(), open()];
+  const started: string[] = [];
+  const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+  const run = async ({ data }: { data: { id: string } }) => {
+    started.push(data.id);
+    await finished;
+  };
+  const workers = [one.queues.work('own', run, 1, detection), other.queues.work('foreign', run, 1, detection)];
+  await one.queues.add('own', [job('own')]);
+  await one.queues.add('foreign', [job('foreign')]);
+  await until(() => started.length === 2);
+  workers.push(one.queues.work('foreign', run, 1, detection));
+  onTestFinished(async () => {
+    finish();
+    await Promise.all(workers.map((worker) => worker.stop()));
+  });
+  checks.mockClear();
+  await until(() => countChecksOf('foreign') >= 5);
+  expect(countChecksOf('own')).toBe(0);
 });

@@ -5,6 +5,7 @@ import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { createKeyring } from '../../../src/platform/crypto/keyring.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
 import { startTestApp } from '../../support/app.ts';
+import { ALL_DELIVERIES } from '../../support/webhooks/deliveries.ts';
 
 const open = { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' } as const;
 const patient = defineResource('patient', {
@@ -107,7 +108,8 @@ test('a webhook contains the record as its owner sees it, the outbox only cipher
   const bodies = (await receiver.received(2)).map(({ body }) => JSON.parse(body));
   expect(bodies.map(({ data }) => data)).toContainEqual(expect.objectContaining({ ...values, iban: 'CH94 changed' }));
   for (const { data } of bodies) expect(data).not.toHaveProperty('pin');
-  const kept = await database.query('select body from webhook_deliveries');
+  const kept = await database.query(`select body from ${ALL_DELIVERIES} d`);
+  expect(kept.rows.length).toBeGreaterThanOrEqual(2);
   for (const { body } of kept.rows) expect(body).not.toMatch(/1234-pin|v1\./);
   await receiver.close();
 });
@@ -248,7 +250,8 @@ test('every column of any table that contains ciphertexts is covered by key rota
   expect((await call('POST', '/api/patients', { name: 'Cem', iban: 'CH93' }, repeatable)).status).toBe(201);
   const columns = await database.query(
     `select format('select %L as place, count(*)::int as count from %I where %I ~ $1', table_name || '.' || column_name, table_name, column_name) as text
-     from information_schema.columns where table_schema = current_schema() and data_type = 'text'`,
+     from information_schema.columns where table_schema = current_schema() and data_type = 'text'
+       and not (select relispartition from pg_class where oid = to_regclass(quote_ident(table_name)))`,
   );
   const text = columns.rows.map((one) => one.text).join(' union all ');
   const sum = (counts: { count: number }[]) => counts.reduce((all, { count }) => all + count, 0);

@@ -35,6 +35,18 @@ export async function finishDeliveries(
 }
 
 /**
+ * Makes deliveries failed ones, as if their last attempt had just failed, whether they wait or have finished.
+ *
+ * @param where a condition on columns that `webhook_deliveries` and `webhook_delivery_log` have in common
+ */
+export async function failDeliveries(client: Client, where: string, values: readonly unknown[] = []): Promise<void> {
+  await client.query(`update webhook_delivery_log set status = 'failed', finished_at = now() where ${where}`, [
+    ...values,
+  ]);
+  await finishDeliveries(client, 'failed', where, values);
+}
+
+/**
  * Moves finished deliveries back from the log, so that they wait again.
  *
  * @param where a condition on `webhook_delivery_log`

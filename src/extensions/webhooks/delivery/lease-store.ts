@@ -47,13 +47,14 @@ const LATE_COMMIT = `interval '2 seconds'`;
 
 /**
  * Returns the next value of `due_from` in `webhook_turns`. Claimed deliveries count, because they stay `pending` until their results are
- * written. Uses webhook_deliveries_due_index.
+ * written. It is never in the future, even if all deliveries wait for a retry: a new delivery is due at once. Uses
+ * webhook_deliveries_due_index.
  *
  * @param endpoint the id of the endpoint
  * @param dueFrom the current value, not null
  */
 export function nextDueFromSql(endpoint: string, dueFrom: string): string {
-  return `coalesce((select min(d.next_attempt_at) from webhook_deliveries d
+  return `least((select min(d.next_attempt_at) from webhook_deliveries d
         where d.endpoint_id = ${endpoint} and d.status = 'pending' and d.next_attempt_at >= ${dueFrom}), now()) - ${LATE_COMMIT}`;
 }
 

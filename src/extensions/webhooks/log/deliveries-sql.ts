@@ -222,18 +222,22 @@ export function sendAgainSql(isKept: string): string {
 }
 
 /**
- * Fails a delivery without an attempt, and moves it to the log. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`, $4 error. No row: a
- * worker is sending the delivery at the moment, or a concurrent statement has just moved it.
+ * Fails a delivery without an attempt, and moves it to the log. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`, $4 error. No row:
+ * there is no such delivery, a worker is sending it at the moment, or a concurrent statement has just moved it.
+ *
+ * @param isKept see `isKeptSql`
  */
-export const REFUSE_DELIVERY = `
+export function refuseDeliverySql(isKept: string): string {
+  return `
   with waiting as (
     delete from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2 and not ${IS_SENT}
     returning ${columnsSql([...KEPT_COLUMNS, 'schedule_attempts', 'attempt_log'], 'd')}
   ), finished as (
-    delete from webhook_delivery_log d where d.id = $1 and d.endpoint_id = $2 and d.finished_at >= $3::timestamptz
+    delete from webhook_delivery_log d where d.id = $1 and d.endpoint_id = $2 and d.finished_at >= $3::timestamptz and ${isKept}
     returning ${columnsSql([...KEPT_COLUMNS, 'schedule_attempts', 'attempt_log'], 'd')}
   )
   ${insertIntoLogSql(`
   select ${columnsSql(KEPT_COLUMNS, 'w')}, null, null, $4, null, null, w.schedule_attempts, w.attempt_log, 'failed', now()
   from (select * from waiting union all select * from finished) w`)}
   returning ${FINISHED_ROW}`;
+}

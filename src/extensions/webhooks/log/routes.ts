@@ -28,8 +28,8 @@ import {
   INSERT_TEST,
   isKeptSql,
   listDeliveriesSql,
-  REFUSE_DELIVERY,
   readDeliverySql,
+  refuseDeliverySql,
   sendAgainSql,
 } from './deliveries-sql.ts';
 import { type DeliverySerializer, deliveryShape, generateMessageId } from './delivery.ts';
@@ -72,6 +72,9 @@ const MARGIN_MS = 2000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 
+/** Maximum number of tries to change a delivery that concurrent statements keep moving. After that, it is returned unchanged. */
+const MAX_CHANGE_TRIES = 20;
+
 /** Waits until a delivery was attempted, and returns its row. `hasClientLeft` returns whether the client has closed the connection. */
 type AwaitAttempt = (id: string, endpointId: string, hasClientLeft: () => boolean) => Promise<DeliveryRow>;
 
@@ -109,7 +112,8 @@ export function deliveryRoutes(
   const { database, queues, tracing } = host;
   const awaitAttempt = createAttemptWaiter(database, settings);
   const isKept = isKeptSql(settings);
-  const [readText, sendAgainText] = [readDeliverySql(isKept), sendAgainSql(isKept)];
+  const readText = readDeliverySql(isKept);
+  const [refuseText, sendAgainText] = [refuseDeliverySql(isKept), sendAgainSql(isKept)];
   const common = { policy: settings.policy, tags: ['webhooks'] };
   const load = createManagedEndpointLoader(database, limits);
 
@@ -141,6 +145,24 @@ export function deliveryRoutes(
     return serializeDeliveryRow(ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));
   }
 
+  /**
+   * Runs a statement that changes a delivery. A delivery that is being sent does not change.
+   *
+   * @param key the delivery, its endpoint, and the result of `earliestFinishOf`
+   * @throws ApiError NOT_FOUND if there is no such delivery
+   */
+  async function changeDelivery(text: string, key: unknown[], more: unknown[] = []): Promise<DeliveryRow> {
+    for (let tries = 1; ; tries += 1) {
+      const [changed] = await database.write<DeliveryRow>({ text, values: [...key, ...more] });
+      if (changed !== undefined) return changed;
+      // A concurrent statement may have moved the delivery to or from the log meanwhile. A read finds it in either table.
+      const [found] = await database.write<DeliveryRow>({ text: readText, values: key });
+      if (found === undefined) throw new ApiError('NOT_FOUND');
+      const [, , , status] = found;
+      if (status === 'sending' || tries === MAX_CHANGE_TRIES) return found;
+    }
+  }
+
   async function retryDelivery(ctx: RouteContext) {
     const { id: endpointId } = await requireEnabledEndpoint(settings, ctx);
     const { deliveryId } = ctx.params;
@@ -152,15 +174,10 @@ export function deliveryRoutes(
       if (found === undefined) throw new ApiError('NOT_FOUND');
       limits.assertKeyMayReadEvents(ctx.auth, [found[1]]);
     }
-    if (!(await readableBodies(callerAudienceOf(ctx), [deliveryId])).has(deliveryId)) {
-      const [refused] = await database.write<DeliveryRow>({ text: REFUSE_DELIVERY, values: [...values, NOT_READABLE] });
-      if (refused !== undefined) return serializeDeliveryRow(ctx, refused);
-    }
-    const sendAgain = () => database.write<DeliveryRow>({ text: sendAgainText, values });
-    let [row] = await sendAgain();
-    // A concurrent statement may have moved the delivery to or from the log, which only a new statement sees.
-    if (row === undefined) [row] = await sendAgain();
-    if (row === undefined) throw new ApiError('NOT_FOUND');
+    const isReadable = (await readableBodies(callerAudienceOf(ctx), [deliveryId])).has(deliveryId);
+    const row = isReadable
+      ? await changeDelivery(sendAgainText, values)
+      : await changeDelivery(refuseText, values, [NOT_READABLE]);
     const delivery = await serializeDeliveryRow(ctx, row);
     const endpoint = { id: endpointId, owner: requireCallerId(ctx) };
     if (delivery.status === 'pending') await requestDelivery(database, queues, endpoint, deliveryId);

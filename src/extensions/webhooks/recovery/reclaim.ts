@@ -66,6 +66,11 @@ const RESET_DUE_FROM = 'update webhook_turns set due_from = null where endpoint_
 
 const PAGE_SIZE = 500;
 
+/** ms after an outage of Postgres until attempts of lost workers fail. */
+const AFTER_OUTAGE_MS = 10_000;
+/** ms after which a statement that usually takes few ms shows that Postgres hung. */
+const HANG_MS = 500;
+
 /** Creates the outcome of an attempt whose worker died. `slow` is null, because nothing is known about the receiver. */
 const createLostOutcome = () => ({
   ok: false,
@@ -126,10 +131,15 @@ export function createReclaimSweeps(
   readPendingEndpoints: PendingEndpoints,
   writeResults: WriteResults,
 ): Sweep[] {
+  let mayFailAt = Number.NEGATIVE_INFINITY;
+
   async function reclaimLeasesAndFailLostAttempts(): Promise<number> {
     const values = [computeDeliveryLeaseMs(settings) - LEASE_MS];
+    const startedAt = performance.now();
     const reclaimed = await writeInBatches(database, RECLAIM_EXPIRED_LEASES, values, { rowsPerBatch: PAGE_SIZE });
-    return reclaimed + (await failLostAttempts());
+    // The statement waited while Postgres hung, perhaps for longer than the leases lasted. Let live workers write their results first.
+    if (performance.now() - startedAt > HANG_MS) mayFailAt = performance.now() + AFTER_OUTAGE_MS;
+    return performance.now() < mayFailAt ? reclaimed : reclaimed + (await failLostAttempts());
   }
 
   /** Fails the attempts of dead workers. A lost attempt counts for the schedule, and towards disabling its endpoint. */
@@ -161,7 +171,7 @@ export function createReclaimSweeps(
     {
       name: 'webhooks: lost workers',
       everyMs: settings.pollMs,
-      afterOutageMs: 10_000,
+      afterOutageMs: AFTER_OUTAGE_MS,
       run: reclaimLeasesAndFailLostAttempts,
     },
     createReclaimSweep({

@@ -4,6 +4,7 @@ import { RECORD_RESULTS } from '../../../../src/extensions/webhooks/delivery/rec
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../../support/app.ts';
+import { reopenDeliveries } from '../../../support/webhooks/deliveries.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -171,10 +172,12 @@ test('the result of an attempt that is stored twice counts once', async () => {
   expect((await client.query(RECORD_RESULTS, again)).rows).toEqual([]);
   expect(await read(one)).toMatchObject({ consecutiveFailures: 1, enabled: true });
   // Also if both results come in one batch while the claim holds.
-  await client.query(`update webhook_deliveries set status = 'sending', attempt_log = '[]' where id = $1`, [id]);
+  await reopenDeliveries(client, 'id = $1', [id], { status: `'sending'`, attempt_log: `'[]'` });
   await client.query(RECORD_RESULTS, again);
   expect(await read(one)).toMatchObject({ consecutiveFailures: 2, enabled: true });
-  expect((await log(one))[0].attemptLog).toHaveLength(1);
+  const deliveries = await log(one);
+  expect(deliveries).toHaveLength(1);
+  expect(deliveries[0].attemptLog).toHaveLength(1);
 });
 
 test.each(['503', '429', '500'])(
@@ -207,11 +210,8 @@ test('deliveries whose last attempt was lost with its worker count towards disab
   const one = await subscriber('Worker');
   await deliver(one);
   const lose = async () => {
-    await client.query(
-      `update webhook_deliveries set status = 'sending', finished_at = null, lease_until = now() - interval '1 second'
-       where endpoint_id = $1`,
-      [one.id],
-    );
+    const lost = { status: `'sending'`, lease_until: `now() - interval '1 second'` };
+    expect(await reopenDeliveries(client, 'endpoint_id = $1', [one.id], lost)).toBe(1);
     await until(async () => (await log(one))[0].status === 'failed');
   };
   for (const failures of [1, 2]) {

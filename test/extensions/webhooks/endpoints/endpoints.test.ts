@@ -3,6 +3,7 @@ import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { startDnsServer } from '../../../fakes/dns-server.ts';
 import { createClient, startTestApp } from '../../../support/app.ts';
+import { finishDeliveries } from '../../../support/webhooks/deliveries.ts';
 
 const post = defineResource('post', { fields: { title: f.string() } });
 const secretPlan = defineResource('plan', { fields: { title: f.string() }, webhooks: false });
@@ -198,17 +199,27 @@ test('an unknown, malformed or out-of-range query of the delivery log responds 4
 test('the delivery log lists the newest first, 50 by default, and filters by status', async () => {
   const dan = await person('Dan');
   const { id } = (await create(dan, {})).body.data;
-  await query(
-    `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, status, finished_at, next_attempt_at)
-     select lpad(n::text, 24, '0'), $1, lpad(n::text, 24, '0'), 'msg_' || n, 'note.created', '{}', status,
-       case when status <> 'pending' then now() end, now() + interval '1 day'
-     from generate_series(1, 120) n, lateral (select (array['pending', 'succeeded', 'failed'])[n % 3 + 1] as status) s`,
+  const from = (count: number) => Array.from({ length: count }, (_, i) => 120 - i);
+  const client = new Client({ connectionString: env.DATABASE_URL });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query(
+    `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at)
+     select lpad(n::text, 24, '0'), $1, lpad(n::text, 24, '0'), 'msg_' || n, 'note.created', '{}', now() + interval '1 day'
+     from generate_series(1, 120) n`,
     [id],
   );
+  for (const [remainder, status] of [
+    [1, 'succeeded'],
+    [2, 'failed'],
+  ] as const) {
+    const ids = from(120).filter((number) => number % 3 === remainder);
+    const finished = [ids.map((number) => String(number).padStart(24, '0'))];
+    expect(await finishDeliveries(client, status, 'id = any($1)', finished)).toBe(40);
+  }
   const get = async (text = '') =>
     (await dan.call('GET', `/api/webhooks/${id}/deliveries${text}`)).body.data as { id: string; status: string }[];
   const numbers = (list: { id: string }[]) => list.map((one) => Number(one.id));
-  const from = (count: number) => Array.from({ length: count }, (_, i) => 120 - i);
   expect(numbers(await get())).toEqual(from(50));
   expect(numbers(await get('?limit=7'))).toEqual(from(7));
   expect(numbers(await get('?limit=100'))).toEqual(from(100));

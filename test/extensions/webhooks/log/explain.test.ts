@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { createClient, type Person, startTestApp } from '../../../support/app.ts';
+import { ALL_DELIVERIES } from '../../../support/webhooks/deliveries.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -64,7 +65,7 @@ const deliveryOf = (endpoint: string) =>
     async () =>
       (
         await client.query(
-          `select id, event_id from webhook_deliveries where endpoint_id = $1 and status = 'succeeded'`,
+          `select id, event_id from ${ALL_DELIVERIES} d where endpoint_id = $1 and status = 'succeeded'`,
           [endpoint],
         )
       ).rows[0],

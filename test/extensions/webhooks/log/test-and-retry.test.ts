@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { createApp, defineResource, defineUser, f, verifyWebhook, webhooks } from '../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { createClient, type Person, startTestApp } from '../../../support/app.ts';
+import { ALL_DELIVERIES, finishDeliveries } from '../../../support/webhooks/deliveries.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -160,15 +161,12 @@ test('a failed delivery that is retried gets its whole schedule again', async ()
   receiver.answer(500);
   await write();
   const { id } = await delivery(({ attempts }) => attempts === 1);
-  await client.query(
-    `update webhook_deliveries set status = 'failed', attempts = 3, schedule_attempts = 3, finished_at = now() where id = $1`,
-    [id],
-  );
+  await finishDeliveries(client, 'failed', 'id = $1', [id], { attempts: '3', schedule_attempts: '3' });
   await retry(id);
   await receiver.received(2);
   const again = await delivery(({ status, attempts }) => status === 'pending' && attempts === 4);
   expect(Date.parse(again.nextAttemptAt) - Date.now()).toBeGreaterThan(0.7 * 3_600_000);
-  const { rows } = await client.query('select schedule_attempts, finished_at from webhook_deliveries where id = $1', [
+  const { rows } = await client.query(`select schedule_attempts, finished_at from ${ALL_DELIVERIES} d where id = $1`, [
     id,
   ]);
   expect(rows).toEqual([{ schedule_attempts: 1, finished_at: null }]);
@@ -184,6 +182,26 @@ test('a delivery that waits for its next attempt is sent at once instead, and it
   const done = await delivery(({ status }) => status === 'succeeded');
   expect(done.attemptLog.map(({ statusCode }: { statusCode: number }) => statusCode)).toEqual([500, 500, 204]);
   expect(receiver.requests).toHaveLength(3);
+});
+
+test('while a retry waits for its time, a new delivery of the endpoint is sent at once, and a requested one too', async () => {
+  receiver.answer(500, 204);
+  await write();
+  const { id } = await delivery(({ status, attempts }) => status === 'pending' && attempts === 1);
+  // The worker has released the endpoint, so the new delivery needs a claim of its own.
+  const released = 'select from webhook_turns where endpoint_id = $1 and holder is null';
+  const untilReleased = () =>
+    vi.waitUntil(async () => (await client.query(released, [endpoint.id])).rowCount === 1, {
+      timeout: 60_000,
+      interval: 20,
+    });
+  await untilReleased();
+  await write();
+  await receiver.received(2, 60_000);
+  await delivery(({ status }) => status === 'succeeded');
+  await untilReleased();
+  await retry(id);
+  await receiver.received(3, 60_000);
 });
 
 test('retrying a delivery that is being sent returns it unchanged, and it is sent once', async () => {

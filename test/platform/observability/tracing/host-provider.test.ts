@@ -9,6 +9,7 @@ import { createApp, defineResource, defineUser, f, webhooks } from '../../../../
 import { startCollector } from '../../../fakes/otlp-collector.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { startTestApp } from '../../../support/app.ts';
+import { ALL_DELIVERIES } from '../../../support/webhooks/deliveries.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 const note = defineResource('note', {
@@ -25,7 +26,7 @@ async function readStoredContexts(databaseUrl: string): Promise<{ contexts: numb
   const client = new pg.Client(databaseUrl);
   await client.connect();
   const { rows } = await client.query(
-    'select count(trace_context)::int as contexts, count(*)::int as deliveries from webhook_deliveries',
+    `select count(trace_context)::int as contexts, count(*)::int as deliveries from ${ALL_DELIVERIES} d`,
   );
   await client.end();
   return rows[0];

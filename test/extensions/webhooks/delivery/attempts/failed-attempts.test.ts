@@ -3,6 +3,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f, webhooks } from '../../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../../../support/app.ts';
+import { ALL_DELIVERIES, reopenDeliveries } from '../../../../support/webhooks/deliveries.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -70,13 +71,13 @@ test('if the result of a successful attempt cannot be stored, the message is sen
   await client.query('create sequence refusals minvalue 0 start 0');
   await client.query(`create function refuse() returns trigger language plpgsql as
     $$ begin perform nextval('refusals'); raise exception 'not now'; end $$`);
-  await client.query(`create trigger refuse before update on webhook_deliveries for each row
+  await client.query(`create trigger refuse before insert on webhook_delivery_log for each row
     when (new.endpoint_id = '${receiver.id}' and new.status = 'succeeded') execute function refuse()`);
   await who.call('POST', '/api/notes', { text: 'x' });
   await receiver.received(1);
   await until(async () => (await client.query('select from refusals where is_called')).rowCount === 1);
   expect((await log(who, receiver.id))[0].status).toBe('sending');
-  await client.query('drop trigger refuse on webhook_deliveries');
+  await client.query('drop trigger refuse on webhook_delivery_log');
   // Expire the leases now instead of waiting.
   await client.query('update webhook_turns set lease_until = now() - make_interval(secs => 1) where endpoint_id = $1', [
     receiver.id,
@@ -109,12 +110,11 @@ test('if an owner is deleted while a retry waits, no request is sent and nothing
   await who.call('POST', '/api/notes', { text: 'x' });
   await until(async () => (await log(who, receiver.id))[0]?.status === 'failed');
   const before = receiver.requests.length;
-  const waits = `update webhook_deliveries set status = 'pending', schedule_attempts = 0, finished_at = null, next_attempt_at = $2
-    where endpoint_id = $1`;
-  await client.query(waits, [receiver.id, new Date(Date.now() + 3_600_000)]);
+  const waits = { schedule_attempts: '0', next_attempt_at: `now() + interval '1 hour'` };
+  expect(await reopenDeliveries(client, 'endpoint_id = $1', [receiver.id], waits)).toBe(1);
   await app.service('user').delete(who.id);
-  await client.query(waits, [receiver.id, new Date()]);
-  const left = () => client.query('select from webhook_deliveries where endpoint_id = $1', [receiver.id]);
+  await client.query('update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1', [receiver.id]);
+  const left = () => client.query(`select from ${ALL_DELIVERIES} d where endpoint_id = $1`, [receiver.id]);
   await until(async () => (await left()).rowCount === 0);
   expect(receiver.requests).toHaveLength(before);
 });

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { defineResource, defineUser, f, verifyWebhook, webhooks } from '../../../../../src/index.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../../../support/app.ts';
+import { ALL_DELIVERIES } from '../../../../support/webhooks/deliveries.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -56,7 +57,7 @@ async function enqueue({ id }: Subscriber, count = 40): Promise<void> {
 }
 const counts = async ({ id }: Subscriber) => {
   const { rows } = await client.query(
-    'select status, count(*)::int, max(attempts) as attempts from webhook_deliveries where endpoint_id = $1 group by 1',
+    `select status, count(*)::int from ${ALL_DELIVERIES} d where endpoint_id = $1 group by 1`,
     [id],
   );
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { LEASE_MS } from '../../../../../src/extensions/webhooks/delivery/lease-store.ts';
+import { LINGER_MS } from '../../../../../src/extensions/webhooks/delivery/linger.ts';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
 import { startTestApp } from '../../../../support/app.ts';
@@ -65,6 +67,25 @@ test.each([
   expect(one.receivedTexts()).toEqual(['first', ...texts]);
 });
 
+test('the deliveries to an endpoint that are seconds apart need few jobs', async () => {
+  const one = await subscribe();
+  await one.write('first');
+  await one.receiver.received(1);
+  const before = await countStartedJobs();
+  const spaced = texts.slice(0, 6);
+  for (const [i, text] of spaced.entries()) {
+    await sleep(1500);
+    await one.write(text);
+    await one.receiver.received(i + 2);
+  }
+  expect((await countStartedJobs()) - before).toBeLessThan(spaced.length / 2);
+});
+
+test('a lease waits for a shorter time than it lasts without a renewal', () => {
+  // The last renewal may be a second old when the wait begins.
+  expect(LINGER_MS + 1000).toBeLessThan(LEASE_MS);
+});
+
 test('deliveries whose announcements are lost arrive all the same, each once', async () => {
   const people = await Promise.all(Array.from({ length: 5 }, () => subscribe()));
   await Promise.all(people.map(({ write }) => write('first')));
@@ -79,18 +100,18 @@ test('deliveries whose announcements are lost arrive all the same, each once', a
 
 test('a delivery that is created while the wait of a lease ends is sent, and none is sent twice', async () => {
   const people = await Promise.all(Array.from({ length: 16 }, () => subscribe()));
-  const rounds = 4;
+  const rounds = 3;
   await Promise.all(
     people.map(async ({ write, receiver }, i) => {
       for (let round = 0; round < rounds; round++) {
         await write(`${round}`);
         await receiver.received(round + 1);
         // Around the time at which the wait ends, at another moment for each endpoint.
-        await sleep(900 + i * 15);
+        await sleep(LINGER_MS - 100 + i * 15);
       }
     }),
   );
-  for (const { receivedTexts } of people) expect(receivedTexts()).toEqual(['0', '1', '2', '3']);
+  for (const { receivedTexts } of people) expect(receivedTexts()).toEqual(['0', '1', '2']);
 });
 
 test('a test and a change of the endpoint reach a lease that waits', async () => {
