@@ -11,3 +11,11 @@ const ID = /^[0-9a-f]{24}$/;
 export function isId(value: unknown): value is string {
   return typeof value === 'string' && ID.test(value);
 }
+
+/** Returns an id that is not greater than any id created at a time or later. @param ms epoch ms, to the second */
+export function leastIdAt(ms: number): string {
+  return Math.floor(ms / 1000)
+    .toString(16)
+    .padStart(8, '0')
+    .padEnd(24, '0');
+}

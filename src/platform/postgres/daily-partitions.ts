@@ -1,3 +1,4 @@
+import { leastIdAt } from '../ids.ts';
 import type { Logger } from '../observability/log.ts';
 import type { Sweep } from '../outbox/relay.ts';
 import type { Database } from './database.ts';
@@ -10,7 +11,8 @@ const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 3;
 /** ms that a statement waits for a table lock. Everything else that needs the table waits behind it. */
 const LOCK_TIMEOUT_MS = 500;
-const ROWS_PER_BATCH = 1000;
+/** Limits of one sweep that deletes single rows, because a relay that stops waits for the sweep in progress. */
+const DELETION = { rowsPerBatch: 5000, maxBatches: 100 };
 const LOCK_NOT_AVAILABLE = '55P03';
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -19,6 +21,8 @@ export interface DailyPartitions {
   table: string;
   /** The column that decides the day. */
   column: string;
+  /** `time`: a `timestamptz` column (default). `id`: a text column with ids, which begin with the Unix second of their creation. */
+  key?: 'time' | 'id';
   /** ms that rows are kept. The partition of a day is dropped when its last moment is older. */
   keepMs: number;
 }
@@ -30,11 +34,24 @@ export function defaultPartitionName(table: string): string {
 
 const toDay = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const partitionName = (table: string, day: string) => `${table}_${day.replaceAll('-', '')}`;
-const startOf = (day: string) => quoteLiteral(`${day} 00:00:00+00`);
 
-/** Finds the partitions of a table. $1 table. */
+/** Returns the least value of the column that decides the day, for rows of a time or later. @param ms epoch ms */
+function leastValueAt({ key = 'time' }: Pick<DailyPartitions, 'key'>, ms: number): string {
+  return key === 'id' ? leastIdAt(ms) : new Date(ms).toISOString();
+}
+
+/**
+ * Finds the partitions of a table, and whether each holds all days up to that of its name: a table that had rows before it was partitioned
+ * is such a partition. $1 table.
+ */
 const FIND_PARTITIONS = `
-  select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass(quote_ident($1)) order by 1`;
+  select c.relname, pg_get_expr(c.relpartbound, c.oid) like 'FOR VALUES FROM (MINVALUE)%'
+  from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass(quote_ident($1)) order by 1`;
+type PartitionRow = [name: string, isOfManyDays: boolean];
+
+function findPartitions(database: Pick<Database, 'write'>, table: string): Promise<PartitionRow[]> {
+  return database.write<PartitionRow>({ text: FIND_PARTITIONS, values: [table] });
+}
 
 /** A DO block, so that several statements and their lock timeout need one round trip. */
 const doSql = (body: string) => `do $belfry$ begin
@@ -43,24 +60,27 @@ const doSql = (body: string) => `do $belfry$ begin
 end $belfry$`;
 
 /**
- * Creates the partition of one day, and moves the rows of that day out of the default partition. The partition of a future day is only
- * attached, so that inserts into other partitions continue. Until tomorrow there may be rows already, because clocks differ: then the whole
- * table is locked. Otherwise a statement that has chosen the default partition, and waits for it, would fail to insert its row there, or
- * would not find a row that has just been moved.
+ * Creates the partition of one day. The default partition has rows of the day if it could not be created earlier. With the key `time` they
+ * are moved. With the key `id` they stay, and the day gets no partition, because requests would wait while rows move. The partition of a
+ * future day is only attached, so that inserts into other partitions continue.
+ *
+ * Until tomorrow there may be rows already, because clocks differ: then the whole table is locked. Otherwise a statement that has chosen the
+ * default partition, and waits for it, would fail to insert its row there, or would not find a row that has just been moved.
  */
-function createPartitionSql({ table, column }: DailyPartitions, day: string): string {
+function createPartitionSql(partitions: DailyPartitions, day: string): string {
+  const { table, column, key } = partitions;
   const [parent, partition, rest] = [table, partitionName(table, day), defaultPartitionName(table)].map(
     quoteIdentifier,
   );
-  const [from, to] = [startOf(day), startOf(toDay(Date.parse(day) + DAY_MS))];
+  const [from, to] = [0, DAY_MS].map((ms) => quoteLiteral(leastValueAt(partitions, Date.parse(day) + ms)));
   const mayHaveRows = Date.parse(day) <= Date.now() + DAY_MS;
   const isOfDay = `${quoteIdentifier(column)} >= ${from} and ${quoteIdentifier(column)} < ${to}`;
   return doSql(`
-  -- Two relays may create the same partition.
-  if not pg_try_advisory_xact_lock(hashtext(${quoteLiteral(`partitions ${table}`)})) or to_regclass(${quoteLiteral(partition!)}) is not null then
-    return;
-  end if;
+  -- Two relays may create the same partition. Wait, because the other relay may be creating that of another day.
+  perform pg_advisory_xact_lock(hashtext(${quoteLiteral(`partitions ${table}`)}));
+  if to_regclass(${quoteLiteral(partition!)}) is not null then return; end if;
   ${mayHaveRows ? `lock table only ${parent} in access exclusive mode;` : ''}
+  ${key === 'id' ? `if exists (select from ${rest} where ${isOfDay}) then return; end if;` : ''}
   create table ${partition} (like ${parent} including defaults including constraints including indexes including storage);
   if exists (select from ${rest} where ${isOfDay}) then
     lock table ${rest} in access exclusive mode;
@@ -69,11 +89,10 @@ function createPartitionSql({ table, column }: DailyPartitions, day: string): st
   alter table ${parent} attach partition ${partition} for values from (${from}) to (${to});`);
 }
 
-/** Deletes old rows of one partition. $1 ms that rows are kept, $2 maximum number of rows. Returns a row for each deleted row. */
+/** Deletes old rows of one partition. $1 least value of the column that is kept, $2 maximum number of rows. Returns a row for each deleted row. */
 const deleteOldRowsSql = (partition: string, column: string) => `
   delete from ${quoteIdentifier(partition)} where ctid = any(array(
-    select ctid from ${quoteIdentifier(partition)}
-    where ${quoteIdentifier(column)} < now() - $1 * interval '1 millisecond' limit $2))
+    select ctid from ${quoteIdentifier(partition)} where ${quoteIdentifier(column)} < $1 limit $2))
   returning 1`;
 
 /** Whether the database role may not change the table. */
@@ -90,25 +109,27 @@ export function isLockTimeout(error: unknown): boolean {
  * Creates the partitions of the days from `firstMs` to a few days ahead. Partitions that exist are left alone.
  *
  * @param firstMs epoch ms; default: now
- * @returns the number of partitions that were missing
+ * @returns the number of created partitions, including those that other relays created meanwhile
  */
 export async function createPartitions(
   database: Pick<Database, 'write' | 'transaction'>,
   partitions: DailyPartitions,
   firstMs: number = Date.now(),
 ): Promise<number> {
-  const statement = { text: FIND_PARTITIONS, values: [partitions.table] };
-  const existing = new Set((await database.write<[string]>(statement)).flat());
+  const found = await findPartitions(database, partitions.table);
+  // `sync` leaves a table that exists already without partitions.
+  if (found.length === 0) return 0;
+  const existing = new Set(found.map(([name]) => name));
+  const earlier = found.find(([, isOfManyDays]) => isOfManyDays)?.[0] ?? '';
   const last = Date.now() + DAYS_AHEAD * DAY_MS;
-  let created = 0;
   for (let at = firstMs; at <= last; at += DAY_MS) {
     const day = toDay(at);
-    if (existing.has(partitionName(partitions.table, day))) continue;
-    created += 1;
+    const name = partitionName(partitions.table, day);
+    if (existing.has(name) || name <= earlier) continue;
     // `database.write` would retry a statement that gets no lock; a transaction fails at once.
     await database.transaction((tx) => tx.write({ text: createPartitionSql(partitions, day), values: [] }));
   }
-  return created;
+  return (await findPartitions(database, partitions.table)).length - found.length;
 }
 
 /** Finds the partitions whose rows are all older than `keepMs`. */
@@ -117,7 +138,7 @@ async function findOldPartitions(
   { table, keepMs }: DailyPartitions,
 ): Promise<string[]> {
   const firstKept = partitionName(table, toDay(Date.now() - keepMs));
-  const names = (await database.write<[string]>({ text: FIND_PARTITIONS, values: [table] })).flat();
+  const names = (await findPartitions(database, table)).map(([name]) => name);
   return names.filter((name) => name !== defaultPartitionName(table) && name < firstKept);
 }
 
@@ -132,6 +153,28 @@ async function dropOldPartitions(
     await database.transaction((tx) => tx.write({ text, values: [] }));
   }
   return old.length;
+}
+
+/**
+ * Deletes old rows, one by one, from partitions that hold several days: the default partition, and the table as it was before it was
+ * partitioned. Returns the number of deleted rows.
+ *
+ * @param isRefused whether the database role may not drop partitions, so that the rows of old ones are deleted, too
+ */
+async function deleteOldRows(
+  database: Pick<Database, 'write'>,
+  partitions: DailyPartitions,
+  isRefused: boolean,
+): Promise<number> {
+  const { table, column, keepMs } = partitions;
+  const found = await findPartitions(database, table);
+  const ofManyDays = found.filter(([name, isOfManyDays]) => isOfManyDays || name === defaultPartitionName(table));
+  const undroppable = isRefused ? await findOldPartitions(database, partitions) : [];
+  const tables = found.length === 0 ? [table] : new Set([...ofManyDays.map(([name]) => name), ...undroppable]);
+  const values = [leastValueAt(partitions, Date.now() - keepMs)];
+  let total = 0;
+  for (const one of tables) total += await writeInBatches(database, deleteOldRowsSql(one, column), values, DELETION);
+  return total;
 }
 
 /**
@@ -167,13 +210,7 @@ export function createPartitionSweep(
     async run() {
       const created = await runIfAllowed(() => createPartitions(database, partitions));
       const dropped = await runIfAllowed(() => dropOldPartitions(database, partitions));
-      const undroppable = isRefused ? await findOldPartitions(database, partitions) : [];
-      let deleted = 0;
-      for (const partition of [defaultPartitionName(partitions.table), ...undroppable]) {
-        const text = deleteOldRowsSql(partition, partitions.column);
-        deleted += await writeInBatches(database, text, [partitions.keepMs], { rowsPerBatch: ROWS_PER_BATCH });
-      }
-      return created + dropped + deleted;
+      return created + dropped + (await deleteOldRows(database, partitions, isRefused));
     },
   };
 }

@@ -18,6 +18,12 @@ export interface ChunkKey {
   chunk: number;
 }
 
+/** Returns the least and the greatest push id of some chunks, so that Postgres uses only the partitions of the days between them. */
+export function pushIdRange(keys: readonly Pick<ChunkKey, 'pushId'>[]): [least: string, greatest: string] {
+  const ids = keys.map((key) => key.pushId).sort();
+  return [ids.at(0) ?? '', ids.at(-1) ?? ''];
+}
+
 /** A chunk of the devices of a push, to be enqueued as one job. */
 export interface ChunkToSend extends ChunkKey {
   transport: string | null;

@@ -1,6 +1,7 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
 import type { PushResult } from '../../declare/push.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { leastKeptPushId } from './kept.ts';
 
 /** An event in the timeline of a device, in chronological order. */
 interface TimelineEntry {
@@ -197,13 +198,14 @@ interface PushDetails {
  * Reads a push with one page of its devices, in the order in which they were found.
  *
  * @param page counted from 1
- * @returns undefined if the push does not exist
+ * @returns undefined if the push does not exist or is no longer kept
  */
 export async function readPush(
   database: Database,
   id: string,
   { page, limit }: { page: number; limit: number },
 ): Promise<PushDetails | undefined> {
+  if (id < leastKeptPushId()) return undefined;
   type Row = [PushResult['status'], number, Record<string, unknown>, string, string | null, string | null];
   type Counts = [number, number, number, number, number, number, number, number];
   const [pushes, numbers, devices] = await Promise.all([

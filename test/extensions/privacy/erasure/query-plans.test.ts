@@ -29,12 +29,13 @@ for (const table of ['notes_deleted', 'cards_deleted'])
      select ${id}, 'text', ${owner}, now(), now(), now() ${series}`,
     [ann.id],
   );
+const pushId = `lpad(to_hex(extract(epoch from now())::bigint), 8, '0') || lpad(to_hex(n), 16, '0')`;
 await client.query(
-  `insert into pushes (id, message, audience, status, devices, open_chunks) select ${id}, '{}', '{}', 'sent', 2, 0 ${series}`,
+  `insert into pushes (id, message, audience, status, devices, open_chunks) select ${pushId}, '{}', '{}', 'sent', 2, 0 ${series}`,
 );
 await client.query(
   `insert into push_results (push_id, position, user_id, platform, masked_token)
-   select ${id}, 0, ${owner}, 'ios', '' ${series} union all select ${id}, 1, 'other', 'ios', '' ${series}`,
+   select ${pushId}, 0, ${owner}, 'ios', '' ${series} union all select ${pushId}, 1, 'other', 'ios', '' ${series}`,
   [ann.id],
 );
 await client.query(`insert into webhook_events (id, name, owner_id) select ${id}, 'a', ${owner} ${series}`, [ann.id]);
@@ -58,7 +59,9 @@ interface Node {
 function rowsRead(node: Node): number {
   const own = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
   const below = (node.Plans ?? []).reduce((sum, one) => sum + rowsRead(one), 0);
-  return below + (TABLES.includes(node['Relation Name'] ?? '') ? own : 0);
+  // A partition has the name of its table and a suffix.
+  const table = (node['Relation Name'] ?? '').replace(/_(?:default|\d{8})$/, '');
+  return below + (TABLES.includes(table) ? own : 0);
 }
 
 const sent = vi.spyOn(pg.Client.prototype, 'query');
