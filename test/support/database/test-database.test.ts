@@ -32,10 +32,14 @@ test('drop removes the Redis keys of its own prefix and no others', async () => 
   await other.drop();
 });
 
-test('drop names the sessions that are still connected, and removes the database anyway', async () => {
-  const database = await createTestDatabase();
-  const left = await connect(database.databaseUrl);
-  await left.query('select 42 as forgotten');
-  await expect(database.drop()).rejects.toThrow(/1 sessions were still connected[\s\S]*select 42 as forgotten/);
-  await expect(connect(database.databaseUrl)).rejects.toThrow('does not exist');
-});
+// The sessions of a pooler end with the pool of the database, so that none of them is left.
+test.skipIf(process.env.TEST_POOLER_URL)(
+  'drop names the sessions that are still connected, and removes the database anyway',
+  async () => {
+    const database = await createTestDatabase();
+    const left = await connect(database.databaseUrl);
+    await left.query('select 42 as forgotten');
+    await expect(database.drop()).rejects.toThrow(/1 sessions were still connected[\s\S]*select 42 as forgotten/);
+    await expect(connect(database.databaseUrl)).rejects.toThrow('does not exist');
+  },
+);
