@@ -6,6 +6,7 @@ import {
   jsonb,
   partitionByDay,
   pgTable,
+  primaryKey,
   sql,
   text,
   timestamptz,
@@ -191,13 +192,14 @@ export const webhookDeliveryLog = partitionByDay(
     'webhook_delivery_log',
     { id: text('id').notNull(), ...deliveryColumns(), finishedAt: timestamptz('finished_at').notNull() },
     (table) => [
-      // Not unique, because a unique index of a partitioned table must contain `finished_at`.
-      index('webhook_delivery_log_id_index').on(table.id),
+      // A unique index of a partitioned table must contain the column of its partitions. Without a key, logical replication refuses deletes.
+      primaryKey({ columns: [table.id, table.finishedAt] }),
       index('webhook_delivery_log_endpoint_event_index').on(table.endpointId, table.eventId),
       index('webhook_delivery_log_failed_index')
         .on(table.endpointId, table.createdAt, table.id)
         .where(sql`status = 'failed'`),
-      index('webhook_delivery_log_mentions_index').using('gin', table.mentions),
+      // Without GIN's pending list (fastupdate), because each of the many lookups of an erasure would read the whole list.
+      index('webhook_delivery_log_mentions_index').using('gin', table.mentions).with({ fastupdate: false }),
       index('webhook_delivery_log_unknown_mentions_index').on(table.id).where(sql`mentions is null`),
     ],
   ),

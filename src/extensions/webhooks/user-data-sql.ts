@@ -75,37 +75,39 @@ function emptyDeletedRecordsSql({ gateway, plan }: ErasureTarget): string {
 }
 
 /**
- * Statements, by table, that find deliveries that may be about users or records. $1 ids of users and records, $2 the last delivery of the
- * previous page, $3 page size. They also return deliveries without known mentions. `webhook_deliveries` is scanned: it holds only the backlog,
- * and another index would slow down every delivery. The log is searched for one id after the other, because for many ids at once Postgres
- * would scan it, and `materialized` keeps it from reading the log in the order of ids.
+ * Finds finished deliveries that mention users or records. $1 ids of users and records, $2 the last delivery of the previous page, $3 page size.
+ * It searches for one id after the other, because for many ids at once Postgres would scan the whole log. `materialized` keeps it from
+ * reading the log in the order of ids. Uses webhook_delivery_log_mentions_index.
  */
-export const FIND_CANDIDATES: Readonly<Record<(typeof DELIVERY_TABLES)[number], string>> = {
-  webhook_deliveries: `
-  select d.id from webhook_deliveries d
-  where d.id > $2
-    and (d.mentions is null or exists (select from unnest(d.mentions) as mentioned(id) where mentioned.id = any($1::text[])))
-  order by d.id limit $3`,
-  webhook_delivery_log: `
+export const FIND_MENTIONING = `
   with found as materialized (
-    select d.id from unnest($1::text[]) as mentioned(id) cross join lateral (
+    select distinct d.id from unnest($1::text[]) as mentioned(id) cross join lateral (
       select id from webhook_delivery_log where mentions @> array[mentioned.id]) d
-    union
-    select id from webhook_delivery_log where mentions is null
   )
-  select id from found where id > $2 order by id limit $3`,
-};
+  select id from found where id > $2 order by id limit $3`;
+
+/**
+ * Reads finished deliveries of which the mentions are not known. $1 the last delivery of the previous page, $2 page size. Uses
+ * webhook_delivery_log_unknown_mentions_index.
+ */
+export const UNKNOWN_MENTIONS = `
+  select id from webhook_delivery_log where mentions is null and id > $1 order by id limit $2`;
 
 /** The statements that find deliveries about a user at endpoints of other users. */
 interface AboutUserSql {
+  /**
+   * Reads a page of the waiting deliveries. $1 user, $2 the last delivery of the previous page, $3 page size. Returns ids of deliveries, and
+   * whether each may be about the user, because it mentions the user or one of their records or because its mentions are not known.
+   */
+  waiting: string;
   /** $1 user, $2 the last record of the previous page, $3 page size. Each returns the ids of the user's records in one table. The user's own record is one of them. */
   recordIds: readonly string[];
   /**
-   * $1 user, $2 deliveries, $3 see `earliestFinishOf`. Returns ids of deliveries, whether each is about the user, and its encrypted body.
+   * $1 user, $2 deliveries. Returns ids of deliveries, whether each is about the user, and its encrypted body.
    * For encrypted bodies, the statement `opened` decides after decryption.
    */
   deliveries: string;
-  /** $1 user, $2 deliveries, $3 their decrypted bodies, $4 see `earliestFinishOf`. Returns the deliveries, whether they are about the user, and null. */
+  /** $1 user, $2 deliveries, $3 their decrypted bodies. Returns the deliveries, whether they are about the user, and null. */
   opened: string;
   /** $1 user. Removes personal values from copies of the user's deleted records, and deletes encrypted copies. Returns a row for each. */
   emptyDeletedRecordsSql: readonly string[];
@@ -131,25 +133,33 @@ export function aboutUserSql(resources: readonly ResourceGateway[], users: Resou
       `split_part(payload->>'name', '.', 1) = ${quoteValue(gateway.name)} and payload->'record'->>${quoteValue(plan.ownerColumn!)} = $1`,
   );
   const isAbout = `coalesce(${terms.map((term) => `(${term})`).join(' or ')}, false)`;
-  const deliveriesSql = (since: string) => `(
-    select id, event_id, type, subject_id, body, encrypted_body from webhook_deliveries where id = any($2::text[])
-    union all
-    select id, event_id, type, subject_id, body, encrypted_body from webhook_delivery_log
-    where id = any($2::text[]) and finished_at >= ${since}::timestamptz)`;
+  const DELIVERIES = `(${DELIVERY_TABLES.map(
+    (table) => `select id, event_id, type, subject_id, body, encrypted_body from ${table} where id = any($2::text[])`,
+  ).join(' union all ')})`;
+  const mentionsRecordOfUser = Array.from(shares.values(), ({ gateway, plan }) =>
+    tablesOf(gateway).map(
+      (table) => `
+      or exists (select from unnest(d.mentions) as mentioned(id) join ${quoteIdentifier(table)} r on r."id" = mentioned.id
+        where r.${quoteIdentifier(plan.ownerColumn!)} = $1)`,
+    ),
+  ).flat();
   return {
+    waiting: `
+  select d.id, d.mentions is null or $1 = any(d.mentions) ${mentionsRecordOfUser.join('')}
+  from (select id, mentions from webhook_deliveries where id > $2 order by id limit $3) d order by d.id`,
     recordIds: Array.from(shares.values(), ({ gateway, plan }) =>
       tablesOf(gateway).map((table) => recordIdsSql(table, plan.ownerColumn!)),
     ).flat(),
     // `offset 0` makes Postgres parse each body only once.
     deliveries: `
   select d.id, ${isAbout}, d.encrypted_body
-  from ${deliveriesSql('$3')} d, lateral (
+  from ${DELIVERIES} d, lateral (
     select case when d.encrypted_body is null then (${BODY_JSON})->'data' end as data offset 0) b`,
     opened: `
   select d.id, ${isAbout}, null
   from (
     select d.id, d.event_id, d.type, d.subject_id, o.body from unnest($2::text[], $3::text[]) as o(id, body)
-      join ${deliveriesSql('$4')} d on d.id = o.id
+      join ${DELIVERIES} d on d.id = o.id
   ) d, lateral (select (${BODY_JSON})->'data' as data offset 0) b`,
     emptyDeletedRecordsSql: Array.from(shares.values(), emptyDeletedRecordsSql),
     removeWaiting: `

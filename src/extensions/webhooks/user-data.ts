@@ -2,7 +2,7 @@ import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
 import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { DELIVERY_TABLES, earliestFinishOf } from './log/deliveries-sql.ts';
+import { DELIVERY_TABLES } from './log/deliveries-sql.ts';
 import type { DeliverySerializer } from './log/delivery.ts';
 import type { Audience } from './readability/readability.ts';
 import { decryptStoredBody } from './readability/stored-body.ts';
@@ -12,12 +12,13 @@ import {
   ENDPOINT_SCOPES_OF,
   ENDPOINTS_OF,
   EVENTS_OF,
-  FIND_CANDIDATES,
+  FIND_MENTIONING,
   LOG_OF,
   REMOVE_ENDPOINTS_OF,
   REMOVE_EVENTS_OF,
   removeDeliveriesSql,
   removeLogOfSql,
+  UNKNOWN_MENTIONS,
 } from './user-data-sql.ts';
 
 const ENDPOINT_NAMES = ['id', 'url', 'events', 'description', 'scope', 'enabled', 'createdAt', 'updatedAt'];
@@ -30,7 +31,9 @@ type LogRow = [id: string, ...columns: unknown[], eventId: unknown];
 type AboutRow = [id: string, isAbout: boolean, encryptedBody: string | null];
 
 // Deliveries checked by one statement of an erasure, which parses each body and must not exceed the statement timeout.
-const DELIVERIES_AT_ONCE = 200;
+const BODIES_PER_STATEMENT = 200;
+// Deliveries found by one statement of an erasure, without their bodies.
+const IDS_AT_ONCE = 5000;
 // Records whose mentions one statement of an erasure searches for.
 const RECORDS_AT_ONCE = 500;
 
@@ -79,7 +82,7 @@ export function createWebhookUserData(
     }
     if (opened.length === 0) return found;
     const ids = opened.map(([id]) => id);
-    const values = [userId, ids, opened.map(([, body]) => body), earliestFinishOf(ids)];
+    const values = [userId, ids, opened.map(([, body]) => body)];
     const checkedRows = await database.write<AboutRow>({ text: about.opened, values });
     for (const [id, isAbout] of checkedRows) if (isAbout) found.add(id);
     return found;
@@ -94,49 +97,70 @@ export function createWebhookUserData(
 
   /** Deletes those of the given deliveries that are about the user. Returns their number. */
   async function eraseIfAbout(userId: string, ids: readonly string[]): Promise<number> {
-    const values = [userId, ids, earliestFinishOf(ids)];
-    const rows = await database.write<AboutRow>({ text: about.deliveries, values });
-    const encrypted = await findEncryptedAbout(userId, rows);
-    const found = rows.filter(([id, isAbout]) => isAbout || encrypted.has(id)).map(([id]) => id);
-    if (found.length === 0) return 0;
     let total = 0;
-    for (const table of DELIVERY_TABLES) {
-      total += (await database.write({ text: removeDeliveriesSql(table), values: [found] })).length;
+    for (let first = 0; first < ids.length; first += BODIES_PER_STATEMENT) {
+      const some = ids.slice(first, first + BODIES_PER_STATEMENT);
+      const rows = await database.write<AboutRow>({ text: about.deliveries, values: [userId, some] });
+      const encrypted = await findEncryptedAbout(userId, rows);
+      const found = rows.filter(([id, isAbout]) => isAbout || encrypted.has(id)).map(([id]) => id);
+      if (found.length === 0) continue;
+      // The first table once more, for a delivery that a retry has moved back meanwhile.
+      for (const table of [...DELIVERY_TABLES, DELIVERY_TABLES[0]])
+        total += (await database.write({ text: removeDeliveriesSql(table), values: [found] })).length;
     }
     return total;
   }
 
-  /** Reads the ids of the user and of their records, page by page. */
-  async function* readRecordIds(userId: string): AsyncGenerator<string[]> {
-    yield [userId];
-    for (const text of about.recordIds) {
-      let page: string[];
-      let after = '';
-      do {
-        page = (await database.write<[string]>({ text, values: [userId, after, RECORDS_AT_ONCE] })).flat();
-        if (page.length > 0) yield page;
-        after = page.at(-1) ?? '';
-      } while (page.length === RECORDS_AT_ONCE);
-    }
+  /**
+   * Reads ids page by page.
+   *
+   * @param text a statement that selects ids in their order. Its parameters are `values`, then the last id of the previous page, then the
+   *   page size
+   */
+  async function* readIds(text: string, values: readonly unknown[], pageSize: number): AsyncGenerator<string[]> {
+    let page: string[];
+    let after = '';
+    do {
+      page = (await database.write<[string]>({ text, values: [...values, after, pageSize] })).map(([id]) => id);
+      if (page.length > 0) yield page;
+      after = page.at(-1) ?? '';
+    } while (page.length === pageSize);
+  }
+
+  async function eraseWaitingAbout(userId: string): Promise<number> {
+    let total = 0;
+    let rows: [id: string, mayBeAbout: boolean][];
+    let after = '';
+    do {
+      const values = [userId, after, IDS_AT_ONCE];
+      rows = await database.write<[string, boolean]>({ text: about.waiting, values });
+      const found = rows.flatMap(([id, mayBeAbout]) => (mayBeAbout ? [id] : []));
+      total += await eraseIfAbout(userId, found);
+      after = rows.at(-1)?.[0] ?? '';
+    } while (rows.length === IDS_AT_ONCE);
+    return total;
+  }
+
+  async function eraseFinishedAbout(userId: string): Promise<number> {
+    let total = 0;
+    const eraseMentioning = async (ids: readonly string[]) => {
+      for await (const found of readIds(FIND_MENTIONING, [ids], IDS_AT_ONCE))
+        total += await eraseIfAbout(userId, found);
+    };
+    await eraseMentioning([userId]);
+    for (const text of about.recordIds)
+      for await (const ids of readIds(text, [userId], RECORDS_AT_ONCE)) await eraseMentioning(ids);
+    for await (const found of readIds(UNKNOWN_MENTIONS, [], IDS_AT_ONCE)) total += await eraseIfAbout(userId, found);
+    return total;
   }
 
   /** Deletes deliveries about a user's records at endpoints of other users. Returns the number of deliveries. */
   async function eraseDeliveriesAbout(userId: string): Promise<number> {
-    let total = await writeInBatches(database, about.removeWaiting, [userId]);
-    for await (const ids of readRecordIds(userId)) {
-      // Waiting deliveries first, because they move to the log meanwhile.
-      for (const table of DELIVERY_TABLES) {
-        const text = FIND_CANDIDATES[table];
-        let found: string[];
-        let after = '';
-        do {
-          found = (await database.write<[string]>({ text, values: [ids, after, DELIVERIES_AT_ONCE] })).flat();
-          if (found.length > 0) total += await eraseIfAbout(userId, found);
-          after = found.at(-1) ?? '';
-        } while (found.length === DELIVERIES_AT_ONCE);
-      }
-    }
-    return total;
+    const removed = await writeInBatches(database, about.removeWaiting, [userId]);
+    const waiting = await eraseWaitingAbout(userId);
+    const finished = await eraseFinishedAbout(userId);
+    // Once more, because a retry or a recovery may have moved deliveries back from the log meanwhile.
+    return removed + waiting + finished + (await eraseWaitingAbout(userId));
   }
 
   return [

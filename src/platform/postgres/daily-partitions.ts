@@ -13,6 +13,9 @@ const DAYS_AHEAD = 3;
 const LOCK_TIMEOUT_MS = 500;
 /** Limits of one sweep that deletes single rows, because a relay that stops waits for the sweep in progress. */
 const DELETION = { rowsPerBatch: 5000, maxBatches: 100 };
+/** Maximum number of rows that are moved while the table is locked. */
+const MAX_MOVED = 5000;
+const CANCELED = '57014';
 const LOCK_NOT_AVAILABLE = '55P03';
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -41,13 +44,14 @@ function leastValueAt({ key = 'time' }: Pick<DailyPartitions, 'key'>, ms: number
 }
 
 /**
- * Finds the partitions of a table, and whether each holds all days up to that of its name: a table that had rows before it was partitioned
- * is such a partition. $1 table.
+ * Finds the partitions of a table, whether each holds all days up to that of its name, and the time of Postgres in epoch ms. A table that had
+ * rows before it was partitioned holds many days. $1 table.
  */
 const FIND_PARTITIONS = `
-  select c.relname, pg_get_expr(c.relpartbound, c.oid) like 'FOR VALUES FROM (MINVALUE)%'
+  select c.relname, pg_get_expr(c.relpartbound, c.oid) like 'FOR VALUES FROM (MINVALUE)%',
+    (extract(epoch from now()) * 1000)::bigint
   from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass(quote_ident($1)) order by 1`;
-type PartitionRow = [name: string, isOfManyDays: boolean];
+type PartitionRow = [name: string, isOfManyDays: boolean, nowMs: number];
 
 function findPartitions(database: Pick<Database, 'write'>, table: string): Promise<PartitionRow[]> {
   return database.write<PartitionRow>({ text: FIND_PARTITIONS, values: [table] });
@@ -61,8 +65,8 @@ end $belfry$`;
 
 /**
  * Creates the partition of one day. The default partition has rows of the day if it could not be created earlier. With the key `time` they
- * are moved. With the key `id` they stay, and the day gets no partition, because requests would wait while rows move. The partition of a
- * future day is only attached, so that inserts into other partitions continue.
+ * are moved if they are few. Many rows, and all rows with the key `id`, stay, and the day gets no partition, because requests would wait while
+ * rows move. The partition of a future day is only attached, so that inserts into other partitions continue.
  *
  * Until tomorrow there may be rows already, because clocks differ: then the whole table is locked. Otherwise a statement that has chosen the
  * default partition, and waits for it, would fail to insert its row there, or would not find a row that has just been moved.
@@ -74,13 +78,18 @@ function createPartitionSql(partitions: DailyPartitions, day: string): string {
   );
   const [from, to] = [0, DAY_MS].map((ms) => quoteLiteral(leastValueAt(partitions, Date.parse(day) + ms)));
   const mayHaveRows = Date.parse(day) <= Date.now() + DAY_MS;
+  const maxMoved = key === 'id' ? 0 : MAX_MOVED;
   const isOfDay = `${quoteIdentifier(column)} >= ${from} and ${quoteIdentifier(column)} < ${to}`;
   return doSql(`
   -- Two relays may create the same partition. Wait, because the other relay may be creating that of another day.
   perform pg_advisory_xact_lock(hashtext(${quoteLiteral(`partitions ${table}`)}));
   if to_regclass(${quoteLiteral(partition!)}) is not null then return; end if;
+  if not has_schema_privilege(current_schema(), 'CREATE')
+    or not pg_has_role((select relowner from pg_class where oid = ${quoteLiteral(parent!)}::regclass), 'USAGE') then
+    raise exception 'may not create partitions' using errcode = '${INSUFFICIENT_PRIVILEGE}';
+  end if;
+  if (select count(*) from (select from ${rest} where ${isOfDay} limit ${maxMoved + 1}) r) > ${maxMoved} then return; end if;
   ${mayHaveRows ? `lock table only ${parent} in access exclusive mode;` : ''}
-  ${key === 'id' ? `if exists (select from ${rest} where ${isOfDay}) then return; end if;` : ''}
   create table ${partition} (like ${parent} including defaults including constraints including indexes including storage);
   if exists (select from ${rest} where ${isOfDay}) then
     lock table ${rest} in access exclusive mode;
@@ -89,40 +98,48 @@ function createPartitionSql(partitions: DailyPartitions, day: string): string {
   alter table ${parent} attach partition ${partition} for values from (${from}) to (${to});`);
 }
 
-/** Deletes old rows of one partition. $1 least value of the column that is kept, $2 maximum number of rows. Returns a row for each deleted row. */
-const deleteOldRowsSql = (partition: string, column: string) => `
-  delete from ${quoteIdentifier(partition)} where ctid = any(array(
-    select ctid from ${quoteIdentifier(partition)} where ${quoteIdentifier(column)} < $1 limit $2))
+/**
+ * Deletes old rows of one partition, through the partitioned table, on which the database role has privileges. $1 least value of the column
+ * that is kept, $2 maximum number of rows. Returns a row for each deleted row.
+ */
+function deleteOldRowsSql(table: string, partition: string, column: string): string {
+  const isInPartition = `tableoid = ${quoteLiteral(quoteIdentifier(partition))}::regclass and ${quoteIdentifier(column)} < $1`;
+  return `
+  delete from ${quoteIdentifier(table)} where ${isInPartition} and ctid = any(array(
+    select ctid from ${quoteIdentifier(table)} where ${isInPartition} limit $2))
   returning 1`;
+}
 
 /** Whether the database role may not change the table. */
 export function isInsufficientPrivilege(error: unknown): boolean {
   return (error as { code?: string }).code === INSUFFICIENT_PRIVILEGE;
 }
 
-/** Whether another session held a lock on the table for too long. */
+/** Whether a statement gave up because it waited for a lock, or took, too long. */
 export function isLockTimeout(error: unknown): boolean {
-  return (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
+  const { code } = error as { code?: string };
+  return code === LOCK_NOT_AVAILABLE || code === CANCELED;
 }
 
 /**
  * Creates the partitions of the days from `firstMs` to a few days ahead. Partitions that exist are left alone.
  *
- * @param firstMs epoch ms; default: now
+ * @param firstMs epoch ms; default: now, by the clock of Postgres
  * @returns the number of created partitions, including those that other relays created meanwhile
  */
 export async function createPartitions(
   database: Pick<Database, 'write' | 'transaction'>,
   partitions: DailyPartitions,
-  firstMs: number = Date.now(),
+  firstMs: number = Number.POSITIVE_INFINITY,
 ): Promise<number> {
   const found = await findPartitions(database, partitions.table);
   // `sync` leaves a table that exists already without partitions.
   if (found.length === 0) return 0;
   const existing = new Set(found.map(([name]) => name));
   const earlier = found.find(([, isOfManyDays]) => isOfManyDays)?.[0] ?? '';
-  const last = Date.now() + DAYS_AHEAD * DAY_MS;
-  for (let at = firstMs; at <= last; at += DAY_MS) {
+  const nowMs = found[0]![2];
+  const last = nowMs + DAYS_AHEAD * DAY_MS;
+  for (let at = Math.min(firstMs, nowMs); at <= last; at += DAY_MS) {
     const day = toDay(at);
     const name = partitionName(partitions.table, day);
     if (existing.has(name) || name <= earlier) continue;
@@ -137,9 +154,10 @@ async function findOldPartitions(
   database: Pick<Database, 'write'>,
   { table, keepMs }: DailyPartitions,
 ): Promise<string[]> {
-  const firstKept = partitionName(table, toDay(Date.now() - keepMs));
-  const names = (await findPartitions(database, table)).map(([name]) => name);
-  return names.filter((name) => name !== defaultPartitionName(table) && name < firstKept);
+  const found = await findPartitions(database, table);
+  // The clock of Postgres decides: that of this process could be wrong by days, and dropped rows do not come back.
+  const firstKept = partitionName(table, toDay((found[0]?.[2] ?? 0) - keepMs));
+  return found.map(([name]) => name).filter((name) => name !== defaultPartitionName(table) && name < firstKept);
 }
 
 /** Drops the partitions whose rows are all older than `keepMs`. Returns the number of dropped partitions. */
@@ -171,9 +189,10 @@ async function deleteOldRows(
   const ofManyDays = found.filter(([name, isOfManyDays]) => isOfManyDays || name === defaultPartitionName(table));
   const undroppable = isRefused ? await findOldPartitions(database, partitions) : [];
   const tables = found.length === 0 ? [table] : new Set([...ofManyDays.map(([name]) => name), ...undroppable]);
-  const values = [leastValueAt(partitions, Date.now() - keepMs)];
+  const values = [leastValueAt(partitions, (found[0]?.[2] ?? Date.now()) - keepMs)];
   let total = 0;
-  for (const one of tables) total += await writeInBatches(database, deleteOldRowsSql(one, column), values, DELETION);
+  for (const one of tables)
+    total += await writeInBatches(database, deleteOldRowsSql(table, one, column), values, DELETION);
   return total;
 }
 

@@ -11,17 +11,14 @@ const idsIn = (object: Data): string[] =>
   Object.values(object).filter((value) => typeof value === 'string' && isId(value)) as string[];
 
 /**
- * Returns the ids by which an erasure finds a delivery. For a record event: the record, its owner, each expanded record, and the ids in
- * expanded records, because the receiver may see their owner. For an event of the app: the user for whom it was published. An erasure
- * checks each delivery that it finds, so superfluous ids do no harm.
+ * Returns the ids by which an erasure finds a delivery: all ids in its data and, one level deeper, in objects of its data, such as expanded
+ * records, of which the receiver may see the owner. Also the owner of the record, or the user for whom the app published the event. An
+ * erasure checks each delivery that it finds, so superfluous ids do no harm.
  *
- * @param data the record as serialized for the owner of an endpoint
+ * @param data the data as sent to the owner of an endpoint
  */
-export function collectMentions(event: OutgoingEvent, data: Data | undefined): string[] {
-  if (event.gateway === undefined) return event.owner === null ? [] : [event.owner];
-  const owner = event.gateway.ownerOf(event.record);
-  const expanded = Object.values(data ?? {})
-    .flat()
-    .filter(isObject);
-  return [...new Set([event.record.id, ...(owner === undefined ? [] : [owner]), ...expanded.flatMap(idsIn)])];
+export function collectMentions(event: OutgoingEvent, data: unknown): string[] {
+  const owner = event.gateway === undefined ? event.owner : event.gateway.ownerOf(event.record);
+  const objects = [data, ...(isObject(data) ? Object.values(data).flat() : [data].flat())].filter(isObject);
+  return [...new Set([...(owner ? [owner] : []), ...objects.flatMap(idsIn)])];
 }

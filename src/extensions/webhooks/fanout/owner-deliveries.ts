@@ -88,7 +88,11 @@ export function createOwnerDeliveries(
     }
     for (const event of events)
       if (event.gateway === undefined)
-        data.set(event, { json: event.data, isEncrypted: false, mentions: collectMentions(event, undefined) });
+        data.set(event, {
+          json: event.data,
+          isEncrypted: false,
+          mentions: collectMentions(event, JSON.parse(event.data)),
+        });
     return data;
   }
 

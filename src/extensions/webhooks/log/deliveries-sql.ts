@@ -84,7 +84,7 @@ export function isKeptSql({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDel
 }
 
 /** Tolerance for clock differences between Postgres and the processes that create ids. */
-const CLOCK_TOLERANCE_MS = 3_600_000;
+const CLOCK_TOLERANCE_MS = DAY_MS;
 
 /**
  * Returns a time before which none of the deliveries can have finished, so that Postgres skips the older partitions of the log.

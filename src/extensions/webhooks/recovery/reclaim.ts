@@ -132,13 +132,16 @@ export function createReclaimSweeps(
   writeResults: WriteResults,
 ): Sweep[] {
   let failLostAttemptsFrom = Number.NEGATIVE_INFINITY;
+  let wasSlow = false;
 
   async function reclaimLeasesAndFailLostAttempts(): Promise<number> {
     const values = [computeDeliveryLeaseMs(settings) - LEASE_MS];
     const startedAt = performance.now();
     const reclaimed = await writeInBatches(database, RECLAIM_EXPIRED_LEASES, values, { rowsPerBatch: PAGE_SIZE });
-    // Let live workers write their results first.
-    if (performance.now() - startedAt > SUSPECTED_HANG_MS) failLostAttemptsFrom = performance.now() + AFTER_OUTAGE_MS;
+    const isSlow = performance.now() - startedAt > SUSPECTED_HANG_MS;
+    // Let live workers write their results first. Not again and again while Postgres is only slow.
+    if (isSlow && !wasSlow) failLostAttemptsFrom = performance.now() + AFTER_OUTAGE_MS;
+    wasSlow = isSlow;
     return performance.now() < failLostAttemptsFrom ? reclaimed : reclaimed + (await failLostAttempts());
   }
 

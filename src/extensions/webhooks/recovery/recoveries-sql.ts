@@ -38,7 +38,8 @@ export const BEGIN_RECOVERY = `
   ), made as (
     insert into webhook_recoveries (id, endpoint_id, since, after_at, created_at, total)
     select $1, a.id, $3, $3, a.at, (
-      select count(*) from webhook_delivery_log d where d.endpoint_id = a.id and d.created_at >= $3 and ${failedBySql('a.at')})
+      select (select count(*) from webhook_delivery_log d where d.endpoint_id = a.id and d.created_at >= $3 and ${failedBySql('a.at')})
+        + (select count(*) from webhook_deliveries d where d.endpoint_id = a.id and d.created_at >= $3 and ${failedBySql('a.at')}))
     from asked a
     on conflict (endpoint_id) where status = 'running' do nothing returning ${COLUMNS}
   )
@@ -48,6 +49,19 @@ export const BEGIN_RECOVERY = `
 
 /** Reads a recovery of an endpoint. $1 id, $2 endpoint. */
 export const READ_RECOVERY = `select ${COLUMNS} from webhook_recoveries where id = $1 and endpoint_id = $2`;
+
+/**
+ * Continues recoveries that a process of an earlier version has ended too early during a deploy, because it does not know the log: failed
+ * deliveries remain after the last one that was handled. Uses webhook_recoveries_finished_at_index.
+ */
+export const REOPEN_RECOVERIES = `
+  update webhook_recoveries r set status = 'running', finished_at = null
+  where r.status = 'finished' and r.finished_at > now() - interval '1 hour'
+    and not exists (select from webhook_recoveries o where o.endpoint_id = r.endpoint_id and o.status = 'running')
+    and exists (
+      select from webhook_delivery_log d
+      where d.endpoint_id = r.endpoint_id and (d.created_at, d.id) > (r.after_at, r.after_id) and ${failedBySql('r.created_at')})
+  returning 1`;
 
 /** Finds running recoveries. $1 maximum number of rows. Uses webhook_recoveries_running_unique. */
 export const RUNNING_RECOVERIES = `select id from webhook_recoveries where status = 'running' limit $1`;
@@ -75,7 +89,9 @@ export function recoverPageSql(users: UsersSql): string {
       where d.status = 'pending' and d.next_attempt_at <= now() + interval '1 second' limit $2) w
   ), current as (
     -- Another process may have written a page between this statement's snapshot and its lock, so more may be waiting than it sees.
-    select r.*, r.open and (select n from waiting) < $2 as ready
+    select r.*, r.open and (select n from waiting) < $2
+      -- Failed deliveries of an earlier version move to the log first.
+      and not exists (select from webhook_deliveries d where d.endpoint_id = r.endpoint_id and d.status = 'failed') as ready
     from r join seen on (seen.after_at, seen.after_id) = (r.after_at, r.after_id)
   ), page as (
     select d.id, d.created_at, d.finished_at from webhook_delivery_log d join current t on t.endpoint_id = d.endpoint_id

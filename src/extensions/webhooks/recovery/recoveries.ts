@@ -11,6 +11,7 @@ import {
   DELETE_RECOVERIES,
   FAILED_ENDPOINTS,
   RECOVERY_STATUSES,
+  REOPEN_RECOVERIES,
   type RecoveryRow,
   RUNNING_RECOVERIES,
   recoverPageSql,
@@ -67,6 +68,7 @@ export function createRecoveries(
   /** Continues running recoveries. Returns the number of pages in which deliveries were resent. */
   async function continueRecoveries(): Promise<number> {
     let pages = 0;
+    await database.write({ text: REOPEN_RECOVERIES, values: [] });
     const running = await database.write<[string]>({ text: RUNNING_RECOVERIES, values: [RECOVERIES_AT_ONCE] });
     for (const [id] of running) {
       for (let more = true; more; ) {

@@ -15,25 +15,21 @@ import type { WebhookSettings } from '../settings.ts';
 import type { PendingEndpoints } from './reclaim.ts';
 
 /**
- * Moves finished deliveries that earlier versions of Belfry left in `webhook_deliveries` to the log. Failed ones come first, because a
- * recovery resends only deliveries of the log. $1 maximum number of rows. Uses webhook_deliveries_failed_index and
- * webhook_deliveries_finished_index. Returns a row for each delivery.
+ * Moves finished deliveries that earlier versions of Belfry left in `webhook_deliveries` to the log. $1 maximum number of rows. Returns a row
+ * for each delivery.
  */
-const MOVE_EARLIER_DELIVERIES = `
+const moveEarlierDeliveriesSql = (condition: string) => `
   with finished as (
     delete from webhook_deliveries where id = any(array(
-      select id from (
-        select id from webhook_deliveries where status = 'failed' and finished_at is not null limit $1
-        for update skip locked) failed
-      union all
-      select id from (
-        select id from webhook_deliveries where finished_at is not null and status <> 'failed' order by finished_at limit $1
-        for update skip locked) succeeded
-      limit $1))
+      select id from webhook_deliveries where finished_at is not null and ${condition} limit $1 for update skip locked))
     returning ${LOG_COLUMNS.join(', ')}
   )
   ${insertIntoLogSql('finished')}
   returning 1`;
+/** Uses webhook_deliveries_failed_index. */
+const MOVE_EARLIER_FAILED = moveEarlierDeliveriesSql(`status = 'failed'`);
+/** Uses webhook_deliveries_finished_index. */
+const MOVE_EARLIER_DELIVERIES = moveEarlierDeliveriesSql('true');
 
 /** The earliest finish time among deliveries of earlier versions: partitions are needed from that day on. Uses webhook_deliveries_finished_index. */
 const EARLIEST_FINISHED = `
@@ -88,6 +84,8 @@ const MAX_LOG_SWEEP_MS = 5000;
 
 /** ms between two searches for deliveries of earlier versions. */
 const MOVE_EVERY_MS = 5000;
+/** ms until partitions are created again after other sessions held the table. */
+const LOCK_RETRY_MS = 60_000;
 /** More batches than in other sweeps, because there may be many million deliveries. A batch takes some ten milliseconds. */
 const MAX_MOVE_BATCHES = 100;
 
@@ -115,19 +113,33 @@ export function createRetentionSweeps(
     return total;
   }
 
+  let createPartitionsFrom = Number.NEGATIVE_INFINITY;
+
+  /** Creates the partitions of the log from a day on. Returns false if the table is in use, so that the rows of these days should wait. */
+  async function tryCreatePartitions(firstMs: number): Promise<boolean> {
+    if (performance.now() < createPartitionsFrom) return false;
+    try {
+      await createPartitions(database, partitions, firstMs);
+      return true;
+    } catch (error) {
+      // A role that may not create partitions moves the deliveries to the default partition.
+      if (isInsufficientPrivilege(error)) return true;
+      if (!isLockTimeout(error)) throw error;
+      createPartitionsFrom = performance.now() + LOCK_RETRY_MS;
+      return false;
+    }
+  }
+
   /** Moves the finished deliveries of earlier versions. Processes of the old version may still add some during a deploy. */
   async function moveEarlierDeliveries(): Promise<number> {
     const [row] = await database.write<[string | null]>({ text: EARLIEST_FINISHED, values: [] });
     const first = row?.[0] ?? null;
     if (first === null) return 0;
-    try {
-      await createPartitions(database, partitions, Math.max(Date.parse(first), Date.now() - keepMs));
-    } catch (error) {
-      if (isLockTimeout(error)) return 0;
-      // A role that may not create partitions moves the deliveries to the default partition.
-      if (!isInsufficientPrivilege(error)) throw error;
-    }
-    return writeInBatches(database, MOVE_EARLIER_DELIVERIES, [], { maxBatches: MAX_MOVE_BATCHES });
+    const isReady = await tryCreatePartitions(Math.max(Date.parse(first), Date.now() - keepMs));
+    const options = { maxBatches: MAX_MOVE_BATCHES };
+    // Failed ones first, and without their partitions if need be, because a recovery resends only deliveries of the log.
+    const failed = await writeInBatches(database, MOVE_EARLIER_FAILED, [], options);
+    return isReady ? failed + (await writeInBatches(database, MOVE_EARLIER_DELIVERIES, [], options)) : failed;
   }
 
   return [
