@@ -247,17 +247,36 @@ describe('with a role that may not change the table', () => {
   });
 });
 
-test('a sweep that runs around midnight works on complete days', async () => {
+test('the clock of Postgres decides which partitions are created and dropped, not that of the relay', async () => {
+  await createFrom(KEEP_DAYS);
+  const before = await partitionNames();
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
-  const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS;
-  for (const [at, first] of [
-    [midnight - 1, 0],
-    [midnight, 1],
-  ] as const) {
-    vi.setSystemTime(at);
-    await createPartitions(database, partitions);
-    const names = await partitionNames();
-    expect(names).toHaveLength(4 + first);
+  for (const days of [-30, 30]) {
+    vi.setSystemTime(Date.now() + days * DAY_MS);
+    await createSweep().run();
+    expect(await partitionNames()).toEqual(before);
   }
+});
+
+test('a day with many rows in the default partition gets no partition, so that nothing waits while rows move', async () => {
+  await client.query('insert into entries (id) select generate_series(1, 5001)');
+  expect(await createFrom(0)).toBe(AHEAD.length - 1);
+  expect(await partitionNames()).toEqual(AHEAD.slice(1).map(partitionOf));
+  expect(Object.keys(await storedRows())).toHaveLength(5001);
+  await client.query('delete from entries where id > 5000');
+  expect(await createFrom(0)).toBe(1);
+  expect(new Set(Object.values(await storedRows()))).toEqual(new Set([partitionOf(0)]));
+});
+
+test('a day that a statement timeout interrupts is tried again with the next sweep, and old rows are deleted all the same', async () => {
+  await addRow(1, KEEP_DAYS + 1);
+  const slow = {
+    ...database,
+    transaction: () => Promise.reject(Object.assign(new Error('canceling statement'), { code: '57014' })),
+  };
+  await createSweep(slow as unknown as typeof database).run();
+  expect(await storedRows()).toEqual({});
+  await createSweep().run();
+  expect(await partitionNames()).toEqual(AHEAD.map(partitionOf));
 });

@@ -23,7 +23,8 @@ const pin = defineResource('pin', {
   fields: { memo: f.ref('memo').populate(), memos: f.array(f.ref('memo')).populate(), by: f.ref('user').owner() },
   policies: open,
 });
-const told = { 'thing.told': { schema: z.unknown() } };
+// The second name begins with the name of a resource, so its data may be about a record.
+const told = { 'thing.told': { schema: z.unknown() }, 'memo.noted': { schema: z.unknown() } };
 
 const { app, person, env } = await startTestApp(
   {
@@ -45,7 +46,7 @@ const bob = await person('Bob');
 for (const { url } of [ready, failing]) {
   for (const [who, body] of [
     [bob, { url, events: ['memo.*', 'diary.*', 'pin.*'] }],
-    [root, { url, events: ['thing.told'], scope: 'global' }],
+    [root, { url, events: ['thing.told', 'memo.noted'], scope: 'global' }],
   ] as const) {
     expect((await who.call('POST', '/api/webhooks', body)).status).toBe(201);
   }
@@ -121,6 +122,9 @@ async function createDeliveriesAbout(user: Person, other: Person) {
   ];
   about['of an event that the app published for them'] = await deliveriesOf(1, () =>
     published.webhooks.publish('thing.told', { n: 1 }, { owner: user.id }),
+  );
+  about['of an event of the app with the id of their record'] = await deliveriesOf(1, () =>
+    published.webhooks.publish('memo.noted', { id: own, text: 'noted' }, { owner: root.id }),
   );
   about['with an encrypted body'] = await deliveriesOf(1, () => create(user, 'diaries', { text: 'secret' }));
   expect(about['with an encrypted body'].every(({ encrypted }) => encrypted)).toBe(true);

@@ -42,7 +42,7 @@ async function runSweep(name: string, over: Database = database): Promise<number
   const sweeps = createRetentionSweeps({ database: over, log }, gateway, settings, async function* () {});
   return Number(await sweeps.find((sweep) => sweep.name === `webhooks: ${name}`)!.run());
 }
-const moveEarlier = (over?: Database) => runSweep('earlier deliveries', over);
+const moveEarlier = (over?: Database) => runSweep('deliveries of earlier versions', over);
 
 let batches = 0;
 /** Adds finished deliveries as an earlier version stored them, one second apart. */

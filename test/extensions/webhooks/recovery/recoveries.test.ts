@@ -5,6 +5,7 @@ import type { ResourceGateway } from '../../../../src/declare/host.ts';
 import { createRecoveries } from '../../../../src/extensions/webhooks/recovery/recoveries.ts';
 import { fillProductionDefaults, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { createApp, defineUser, webhooks } from '../../../../src/index.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { createLogger } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import type { NewJob, Queues } from '../../../../src/platform/redis/queues.ts';
@@ -326,4 +327,26 @@ test('a running app delivers all of it once, and recoveries of a deleted endpoin
     async () => (await client.query('select from webhook_recoveries where id = $1', [id])).rowCount === 0,
     { timeout: 120_000, interval: 100 },
   );
+});
+
+test('a recovery that a process of an earlier version ended too early during a deploy continues', async () => {
+  await failed(1200);
+  // As the earlier version leaves it: it does not find the deliveries of the log.
+  const { rows } = await client.query(
+    `insert into webhook_recoveries (id, endpoint_id, since, status, total, after_at, created_at, finished_at)
+     values ($1, $2, $3, 'finished', 1200, $3, now(), now()) returning id`,
+    [newId(), endpoint, day],
+  );
+  const [sweep] = recovering().sweeps;
+  await vi.waitUntil(
+    async () => {
+      await sweep!.run();
+      await deliverAll();
+      return (await progress(rows[0].id)).status === 'finished';
+    },
+    { timeout: 60_000, interval: 20 },
+  );
+  expect(await progress(rows[0].id)).toMatchObject({ total: 1200, resent: 1200 });
+  await deliverAll();
+  expect(await counts()).toEqual({ succeeded: 1200 });
 });
