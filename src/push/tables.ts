@@ -13,9 +13,9 @@ import {
   uniqueIndex,
 } from '../platform/postgres/drizzle.ts';
 
-// `pushes`, `push_chunks` and `push_results` grow without end. They are partitioned by the id of the push, which begins with the time: one
-// partition for each day on which pushes were created. All their keys contain that id, so they are unique across partitions. Rows leave with
-// the partition of their day. No foreign keys refer to `pushes`, because they would prevent that a partition is dropped.
+// `pushes`, `push_chunks` and `push_results` grow with traffic, so they are partitioned by the day in the id of the push. Every key contains that
+// id, so keys are unique across partitions. Old rows are removed by dropping partitions. No foreign key refers to `pushes`: it would prevent
+// dropping a partition.
 const pushId = () => text('push_id').notNull();
 
 /** Push messages. Raw tokens are stored in the results, or in the audience while its devices are being looked up. */

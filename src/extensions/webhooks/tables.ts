@@ -106,9 +106,8 @@ export const endpointLeases = pgTable(
     /** The endpoint's recent requests, if it has a rate limit. */
     rate: jsonb('rate'),
     /**
-     * Claims search for deliveries that are due from this time on. Otherwise they would visit the index entries of all finished deliveries
-     * that vacuum has not removed yet. A delivery that is due earlier, because its transaction committed late, is found by the sweep of overdue
-     * deliveries. Null: claims search all.
+     * Claims search only for deliveries that are due at or after this time, to skip the index entries of finished deliveries that vacuum has
+     * not removed yet. A delivery that committed late with an earlier time is found by the sweep of overdue deliveries. Null: search all.
      */
     dueFrom: timestamptz('due_from'),
   },

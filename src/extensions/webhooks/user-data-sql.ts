@@ -41,18 +41,18 @@ function isAboutRecordSql({ gateway, plan }: ErasureTarget): string {
 /** Conditions: the body of delivery `d` contains a record of user $1, expanded in a record of another user. */
 function expandsRecordSql(
   { declaration, name }: ResourceGateway,
-  shares: ReadonlyMap<string, ErasureTarget>,
+  targets: ReadonlyMap<string, ErasureTarget>,
 ): string[] {
   return Object.entries(declaration.fields as Fields).flatMap(([field, { spec }]) => {
-    const share = spec.populate ? shares.get(spec.target ?? spec.inner?.spec.target ?? '') : undefined;
-    if (share === undefined) return [];
-    const ownerMatch = `jsonb_build_object(${quoteValue(share.plan.ownerField!)}, $1::text)`;
+    const target = spec.populate ? targets.get(spec.target ?? spec.inner?.spec.target ?? '') : undefined;
+    if (target === undefined) return [];
+    const ownerMatch = `jsonb_build_object(${quoteValue(target.plan.ownerField!)}, $1::text)`;
     const data = `b.data->${quoteValue(field)}`;
     // The body may lack the owner of the expanded record, because the receiver may not see the owner.
-    const stored = tablesOf(share.gateway).map(
+    const stored = tablesOf(target.gateway).map(
       (table) => `exists (
         select from jsonb_path_query(${data}, '$.id') one(id) join ${quoteIdentifier(table)} r on r."id" = one.id #>> '{}'
-        where r.${quoteIdentifier(share.plan.ownerColumn!)} = $1)`,
+        where r.${quoteIdentifier(target.plan.ownerColumn!)} = $1)`,
     );
     const expanded = [`${data} @> ${ownerMatch}`, `${data} @> jsonb_build_array(${ownerMatch})`, ...stored].join(
       ' or ',
@@ -87,7 +87,7 @@ export const FIND_MENTIONING = `
   select id from found where id > $2 order by id limit $3`;
 
 /**
- * Reads finished deliveries of which the mentions are not known. $1 the last delivery of the previous page, $2 page size. Uses
+ * Reads finished deliveries whose mentions are unknown. $1 the last delivery of the previous page, $2 page size. Uses
  * webhook_delivery_log_unknown_mentions_index.
  */
 export const UNKNOWN_MENTIONS = `
@@ -99,20 +99,23 @@ interface AboutUserSql {
    * Reads a page of the waiting deliveries. $1 user, $2 the last delivery of the previous page, $3 page size. Returns ids of deliveries, and
    * whether each may be about the user, because it mentions the user or one of their records or because its mentions are not known.
    */
-  waiting: string;
-  /** $1 user, $2 the last record of the previous page, $3 page size. Each returns the ids of the user's records in one table. The user's own record is one of them. */
+  waitingDeliveries: string;
+  /**
+   * $1 user, $2 the last record of the previous page, $3 page size. Each returns the ids of the user's records in one table. The user's own
+   * record is one of them.
+   */
   recordIds: readonly string[];
   /**
    * $1 user, $2 deliveries. Returns ids of deliveries, whether each is about the user, and its encrypted body.
-   * For encrypted bodies, the statement `opened` decides after decryption.
+   * For encrypted bodies, the statement `decryptedDeliveries` decides after decryption.
    */
   deliveries: string;
   /** $1 user, $2 deliveries, $3 their decrypted bodies. Returns the deliveries, whether they are about the user, and null. */
-  opened: string;
+  decryptedDeliveries: string;
   /** $1 user. Removes personal values from copies of the user's deleted records, and deletes encrypted copies. Returns a row for each. */
   emptyDeletedRecordsSql: readonly string[];
   /** $1 user, $2 maximum number of rows. Removes the extension's own outbox rows about the user. Other rows are already redacted. */
-  removeWaiting: string;
+  removeOutboxRows: string;
 }
 
 /** Returns the statement that reads a page of the ids of a user's records from one of the tables of a resource. */
@@ -121,14 +124,14 @@ const recordIdsSql = (table: string, ownerColumn: string) => `
 
 /** Creates the statements about a user. */
 export function aboutUserSql(resources: readonly ResourceGateway[], users: ResourceGateway): AboutUserSql {
-  const shares = new Map(findErasureTargets(resources, users).map((share) => [share.gateway.name, share]));
+  const targets = new Map(findErasureTargets(resources, users).map((target) => [target.gateway.name, target]));
   const terms = [
-    ...Array.from(shares.values(), isAboutRecordSql),
-    ...resources.flatMap((gateway) => expandsRecordSql(gateway, shares)),
+    ...Array.from(targets.values(), isAboutRecordSql),
+    ...resources.flatMap((gateway) => expandsRecordSql(gateway, targets)),
     'exists (select from webhook_events e where e.id = d.event_id and e.owner_id = $1)',
   ];
-  const waiting = Array.from(
-    shares.values(),
+  const outboxConditions = Array.from(
+    targets.values(),
     ({ gateway, plan }) =>
       `split_part(payload->>'name', '.', 1) = ${quoteValue(gateway.name)} and payload->'record'->>${quoteValue(plan.ownerColumn!)} = $1`,
   );
@@ -136,18 +139,18 @@ export function aboutUserSql(resources: readonly ResourceGateway[], users: Resou
   const DELIVERIES = `(${DELIVERY_TABLES.map(
     (table) => `select id, event_id, type, subject_id, body, encrypted_body from ${table} where id = any($2::text[])`,
   ).join(' union all ')})`;
-  const mentionsRecordOfUser = Array.from(shares.values(), ({ gateway, plan }) =>
+  const mentionsRecordOfUser = Array.from(targets.values(), ({ gateway, plan }) =>
     tablesOf(gateway).map(
       (table) => `
-      or exists (select from unnest(d.mentions) as mentioned(id) join ${quoteIdentifier(table)} r on r."id" = mentioned.id
+      exists (select from unnest(d.mentions) as mentioned(id) join ${quoteIdentifier(table)} r on r."id" = mentioned.id
         where r.${quoteIdentifier(plan.ownerColumn!)} = $1)`,
     ),
   ).flat();
   return {
-    waiting: `
-  select d.id, d.mentions is null or $1 = any(d.mentions) ${mentionsRecordOfUser.join('')}
+    waitingDeliveries: `
+  select d.id, ${['d.mentions is null', '$1 = any(d.mentions)', ...mentionsRecordOfUser].join(' or ')}
   from (select id, mentions from webhook_deliveries where id > $2 order by id limit $3) d order by d.id`,
-    recordIds: Array.from(shares.values(), ({ gateway, plan }) =>
+    recordIds: Array.from(targets.values(), ({ gateway, plan }) =>
       tablesOf(gateway).map((table) => recordIdsSql(table, plan.ownerColumn!)),
     ).flat(),
     // `offset 0` makes Postgres parse each body only once.
@@ -155,17 +158,17 @@ export function aboutUserSql(resources: readonly ResourceGateway[], users: Resou
   select d.id, ${isAbout}, d.encrypted_body
   from ${DELIVERIES} d, lateral (
     select case when d.encrypted_body is null then (${BODY_JSON})->'data' end as data offset 0) b`,
-    opened: `
+    decryptedDeliveries: `
   select d.id, ${isAbout}, null
   from (
     select d.id, d.event_id, d.type, d.subject_id, o.body from unnest($2::text[], $3::text[]) as o(id, body)
       join ${DELIVERIES} d on d.id = o.id
   ) d, lateral (select (${BODY_JSON})->'data' as data offset 0) b`,
-    emptyDeletedRecordsSql: Array.from(shares.values(), emptyDeletedRecordsSql),
-    removeWaiting: `
+    emptyDeletedRecordsSql: Array.from(targets.values(), emptyDeletedRecordsSql),
+    removeOutboxRows: `
   delete from outbox where id in (
     select id from outbox where name = '${OWN_ROW_NAME}'
-      and (payload->>'owner' = $1 or ${waiting.map((term) => `(${term})`).join(' or ')}) limit $2)
+      and (payload->>'owner' = $1 or ${outboxConditions.map((term) => `(${term})`).join(' or ')}) limit $2)
   returning 1`,
   };
 }
@@ -209,7 +212,10 @@ export const REMOVE_ENDPOINTS_OF = `
   where id in (select id from (${ALL_ENDPOINTS_OF}) e where removed_at is null or url <> '' limit $2)
   returning 1`;
 
-/** Deletes deliveries to a user's endpoints. $1 owner, $2 maximum number of rows. Uses webhook_deliveries_endpoint_event_unique or webhook_delivery_log_endpoint_event_index. */
+/**
+ * Deletes deliveries to a user's endpoints. $1 owner, $2 maximum number of rows. Uses webhook_deliveries_endpoint_event_unique or
+ * webhook_delivery_log_endpoint_event_index.
+ */
 export const removeLogOfSql = (table: (typeof DELIVERY_TABLES)[number]) => `
   delete from ${table} where id = any(array(
     select d.id from (${ALL_ENDPOINTS_OF}) e join ${table} d on d.endpoint_id = e.id limit $2))

@@ -83,7 +83,7 @@ export function createWebhookUserData(
     if (opened.length === 0) return found;
     const ids = opened.map(([id]) => id);
     const values = [userId, ids, opened.map(([, body]) => body)];
-    const checkedRows = await database.write<AboutRow>({ text: about.opened, values });
+    const checkedRows = await database.write<AboutRow>({ text: about.decryptedDeliveries, values });
     for (const [id, isAbout] of checkedRows) if (isAbout) found.add(id);
     return found;
   }
@@ -127,13 +127,13 @@ export function createWebhookUserData(
     } while (page.length === pageSize);
   }
 
-  async function eraseWaitingAbout(userId: string): Promise<number> {
+  async function eraseWaitingDeliveries(userId: string): Promise<number> {
     let total = 0;
     let rows: [id: string, mayBeAbout: boolean][];
     let after = '';
     do {
       const values = [userId, after, IDS_AT_ONCE];
-      rows = await database.write<[string, boolean]>({ text: about.waiting, values });
+      rows = await database.write<[string, boolean]>({ text: about.waitingDeliveries, values });
       const found = rows.flatMap(([id, mayBeAbout]) => (mayBeAbout ? [id] : []));
       total += await eraseIfAbout(userId, found);
       after = rows.at(-1)?.[0] ?? '';
@@ -141,7 +141,7 @@ export function createWebhookUserData(
     return total;
   }
 
-  async function eraseFinishedAbout(userId: string): Promise<number> {
+  async function eraseFinishedDeliveries(userId: string): Promise<number> {
     let total = 0;
     const eraseMentioning = async (ids: readonly string[]) => {
       for await (const found of readIds(FIND_MENTIONING, [ids], IDS_AT_ONCE))
@@ -156,11 +156,11 @@ export function createWebhookUserData(
 
   /** Deletes deliveries about a user's records at endpoints of other users. Returns the number of deliveries. */
   async function eraseDeliveriesAbout(userId: string): Promise<number> {
-    const removed = await writeInBatches(database, about.removeWaiting, [userId]);
-    const waiting = await eraseWaitingAbout(userId);
-    const finished = await eraseFinishedAbout(userId);
+    const removed = await writeInBatches(database, about.removeOutboxRows, [userId]);
+    const waiting = await eraseWaitingDeliveries(userId);
+    const finished = await eraseFinishedDeliveries(userId);
     // Once more, because a retry or a recovery may have moved deliveries back from the log meanwhile.
-    return removed + waiting + finished + (await eraseWaitingAbout(userId));
+    return removed + waiting + finished + (await eraseWaitingDeliveries(userId));
   }
 
   return [

@@ -44,14 +44,14 @@ function leastValueAt({ key = 'time' }: Pick<DailyPartitions, 'key'>, ms: number
 }
 
 /**
- * Finds the partitions of a table, whether each holds all days up to that of its name, and the time of Postgres in epoch ms. A table that had
- * rows before it was partitioned holds many days. $1 table.
+ * Finds the partitions of a table: name, whether it holds all days up to that of its name (the table as it was before it was partitioned), and
+ * the time of Postgres in epoch ms. $1 table.
  */
 const FIND_PARTITIONS = `
   select c.relname, pg_get_expr(c.relpartbound, c.oid) like 'FOR VALUES FROM (MINVALUE)%',
     (extract(epoch from now()) * 1000)::bigint
   from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass(quote_ident($1)) order by 1`;
-type PartitionRow = [name: string, isOfManyDays: boolean, nowMs: number];
+type PartitionRow = [name: string, holdsManyDays: boolean, nowMs: number];
 
 function findPartitions(database: Pick<Database, 'write'>, table: string): Promise<PartitionRow[]> {
   return database.write<PartitionRow>({ text: FIND_PARTITIONS, values: [table] });
@@ -64,24 +64,27 @@ const doSql = (body: string) => `do $belfry$ begin
 end $belfry$`;
 
 /**
- * Creates the partition of one day. The default partition has rows of the day if it could not be created earlier. With the key `time` they
- * are moved if they are few. Many rows, and all rows with the key `id`, stay, and the day gets no partition, because requests would wait while
- * rows move. The partition of a future day is only attached, so that inserts into other partitions continue.
+ * Creates the partition of one day. If the default partition has rows of that day, because no relay created the partition in time, and the key
+ * is `time`, up to 5,000 rows are moved. With more rows, or with the key `id`, the day gets no partition, because requests would wait for the
+ * move.
  *
- * Until tomorrow there may be rows already, because clocks differ: then the whole table is locked. Otherwise a statement that has chosen the
- * default partition, and waits for it, would fail to insert its row there, or would not find a row that has just been moved.
+ * The partition of a later day is only attached, so that other inserts continue. Up to tomorrow the whole table is locked, because clocks
+ * differ and rows may arrive already: a concurrent insert that has chosen the default partition would fail, and a concurrent statement could
+ * miss a row that has just been moved.
+ *
+ * @param nowMs epoch ms, by the clock of Postgres
  */
-function createPartitionSql(partitions: DailyPartitions, day: string): string {
+function createPartitionSql(partitions: DailyPartitions, day: string, nowMs: number): string {
   const { table, column, key } = partitions;
   const [parent, partition, rest] = [table, partitionName(table, day), defaultPartitionName(table)].map(
     quoteIdentifier,
   );
   const [from, to] = [0, DAY_MS].map((ms) => quoteLiteral(leastValueAt(partitions, Date.parse(day) + ms)));
-  const mayHaveRows = Date.parse(day) <= Date.now() + DAY_MS;
+  const mayHaveRows = Date.parse(day) <= nowMs + DAY_MS;
   const maxMoved = key === 'id' ? 0 : MAX_MOVED;
   const isOfDay = `${quoteIdentifier(column)} >= ${from} and ${quoteIdentifier(column)} < ${to}`;
   return doSql(`
-  -- Two relays may create the same partition. Wait, because the other relay may be creating that of another day.
+  -- Relays create partitions one at a time. Wait instead of giving up, because the other relay may be creating that of another day.
   perform pg_advisory_xact_lock(hashtext(${quoteLiteral(`partitions ${table}`)}));
   if to_regclass(${quoteLiteral(partition!)}) is not null then return; end if;
   if not has_schema_privilege(current_schema(), 'CREATE')
@@ -110,12 +113,12 @@ function deleteOldRowsSql(table: string, partition: string, column: string): str
   returning 1`;
 }
 
-/** Whether the database role may not change the table. */
+/** Whether a statement failed because the database role lacks a privilege. */
 export function isInsufficientPrivilege(error: unknown): boolean {
   return (error as { code?: string }).code === INSUFFICIENT_PRIVILEGE;
 }
 
-/** Whether a statement gave up because it waited for a lock, or took, too long. */
+/** Whether a statement failed because it waited too long for a lock, or ran too long. */
 export function isLockTimeout(error: unknown): boolean {
   const { code } = error as { code?: string };
   return code === LOCK_NOT_AVAILABLE || code === CANCELED;
@@ -136,15 +139,15 @@ export async function createPartitions(
   // `sync` leaves a table that exists already without partitions.
   if (found.length === 0) return 0;
   const existing = new Set(found.map(([name]) => name));
-  const earlier = found.find(([, isOfManyDays]) => isOfManyDays)?.[0] ?? '';
+  const earlierPartition = found.find(([, holdsManyDays]) => holdsManyDays)?.[0] ?? '';
   const nowMs = found[0]![2];
   const last = nowMs + DAYS_AHEAD * DAY_MS;
   for (let at = Math.min(firstMs, nowMs); at <= last; at += DAY_MS) {
     const day = toDay(at);
     const name = partitionName(partitions.table, day);
-    if (existing.has(name) || name <= earlier) continue;
+    if (existing.has(name) || name <= earlierPartition) continue;
     // `database.write` would retry a statement that gets no lock; a transaction fails at once.
-    await database.transaction((tx) => tx.write({ text: createPartitionSql(partitions, day), values: [] }));
+    await database.transaction((tx) => tx.write({ text: createPartitionSql(partitions, day, nowMs), values: [] }));
   }
   return (await findPartitions(database, partitions.table)).length - found.length;
 }
@@ -174,7 +177,7 @@ async function dropOldPartitions(
 }
 
 /**
- * Deletes old rows, one by one, from partitions that hold several days: the default partition, and the table as it was before it was
+ * Deletes old rows, in batches, from partitions that hold several days: the default partition, and the table as it was before it was
  * partitioned. Returns the number of deleted rows.
  *
  * @param isRefused whether the database role may not drop partitions, so that the rows of old ones are deleted, too
@@ -186,7 +189,7 @@ async function deleteOldRows(
 ): Promise<number> {
   const { table, column, keepMs } = partitions;
   const found = await findPartitions(database, table);
-  const ofManyDays = found.filter(([name, isOfManyDays]) => isOfManyDays || name === defaultPartitionName(table));
+  const ofManyDays = found.filter(([name, holdsManyDays]) => holdsManyDays || name === defaultPartitionName(table));
   const undroppable = isRefused ? await findOldPartitions(database, partitions) : [];
   const tables = found.length === 0 ? [table] : new Set([...ofManyDays.map(([name]) => name), ...undroppable]);
   const values = [leastValueAt(partitions, (found[0]?.[2] ?? Date.now()) - keepMs)];
@@ -215,7 +218,7 @@ export function createPartitionSweep(
       if (isInsufficientPrivilege(error) && !isRefused) {
         isRefused = true;
         const text =
-          'The database role cannot create or drop partitions, so old rows are deleted one by one. Make it the owner of the table, and grant it CREATE on the schema.';
+          'The database role cannot create or drop partitions, so old rows are deleted in batches instead. Make it the owner of the table, and grant it CREATE on the schema.';
         log.warn({ err: error, table: partitions.table }, text);
       }
       if (isInsufficientPrivilege(error) || isLockTimeout(error)) return 0;

@@ -13,7 +13,7 @@ import { type ChunkKey, pushIdRange } from './jobs.ts';
 const LEASE_SECONDS = 30;
 const RENEW_MS = 10_000;
 
-// Claims due chunks. $3 and $4 see `pushIdRange`. The fencing token is `attempts`, which each claim increments. Uses the primary key.
+// Claims due chunks. For $3 and $4, see `pushIdRange`. The fencing token is `attempts`, which each claim increments. Uses the primary key.
 const CLAIM_CHUNKS = `
   with w as (
     select c.push_id, c.chunk from unnest($1::text[], $2::int[]) k(push_id, chunk)
@@ -31,8 +31,8 @@ const CLAIM_CHUNKS = `
     p.created_at, p.expires_at, p.message
   from c join pushes p on p.id = c.push_id and p.id between $3 and $4`;
 
-// Selects devices without a final result. $4 and $5 see `pushIdRange`. The token is null if the device changed users or lost its session since the push was stored, or
-// if its user is no longer active.
+// Selects devices without a final result. For $4 and $5, see `pushIdRange`. The token is null if the device changed users or lost its session
+// since the push was stored, or if its user is no longer active.
 const selectDueDevicesSql = (users: UserTable | undefined) => `
   select k.ord, r.position, r.device_id, r.platform, r.user_id, d.locale,
     coalesce(r.token, case when owner.active and (d.session_id is null or s.expires_at > now()) then d.token end),
@@ -45,7 +45,7 @@ const selectDueDevicesSql = (users: UserTable | undefined) => `
   where r.ok is null or r.retry_at is not null
   order by k.ord, r.position`;
 
-// $4 and $5 see `pushIdRange`.
+// For $4 and $5, see `pushIdRange`.
 const RENEW_CLAIMS = `
   update push_chunks c set claimed_until = now() + interval '${LEASE_SECONDS} seconds'
   from unnest($1::text[], $2::int[], $3::int[]) k(push_id, chunk, attempts)

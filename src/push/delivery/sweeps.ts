@@ -3,7 +3,7 @@ import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createPartitionSweep } from '../../platform/postgres/daily-partitions.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { KEEP_PUSHES_MS, leastKeptPushId } from '../history/kept.ts';
+import { KEEP_PUSHES_MS, leastKeptPushId } from '../history/retention.ts';
 import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from './jobs.ts';
 
 const JOBS_PER_SWEEP = 1000;
@@ -17,7 +17,8 @@ const SELECT_OVERDUE_CHUNKS = `
 // Selects pushes whose audience is not fully looked up and most likely has no job. Uses push_audiences_touched_at_index.
 const SELECT_OVERDUE_AUDIENCES = `select push_id from push_audiences where touched_at < now() - interval '5 seconds' order by touched_at limit 100`;
 
-// Deletes audiences of pushes that are no longer kept, because no worker looked them up in time. $1 least id of the kept pushes. Uses the primary key.
+// Deletes audiences of pushes that are no longer kept, because no worker looked them up in time. $1 least id of the kept pushes. Uses the
+// primary key.
 const DELETE_OLD_AUDIENCES = `
   delete from push_audiences where push_id in (select push_id from push_audiences where push_id < $1 limit $2) returning 1`;
 
@@ -29,7 +30,8 @@ const PARTITIONED = [
 ] as const;
 
 /**
- * Sweeps of push: they enqueue chunks and audiences that lost their jobs again, create the partitions of the next days, and drop old ones.
+ * Creates the sweeps of push: they enqueue chunks and audiences again whose jobs were lost, create the partitions of the next days, and drop old
+ * ones.
  *
  * @param installed names of the transports of this app
  */

@@ -1,7 +1,7 @@
 import type { UserData } from '../../declare/host.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { leastKeptPushId } from './kept.ts';
+import { leastKeptPushId } from './retention.ts';
 
 const RESULTS_PER_PAGE = 500;
 

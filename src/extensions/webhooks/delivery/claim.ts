@@ -80,7 +80,8 @@ const CLAIM_ANY: ClaimKind = {
 /**
  * The first deliveries of an ordered endpoint, in the order of their events, up to the first that is not ready. A delivery is ready if
  * it is due and nothing can still come before it: the relay has handled all earlier events, and no delivery of an expired lease may
- * still be in flight. `due_from` is not used, so that a delivery whose transaction commits late is not passed over. The rows are locked and read again, so that a delivery that another process is writing is waited for, not skipped.
+ * still be in flight. `due_from` is not used, so that a delivery that commits late keeps its place. The rows are locked and read again, so that
+ * the claim waits for a delivery that another process is writing, instead of skipping it.
  */
 const CLAIM_ORDERED: ClaimKind = {
   endpoints: 'slow = $4 and ordered',

@@ -101,8 +101,8 @@ export interface CurrentEndpoint {
 
 /**
  * Renews leases that their holders still hold. $1 endpoints, $2 holders, $3 lease duration in ms, $4 roles of the global policy. Returns
- * the endpoints that may still be sent to, also those whose lease was not renewed; the next claim detects a lost lease. The statement skips locked rows: a claim locks the lease row and renews the lease anyway, and
- * waiting for a lock could deadlock with a process that releases leases in another order.
+ * the endpoints that may still be sent to, even if their lease was not renewed; the next claim detects a lost lease. Locked rows are skipped: a
+ * claim locks the lease row and renews the lease anyway, and waiting could deadlock with a process that releases leases in another order.
  */
 function renewLeasesSql(users: UsersSql): string {
   return `

@@ -3,7 +3,7 @@ import type { EndpointLease } from './endpoint-lease.ts';
 /**
  * ms for which a lease waits for new deliveries after its last one. Starting and finishing a job costs about 65 Redis commands, an
  * announcement to a waiting lease about 15 and the wait itself 2 to 6 a second, so a few seconds pay off. A lease lasts longer than that, so it
- * is not renewed meanwhile. If the announcement of a job is lost, the delivery waits for as long: BullMQ starts the job when the waiting one ends.
+ * is not renewed meanwhile. If the announcement of a job is lost, the delivery waits until the lingering job ends; then BullMQ starts the new one.
  */
 export const LINGER_MS = 3000;
 

@@ -118,8 +118,8 @@ export const UPDATE_ENDPOINT = `
   returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}, old.enabled, e.slow`;
 
 /**
- * Marks an endpoint as removed and deletes part of its log. $1 id, $2 owner, $3 maximum number of deliveries to delete; a sweep deletes
- * the other deliveries and the endpoint's row. Uses the indexes by endpoint and event.
+ * Marks an endpoint as removed and deletes part of its log. $1 id, $2 owner, $3 maximum number of deliveries to delete from each of the
+ * two tables; a sweep deletes the other deliveries and the endpoint's row. Uses the indexes by endpoint and event.
  */
 export const REMOVE_ENDPOINT = `
   with removed as (

@@ -11,14 +11,15 @@ const idsIn = (object: Data): string[] =>
   Object.values(object).filter((value) => typeof value === 'string' && isId(value)) as string[];
 
 /**
- * Returns the ids by which an erasure finds a delivery: all ids in its data and, one level deeper, in objects of its data, such as expanded
- * records, of which the receiver may see the owner. Also the owner of the record, or the user for whom the app published the event. An
- * erasure checks each delivery that it finds, so superfluous ids do no harm.
+ * Returns the ids by which an erasure finds a delivery: the fields of its data that are ids, the same fields of objects directly inside it
+ * (such as expanded records), and the owner of the record, or the user for whom the app published the event. Other ids inside arrays are not
+ * collected. An erasure checks every delivery that it finds, so extra ids do no harm.
  *
  * @param data the data as sent to the owner of an endpoint
  */
 export function collectMentions(event: OutgoingEvent, data: unknown): string[] {
   const owner = event.gateway === undefined ? event.owner : event.gateway.ownerOf(event.record);
-  const objects = [data, ...(isObject(data) ? Object.values(data).flat() : [data].flat())].filter(isObject);
+  const values = isObject(data) ? Object.values(data) : [data];
+  const objects = [data, ...values.flat()].filter(isObject);
   return [...new Set([...(owner ? [owner] : []), ...objects.flatMap(idsIn)])];
 }

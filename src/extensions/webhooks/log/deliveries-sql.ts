@@ -1,3 +1,4 @@
+import { createdMsOf } from '../../../platform/ids.ts';
 import { dueFromSql, IS_LEASED } from '../delivery/lease-store.ts';
 import { TEST_EVENT } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
@@ -33,13 +34,29 @@ export const DELIVERY_TABLES = ['webhook_deliveries', 'webhook_delivery_log'] as
 
 /** The columns that never change after a delivery was created. */
 export const MESSAGE_COLUMNS = [
-  ...['id', 'endpoint_id', 'event_id', 'position', 'message_id', 'type', 'subject_id', 'body', 'encrypted_body'],
-  ...['created_at', 'trace_context', 'mentions'],
+  'id',
+  'endpoint_id',
+  'event_id',
+  'position',
+  'message_id',
+  'type',
+  'subject_id',
+  'body',
+  'encrypted_body',
+  'created_at',
+  'trace_context',
+  'mentions',
 ];
 
 /** The columns that an attempt changes, besides the status and the times. */
 const RESULT_COLUMNS = [
-  ...['attempts', 'schedule_attempts', 'status_code', 'duration_ms', 'error', 'response', 'encrypted_response'],
+  'attempts',
+  'schedule_attempts',
+  'status_code',
+  'duration_ms',
+  'error',
+  'response',
+  'encrypted_response',
   'attempt_log',
 ];
 
@@ -93,8 +110,8 @@ const CLOCK_TOLERANCE_MS = DAY_MS;
  * @returns ISO 8601
  */
 export function earliestFinishOf(ids: readonly string[]): string {
-  const seconds = ids.reduce((least, id) => Math.min(least, Number.parseInt(id.slice(0, 8), 16)), Date.now() / 1000);
-  return new Date(seconds * 1000 - CLOCK_TOLERANCE_MS).toISOString();
+  const earliestMs = ids.reduce((least, id) => Math.min(least, createdMsOf(id)), Date.now());
+  return new Date(earliestMs - CLOCK_TOLERANCE_MS).toISOString();
 }
 
 const SIZE = 'octet_length(d.body) + coalesce(octet_length(d.encrypted_body), 0)';
@@ -114,11 +131,11 @@ function hasStatusSql(status: DeliveryStatus): string {
   return status === 'sending' ? `(d.status = 'sending' or ${IS_LEASED})` : `d.status = '${status}'`;
 }
 
-const IS_SENT = hasStatusSql('sending');
+const IS_BEING_SENT = hasStatusSql('sending');
 
 // A condition: delivery `d` is among the few of endpoint $1 that are being sent. It avoids a scan of the waiting deliveries. Uses
 // webhook_deliveries_lease_index.
-const BEING_SENT = `d.id = any(array(
+const IS_IN_FLIGHT_OF_ENDPOINT = `d.id = any(array(
     select jsonb_object_keys(t.sending) from webhook_turns t where t.endpoint_id = $1
     union all
     select s.id from webhook_deliveries s where s.endpoint_id = $1 and s.lease_until is not null))`;
@@ -136,14 +153,14 @@ export function listDeliveriesSql(status: DeliveryStatus | undefined, isKept: st
   const page = (columns: string, table: string, condition: string) => `(
     select ${columns}, ${order.map((term, i) => `${term} as o${i}`).join(', ')} from ${table} d
     where d.endpoint_id = $1 ${condition} order by ${orderSql(order)} limit $2)`;
-  const few = status === 'sending' ? `and ${BEING_SENT}` : '';
+  const inFlight = status === 'sending' ? `and ${IS_IN_FLIGHT_OF_ENDPOINT}` : '';
   const waiting = page(
     WAITING_ROW,
     'webhook_deliveries',
-    `${few} ${status === undefined ? '' : `and ${hasStatusSql(status)}`}`,
+    `${inFlight} ${status === undefined ? '' : `and ${hasStatusSql(status)}`}`,
   );
-  const hasFinished = status === undefined ? '' : `and d.status = '${status}'`;
-  const finished = page(FINISHED_ROW, 'webhook_delivery_log', `and ${isKept} ${hasFinished}`);
+  const ofStatus = status === undefined ? '' : `and d.status = '${status}'`;
+  const finished = page(FINISHED_ROW, 'webhook_delivery_log', `and ${isKept} ${ofStatus}`);
   const pages = status === 'pending' || status === 'sending' ? [waiting] : [waiting, finished];
   return `
   select id, type, message_id, status, attempts, status_code, duration_ms, error, next_attempt_at, response, bytes, attempt_log,
@@ -204,7 +221,10 @@ export const NEXT_DUE_MS = `
 // A number of attempts that no retry schedule has, so the first attempt of a test is its last.
 const SCHEDULE_USED_UP = 1_000_000;
 
-/** Inserts a test delivery, due now. $1 id, $2 endpoint, $3 message id, $4 body, $5 trace context. No row: the endpoint was disabled or deleted. */
+/**
+ * Inserts a test delivery, due now. $1 id, $2 endpoint, $3 message id, $4 body, $5 trace context. Returns no row if the endpoint was disabled or
+ * deleted.
+ */
 export const INSERT_TEST = `
   insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, trace_context, mentions, next_attempt_at, schedule_attempts)
   select $1, id, $1, $3, '${TEST_EVENT}', $4, $5, '{}', now(), ${SCHEDULE_USED_UP} from webhook_endpoints
@@ -213,8 +233,8 @@ export const INSERT_TEST = `
 
 /**
  * Makes a delivery due now and restarts its schedule; the schedule of a test stays used up. A finished delivery leaves the log. A delivery
- * that is being sent at the moment does not change. Attempt numbers continue. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`. No row:
- * there is no such delivery, or a concurrent statement has just moved it to or from the log, so that this one did not see it.
+ * that is being sent at the moment does not change. Attempt numbers continue. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`. Returns no row if
+ * there is no such delivery, or if a concurrent statement has just moved it to or from the log, so that this one did not see it.
  *
  * @param isKept see `isKeptSql`
  */
@@ -227,9 +247,9 @@ export function sendAgainSql(isKept: string): string {
     ${resumeFromLogSql('finished')} returning d.*
   ), waiting as (
     update webhook_deliveries d set
-      status = case when ${IS_SENT} then d.status else 'pending' end,
-      next_attempt_at = case when ${IS_SENT} then d.next_attempt_at else now() end,
-      schedule_attempts = case when ${IS_SENT} or d.type = '${TEST_EVENT}' then d.schedule_attempts else 0 end,
+      status = case when ${IS_BEING_SENT} then d.status else 'pending' end,
+      next_attempt_at = case when ${IS_BEING_SENT} then d.next_attempt_at else now() end,
+      schedule_attempts = case when ${IS_BEING_SENT} or d.type = '${TEST_EVENT}' then d.schedule_attempts else 0 end,
       finished_at = null
     where d.id = $1 and d.endpoint_id = $2
     returning d.*
@@ -238,23 +258,28 @@ export function sendAgainSql(isKept: string): string {
 }
 
 /**
- * Fails a delivery without an attempt, and moves it to the log. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`, $4 error. No row:
- * there is no such delivery, a worker is sending it at the moment, or a concurrent statement has just moved it.
+ * Fails a delivery without an attempt, and moves it to the log. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`, $4 error. Returns no row if
+ * there is no such delivery, if a worker is sending it at the moment, or if a concurrent statement has just moved it.
  *
  * @param isKept see `isKeptSql`
  */
 export function refuseDeliverySql(isKept: string): string {
   return `
   with waiting as (
-    delete from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2 and not ${IS_SENT}
+    delete from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2 and not ${IS_BEING_SENT}
     returning ${columnsSql([...MESSAGE_COLUMNS, ...RESULT_COLUMNS], 'd')}
   ), finished as (
     delete from webhook_delivery_log d where d.id = $1 and d.endpoint_id = $2 and d.finished_at >= $3::timestamptz and ${isKept}
     returning ${columnsSql([...MESSAGE_COLUMNS, ...RESULT_COLUMNS], 'd')}
   )
   ${insertIntoLogSql('(select * from waiting union all select * from finished)', {
-    ...{ status: `'failed'`, finished_at: 'now()', error: '$4' },
-    ...{ status_code: 'null::int', duration_ms: 'null::int', response: 'null', encrypted_response: 'null' },
+    status: `'failed'`,
+    finished_at: 'now()',
+    error: '$4',
+    status_code: 'null::int',
+    duration_ms: 'null::int',
+    response: 'null',
+    encrypted_response: 'null',
   })}
   returning ${FINISHED_ROW}`;
 }

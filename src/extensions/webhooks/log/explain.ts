@@ -3,7 +3,7 @@ import type { Host, StoredRecord } from '../../../declare/host.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import type { Route } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
-import { isId } from '../../../platform/ids.ts';
+import { createdMsOf, isId } from '../../../platform/ids.ts';
 import { OUTBOX_COLUMNS, type RawOutboxRow, toOutboxRow } from '../../../platform/outbox/table.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
 import {
@@ -117,7 +117,6 @@ interface KnownEvent {
 }
 
 const DAY_MS = 86_400_000;
-const createdSecondsOf = (id: string) => Number.parseInt(id.slice(0, 8), 16);
 
 /** Creates the explainer. It reads stored deliveries; for an event without a stored delivery, it decides as a fan-out would now. */
 function createExplainer(
@@ -220,8 +219,7 @@ function createExplainer(
       (await findPublishedEvent(id, endpoint, user)) ??
       findDeliveredEvent(rows, endpoint, user);
     if (known === undefined) {
-      if (createdSecondsOf(id) * 1000 < Date.now() - settings.keepDeliveriesDays * DAY_MS)
-        return { event: id, reason: 'too_old' };
+      if (createdMsOf(id) < Date.now() - settings.keepDeliveriesDays * DAY_MS) return { event: id, reason: 'too_old' };
       throw new ApiError('NOT_FOUND');
     }
     // Check this first: a caller who may not read the event must learn nothing else about it.

@@ -67,7 +67,7 @@ function readLogQuery(query: Record<string, string | string[]>): {
   return { status: known, limit: count };
 }
 
-/** ms for a worker to claim a requested delivery (up to a second if it holds the endpoint's lease) and to write the result. */
+/** ms for a worker to claim a requested delivery (up to three seconds if it holds the endpoint's lease) and to write the result. */
 const MARGIN_MS = 2000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;

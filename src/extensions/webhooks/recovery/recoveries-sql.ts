@@ -29,7 +29,7 @@ const failedBySql = (requestedAtSql: string) =>
 
 /**
  * Counts the failed deliveries of an endpoint and starts a recovery. $1 id, $2 endpoint, $3 start time. Returns the new recovery, or the
- * recovery that is already running. No row: the endpoint is disabled or deleted, or another request has just started a recovery. Uses
+ * recovery that is already running. Returns no row if the endpoint is disabled or deleted, or another request has just started a recovery. Uses
  * webhook_delivery_log_failed_index.
  */
 export const BEGIN_RECOVERY = `
@@ -69,7 +69,8 @@ export const RUNNING_RECOVERIES = `select id from webhook_recoveries where statu
 /**
  * One page of a recovery, in one transaction: failed deliveries leave the log, become due at once and restart their schedules. $1 recovery, $2 page
  * size, $3 roles of the global policy. Nothing is resent while $2 or more deliveries of the endpoint are overdue, so that new deliveries
- * do not wait for old ones. If the endpoint is disabled, the recovery ends. No row: the recovery has ended, or another process resends it.
+ * do not wait for old ones. If the endpoint is disabled, the recovery ends. Returns no row if the recovery has ended, or another process
+ * resends it.
  *
  * Returns the endpoint's lane and owner, the number of resent deliveries, whether another page may follow at once, and the recovery.
  */

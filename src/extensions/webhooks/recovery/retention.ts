@@ -113,11 +113,11 @@ export function createRetentionSweeps(
     return total;
   }
 
-  let createPartitionsFrom = Number.NEGATIVE_INFINITY;
+  let nextPartitionAttemptAt = Number.NEGATIVE_INFINITY;
 
-  /** Creates the partitions of the log from a day on. Returns false if the table is in use, so that the rows of these days should wait. */
+  /** Creates the partitions of the log from a day on. Returns false if the table is locked; rows of these days should then wait. */
   async function tryCreatePartitions(firstMs: number): Promise<boolean> {
-    if (performance.now() < createPartitionsFrom) return false;
+    if (performance.now() < nextPartitionAttemptAt) return false;
     try {
       await createPartitions(database, partitions, firstMs);
       return true;
@@ -125,7 +125,7 @@ export function createRetentionSweeps(
       // A role that may not create partitions moves the deliveries to the default partition.
       if (isInsufficientPrivilege(error)) return true;
       if (!isLockTimeout(error)) throw error;
-      createPartitionsFrom = performance.now() + LOCK_RETRY_MS;
+      nextPartitionAttemptAt = performance.now() + LOCK_RETRY_MS;
       return false;
     }
   }
@@ -137,7 +137,7 @@ export function createRetentionSweeps(
     if (first === null) return 0;
     const isReady = await tryCreatePartitions(Math.max(Date.parse(first), Date.now() - keepMs));
     const options = { maxBatches: MAX_MOVE_BATCHES };
-    // Failed ones first, and without their partitions if need be, because a recovery resends only deliveries of the log.
+    // Move failed deliveries first, even if their partitions are missing: a recovery resends only deliveries in the log.
     const failed = await writeInBatches(database, MOVE_EARLIER_FAILED, [], options);
     return isReady ? failed + (await writeInBatches(database, MOVE_EARLIER_DELIVERIES, [], options)) : failed;
   }
