@@ -68,7 +68,7 @@ function readLogQuery(query: Record<string, string | string[]>): {
 }
 
 /** ms for a worker to claim a requested delivery (up to three seconds if it holds the endpoint's lease) and to write the result. */
-const MARGIN_MS = 2000;
+const MARGIN_MS = 4000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 
