@@ -69,8 +69,13 @@ export interface ConnectionOptions {
 /** Members of pg's client that its types do not have. */
 interface ClientInternals extends pg.Client {
   processID: number | null;
+  /** `parsedStatements`: the texts of the statements that Postgres has prepared, by name. */
+  connection: pg.Connection & { parsedStatements: Readonly<Record<string, string>> };
   getStartupConf(): Record<string, string>;
 }
+
+/** Whether Postgres does not know the name of a statement, so that it has not run the statement. */
+const isUnknownStatement = (error: unknown) => (error as { code?: string }).code === '26000';
 
 /** Opens a connection. */
 export async function openConnection(
@@ -112,10 +117,21 @@ export async function openConnection(
     }
   }
 
-  function send<Row extends unknown[]>(statement: Statement): Promise<pg.QueryArrayResult<Row>> {
-    const { name, ...unnamed } = statement;
-    const sent = preparesStatements && name !== undefined ? statement : unnamed;
-    return client.query<Row>({ ...sent, rowMode: 'array' });
+  /** The names that replace those of statements that could not be prepared. */
+  const newNames = new Map<string, string>();
+  let renamed = 0;
+
+  async function send<Row extends unknown[]>({ name, ...unnamed }: Statement): Promise<pg.QueryArrayResult<Row>> {
+    if (!preparesStatements || name === undefined) return client.query<Row>({ ...unnamed, rowMode: 'array' });
+    const usedName = newNames.get(name) ?? name;
+    try {
+      return await client.query<Row>({ ...unnamed, name: usedName, rowMode: 'array' });
+    } catch (error) {
+      const isPrepared = client.connection.parsedStatements[usedName] !== undefined && !isUnknownStatement(error);
+      // PgBouncer ends the connection of a client that prepares a name again, even if the name could not be prepared before.
+      if (!isPrepared && usedName === (newNames.get(name) ?? name)) newNames.set(name, `${name}#${++renamed}`);
+      throw error;
+    }
   }
 
   const connection: PooledConnection = {
@@ -131,7 +147,13 @@ export async function openConnection(
       return lost;
     },
     async run<Row extends unknown[]>(statement: Statement) {
-      return (await track(send<Row>(statement))).rows;
+      try {
+        return (await track(send<Row>(statement))).rows;
+      } catch (error) {
+        // An earlier statement with the same name was sent at the same time and could not be prepared. This one has not run.
+        if (isUnknownStatement(error)) return (await track(send<Row>({ ...statement, name: undefined }))).rows;
+        throw error;
+      }
     },
     async execute(text) {
       const result: pg.QueryResult | pg.QueryResult[] = await track(client.query(text));

@@ -315,6 +315,37 @@ describe.skipIf(binary === undefined)('behind PgBouncer in session mode', () => 
   });
 });
 
+test.skipIf(!binary?.keepsStatements)(
+  'behind PgBouncer a named statement that could not be prepared can be sent again on the same connection',
+  async () => {
+    const { env, direct, stop } = await startPooled({ preparedStatements: 200 });
+    const database = openDatabase(env.DATABASE_URL, 'test', log);
+    const readLater = () => database.read({ name: 'later', text: 'select n from later', values: [] });
+    await expect(readLater()).rejects.toThrow('relation "later" does not exist');
+    await direct.query('create table later as select 1 as n');
+    expect(await readLater()).toEqual([[1]]);
+    expect(await readLater()).toEqual([[1]]);
+    await database.close();
+    await stop();
+  },
+);
+
+test('statements with the same name that are sent at the same time fail alike if the name cannot be prepared', async () => {
+  const own = await createTestDatabase();
+  const database = openDatabase(own.databaseUrl, 'test', log);
+  const readLater = () => database.read({ name: 'later', text: 'select n from later', values: [] });
+  // Afterwards there is a connection, so the next statements share it.
+  await database.read({ text: 'select 1', values: [] });
+  const results = await Promise.allSettled([readLater(), readLater(), readLater()]);
+  expect(results.map((each) => each.status === 'rejected' && each.reason.message)).toEqual(
+    Array(3).fill('relation "later" does not exist'),
+  );
+  await database.write({ text: 'create table later as select 1 as n', values: [] });
+  expect(await Promise.all([readLater(), readLater()])).toEqual([[[1]], [[1]]]);
+  await database.close();
+  await own.drop();
+});
+
 test('a direct connection is recognized as such, and costs one round trip more', async () => {
   const own = await createTestDatabase();
   const sent = vi.spyOn(pg.Client.prototype, 'query');
