@@ -101,7 +101,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           createEventRetentionSweep(host, settings),
         ],
         encrypted: [...encryptedSecrets, ...encryptedDeliveryColumns, encryptedRecords],
-        userData: createWebhookUserData(host, users, deliverySerializer),
+        userData: createWebhookUserData(host, users, settings, deliverySerializer),
         revocationStep: createRevocationStep(host, settings),
         mails: {
           [DISABLED_MAIL]: createEndpointDisabledComposer(host, users),
@@ -110,7 +110,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         sent: listSentEvents(host.resources, settings.events),
         api: {
           ...status,
-          recoverFailed: createRecoverFailed(host, recoveries),
+          recoverFailed: createRecoverFailed(recoveries),
           publish: createEventPublisher(host, settings.events) as WebhooksApi<E>['publish'],
         },
         checkConfig: (errors) => reportTakenEventNames(settings.events, host.resources, errors),

@@ -2,6 +2,7 @@ import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { IS_LEASED } from './delivery/lease-store.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from './endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from './events.ts';
+import { isKeptSql } from './log/deliveries-sql.ts';
 import { globalRolesOf, type WebhookSettings } from './settings.ts';
 
 /** Pending deliveries by endpoint, including those that are being sent under a lease. Uses webhook_deliveries_due_index. */
@@ -56,8 +57,9 @@ const ENDPOINT_STATES = `
 // Tests have no schedule and are not recovered.
 const IS_FAILED = `status = 'failed' and type <> '${TEST_EVENT}'`;
 
-/** Counts the deliveries that used up their retry schedule. Uses the index of failed deliveries of each partition. */
-const FAILED = `select count(*) from webhook_delivery_log where ${IS_FAILED}`;
+/** Counts the deliveries that used up their retry schedule. Uses the index of failed deliveries of each partition. @param isKept see `isKeptSql` */
+const countFailedSql = (isKept: string) =>
+  `select count(*) from webhook_delivery_log d where ${IS_FAILED} and ${isKept}`;
 
 /**
  * Counts recent attempts by result: null for a success, otherwise the error. $1 maximum age in ms, $2 maximum number of newest deliveries
@@ -75,7 +77,7 @@ const RECENT_ATTEMPTS = `
   where (entry ->> 'at')::timestamptz > now() - $1 * interval '1 millisecond'
   group by 1 order by 2 desc, 1`;
 
-/** An endpoint with outstanding deliveries: see `WORST_ENDPOINTS`. */
+/** An endpoint with outstanding deliveries: see `worstEndpointsSql`. */
 type WorstRow = [
   id: string,
   url: string,
@@ -87,9 +89,10 @@ type WorstRow = [
   lastError: string | null,
 ];
 
-/** Selects the endpoints with the most due, failed or waiting deliveries. $1 maximum number of rows. */
-const WORST_ENDPOINTS = `
-  with failed as (select endpoint_id, count(*) as n from webhook_delivery_log where ${IS_FAILED} group by endpoint_id)
+/** Selects the endpoints with the most due, failed or waiting deliveries. $1 maximum number of rows. @param isKept see `isKeptSql` */
+const worstEndpointsSql = (isKept: string) => `
+  with failed as (
+    select endpoint_id, count(*) as n from webhook_delivery_log d where ${IS_FAILED} and ${isKept} group by endpoint_id)
   select e.id, e.url, ${STATE}, coalesce(p.due, 0)::bigint, coalesce(p.n - p.due, 0)::bigint, coalesce(f.n, 0)::bigint,
     case when p.due > 0 then floor(extract(epoch from now() - p.first) * 1000)::bigint end, e.last_error
   from webhook_endpoints e left join (${PENDING}) p on p.endpoint_id = e.id left join failed f on f.endpoint_id = e.id
@@ -154,6 +157,8 @@ export function createStatusReader(
 ): StatusReader {
   const text = queueStateSql(usersSql(users));
   const roles = globalRolesOf(settings);
+  const isKept = isKeptSql(settings);
+  const [failedText, worstText] = [countFailedSql(isKept), worstEndpointsSql(isKept)];
 
   async function readQueue(): Promise<WebhookQueue> {
     const [row] = await database.readSlowly<QueueRow>({ text, values: [roles] });
@@ -179,9 +184,9 @@ export function createStatusReader(
       const [states, waiting, [failed], attempts, worstRows] = await Promise.all([
         countEndpointsByState(),
         readQueue(),
-        database.readSlowly<[number]>({ text: FAILED, values: [] }),
+        database.readSlowly<[number]>({ text: failedText, values: [] }),
         database.readSlowly<[string | null, number]>({ text: RECENT_ATTEMPTS, values: [RECENT_MS, NEWEST] }),
-        database.readSlowly<WorstRow>({ text: WORST_ENDPOINTS, values: [worst] }),
+        database.readSlowly<WorstRow>({ text: worstText, values: [worst] }),
       ]);
       return {
         endpoints: states,

@@ -75,16 +75,19 @@ function emptyDeletedRecordsSql({ gateway, plan }: ErasureTarget): string {
 }
 
 /**
- * Finds finished deliveries that mention users or records. $1 ids of users and records, $2 the last delivery of the previous page, $3 page size.
- * It searches for one id after the other, because for many ids at once Postgres would scan the whole log. `materialized` keeps it from
- * reading the log in the order of ids. Uses webhook_delivery_log_mentions_index.
+ * Finds deliveries that finished in a range of time and mention users or records. $1 ids of users and records, $2 start of the range, $3 its end
+ * (exclusive), $4 the last delivery of the previous page, $5 page size. Uses webhook_delivery_log_mentions_index.
+ *
+ * Each page finds all matches in the range, so the range should be one day, which is one partition. The statement searches for one id after
+ * the other, because for many ids at once Postgres would scan the whole log. `materialized` keeps it from reading the log in the order of ids.
  */
 export const FIND_MENTIONING = `
   with found as materialized (
     select distinct d.id from unnest($1::text[]) as mentioned(id) cross join lateral (
-      select id from webhook_delivery_log where mentions @> array[mentioned.id]) d
+      select id from webhook_delivery_log
+      where finished_at >= $2::timestamptz and finished_at < $3::timestamptz and mentions @> array[mentioned.id]) d
   )
-  select id from found where id > $2 order by id limit $3`;
+  select id from found where id > $4 order by id limit $5`;
 
 /**
  * Reads finished deliveries whose mentions are unknown. $1 the last delivery of the previous page, $2 page size. Uses
@@ -182,16 +185,19 @@ export const ENDPOINTS_OF = `
 export const ENDPOINT_SCOPES_OF = `
   select id, scope from webhook_endpoints where owner_id = $1 and removed_at is null order by id`;
 
-const pageOfLogSql = (table: string) => `(
-    select id, endpoint_id, type, status, attempts, status_code, created_at, finished_at, event_id from ${table}
-    where endpoint_id = $1 and event_id > $2 order by event_id limit $3)`;
-
 /**
  * Reads a page of the deliveries to an endpoint, in the order of events. $1 endpoint, $2 last event of the previous page, $3 page size. Uses
  * the indexes by endpoint and event.
+ *
+ * @param isKept see `isKeptSql`
  */
-export const LOG_OF = `
-  select * from (${DELIVERY_TABLES.map(pageOfLogSql).join(' union all ')}) d order by event_id limit $3`;
+export function deliveriesOfEndpointSql(isKept: string): string {
+  const page = (table: string, condition = '') => `(
+    select id, endpoint_id, type, status, attempts, status_code, created_at, finished_at, event_id from ${table} d
+    where endpoint_id = $1 and event_id > $2 ${condition} order by event_id limit $3)`;
+  return `
+  select * from (${page('webhook_deliveries')} union all ${page('webhook_delivery_log', `and ${isKept}`)}) d order by event_id limit $3`;
+}
 
 /** Reads a page of copies of a user's deleted records. $1 owner, $2 last id of the previous page, $3 page size. */
 export const DELETED_RECORDS_OF = `
@@ -213,12 +219,13 @@ export const REMOVE_ENDPOINTS_OF = `
   returning 1`;
 
 /**
- * Deletes deliveries to a user's endpoints. $1 owner, $2 maximum number of rows. Uses webhook_deliveries_endpoint_event_unique or
+ * Deletes deliveries to a user's endpoints. $1 owner, $2 maximum number of rows. It searches for one endpoint after the other, because a join
+ * could scan the whole table. Uses webhook_deliveries_endpoint_event_unique or
  * webhook_delivery_log_endpoint_event_index.
  */
 export const removeLogOfSql = (table: (typeof DELIVERY_TABLES)[number]) => `
   delete from ${table} where id = any(array(
-    select d.id from (${ALL_ENDPOINTS_OF}) e join ${table} d on d.endpoint_id = e.id limit $2))
+    select d.id from (${ALL_ENDPOINTS_OF}) e cross join lateral (select id from ${table} where endpoint_id = e.id limit $2) d limit $2))
   returning 1`;
 
 /** Deletes the app's own events for a user. $1 owner, $2 maximum number of rows. */

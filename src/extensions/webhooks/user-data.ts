@@ -2,18 +2,19 @@ import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
 import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { DELIVERY_TABLES } from './log/deliveries-sql.ts';
+import { DELIVERY_TABLES, isKeptSql } from './log/deliveries-sql.ts';
 import type { DeliverySerializer } from './log/delivery.ts';
 import type { Audience } from './readability/readability.ts';
 import { decryptStoredBody } from './readability/stored-body.ts';
+import type { WebhookSettings } from './settings.ts';
 import {
   aboutUserSql,
   DELETED_RECORDS_OF,
+  deliveriesOfEndpointSql,
   ENDPOINT_SCOPES_OF,
   ENDPOINTS_OF,
   EVENTS_OF,
   FIND_MENTIONING,
-  LOG_OF,
   REMOVE_ENDPOINTS_OF,
   REMOVE_EVENTS_OF,
   removeDeliveriesSql,
@@ -30,20 +31,43 @@ const LOG_NAMES = ['id', 'endpoint', 'type', 'status', 'attempts', 'statusCode',
 type LogRow = [id: string, ...columns: unknown[], eventId: unknown];
 type AboutRow = [id: string, isAbout: boolean, encryptedBody: string | null];
 
+/**
+ * The order in which an erasure goes through the tables. Meanwhile a retry or a recovery may move a delivery from the log to the waiting ones,
+ * and its next attempt may move it back to the log. Both tables are read twice, so that an erasure finds a delivery that moves there and back.
+ * A delivery that moves there and back twice may be missed until the erasure runs again.
+ */
+const ERASURE_PASSES = [...DELIVERY_TABLES, ...DELIVERY_TABLES];
+
 // Deliveries checked by one statement of an erasure, which parses each body and must not exceed the statement timeout.
 const BODIES_PER_STATEMENT = 200;
 // Deliveries found by one statement of an erasure, without their bodies.
 const IDS_AT_ONCE = 5000;
-// Records whose mentions one statement of an erasure searches for.
-const RECORDS_AT_ONCE = 500;
+// Records read by one statement of an erasure, whose mentions are then searched for together.
+const RECORDS_AT_ONCE = 2000;
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Returns ranges of finish times that together include every time: the time before the retention period, each day (UTC) of that period and
+ * the next day, and the time after it. The ranges ascend, so that a delivery that is sent again meanwhile finishes in a later range.
+ */
+function rangesOfFinishTimes({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
+  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+  const borders: string[] = [];
+  for (let at = today - Math.ceil(keepDeliveriesDays) * DAY_MS; at <= today + 2 * DAY_MS; at += DAY_MS)
+    borders.push(new Date(at).toISOString());
+  return [...borders, 'infinity'].map((end, i) => [borders[i - 1] ?? '-infinity', end] as const);
+}
 
 /** Describes the user data of webhooks: how to export and to erase it. */
 export function createWebhookUserData(
   { database, resources, keyring }: Pick<Host, 'database' | 'resources' | 'keyring'>,
   users: ResourceGateway,
+  settings: Pick<WebhookSettings, 'keepDeliveriesDays'>,
   { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
 ): UserData[] {
   const about = aboutUserSql(resources, users);
+  const deliveriesText = deliveriesOfEndpointSql(isKeptSql(settings));
 
   /** Reads the deliveries to a user's endpoints, with the bodies that the user may read now. */
   async function* readDeliveriesWithBodies(userId: string): AsyncGenerator<Record<string, unknown>> {
@@ -52,7 +76,8 @@ export function createWebhookUserData(
       let rows: LogRow[];
       let after = '';
       do {
-        rows = await database.readSlowly<LogRow>({ text: LOG_OF, values: [endpointId, after, BODIES_AT_ONCE] });
+        const values = [endpointId, after, BODIES_AT_ONCE];
+        rows = await database.readSlowly<LogRow>({ text: deliveriesText, values });
         const ids = rows.map(([id]) => id);
         const bodies = await readableBodies({ owner: userId, scope }, ids);
         for (const row of rows) {
@@ -104,8 +129,7 @@ export function createWebhookUserData(
       const encrypted = await findEncryptedAbout(userId, rows);
       const found = rows.filter(([id, isAbout]) => isAbout || encrypted.has(id)).map(([id]) => id);
       if (found.length === 0) continue;
-      // The first table once more, for a delivery that a retry has moved back meanwhile.
-      for (const table of [...DELIVERY_TABLES, DELIVERY_TABLES[0]])
+      for (const table of ERASURE_PASSES)
         total += (await database.write({ text: removeDeliveriesSql(table), values: [found] })).length;
     }
     return total;
@@ -141,26 +165,39 @@ export function createWebhookUserData(
     return total;
   }
 
+  /** Reads the ids of the user and of their records, which deliveries about them mention. */
+  async function* readMentionedIds(userId: string): AsyncGenerator<string[]> {
+    let batch = [userId];
+    for (const text of about.recordIds) {
+      for await (const ids of readIds(text, [userId], RECORDS_AT_ONCE)) {
+        batch.push(...ids);
+        if (batch.length < RECORDS_AT_ONCE) continue;
+        yield batch;
+        batch = [];
+      }
+    }
+    if (batch.length > 0) yield batch;
+  }
+
   async function eraseFinishedDeliveries(userId: string): Promise<number> {
     let total = 0;
-    const eraseMentioning = async (ids: readonly string[]) => {
-      for await (const found of readIds(FIND_MENTIONING, [ids], IDS_AT_ONCE))
-        total += await eraseIfAbout(userId, found);
-    };
-    await eraseMentioning([userId]);
-    for (const text of about.recordIds)
-      for await (const ids of readIds(text, [userId], RECORDS_AT_ONCE)) await eraseMentioning(ids);
+    const ranges = rangesOfFinishTimes(settings);
+    for await (const ids of readMentionedIds(userId)) {
+      for (const range of ranges) {
+        for await (const found of readIds(FIND_MENTIONING, [ids, ...range], IDS_AT_ONCE))
+          total += await eraseIfAbout(userId, found);
+      }
+    }
     for await (const found of readIds(UNKNOWN_MENTIONS, [], IDS_AT_ONCE)) total += await eraseIfAbout(userId, found);
     return total;
   }
 
   /** Deletes deliveries about a user's records at endpoints of other users. Returns the number of deliveries. */
   async function eraseDeliveriesAbout(userId: string): Promise<number> {
-    const removed = await writeInBatches(database, about.removeOutboxRows, [userId]);
-    const waiting = await eraseWaitingDeliveries(userId);
-    const finished = await eraseFinishedDeliveries(userId);
-    // Once more, because a retry or a recovery may have moved deliveries back from the log meanwhile.
-    return removed + waiting + finished + (await eraseWaitingDeliveries(userId));
+    let total = await writeInBatches(database, about.removeOutboxRows, [userId]);
+    for (const table of ERASURE_PASSES)
+      total += await (table === 'webhook_deliveries' ? eraseWaitingDeliveries : eraseFinishedDeliveries)(userId);
+    return total;
   }
 
   return [

@@ -5,6 +5,8 @@ export interface EncryptedColumn {
   table: string;
   /** A text column; null and the empty text mean that there is no value. */
   column: string;
+  /** Whether rows may move to this table from one that is declared later. A survey counts such a table once more at its end. */
+  receivesRows?: boolean;
   /** The primary key of the table, a text column. Default `id`. */
   key?: string;
   /** Returns the encryption context of a row's value, from the row's primary key. */

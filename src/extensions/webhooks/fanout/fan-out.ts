@@ -113,10 +113,21 @@ export function createFanOut(
   const isUserDeletion = (row: OutboxRow) => row.name === `${users.name}.deleted`;
 
   async function insertDeliveries(tx: Executor, rows: readonly NewDelivery[]): Promise<void> {
-    const columns = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((column) => rows.map((row) => row[column]));
-    const mentions = rows.map((row) => plainArrayLiteral(row[10]));
-    const since = earliestFinishOf(rows.map(([, , eventId]) => eventId));
-    const values = [...columns, mentions, since];
+    const values = [
+      rows.map(({ id }) => id),
+      rows.map(({ endpointId }) => endpointId),
+      rows.map(({ eventId }) => eventId),
+      rows.map(({ messageId }) => messageId),
+      rows.map(({ type }) => type),
+      rows.map(({ body }) => body),
+      rows.map(({ encryptedBody }) => encryptedBody),
+      rows.map(({ position }) => position),
+      rows.map(({ subjectId }) => subjectId),
+      rows.map(({ trace }) => trace),
+      // Each as the text of an array, because `unnest` would flatten an array of arrays.
+      rows.map(({ mentions }) => plainArrayLiteral(mentions)),
+      earliestFinishOf(rows.map(({ eventId }) => eventId)),
+    ];
     await tx.write({ name: 'webhook_deliveries_insert', text: INSERT_DELIVERIES, values });
   }
 
@@ -146,7 +157,7 @@ export function createFanOut(
         gathered = gathered.slice(INSERT_ROWS);
         await insertDeliveries(tx, rows);
         deliveries += rows.length;
-        for (const [, endpointId] of rows) reached.set(endpointId, endpoints.get(endpointId)!);
+        for (const { endpointId } of rows) reached.set(endpointId, endpoints.get(endpointId)!);
       }
     }
     return { reached, deliveries, unfinished };

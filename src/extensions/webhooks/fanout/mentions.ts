@@ -1,25 +1,51 @@
+import type { Fields } from '../../../declare/field.ts';
+import type { AnyResource } from '../../../declare/resource.ts';
 import { isId } from '../../../platform/ids.ts';
-import type { OutgoingEvent } from './outgoing-event.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is Data =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the values of an object that are ids. */
-const idsIn = (object: Data): string[] =>
-  Object.values(object).filter((value) => typeof value === 'string' && isId(value)) as string[];
+/** The declarations of all resources, by name. */
+export type Declarations = ReadonlyMap<string, AnyResource>;
+
+/**
+ * Returns the values that an erasure may search, each with the resource of the records that are expanded in it. Values of encrypted fields
+ * are left out, because mentions are stored in plain text.
+ */
+function searchableValues(data: Data, resource: AnyResource | undefined): [value: unknown, target?: string][] {
+  const fields = (resource?.fields ?? {}) as Fields;
+  return Object.entries(data).flatMap(([name, value]): [unknown, string?][] => {
+    const spec = Object.hasOwn(fields, name) ? fields[name]!.spec : undefined;
+    return spec?.encrypted ? [] : [[value, spec?.target ?? spec?.inner?.spec.target]];
+  });
+}
+
+const idsIn = (values: readonly [value: unknown, target?: string][]): string[] =>
+  values.flatMap(([value]) => (isId(value) ? [value] : []));
 
 /**
  * Returns the ids by which an erasure finds a delivery: the fields of its data that are ids, the same fields of objects directly inside it
- * (such as expanded records), and the owner of the record, or the user for whom the app published the event. Other ids inside arrays are not
- * collected. An erasure checks every delivery that it finds, so extra ids do no harm.
+ * (such as expanded records), and the owner. Other ids inside arrays are not collected, nor are values of encrypted fields. An erasure checks
+ * every delivery that it finds, so extra ids do no harm.
  *
  * @param data the data as sent to the owner of an endpoint
+ * @param owner the owner of the record, or the user for whom the app published the event
+ * @param resource the resource of the record; undefined for an event that the app published
  */
-export function collectMentions(event: OutgoingEvent, data: unknown): string[] {
-  const owner = event.gateway === undefined ? event.owner : event.gateway.ownerOf(event.record);
-  const values = isObject(data) ? Object.values(data) : [data];
-  const objects = [data, ...values.flat()].filter(isObject);
-  return [...new Set([...(owner ? [owner] : []), ...objects.flatMap(idsIn)])];
+export function collectMentions(
+  data: unknown,
+  owner: string | null | undefined,
+  resource: AnyResource | undefined,
+  declarations: Declarations,
+): string[] {
+  const values = isObject(data) ? searchableValues(data, resource) : [[data] as [unknown]];
+  const expanded = values.flatMap(([value, target]) =>
+    [value]
+      .flat()
+      .filter(isObject)
+      .flatMap((one) => searchableValues(one, declarations.get(target ?? ''))),
+  );
+  return [...new Set([...(owner ? [owner] : []), ...(isObject(data) ? idsIn(values) : []), ...idsIn(expanded)])];
 }

@@ -10,26 +10,29 @@ import { collectMentions } from './mentions.ts';
 import type { OutgoingEvent, RecordEvent } from './outgoing-event.ts';
 
 /** A delivery to store. */
-export type NewDelivery = [
-  id: string,
-  endpointId: string,
-  eventId: string,
-  messageId: string,
-  type: string,
-  body: string,
-  encryptedBody: string | null,
-  position: number,
-  subjectId: string | undefined,
-  trace: string | null,
+export interface NewDelivery {
+  id: string;
+  endpointId: string;
+  eventId: string;
+  messageId: string;
+  type: string;
+  body: string;
+  encryptedBody: string | null;
+  position: number;
+  /** The owner of the event's record. */
+  subjectId: string | undefined;
+  trace: string | null;
   /** See `collectMentions`. */
-  mentions: string[],
-];
+  mentions: string[];
+}
 
 /** The `data` of an event, as serialized for one owner. */
 interface EventData {
   json: string;
   /** Whether `json` contains values of encrypted fields. */
   isEncrypted: boolean;
+  /** The owner of the event's record. */
+  subjectId: string | undefined;
   /** See `collectMentions`. */
   mentions: string[];
 }
@@ -44,9 +47,11 @@ const isRecordEvent = (event: OutgoingEvent): event is RecordEvent => event.gate
 
 /** Creates the function that decides which events an owner's endpoints receive, and serializes them. */
 export function createOwnerDeliveries(
-  host: Pick<Host, 'service' | 'log' | 'keyring'>,
+  host: Pick<Host, 'service' | 'log' | 'keyring' | 'resources'>,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
 ): OwnerDeliveries {
+  const declarations = new Map(host.resources.map(({ name, declaration }) => [name, declaration]));
+
   /** Selects the events for each endpoint of a user: with scope `own`, readable events; with `global`, all in the user's scope filter. */
   async function selectReceivedEvents(share: CandidatesByEvent, user: Viewer): Promise<CandidatesByEvent> {
     // One context for all events, so that the scope of each resource is evaluated once.
@@ -82,17 +87,20 @@ export function createOwnerDeliveries(
       );
       list.forEach((event, i) => {
         const record = serialized[i]!;
-        const isEncrypted = gateway.holdsEncrypted(record);
-        data.set(event, { json: JSON.stringify(record), isEncrypted, mentions: collectMentions(event, record) });
+        const subjectId = gateway.ownerOf(event.record);
+        data.set(event, {
+          json: JSON.stringify(record),
+          isEncrypted: gateway.holdsEncrypted(record),
+          subjectId,
+          mentions: collectMentions(record, subjectId, gateway.declaration, declarations),
+        });
       });
     }
-    for (const event of events)
-      if (event.gateway === undefined)
-        data.set(event, {
-          json: event.data,
-          isEncrypted: false,
-          mentions: collectMentions(event, JSON.parse(event.data)),
-        });
+    for (const event of events) {
+      if (event.gateway !== undefined) continue;
+      const mentions = collectMentions(JSON.parse(event.data), event.owner, undefined, declarations);
+      data.set(event, { json: event.data, isEncrypted: false, subjectId: undefined, mentions });
+    }
     return data;
   }
 
@@ -100,15 +108,24 @@ export function createOwnerDeliveries(
     const kept = await selectReceivedEvents(share, user);
     const data = await serializeEventsForOwner([...kept.keys()], user);
     return [...kept].flatMap(([event, list]) => {
-      const { json, isEncrypted, mentions } = data.get(event)!;
+      const { json, isEncrypted, subjectId, mentions } = data.get(event)!;
       const text = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${json}}`;
-      const { name, position, trace } = event;
-      const subject = event.gateway === undefined ? undefined : event.gateway.ownerOf(event.record);
-      return list.map((endpoint): NewDelivery => {
+      const { id: eventId, name: type, position, trace } = event;
+      return list.map(({ id: endpointId }): NewDelivery => {
         const id = newId();
-        const { body, encryptedBody } = toStoredBody(host.keyring, id, text, isEncrypted);
-        const message = [id, endpoint.id, event.id, generateMessageId(), name, body, encryptedBody] as const;
-        return [...message, position, subject, trace, mentions];
+        const stored = toStoredBody(host.keyring, id, text, isEncrypted);
+        return {
+          id,
+          endpointId,
+          eventId,
+          messageId: generateMessageId(),
+          type,
+          ...stored,
+          position,
+          subjectId,
+          trace,
+          mentions,
+        };
       });
     });
   }

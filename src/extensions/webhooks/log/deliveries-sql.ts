@@ -84,15 +84,19 @@ export function insertIntoLogSql(from: string, values: Readonly<Record<string, s
 }
 
 /**
- * Makes deliveries from the log wait again: due now, with a new schedule. The schedule of a test stays used up.
+ * Makes deliveries from the log wait again: due now, with a new schedule. The schedule of a test stays used up. A process of an earlier version,
+ * which does not know the log, may have added a second delivery of the same event to the same endpoint. If that one waits, it delivers the
+ * event, and the one from the log is dropped.
  *
  * @param from the rows that were deleted from the log, with `LOG_COLUMNS`
+ * @param onConflict what to do if another delivery of the event already waits, which is row `d`
  */
-export function resumeFromLogSql(from: string): string {
+export function resumeFromLogSql(from: string, onConflict = 'nothing'): string {
   const kept = [...MESSAGE_COLUMNS, ...RESULT_COLUMNS];
   const restarted = `case when l.type = '${TEST_EVENT}' then l.schedule_attempts else 0 end`;
   return `insert into webhook_deliveries as d (${kept.join(', ')}, next_attempt_at)
-    select ${columnsSql(kept, 'l', { schedule_attempts: restarted })}, now() from ${from} l`;
+    select ${columnsSql(kept, 'l', { schedule_attempts: restarted })}, now() from ${from} l
+    on conflict (endpoint_id, event_id) do ${onConflict}`;
 }
 
 /** A condition: row `d` of the log is not older than the retention period, although its partition may still exist. */
@@ -128,7 +132,9 @@ const FINISHED_ROW = `d.id, d.type, d.message_id, d.status, d.attempts, d.status
 /** A condition: clients see waiting delivery `d` with this status. */
 function hasStatusSql(status: DeliveryStatus): string {
   if (status === 'pending') return `d.status = 'pending' and not ${IS_LEASED}`;
-  return status === 'sending' ? `(d.status = 'sending' or ${IS_LEASED})` : `d.status = '${status}'`;
+  if (status === 'sending') return `(d.status = 'sending' or ${IS_LEASED})`;
+  // Only deliveries of an earlier version: see `finishedAt` in tables.ts. Their indexes avoid a scan of the waiting deliveries.
+  return `d.status = '${status}' and d.finished_at is not null`;
 }
 
 const IS_BEING_SENT = hasStatusSql('sending');
@@ -231,10 +237,18 @@ export const INSERT_TEST = `
   where id = $2 and enabled and removed_at is null
   returning 1`;
 
+/** Makes waiting delivery `d` due now and restarts its schedule; the schedule of a test stays used up. Leaves it alone if it is being sent. */
+const MAKE_DUE = `
+      status = case when ${IS_BEING_SENT} then d.status else 'pending' end,
+      next_attempt_at = case when ${IS_BEING_SENT} then d.next_attempt_at else now() end,
+      schedule_attempts = case when ${IS_BEING_SENT} or d.type = '${TEST_EVENT}' then d.schedule_attempts else 0 end,
+      finished_at = null`;
+
 /**
- * Makes a delivery due now and restarts its schedule; the schedule of a test stays used up. A finished delivery leaves the log. A delivery
- * that is being sent at the moment does not change. Attempt numbers continue. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`. Returns no row if
- * there is no such delivery, or if a concurrent statement has just moved it to or from the log, so that this one did not see it.
+ * Makes a delivery due now and restarts its schedule; the schedule of a test stays used up. A finished delivery leaves the log. If another
+ * delivery of its event already waits for the endpoint, that one becomes due and is returned instead. A delivery that is being sent at the
+ * moment does not change. Attempt numbers continue. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`. Returns no row if there is no such
+ * delivery, or if a concurrent statement has just moved it to or from the log, so that this one did not see it.
  *
  * @param isKept see `isKeptSql`
  */
@@ -244,13 +258,9 @@ export function sendAgainSql(isKept: string): string {
     delete from webhook_delivery_log d where d.id = $1 and d.endpoint_id = $2 and d.finished_at >= $3::timestamptz and ${isKept}
     returning ${columnsSql(LOG_COLUMNS, 'd')}
   ), resumed as (
-    ${resumeFromLogSql('finished')} returning d.*
+    ${resumeFromLogSql('finished', `update set ${MAKE_DUE}`)} returning d.*
   ), waiting as (
-    update webhook_deliveries d set
-      status = case when ${IS_BEING_SENT} then d.status else 'pending' end,
-      next_attempt_at = case when ${IS_BEING_SENT} then d.next_attempt_at else now() end,
-      schedule_attempts = case when ${IS_BEING_SENT} or d.type = '${TEST_EVENT}' then d.schedule_attempts else 0 end,
-      finished_at = null
+    update webhook_deliveries d set ${MAKE_DUE}
     where d.id = $1 and d.endpoint_id = $2
     returning d.*
   )

@@ -180,7 +180,8 @@ export function deliveryRoutes(
       : await changeDelivery(refuseText, values, [NOT_READABLE]);
     const delivery = await serializeDeliveryRow(ctx, row);
     const endpoint = { id: endpointId, owner: requireCallerId(ctx) };
-    if (delivery.status === 'pending') await requestDelivery(database, queues, endpoint, deliveryId);
+    // Not always the requested delivery: another one of the same event may already wait.
+    if (delivery.status === 'pending') await requestDelivery(database, queues, endpoint, delivery.id);
     return delivery;
   }
 

@@ -14,12 +14,20 @@ const bodyEncryptionContext = (deliveryId: string) => `webhook_deliveries/body/$
 
 /**
  * The columns that hold encrypted bodies and responses of receivers. Values keep their encryption context when a delivery moves to the
- * log.
+ * log. A retry or a recovery moves it back.
  */
-export const encryptedDeliveryColumns: EncryptedColumn[] = DELIVERY_TABLES.flatMap((table) => [
-  { name: `${table}.encrypted_body`, table, column: 'encrypted_body', context: bodyEncryptionContext },
-  { name: `${table}.encrypted_response`, table, column: 'encrypted_response', context: responseEncryptionContext },
-]);
+export const encryptedDeliveryColumns: EncryptedColumn[] = DELIVERY_TABLES.flatMap((table) => {
+  const common = { table, receivesRows: table === 'webhook_deliveries' };
+  return [
+    { ...common, name: `${table}.encrypted_body`, column: 'encrypted_body', context: bodyEncryptionContext },
+    {
+      ...common,
+      name: `${table}.encrypted_response`,
+      column: 'encrypted_response',
+      context: responseEncryptionContext,
+    },
+  ];
+});
 
 /** Encrypts the response to an encrypted body, because the response may repeat the body. */
 export function encryptResponse(keyring: Keyring, deliveryId: string, response: string): string {

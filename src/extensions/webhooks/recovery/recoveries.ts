@@ -5,16 +5,17 @@ import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../delivery/endpoint-jobs.ts';
 import { usersSql } from '../endpoints/endpoints-sql.ts';
+import { isKeptSql } from '../log/deliveries-sql.ts';
 import { globalRolesOf, type WebhookSettings } from '../settings.ts';
 import {
-  BEGIN_RECOVERY,
+  beginRecoverySql,
   DELETE_RECOVERIES,
-  FAILED_ENDPOINTS,
+  failedEndpointsSql,
   RECOVERY_STATUSES,
-  REOPEN_RECOVERIES,
   type RecoveryRow,
   RUNNING_RECOVERIES,
   recoverPageSql,
+  reopenRecoveriesSql,
 } from './recoveries-sql.ts';
 
 /** The shape of a recovery in responses. */
@@ -43,6 +44,13 @@ type PageRow = [slow: boolean, owner: string, sent: number, more: boolean, ...Re
 
 /** Resends failed deliveries page by page. If a process dies, the sweep of any relay continues the recoveries that it ran. */
 export interface Recoveries {
+  /**
+   * Starts a recovery. Returns it, or the recovery of the endpoint that is already running. Returns undefined if the endpoint is disabled or
+   * deleted, or another request has just started a recovery.
+   */
+  begin(id: string, endpointId: string, since: string): Promise<RecoveryRow | undefined>;
+  /** Returns the ids of the endpoints with failed deliveries. @param endpoint null: all endpoints */
+  findFailedEndpoints(since: string, endpoint: string | null): Promise<string[]>;
   /** Resends one page. Returns the recovery's new state; undefined if it has ended or another process is working on it. */
   resendPage(id: string): Promise<{ recovery: RecoveryRow; sent: number; more: boolean } | undefined>;
   sweeps: Sweep[];
@@ -54,7 +62,10 @@ export function createRecoveries(
   users: ResourceGateway,
   settings: WebhookSettings,
 ): Recoveries {
-  const text = recoverPageSql(usersSql(users));
+  const isKept = isKeptSql(settings);
+  const text = recoverPageSql(usersSql(users), isKept);
+  const [beginText, failedEndpointsText] = [beginRecoverySql(isKept), failedEndpointsSql(isKept)];
+  const reopenText = reopenRecoveriesSql(isKept);
   const roles = globalRolesOf(settings);
 
   const resendPage: Recoveries['resendPage'] = async (id) => {
@@ -68,7 +79,6 @@ export function createRecoveries(
   /** Continues running recoveries. Returns the number of pages in which deliveries were resent. */
   async function continueRecoveries(): Promise<number> {
     let pages = 0;
-    await database.write({ text: REOPEN_RECOVERIES, values: [] });
     const running = await database.write<[string]>({ text: RUNNING_RECOVERIES, values: [RECOVERIES_AT_ONCE] });
     for (const [id] of running) {
       for (let more = true; more; ) {
@@ -81,8 +91,22 @@ export function createRecoveries(
   }
 
   return {
+    async begin(id, endpointId, since) {
+      const [row] = await database.write<RecoveryRow>({ text: beginText, values: [id, endpointId, since] });
+      return row;
+    },
+    async findFailedEndpoints(since, endpoint) {
+      const rows = await database.write<[string]>({ text: failedEndpointsText, values: [since, endpoint] });
+      return rows.map(([id]) => id);
+    },
     resendPage,
     sweeps: [
+      {
+        // A sweep of its own: an error must not keep running recoveries from being continued.
+        name: 'webhooks: recoveries that ended too early',
+        everyMs: settings.pollMs,
+        run: async () => (await database.write({ text: reopenText, values: [] })).length,
+      },
       { name: 'webhooks: recoveries', everyMs: settings.pollMs, run: continueRecoveries },
       createRetentionSweep(database, {
         name: 'webhooks: old recoveries',
@@ -116,12 +140,11 @@ export type RecoverFailed = (which: {
 const EARLIEST_TIME = '1970-01-01T00:00:00.000Z';
 
 /** Creates `app.webhooks.recoverFailed`. */
-export function createRecoverFailed({ database }: Pick<Host, 'database'>, { resendPage }: Recoveries): RecoverFailed {
+export function createRecoverFailed({ begin, findFailedEndpoints, resendPage }: Recoveries): RecoverFailed {
   return async ({ since = EARLIEST_TIME, endpoint }) => {
-    const found = await database.write<[string]>({ text: FAILED_ENDPOINTS, values: [since, endpoint ?? null] });
     const recovered: RecoveredEndpoint[] = [];
-    for (const [id] of found) {
-      const [row] = await database.write<RecoveryRow>({ text: BEGIN_RECOVERY, values: [newId(), id, since] });
+    for (const id of await findFailedEndpoints(since, endpoint ?? null)) {
+      const row = await begin(newId(), id, since);
       if (row === undefined) recovered.push({ endpoint: id, state: 'disabled', total: 0 });
       else if (row[3] !== since) recovered.push({ endpoint: id, state: 'busy', total: 0 });
       else {

@@ -14,7 +14,7 @@ import {
 } from '../endpoints/access.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { type Recoveries, recoveryShape, serializeRecovery } from './recoveries.ts';
-import { BEGIN_RECOVERY, READ_RECOVERY, type RecoveryRow } from './recoveries-sql.ts';
+import { READ_RECOVERY, type RecoveryRow } from './recoveries-sql.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -40,7 +40,7 @@ export function recoveryRoutes(
   host: Host,
   settings: WebhookSettings,
   limits: KeyLimits,
-  { resendPage }: Recoveries,
+  { begin, resendPage }: Recoveries,
 ): Route[] {
   const { database } = host;
   const common = { policy: settings.policy, tags: ['webhooks'] };
@@ -55,10 +55,8 @@ export function recoveryRoutes(
     const { id: endpointId } = await requireEnabledEndpoint(settings, ctx);
     const since: string = ctx.input.since;
     const id = newId();
-    const beginRecovery = () => database.write<RecoveryRow>({ text: BEGIN_RECOVERY, values: [id, endpointId, since] });
-    let [recovery] = await beginRecovery();
-    // Another request has just started a recovery, which the statement could not see yet, or the endpoint is disabled.
-    if (recovery === undefined) [recovery] = await beginRecovery();
+    // The second try is for a recovery that another request has just started, which the first statement could not see yet.
+    const recovery = (await begin(id, endpointId, since)) ?? (await begin(id, endpointId, since));
     if (recovery === undefined) throw endpointDisabledError();
     const [runningId, , , runningSince] = recovery;
     if (runningSince !== since) {

@@ -38,6 +38,8 @@ export interface RowRange {
  */
 export interface EncryptedPlace {
   table: string;
+  /** Whether rows may move here from a place that is surveyed later. */
+  receivesRows: boolean;
   /** Whether values of a lost key in this place can be given up: replaced by null. */
   canDiscard: boolean;
   /** Returns the range of the rows that exist now, so that the traversal of a growing table ends; undefined if there are none. */

@@ -74,6 +74,7 @@ export function createOutboxPlace(database: Database, columns: readonly Encrypte
 
   return {
     table: 'outbox',
+    receivesRows: false,
     canDiscard: true,
 
     async findRowRange() {

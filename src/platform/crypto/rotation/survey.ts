@@ -19,6 +19,12 @@ export async function countValuesByKey(place: EncryptedPlace): Promise<KeyCount[
   return [...totals.values()];
 }
 
+/** Merges two counts of the same place: each number is the larger one. */
+function mergeCounts(first: readonly KeyCount[], second: readonly KeyCount[]): KeyCount[] {
+  const byKey = Map.groupBy([...first, ...second], ({ name, keyId }) => `${name}\n${keyId}`);
+  return Array.from(byKey.values(), (both) => ({ ...both[0]!, count: Math.max(...both.map(({ count }) => count)) }));
+}
+
 /** The number of values under each key, and the running processes. */
 export interface EncryptionSurvey {
   /** When the survey began, by the clock of the database, ISO 8601. */
@@ -38,6 +44,9 @@ export async function surveyEncryption(
   const processes = await readRunningProcesses(database, newest);
   const counts = new Map<EncryptedPlace, KeyCount[]>();
   for (const place of places) counts.set(place, await countValuesByKey(place));
+  // A row that moved from a place before it was counted there to one that had been counted would be in neither count.
+  for (const place of places.filter(({ receivesRows }) => receivesRows))
+    counts.set(place, mergeCounts(counts.get(place)!, await countValuesByKey(place)));
   return { from: now![0], counts, processes };
 }
 

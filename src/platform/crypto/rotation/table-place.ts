@@ -69,6 +69,7 @@ export function createTablePlace(database: Database, columns: readonly Encrypted
 
   return {
     table,
+    receivesRows: columns.some((column) => column.receivesRows),
     // Values belong to users, and a column may be not null: an operator decides about values of a lost key, and changes them with SQL.
     canDiscard: false,
 

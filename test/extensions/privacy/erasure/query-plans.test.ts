@@ -2,7 +2,11 @@
 import pg from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f, privacy, softDelete, webhooks } from '../../../../src/index.ts';
+import { createLogger } from '../../../../src/platform/observability/log.ts';
+import { createPartitions } from '../../../../src/platform/postgres/daily-partitions.ts';
+import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import { startTestApp } from '../../../support/app.ts';
+import { rowsRead } from '../../../support/database/query-plan.ts';
 
 const OTHERS = 20_000;
 const OWN = 30;
@@ -44,25 +48,30 @@ await client.query(
    select ${id}, ${owner}, 'https://example.com/', '{*}', 'own', '', case when n % 2 = 0 then now() end ${series}`,
   [ann.id],
 );
-const TABLES = ['notes_deleted', 'cards_deleted', 'pushes', 'push_results', 'webhook_events', 'webhook_endpoints'];
+// Ten days of the delivery log. Of each day, a few deliveries mention the user but are not about them, so that the erasure keeps them.
+const database = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
+afterAll(() => database.close());
+const DAYS = 10;
+// Bodies of usual size, so that Postgres does not prefer to scan a whole partition.
+const body = `'"' || rpad('', 1500, md5(n::text)) || '"'`;
+const log = { table: 'webhook_delivery_log', column: 'finished_at', keepMs: 14 * 86_400_000 };
+await createPartitions(database, log, Date.now() - DAYS * 86_400_000);
+await client.query(
+  `insert into webhook_delivery_log (id, endpoint_id, event_id, message_id, type, body, status, finished_at, mentions)
+   select ${id}, 'f' || lpad(to_hex(n % 1000), 23, '0'), ${id}, 'msg_' || n, 'told', ${body}, 'succeeded', now() - n % ${DAYS} * interval '1 day',
+     array['f' || lpad(to_hex(n % 1000), 23, '0'), case when n <= ${1.5 * DAYS * OWN} then $1 else 'other' end] ${series}`,
+  [ann.id],
+);
+const TABLES = [
+  'notes_deleted',
+  'cards_deleted',
+  'pushes',
+  'push_results',
+  'webhook_events',
+  'webhook_endpoints',
+  'webhook_delivery_log',
+];
 for (const table of TABLES) await client.query(`vacuum analyze ${table}`);
-
-interface Node {
-  Plans?: Node[];
-  'Relation Name'?: string;
-  'Actual Rows': number;
-  'Actual Loops': number;
-  'Rows Removed by Filter'?: number;
-}
-
-/** Returns the number of rows of the watched tables that the scans of a plan read. */
-function rowsRead(node: Node): number {
-  const own = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
-  const below = (node.Plans ?? []).reduce((sum, one) => sum + rowsRead(one), 0);
-  // A partition has the name of its table and a suffix.
-  const table = (node['Relation Name'] ?? '').replace(/_(?:default|\d{8})$/, '');
-  return below + (TABLES.includes(table) ? own : 0);
-}
 
 const sent = vi.spyOn(pg.Client.prototype, 'query');
 
@@ -71,11 +80,11 @@ async function statements(): Promise<{ text: string; rows: number }[]> {
   const found: { text: string; rows: number }[] = [];
   const calls = sent.mock.calls.map(([one]) => one as unknown as { text?: string; values?: unknown[] });
   for (const { text = '', values } of calls.filter((one) => TABLES.some((table) => one.text?.includes(table)))) {
-    if (!values?.includes(ann.id) || !/^\s*(select|with|delete|update)/.test(text)) continue;
+    if (!values?.flat().includes(ann.id) || !/^\s*(select|with|delete|update)/.test(text)) continue;
     await client.query('begin');
     const { rows } = await client.query(`explain (analyze, format json) ${text}`, values);
     await client.query('rollback');
-    found.push({ text, rows: rowsRead(rows[0]['QUERY PLAN'][0].Plan) });
+    found.push({ text, rows: rowsRead(rows[0]['QUERY PLAN'][0].Plan, TABLES) });
   }
   return found;
 }
@@ -107,7 +116,7 @@ test('an erasure reads archived records, pushes and events of its user but no ro
   await client.query(`update push_results set user_id = $1 where user_id is null`, [ann.id]);
   sent.mock.calls.splice(0, sent.mock.calls.length, ...calls);
   const all = await statements();
-  for (const table of ['notes_deleted', 'cards_deleted', 'push_results', 'webhook_events'])
+  for (const table of ['notes_deleted', 'cards_deleted', 'push_results', 'webhook_events', 'webhook_delivery_log'])
     expect(
       all.some(({ text }) => text.includes(table)),
       table,

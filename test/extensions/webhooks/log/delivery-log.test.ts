@@ -1,8 +1,10 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import { isKeptSql, listDeliveriesSql } from '../../../../src/extensions/webhooks/log/deliveries-sql.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../../support/app.ts';
+import { type PlanNode, rowsRead } from '../../../support/database/query-plan.ts';
 import { finishDeliveries, reopenDeliveries } from '../../../support/webhooks/deliveries.ts';
 
 const note = defineResource('note', {
@@ -129,6 +131,24 @@ test('two retries of a finished delivery at the same time both respond 200, and 
   expect(await stored()).toEqual({ waiting: 0, finished: 1 });
 });
 
+test('a retry of a delivery whose event waits for the endpoint a second time sends that one at once, and the first leaves the log', async () => {
+  receiver.answer(500, 204);
+  await write();
+  const { id } = await delivery(isFinished);
+  // A process of an earlier version, which does not know the log, added the second delivery.
+  const second = `f${id.slice(1)}`;
+  await client.query(
+    `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, subject_id, next_attempt_at)
+     select $2, endpoint_id, event_id, message_id || '_2', type, body, subject_id, now() + interval '1 hour'
+     from webhook_delivery_log where id = $1`,
+    [id, second],
+  );
+  const { status, body } = await retry(id);
+  expect([status, body.data.id, body.data.status, body.data.attempts]).toEqual([200, second, 'pending', 0]);
+  expect(await delivery(isFinished)).toMatchObject({ id: second, status: 'succeeded', attempts: 1 });
+  expect(await stored()).toEqual({ waiting: 0, finished: 1 });
+});
+
 test('a retry finds its delivery, however often other statements move it to and from the log', async () => {
   await write();
   const { id } = await delivery(isFinished);
@@ -243,3 +263,25 @@ test('deliveries older than keepDeliveriesDays are neither listed nor retried, a
   expect(await stored()).toEqual({ waiting: 0, finished: 2 });
   expect(receiver.requests).toHaveLength(2);
 });
+
+test.each(['succeeded', 'failed'] as const)(
+  'a list of deliveries that %s does not read the waiting ones',
+  async (status) => {
+    const waiting = 100_000;
+    await client.query(
+      `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at)
+     select 'e' || lpad(to_hex(n), 23, '0'), $1, lpad(to_hex(n), 24, '0'), 'msg_' || n, 'note.created', '{}', now() + interval '1 day'
+     from generate_series(1, ${waiting}) n`,
+      [endpoint],
+    );
+    const text = listDeliveriesSql(status, isKeptSql({ keepDeliveriesDays: KEEP_DAYS }));
+    try {
+      await client.query('analyze webhook_deliveries');
+      const { rows } = await client.query(`explain (analyze, format json) ${text}`, [endpoint, 50]);
+      const plan: PlanNode = rows[0]['QUERY PLAN'][0].Plan;
+      expect(rowsRead(plan, ['webhook_deliveries'])).toBeLessThan(100);
+    } finally {
+      await client.query('delete from webhook_deliveries where endpoint_id = $1', [endpoint]);
+    }
+  },
+);

@@ -1,10 +1,16 @@
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { DELIVERY_TABLES } from '../../../../src/extensions/webhooks/log/deliveries-sql.ts';
+import { encryptedDeliveryColumns } from '../../../../src/extensions/webhooks/readability/stored-body.ts';
 import { createApp, defineResource, defineUser, f, privacy, webhooks } from '../../../../src/index.ts';
+import { surveyEncryption } from '../../../../src/platform/crypto/rotation/survey.ts';
+import { createTablePlace } from '../../../../src/platform/crypto/rotation/table-place.ts';
+import { createLogger } from '../../../../src/platform/observability/log.ts';
+import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { createClient, startTestApp } from '../../../support/app.ts';
 import { generateKey, getKeyId } from '../../../support/database/encrypted-patients.ts';
-import { ALL_DELIVERIES } from '../../../support/webhooks/deliveries.ts';
+import { ALL_DELIVERIES, reopenDeliveries } from '../../../support/webhooks/deliveries.ts';
 
 const PASSWORD = 'correct horse battery';
 const patience = { timeout: 60_000, interval: 25 };
@@ -115,6 +121,51 @@ test('a response that repeats an encrypted body is stored encrypted, and the log
 
   await client.query(`update patients set code = null, doctor = null where name = 'plain'`);
   expect((await log())[0]).toMatchObject({ payload: null, response: null });
+});
+
+test('the value of an encrypted field that looks like an id is not among the mentions, also if its record is expanded', async () => {
+  const [ann, receiver] = [await person('Ann'), await receive()];
+  const endpoint = await subscribe(ann, receiver.url, ['patient.*', 'visit.*']);
+  const diagnosis = 'abcdef0123456789abcdef01';
+  const { id } = (await ann.call('POST', '/api/patients', { name: 'plain', diagnosis })).body.data;
+  const visit = (await ann.call('POST', '/api/visits', { at: 'noon', patient: id })).body.data.id;
+  const sent = await receiver.received(2);
+  expect(sent.every(({ body }) => body.includes(diagnosis))).toBe(true);
+  expect(await everyText()).not.toContain(diagnosis);
+  const { rows } = await client.query(
+    `select array(select unnest(mentions) order by 1) as mentions from ${ALL_DELIVERIES} d where endpoint_id = $1 order by type`,
+    [endpoint],
+  );
+  expect(rows.map(({ mentions }) => mentions)).toEqual([[id, ann.id].sort(), [visit, id, ann.id].sort()]);
+});
+
+test('a survey of the keys counts a delivery that a retry moves from the log while the survey runs', async () => {
+  const [ann, receiver] = [await person('Ann'), await receive()];
+  const endpoint = await subscribe(ann, receiver.url, ['patient.*']);
+  await ann.call('POST', '/api/patients', { name: 'moving', diagnosis: 'grippe' });
+  const finished = 'select from webhook_delivery_log where endpoint_id = $1';
+  await vi.waitUntil(async () => (await client.query(finished, [endpoint])).rowCount === 1, patience);
+  const database = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
+  onTestFinished(() => database.close());
+  const [waiting, log] = DELIVERY_TABLES.map((name) => {
+    const columns = encryptedDeliveryColumns.filter(({ table }) => table === name);
+    return createTablePlace(database, columns);
+  }) as [ReturnType<typeof createTablePlace>, ReturnType<typeof createTablePlace>];
+  const countBodies = async (places: (typeof log)[]) => {
+    const { counts } = await surveyEncryption(database, places, getKeyId(old));
+    const ofBodies = [...counts.values()].flat().filter(({ name }) => name.endsWith('.encrypted_body'));
+    return ofBodies.reduce((sum, { count }) => sum + count, 0);
+  };
+  const before = await countBodies([waiting, log]);
+  const retried: typeof log = {
+    ...log,
+    async findRowRange() {
+      const later = { next_attempt_at: `now() + interval '1 hour'` };
+      expect(await reopenDeliveries(client, 'endpoint_id = $1', [endpoint], later)).toBe(1);
+      return log.findRowRange();
+    },
+  };
+  expect(await countBodies([waiting, retried])).toBe(before);
 });
 
 test('a deleted record that cannot be decrypted hides its own deliveries and delays no others', async () => {

@@ -2,12 +2,13 @@ import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { ResourceGateway } from '../../../../src/declare/host.ts';
+import type { WebhookOperations } from '../../../../src/extensions/webhooks/index.ts';
 import { createRecoveries } from '../../../../src/extensions/webhooks/recovery/recoveries.ts';
 import { fillProductionDefaults, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { createApp, defineUser, webhooks } from '../../../../src/index.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createLogger } from '../../../../src/platform/observability/log.ts';
-import { openDatabase } from '../../../../src/platform/postgres/database.ts';
+import { type Database, openDatabase } from '../../../../src/platform/postgres/database.ts';
 import type { NewJob, Queues } from '../../../../src/platform/redis/queues.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { createClient, type Person, startTestApp } from '../../../support/app.ts';
@@ -29,12 +30,18 @@ const woken: string[] = [];
 const queues = { add: async (_: string, jobs: NewJob[]) => void woken.push(...jobs.map(({ data }) => data.id)) };
 const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
 /** Creates the service that carries recoveries out, as each process does. */
-const recovering = () =>
+const recovering = (over: Database = database) =>
   createRecoveries(
-    { database, queues: queues as unknown as Queues },
+    { database: over, queues: queues as unknown as Queues },
     gateway,
     fillProductionDefaults(webhookSettings.parse({}), false),
   );
+/** Runs the sweeps that reopen and continue recoveries once, as a relay does. */
+async function sweep(): Promise<void> {
+  for (const { name, run } of recovering().sweeps) if (!name.includes('old recoveries')) await run();
+}
+// The type of the test helper does not know the APIs that extensions add.
+const operations = (app as unknown as { webhooks: WebhookOperations }).webhooks;
 
 const receiver: Receiver = await startReceiver();
 const opened: { close(): Promise<unknown> }[] = [receiver];
@@ -308,6 +315,135 @@ describe('pages', () => {
   });
 });
 
+describe('failed deliveries that the log no longer lists', () => {
+  const OLD = { created_at: ago(15 * 24 * HOUR), finished_at: ago(15 * 24 * HOUR - 1000) };
+  const EPOCH = '1970-01-01T00:00:00.000Z';
+
+  test('are not counted, not resent and do not count as failed', async () => {
+    const { failed: before } = await operations.status();
+    await failed(4, OLD);
+    expect(await operations.status(1000)).toMatchObject({
+      failed: before,
+      worst: expect.not.arrayContaining([expect.objectContaining({ id: endpoint })]),
+    });
+    expect(await operations.recoverFailed({ endpoint })).toEqual([]);
+    await failed(2);
+    expect(await operations.status(1000)).toMatchObject({
+      failed: before + 2,
+      worst: expect.arrayContaining([expect.objectContaining({ id: endpoint, failed: 2 })]),
+    });
+    expect(await operations.recoverFailed({ endpoint })).toEqual([{ endpoint, state: 'begun', total: 2 }]);
+    expect(await counts()).toEqual({ failed: 4, pending: 2 });
+  });
+
+  test('do not reopen a recovery', async () => {
+    await failed(4, OLD);
+    const id = await endedEarly({ since: EPOCH });
+    await sweep();
+    expect(await progress(id)).toMatchObject({ status: 'finished', resent: 0 });
+  });
+});
+
+test('recoverFailed includes endpoints whose failed deliveries an earlier version left among the waiting ones', async () => {
+  const failedEarlier = await failed(3);
+  const left = { status: `'failed'`, next_attempt_at: 'null' };
+  await reopenDeliveries(client, failedEarlier, [], left);
+  await client.query(`update webhook_deliveries set finished_at = now() - interval '1 minute' where ${failedEarlier}`);
+  expect(await operations.recoverFailed({ endpoint })).toEqual([{ endpoint, state: 'begun', total: 3 }]);
+});
+
+test('a failed delivery whose event waits for the endpoint a second time is not resent, and does not stop the recovery', async () => {
+  const added = await failed(3);
+  // A process of an earlier version, which does not know the log, added the second delivery.
+  await client.query(
+    `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at)
+     select overlay(id placing 'f' from 1), endpoint_id, event_id, message_id || '_2', type, body, now() + interval '1 hour'
+     from webhook_delivery_log where ${added} order by id limit 1`,
+  );
+  expect((await recover()).body.data).toMatchObject({ status: 'finished', total: 3, resent: 2 });
+  expect(await counts()).toEqual({ pending: 3 });
+});
+
+/** Adds a recovery as a process of an earlier version leaves it: it does not find the deliveries of the log. Returns its id. */
+async function endedEarly(differ: Record<string, unknown> = {}): Promise<string> {
+  const now = ago(0);
+  const { since, after_at, created_at, finished_at } = {
+    ...{ since: day, after_at: differ.since ?? day, created_at: now, finished_at: now },
+    ...differ,
+  };
+  const { rows } = await client.query(
+    `insert into webhook_recoveries (id, endpoint_id, since, status, total, after_at, created_at, finished_at)
+     values ($1, $2, $3, 'finished', 1200, $4, $5, $6) returning id`,
+    [newId(), endpoint, since, after_at, created_at, finished_at],
+  );
+  return rows[0].id;
+}
+
+describe('recoveries that processes of an earlier version ended too early during a deploy', () => {
+  /** Runs the sweeps until all recoveries have finished and all deliveries have arrived. */
+  const finishAll = (ids: readonly string[]) =>
+    vi.waitUntil(
+      async () => {
+        await sweep();
+        await deliverAll();
+        const all = await Promise.all(ids.map(progress));
+        return all.every(({ status }) => status === 'finished') && (await counts()).failed === undefined;
+      },
+      { timeout: 60_000, interval: 20 },
+    );
+
+  test('continue', async () => {
+    await failed(1200);
+    const id = await endedEarly();
+    await finishAll([id]);
+    expect(await progress(id)).toMatchObject({ total: 1200, resent: 1200 });
+    expect(await counts()).toEqual({ succeeded: 1200 });
+  });
+
+  test('continue one after the other if they are of the same endpoint, and no delivery is left out', async () => {
+    await failed(3, { created_at: ago(3 * HOUR), finished_at: ago(2 * HOUR) });
+    await failed(700);
+    // Neither of them covers all deliveries. The second one ended almost too long ago to be reopened.
+    const first = await endedEarly({ since: ago(4 * HOUR), created_at: ago(HOUR) });
+    const second = await endedEarly({ since: ago(2 * HOUR), finished_at: ago(0.9 * HOUR) });
+    await sweep();
+    expect((await progress(first)).resent).toBe(3);
+    const { finishedAt } = await progress(second);
+    expect(Date.parse(finishedAt)).toBeGreaterThan(Date.now() - HOUR / 2);
+    await finishAll([first, second]);
+    expect(await progress(first)).toMatchObject({ resent: 3 });
+    expect(await progress(second)).toMatchObject({ resent: 700 });
+    expect(await counts()).toEqual({ succeeded: 703 });
+  });
+
+  test('begin again at their start, because the earlier process went past deliveries of the log', async () => {
+    await failed(20);
+    const id = await endedEarly({ after_at: ago(0) });
+    // These were resent and failed again later, so they are not part of the recovery.
+    await failed(2, { finished_at: ago(-60_000) });
+    await sweep();
+    await sweep();
+    expect(await progress(id)).toMatchObject({ status: 'finished', resent: 20 });
+    expect(await counts()).toEqual({ pending: 20, failed: 2 });
+  });
+
+  test('do not keep others from being continued if they cannot be reopened', async () => {
+    await failed(600);
+    const { id } = (await recover()).body.data;
+    await deliverAll();
+    const broken: Database = Object.assign(Object.create(database), {
+      write: async (statement: Parameters<Database['write']>[0]) => {
+        if (/set status = 'running'/.test(statement.text)) throw new Error('the statement failed');
+        return database.write(statement);
+      },
+    });
+    const outcomes = await Promise.allSettled(recovering(broken).sweeps.map(async ({ run }) => run()));
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+    expect(await progress(id)).toMatchObject({ status: 'finished', resent: 600 });
+  });
+});
+
+// The last test, because the relay that it starts continues recoveries and deletes old deliveries.
 test('a running app delivers all of it once, and recoveries of a deleted endpoint are removed', {
   timeout: 300_000,
 }, async () => {
@@ -327,26 +463,4 @@ test('a running app delivers all of it once, and recoveries of a deleted endpoin
     async () => (await client.query('select from webhook_recoveries where id = $1', [id])).rowCount === 0,
     { timeout: 120_000, interval: 100 },
   );
-});
-
-test('a recovery that a process of an earlier version ended too early during a deploy continues', async () => {
-  await failed(1200);
-  // As the earlier version leaves it: it does not find the deliveries of the log.
-  const { rows } = await client.query(
-    `insert into webhook_recoveries (id, endpoint_id, since, status, total, after_at, created_at, finished_at)
-     values ($1, $2, $3, 'finished', 1200, $3, now(), now()) returning id`,
-    [newId(), endpoint, day],
-  );
-  const [sweep] = recovering().sweeps;
-  await vi.waitUntil(
-    async () => {
-      await sweep!.run();
-      await deliverAll();
-      return (await progress(rows[0].id)).status === 'finished';
-    },
-    { timeout: 60_000, interval: 20 },
-  );
-  expect(await progress(rows[0].id)).toMatchObject({ total: 1200, resent: 1200 });
-  await deliverAll();
-  expect(await counts()).toEqual({ succeeded: 1200 });
 });
