@@ -28,6 +28,8 @@ CREATE TABLE "webhook_delivery_log" (
 --> statement-breakpoint
 CREATE TABLE "webhook_delivery_log_default" PARTITION OF "webhook_delivery_log" DEFAULT;
 --> statement-breakpoint
+CREATE INDEX "webhook_delivery_log_default_finished_at_index" ON "webhook_delivery_log_default" USING btree ("finished_at");
+--> statement-breakpoint
 ALTER TABLE "webhook_deliveries" ADD COLUMN "mentions" text[];
 --> statement-breakpoint
 ALTER TABLE "webhook_turns" ADD COLUMN "due_from" timestamp(3) with time zone;

@@ -1,6 +1,6 @@
 -- belfry: no transaction
 -- Partitions pushes, push_chunks and push_results by the day of the push's id. No row is copied, and no scan blocks a write: each table as it
--- is becomes the partition of all days up to one a week ahead. Each statement may run again after an interruption.
+-- is becomes the partition of all days up to two weeks ahead. Each statement may run again after an interruption.
 -- Each statement locks the tables in the order in which the app does, to avoid deadlocks.
 DO $$
 BEGIN
@@ -11,19 +11,29 @@ BEGIN
 END $$;
 --> statement-breakpoint
 -- A constraint that the ids are of these days. It has the name that the partition will have. Ids begin with 8 hex digits of a Unix second.
+-- A process whose clock was wrong may have stored an id that is further ahead: then the days end with that of the greatest id.
+-- If the migration is interrupted after this statement, ids of later days are refused until it continues.
 DO $$
 DECLARE
-	last_day date := (now() AT TIME ZONE 'utc')::date + 7;
-	least_excluded text := rpad(lpad(to_hex(extract(epoch FROM last_day + 1)::bigint), 8, '0'), 24, '0');
+	last_day date;
+	least_excluded text;
+	greatest_id text;
 	tab text;
 	col text;
 	old text;
 BEGIN
+	LOCK TABLE "pushes", "push_chunks", "push_results" IN ACCESS EXCLUSIVE MODE;
 	FOR tab, col IN VALUES ('pushes', 'id'), ('push_chunks', 'push_id'), ('push_results', 'push_id') LOOP
 		CONTINUE WHEN (SELECT relkind FROM pg_class WHERE oid = to_regclass(tab)) = 'p';
 		FOR old IN SELECT conname FROM pg_constraint WHERE conrelid = to_regclass(tab) AND contype = 'c' AND conname ~ ('^' || tab || '_\d{8}$') LOOP
 			EXECUTE format('ALTER TABLE %I DROP CONSTRAINT %I', tab, old);
 		END LOOP;
+		last_day := (now() AT TIME ZONE 'utc')::date + 14;
+		EXECUTE format('SELECT max(%I) FROM %I', col, tab) INTO greatest_id;
+		IF greatest_id ~ '^[0-9a-f]{8}' THEN
+			last_day := greatest(last_day, (to_timestamp(('x' || left(greatest_id, 8))::bit(32)::bigint) AT TIME ZONE 'utc')::date);
+		END IF;
+		least_excluded := rpad(lpad(to_hex(extract(epoch FROM last_day + 1)::bigint), 8, '0'), 24, '0');
 		EXECUTE format('ALTER TABLE %I ADD CONSTRAINT %I CHECK (%I < %L) NOT VALID', tab, tab || to_char(last_day, '_YYYYMMDD'), col, least_excluded);
 	END LOOP;
 END $$;

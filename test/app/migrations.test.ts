@@ -99,6 +99,35 @@ test("migrations/belfry creates Belfry's own tables as they are declared", async
   expect(behind, 'run npm run migration:generate -- --framework <name>').toEqual([]);
 });
 
+test.each(['apply', 'sync'] as const)(
+  'a default partition has an index on the column by which old rows are deleted (%s)',
+  async (mode) => {
+    const { env, query } = await emptyDatabase();
+    const made = app(env);
+    await made
+      .migrate(mode === 'apply' ? { mode, folder: 'migrations' } : { mode, mayDrop: 'empty' })
+      .finally(() => made.close());
+    const columns = await query(`
+    select i.indrelid::regclass::text as partition, a.attname as column, count(*)::int as indexes from pg_index i
+    join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+    where i.indpred is null and i.indrelid::regclass::text ~ '^(webhook_delivery_log|push(es|_chunks|_results))_default$'
+      and a.attname in ('finished_at', case i.indrelid::regclass::text when 'pushes_default' then 'id' else 'push_id' end)
+    group by 1, 2 order by 1`);
+    expect(columns).toEqual([
+      { partition: 'push_chunks_default', column: 'push_id', indexes: 1 },
+      { partition: 'push_results_default', column: 'push_id', indexes: 1 },
+      { partition: 'pushes_default', column: 'id', indexes: 1 },
+      { partition: 'webhook_delivery_log_default', column: 'finished_at', indexes: 1 },
+    ]);
+    // No other partition has that index.
+    expect(
+      await query(
+        `select inhparent from pg_inherits where inhrelid = 'webhook_delivery_log_default_finished_at_index'::regclass`,
+      ),
+    ).toEqual([]);
+  },
+);
+
 test.each(EARLIER)(
   'a database created by %s of the first migration can be upgraded and keeps its rows',
   async (_, files) => {

@@ -2,6 +2,7 @@ import { leastIdAt } from '../ids.ts';
 import type { Logger } from '../observability/log.ts';
 import type { Sweep } from '../outbox/relay.ts';
 import type { Database } from './database.ts';
+import { isStatementTimeout } from './errors.ts';
 import { quoteIdentifier } from './identifiers.ts';
 import { quoteLiteral } from './values.ts';
 import { writeInBatches } from './write-in-batches.ts';
@@ -9,13 +10,25 @@ import { writeInBatches } from './write-in-batches.ts';
 const DAY_MS = 86_400_000;
 /** Days for which partitions are created ahead. Rows for which no relay could create a partition go to the default partition. */
 const DAYS_AHEAD = 3;
-/** ms that a statement waits for a table lock. Everything else that needs the table waits behind it. */
+/**
+ * ms that a statement waits for a table lock. Everything else that needs the table waits behind it. Postgres cancels an autovacuum that
+ * blocks a statement only after `deadlock_timeout` (1 s), so beside an autovacuum each attempt fails until the autovacuum ends. That is
+ * acceptable: the default partition is small, partitions are created days ahead, and an old partition may stay longer.
+ */
 const LOCK_TIMEOUT_MS = 500;
 /** Limits of one sweep that deletes single rows, because a relay that stops waits for the sweep in progress. */
 const DELETION = { rowsPerBatch: 5000, maxBatches: 100 };
 /** Maximum number of rows that are moved while the table is locked. */
 const MAX_MOVED = 5000;
-const CANCELED = '57014';
+/**
+ * Maximum size of the default partition for creating partitions: Postgres reads all of it while the table is locked. Deleted rows count in
+ * bytes, because their pages are read, too.
+ */
+const MAX_DEFAULT = { rows: 20_000, megabytes: 256 };
+/** Days kept up to which a few statements at a time can lock all partitions with the default settings of Postgres. */
+const MANY_DAYS = 90;
+/** Maximum number of locks that a statement needs for one partition: its own, those of its indexes, and those of its long values. */
+const LOCKS_PER_PARTITION = 10;
 const LOCK_NOT_AVAILABLE = '55P03';
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -45,10 +58,10 @@ function leastValueAt({ key = 'time' }: Pick<DailyPartitions, 'key'>, ms: number
 
 /**
  * Finds the partitions of a table: name, whether it holds all days up to that of its name (the table as it was before it was partitioned), and
- * the time of Postgres in epoch ms. $1 table.
+ * the time of Postgres in epoch ms. $1 table. With the table, `pg_get_expr` would wait while another session has locked a partition.
  */
 const FIND_PARTITIONS = `
-  select c.relname, pg_get_expr(c.relpartbound, c.oid) like 'FOR VALUES FROM (MINVALUE)%',
+  select c.relname, pg_get_expr(c.relpartbound, 0) like 'FOR VALUES FROM (MINVALUE)%',
     (extract(epoch from now()) * 1000)::bigint
   from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass(quote_ident($1)) order by 1`;
 type PartitionRow = [name: string, holdsManyDays: boolean, nowMs: number];
@@ -57,16 +70,52 @@ function findPartitions(database: Pick<Database, 'write'>, table: string): Promi
   return database.write<PartitionRow>({ text: FIND_PARTITIONS, values: [table] });
 }
 
+/** The names and conditions of the partition of one day, as SQL. */
+function describeDay(partitions: DailyPartitions, day: string) {
+  const { table, column, key } = partitions;
+  const [parent, partition, rest] = [table, partitionName(table, day), defaultPartitionName(table)].map(
+    quoteIdentifier,
+  ) as [string, string, string];
+  const [from, to] = [0, DAY_MS].map((ms) => quoteLiteral(leastValueAt(partitions, Date.parse(day) + ms)));
+  const isOfDay = `${quoteIdentifier(column)} >= ${from} and ${quoteIdentifier(column)} < ${to}`;
+  return { parent, partition, rest, from, to, isOfDay, maxMoved: key === 'id' ? 0 : MAX_MOVED };
+}
+
+/** Why a day gets no partition. */
+type Obstacle = 'refused' | 'large default' | 'many rows';
+
+/**
+ * Finds out why a day gets no partition:
+ *
+ * - `refused`: the database role may not create partitions.
+ * - `large default`: the default partition is large, and Postgres would read all of it while requests wait.
+ * - `many rows`: with the key `time`, the default partition has more than 5,000 rows of that day, and requests would wait while they move.
+ *   With the key `id`, it has any.
+ *
+ * Returns one row: null if there is no reason. Waits for no lock that a request would wait behind.
+ */
+function findObstacleSql(partitions: DailyPartitions, day: string): string {
+  const { parent, rest, isOfDay, maxMoved } = describeDay(partitions, day);
+  const has = (rows: number, condition: string) =>
+    `(select count(*) from (select from ${rest} ${condition} limit ${rows + 1}) r) > ${rows}`;
+  return `
+  select case
+    when not has_schema_privilege(current_schema(), 'CREATE')
+      or not pg_has_role((select relowner from pg_class where oid = ${quoteLiteral(parent)}::regclass), 'USAGE') then 'refused'
+    when pg_relation_size(${quoteLiteral(rest)}::regclass) > ${MAX_DEFAULT.megabytes * 2 ** 20} or ${has(MAX_DEFAULT.rows, '')} then 'large default'
+    when ${has(maxMoved, `where ${isOfDay}`)} then 'many rows'
+  end`;
+}
+
 /** A DO block, so that several statements and their lock timeout need one round trip. */
-const doSql = (body: string) => `do $belfry$ begin
+const doSql = (body: string, declarations = '') => `do $belfry$ ${declarations} begin
   perform set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true);
   ${body}
 end $belfry$`;
 
 /**
- * Creates the partition of one day. If the default partition has rows of that day, because no relay created the partition in time, and the key
- * is `time`, up to 5,000 rows are moved. With more rows, or with the key `id`, the day gets no partition, because requests would wait for the
- * move.
+ * Creates the partition of one day, and moves the rows of that day from the default partition, if no relay created the partition in time. Use
+ * it only if `findObstacleSql` finds no reason against it.
  *
  * The partition of a later day is only attached, so that other inserts continue. Up to tomorrow the whole table is locked, because clocks
  * differ and rows may arrive already: a concurrent insert that has chosen the default partition would fail, and a concurrent statement could
@@ -75,41 +124,50 @@ end $belfry$`;
  * @param nowMs epoch ms, by the clock of Postgres
  */
 function createPartitionSql(partitions: DailyPartitions, day: string, nowMs: number): string {
-  const { table, column, key } = partitions;
-  const [parent, partition, rest] = [table, partitionName(table, day), defaultPartitionName(table)].map(
-    quoteIdentifier,
-  );
-  const [from, to] = [0, DAY_MS].map((ms) => quoteLiteral(leastValueAt(partitions, Date.parse(day) + ms)));
+  const { parent, partition, rest, from, to, isOfDay } = describeDay(partitions, day);
   const mayHaveRows = Date.parse(day) <= nowMs + DAY_MS;
-  const maxMoved = key === 'id' ? 0 : MAX_MOVED;
-  const isOfDay = `${quoteIdentifier(column)} >= ${from} and ${quoteIdentifier(column)} < ${to}`;
-  return doSql(`
+  const body = `
   -- Relays create partitions one at a time. Wait instead of giving up, because the other relay may be creating that of another day.
-  perform pg_advisory_xact_lock(hashtext(${quoteLiteral(`partitions ${table}`)}));
-  if to_regclass(${quoteLiteral(partition!)}) is not null then return; end if;
-  if not has_schema_privilege(current_schema(), 'CREATE')
-    or not pg_has_role((select relowner from pg_class where oid = ${quoteLiteral(parent!)}::regclass), 'USAGE') then
-    raise exception 'may not create partitions' using errcode = '${INSUFFICIENT_PRIVILEGE}';
-  end if;
-  if (select count(*) from (select from ${rest} where ${isOfDay} limit ${maxMoved + 1}) r) > ${maxMoved} then return; end if;
+  perform pg_advisory_xact_lock(hashtext(${quoteLiteral(`partitions ${partitions.table}`)}));
+  if to_regclass(${quoteLiteral(partition)}) is not null then return; end if;
   ${mayHaveRows ? `lock table only ${parent} in access exclusive mode;` : ''}
   create table ${partition} (like ${parent} including defaults including constraints including indexes including storage);
   if exists (select from ${rest} where ${isOfDay}) then
     lock table ${rest} in access exclusive mode;
     with moved as (delete from ${rest} where ${isOfDay} returning *) insert into ${partition} select * from moved;
   end if;
-  alter table ${parent} attach partition ${partition} for values from (${from}) to (${to});`);
+  -- Migrations run as the owner of the table, and may change only what that role owns. This role may be just a member of it.
+  select pg_get_userbyid(relowner) into owner_name from pg_class where oid = ${quoteLiteral(parent)}::regclass;
+  if owner_name <> current_user then
+    begin
+      execute format('alter table %s owner to %I', ${quoteLiteral(partition)}, owner_name);
+    exception when insufficient_privilege then null;
+    end;
+  end if;
+  alter table ${parent} attach partition ${partition} for values from (${from}) to (${to});`;
+  return doSql(body, 'declare owner_name name;');
 }
 
 /**
- * Deletes old rows of one partition, through the partitioned table, on which the database role has privileges. $1 least value of the column
- * that is kept, $2 maximum number of rows. Returns a row for each deleted row.
+ * Deletes old rows of one partition. $1 least value of the column that is kept, $2 maximum number of rows. Returns a row for each deleted row.
+ * It names the partition, because `tableoid` does not keep Postgres from reading the others. Uses the index that `addPartitioning` adds to
+ * default partitions, or the primary key.
  */
-function deleteOldRowsSql(table: string, partition: string, column: string): string {
-  const isInPartition = `tableoid = ${quoteLiteral(quoteIdentifier(partition))}::regclass and ${quoteIdentifier(column)} < $1`;
+function deleteOldRowsSql(partition: string, column: string): string {
+  const [from, isOld] = [`only ${quoteIdentifier(partition)}`, `${quoteIdentifier(column)} < $1`];
   return `
-  delete from ${quoteIdentifier(table)} where ${isInPartition} and ctid = any(array(
-    select ctid from ${quoteIdentifier(table)} where ${isInPartition} limit $2))
+  delete from ${from} where ${isOld} and ctid = any(array(select ctid from ${from} where ${isOld} limit $2)) returning 1`;
+}
+
+/**
+ * Like `deleteOldRowsSql`, through the partitioned table, for a database role that has privileges only on that. $1 must be the start of a day,
+ * so that Postgres skips the partitions of that day and of later ones.
+ */
+function deleteThroughParentSql(table: string, partition: string, column: string): string {
+  const isOld = `tableoid = ${quoteLiteral(quoteIdentifier(partition))}::regclass and ${quoteIdentifier(column)} < $1`;
+  return `
+  delete from ${quoteIdentifier(table)} where ${isOld} and ctid = any(array(
+    select ctid from ${quoteIdentifier(table)} where ${isOld} limit $2))
   returning 1`;
 }
 
@@ -120,20 +178,21 @@ export function isInsufficientPrivilege(error: unknown): boolean {
 
 /** Whether a statement failed because it waited too long for a lock, or ran too long. */
 export function isLockTimeout(error: unknown): boolean {
-  const { code } = error as { code?: string };
-  return code === LOCK_NOT_AVAILABLE || code === CANCELED;
+  return (error as { code?: string }).code === LOCK_NOT_AVAILABLE || isStatementTimeout(error);
 }
 
 /**
  * Creates the partitions of the days from `firstMs` to a few days ahead. Partitions that exist are left alone.
  *
  * @param firstMs epoch ms; default: now, by the clock of Postgres
+ * @param onObstacle called for a day that gets no partition
  * @returns the number of created partitions, including those that other relays created meanwhile
  */
 export async function createPartitions(
   database: Pick<Database, 'write' | 'transaction'>,
   partitions: DailyPartitions,
   firstMs: number = Number.POSITIVE_INFINITY,
+  onObstacle: (obstacle: Exclude<Obstacle, 'refused'>, day: string) => void = () => undefined,
 ): Promise<number> {
   const found = await findPartitions(database, partitions.table);
   // `sync` leaves a table that exists already without partitions.
@@ -146,6 +205,13 @@ export async function createPartitions(
     const day = toDay(at);
     const name = partitionName(partitions.table, day);
     if (existing.has(name) || name <= earlierPartition) continue;
+    const [row] = await database.write<[Obstacle | null]>({ text: findObstacleSql(partitions, day), values: [] });
+    const obstacle = row?.[0] ?? null;
+    if (obstacle === 'refused')
+      throw Object.assign(new Error('The database role may not create partitions'), { code: INSUFFICIENT_PRIVILEGE });
+    if (obstacle !== null) onObstacle(obstacle, day);
+    if (obstacle === 'large default') break;
+    if (obstacle !== null) continue;
     // `database.write` would retry a statement that gets no lock; a transaction fails at once.
     await database.transaction((tx) => tx.write({ text: createPartitionSql(partitions, day, nowMs), values: [] }));
   }
@@ -176,6 +242,25 @@ async function dropOldPartitions(
   return old.length;
 }
 
+/** Deletes old rows of one partition, in batches. Returns the number of deleted rows. @param nowMs epoch ms, by the clock of Postgres */
+async function deleteOldRowsOf(
+  database: Pick<Database, 'write'>,
+  partitions: DailyPartitions,
+  partition: string,
+  nowMs: number,
+): Promise<number> {
+  const { table, column, keepMs } = partitions;
+  const firstKeptMs = nowMs - keepMs;
+  try {
+    const values = [leastValueAt(partitions, firstKeptMs)];
+    return await writeInBatches(database, deleteOldRowsSql(partition, column), values, DELETION);
+  } catch (error) {
+    if (!isInsufficientPrivilege(error) || partition === table) throw error;
+    const values = [leastValueAt(partitions, Date.parse(toDay(firstKeptMs)))];
+    return writeInBatches(database, deleteThroughParentSql(table, partition, column), values, DELETION);
+  }
+}
+
 /**
  * Deletes old rows, in batches, from partitions that hold several days: the default partition, and the table as it was before it was
  * partitioned. Returns the number of deleted rows.
@@ -187,16 +272,38 @@ async function deleteOldRows(
   partitions: DailyPartitions,
   isRefused: boolean,
 ): Promise<number> {
-  const { table, column, keepMs } = partitions;
+  const { table } = partitions;
   const found = await findPartitions(database, table);
   const ofManyDays = found.filter(([name, holdsManyDays]) => holdsManyDays || name === defaultPartitionName(table));
   const undroppable = isRefused ? await findOldPartitions(database, partitions) : [];
   const tables = found.length === 0 ? [table] : new Set([...ofManyDays.map(([name]) => name), ...undroppable]);
-  const values = [leastValueAt(partitions, (found[0]?.[2] ?? Date.now()) - keepMs)];
+  const nowMs = found[0]?.[2] ?? Date.now();
   let total = 0;
-  for (const one of tables)
-    total += await writeInBatches(database, deleteOldRowsSql(table, one, column), values, DELETION);
+  for (const one of tables) total += await deleteOldRowsOf(database, partitions, one, nowMs);
   return total;
+}
+
+const READ_MAX_LOCKS = `select current_setting('max_locks_per_transaction')::int`;
+
+/**
+ * Logs a warning if rows are kept for so many days that statements may run out of locks: some lock all partitions, and their indexes. With
+ * 10 × days locks for each connection, as many as that can run at once.
+ */
+async function warnIfFewLocks(
+  database: Pick<Database, 'write'>,
+  log: Logger,
+  { table, keepMs }: DailyPartitions,
+): Promise<void> {
+  const days = Math.ceil(keepMs / DAY_MS);
+  if (days <= MANY_DAYS) return;
+  const [row] = await database.write<[number]>({ text: READ_MAX_LOCKS, values: [] });
+  const current = row![0];
+  const needed = LOCKS_PER_PARTITION * days;
+  if (current >= needed) return;
+  const text =
+    `Statements lock each daily partition of ${table}, about ${days}, and its indexes. Raise max_locks_per_transaction of Postgres from ` +
+    `${current} to at least ${needed} (${LOCKS_PER_PARTITION} × days), or keep rows for fewer days.`;
+  log.warn({ table, days }, text);
 }
 
 /**
@@ -208,21 +315,47 @@ export function createPartitionSweep(
   log: Logger,
   { name, everyMs, partitions }: { name: string; everyMs: number; partitions: DailyPartitions },
 ): Sweep {
+  const { table } = partitions;
+  const rest = defaultPartitionName(table);
   let isRefused = false;
+  let isFirstRun = true;
+  const logged = new Set<Obstacle>();
+
+  /** Logs, once for each reason, why a day gets no partition. */
+  function logObstacle(obstacle: Exclude<Obstacle, 'refused'>, day: string): void {
+    if (logged.has(obstacle)) return;
+    logged.add(obstacle);
+    const { rows, megabytes } = MAX_DEFAULT;
+    if (obstacle === 'large default') {
+      const text =
+        `No partitions are created while ${rest} has more than ${rows} rows or ${megabytes} MB, because Postgres would read all of it while ` +
+        'requests wait. Rows are stored there, and old ones are deleted in batches. If it does not become smaller, empty it: TRUNCATE forgets ' +
+        'its rows.';
+      log.warn({ table }, text);
+    } else {
+      // Normal on the first day, if rows are stored before the first sweep.
+      const text =
+        `${day} gets no partition, because requests would wait while the rows of this day move from ${rest}. They are deleted from it in ` +
+        'batches when they are old.';
+      log.info({ table, day }, text);
+    }
+  }
 
   /** Runs work that needs a table lock and the right to change the table. Without them rows are stored and deleted all the same. */
-  async function runIfAllowed(work: () => Promise<number>): Promise<number> {
+  async function runIfAllowed(task: string, work: () => Promise<number>): Promise<number> {
     try {
       return await work();
     } catch (error) {
-      if (isInsufficientPrivilege(error) && !isRefused) {
-        isRefused = true;
+      if (isInsufficientPrivilege(error)) {
         const text =
           'The database role cannot create or drop partitions, so old rows are deleted in batches instead. Make it the owner of the table, and grant it CREATE on the schema.';
-        log.warn({ err: error, table: partitions.table }, text);
-      }
-      if (isInsufficientPrivilege(error) || isLockTimeout(error)) return 0;
-      throw error;
+        if (!isRefused) log.warn({ err: error, table }, text);
+        isRefused = true;
+      } else if (isLockTimeout(error)) {
+        const cause = isStatementTimeout(error) ? 'Postgres took too long' : 'another session holds the table';
+        log.info({ table }, `Could not ${task} of ${table}, because ${cause}; tried again with the next sweep`);
+      } else throw error;
+      return 0;
     }
   }
 
@@ -230,8 +363,11 @@ export function createPartitionSweep(
     name,
     everyMs,
     async run() {
-      const created = await runIfAllowed(() => createPartitions(database, partitions));
-      const dropped = await runIfAllowed(() => dropOldPartitions(database, partitions));
+      if (isFirstRun) await warnIfFewLocks(database, log, partitions);
+      isFirstRun = false;
+      const create = () => createPartitions(database, partitions, undefined, logObstacle);
+      const created = await runIfAllowed('create partitions', create);
+      const dropped = await runIfAllowed('drop old partitions', () => dropOldPartitions(database, partitions));
       return created + dropped + (await deleteOldRows(database, partitions, isRefused));
     },
   };

@@ -146,6 +146,50 @@ describe('creating partitions', () => {
   });
 });
 
+describe('a large default partition', () => {
+  const bloat = `
+    alter table entries_default set (fillfactor = 10, autovacuum_enabled = false);
+    insert into entries (id, text) select n, repeat('x', 600) from generate_series(1, 33000) n;
+    delete from entries`;
+  test.each([
+    [
+      'of 20,001 rows',
+      `insert into entries (id, at) select n, now() - interval '5 days' from generate_series(1, 20001) n`,
+      'delete from entries where id = 1',
+    ],
+    ['of 257 MB, even without rows,', bloat, 'truncate entries_default'],
+  ])(
+    '%s is not read while requests wait: no partition is created, with one warning, until it is smaller',
+    async (_, fill, shrink) => {
+      await client.query(fill);
+      const { sweep, lines } = createLoggedSweep();
+      for (let i = 0; i < 2; i++) expect(await sweep.run()).toBe(0);
+      expect(await partitionNames()).toEqual([]);
+      expect(lines).toEqual([
+        expect.objectContaining({
+          level: 'warn',
+          table: 'entries',
+          msg: expect.stringContaining('No partitions are created'),
+        }),
+      ]);
+      await client.query(shrink);
+      expect(await sweep.run()).toBe(4);
+    },
+  );
+
+  test('makes no session wait while its rows are counted', async () => {
+    await whileLocked('entries', 'row exclusive', async () => {
+      await client.query(
+        `insert into entries (id, at) select n, now() - interval '5 days' from generate_series(1, 20001) n`,
+      );
+      // A sweep that wanted the lock would log that another session holds the table.
+      const { sweep, lines } = createLoggedSweep();
+      await sweep.run();
+      expect(lines).toEqual([expect.objectContaining({ msg: expect.stringContaining('20000 rows') })]);
+    });
+  });
+});
+
 describe('old rows', () => {
   test('a partition is dropped once its last moment is older than the retention time, and not before', async () => {
     await createFrom(KEEP_DAYS + 3);
@@ -168,9 +212,24 @@ describe('old rows', () => {
     await createSweep().run();
     expect(Object.keys(await storedRows())).toEqual(['9001', '9002']);
   });
+
+  test('they are deleted without reading the partition of a day that is kept', async () => {
+    await createFrom(KEEP_DAYS);
+    await addRow(1, KEEP_DAYS + 1);
+    // A statement that reads this partition would wait.
+    await whileLocked(partitionOf(-KEEP_DAYS), 'access exclusive', async () => {
+      expect(await createSweep().run()).toBe(1);
+    });
+    expect(await storedRows()).toEqual({});
+  });
 });
 
 describe('while another session holds a lock', () => {
+  const gaveUp = (task: string) => {
+    const msg = `Could not ${task}, because another session holds the table; tried again with the next sweep`;
+    return expect.objectContaining({ level: 'info', table: 'entries', msg });
+  };
+
   test.each([
     ['the table', 'entries', 'share update exclusive'],
     ['the default partition, as a long-running query does,', 'entries_default', 'access share'],
@@ -185,7 +244,7 @@ describe('while another session holds a lock', () => {
     });
     expect(await sweep.run()).toBe(4);
     expect(await storedRows()).toEqual({ 1: partitionOf(0), 2: partitionOf(0) });
-    expect(lines).toEqual([]);
+    expect(lines).toEqual([gaveUp('create partitions of entries')]);
   });
 
   test('on an old partition, a sweep keeps it and does not fail; the next one drops it', async () => {
@@ -198,7 +257,7 @@ describe('while another session holds a lock', () => {
     });
     expect(await sweep.run()).toBe(1);
     expect(await partitionNames()).not.toContain(partitionOf(-KEEP_DAYS - 1));
-    expect(lines).toEqual([]);
+    expect(lines).toEqual([gaveUp('drop old partitions of entries')]);
   });
 });
 
@@ -232,6 +291,18 @@ describe('with a role that may not change the table', () => {
     ]);
   });
 
+  test('old rows of the default partition are deleted if it may use only the table, without reading a day that is kept', async () => {
+    await createFrom(KEEP_DAYS);
+    await addRow(1, KEEP_DAYS + 2);
+    const { sweep, lines } = await openAsWriter();
+    await client.query(`revoke all on entries_default, ${partitionOf(-KEEP_DAYS)} from entry_writer`);
+    await whileLocked(partitionOf(-KEEP_DAYS), 'access exclusive', async () => {
+      expect(await sweep.run()).toBe(1);
+    });
+    expect(await storedRows()).toEqual({});
+    expect(lines).toEqual([]);
+  });
+
   test('partitions that its owner created before stay, and their old rows are deleted', async () => {
     await createFrom(KEEP_DAYS + 2);
     await addRow(1, KEEP_DAYS + 2);
@@ -244,6 +315,84 @@ describe('with a role that may not change the table', () => {
     // The next sweep of a process that owns the table drops them.
     await createSweep().run();
     expect((await partitionNames())[0]).toBe(partitionOf(-KEEP_DAYS));
+  });
+});
+
+describe('with a role that is a member of the owner', () => {
+  /** Makes a role the owner of the table, and opens the database as a member of it. */
+  async function openAsMember() {
+    await client.query(`
+      create role entry_owner;
+      create role entry_member login password 'entry_member' in role entry_owner;
+      grant create on schema public to entry_member;
+      alter table entries owner to entry_owner;
+      alter table entries_default owner to entry_owner`);
+    const url = new URL(own.databaseUrl);
+    [url.username, url.password] = ['entry_member', 'entry_member'];
+    const member = openDatabase(url.href, 'test', silent);
+    onTestFinished(async () => {
+      await member.close();
+      await client.query('drop owned by entry_owner, entry_member cascade; drop role entry_owner, entry_member');
+    });
+    return createLoggedSweep(member);
+  }
+
+  async function partitionOwners(): Promise<string[]> {
+    const { rows } = await client.query<{ owner: string }>(`
+      select distinct pg_get_userbyid(c.relowner) as owner from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = 'entries'::regclass and c.relname <> 'entries_default'`);
+    return rows.map(({ owner }) => owner);
+  }
+
+  test('partitions belong to the owner of the table, so that its migrations can change them', async () => {
+    const { sweep, lines } = await openAsMember();
+    await client.query('grant create on schema public to entry_owner');
+    await addRow(1, 0);
+    expect(await sweep.run()).toBe(4);
+    expect(await partitionOwners()).toEqual(['entry_owner']);
+    await client.query('set role entry_owner');
+    await client.query('alter table entries add column more int').finally(() => client.query('reset role'));
+    expect(await storedRows()).toEqual({ 1: partitionOf(0) });
+    expect(lines).toEqual([]);
+  });
+
+  test('partitions are created also if the owner may own no table in the schema', async () => {
+    await client.query('revoke create on schema public from public');
+    const { sweep, lines } = await openAsMember();
+    expect(await sweep.run()).toBe(4);
+    expect(await partitionOwners()).toEqual(['entry_member']);
+    expect(lines).toEqual([]);
+  });
+});
+
+describe('many days', () => {
+  const sweepFor = (keepDays: number, over = database) => {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLogger('info', 'test', { write: (line) => void lines.push(JSON.parse(line)) });
+    const kept = { ...options, partitions: { ...partitions, keepMs: keepDays * DAY_MS } };
+    return { sweep: createPartitionSweep(over, log, kept), lines };
+  };
+
+  test('a relay warns once if statements that lock all partitions may need more locks than Postgres has', async () => {
+    const { sweep, lines } = sweepFor(91);
+    for (let i = 0; i < 2; i++) await sweep.run();
+    const advice = 'Raise max_locks_per_transaction of Postgres from 64 to at least 910';
+    expect(lines).toEqual([
+      expect.objectContaining({ level: 'warn', table: 'entries', msg: expect.stringContaining(advice) }),
+    ]);
+  });
+
+  test('it does not warn for up to 90 days, nor if Postgres has enough locks', async () => {
+    const few = sweepFor(90);
+    await few.sweep.run();
+    type Write = typeof database.write;
+    const write = ((statement) =>
+      (statement as { text: string }).text.includes('max_locks_per_transaction')
+        ? Promise.resolve([[910]])
+        : database.write(statement)) as Write;
+    const enough = sweepFor(91, { ...database, write });
+    await enough.sweep.run();
+    expect([...few.lines, ...enough.lines]).toEqual([]);
   });
 });
 
@@ -261,7 +410,11 @@ test('the clock of Postgres decides which partitions are created and dropped, no
 
 test('a day with many rows in the default partition gets no partition, so that nothing waits while rows move', async () => {
   await client.query('insert into entries (id) select generate_series(1, 5001)');
-  expect(await createFrom(0)).toBe(AHEAD.length - 1);
+  const { sweep, lines } = createLoggedSweep();
+  for (const created of [AHEAD.length - 1, 0]) expect(await sweep.run()).toBe(created);
+  expect(lines).toEqual([
+    expect.objectContaining({ level: 'info', msg: expect.stringContaining(`gets no partition`) }),
+  ]);
   expect(await partitionNames()).toEqual(AHEAD.slice(1).map(partitionOf));
   expect(Object.keys(await storedRows())).toHaveLength(5001);
   await client.query('delete from entries where id > 5000');
@@ -275,7 +428,11 @@ test('a day that a statement timeout interrupts is tried again with the next swe
     ...database,
     transaction: () => Promise.reject(Object.assign(new Error('canceling statement'), { code: '57014' })),
   };
-  await createSweep(slow as unknown as typeof database).run();
+  const { sweep, lines } = createLoggedSweep(slow as unknown as typeof database);
+  await sweep.run();
+  expect(lines).toEqual([
+    expect.objectContaining({ level: 'info', msg: expect.stringContaining('Postgres took too long') }),
+  ]);
   expect(await storedRows()).toEqual({});
   await createSweep().run();
   expect(await partitionNames()).toEqual(AHEAD.map(partitionOf));

@@ -1,4 +1,5 @@
 // Databases of earlier versions have plain tables of pushes. A migration partitions them while processes of that version use them.
+import { readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { app } from '../../../src/app/index.ts';
@@ -49,6 +50,9 @@ async function createEarlierDatabase() {
 let count = 0;
 const idOf = (daysAgo: number) =>
   leastIdAt(Date.now() - daysAgo * DAY_MS).slice(0, 8) + String(++count).padStart(16, '0');
+
+/** Returns a day ahead as in names of partitions. */
+const dayAhead = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10).replaceAll('-', '');
 
 /** Statements of the earlier version, prepared as its processes prepare them. */
 const INSERT = {
@@ -119,7 +123,7 @@ test('after the migration, partitions begin where the earlier table ends, and ol
   onTestFinished(() => platform.close());
   for (const sweep of createPushSweeps(platform, new Set()).filter(({ name }) => name.includes('retention')))
     await sweep.run();
-  const lastDay = new Date(Date.now() + 7 * DAY_MS).toISOString().slice(0, 10).replaceAll('-', '');
+  const lastDay = dayAhead(14);
   for (const [table, column] of [
     ['pushes', 'id'],
     ['push_chunks', 'push_id'],
@@ -194,7 +198,43 @@ test('the migration continues after an interruption between any two of its state
     // A statement that cannot succeed is the interruption.
     const statements = [...conversion.statements.slice(0, end), 'select 1/0'];
     await expect(applyMigration(sql, { ...conversion, statements }, LOCK_RETRY, log)).rejects.toThrow(CONVERSION);
+    // After a roll back to the earlier version, there are almost two weeks to continue the migration or to undo it.
+    await sql.query({ ...INSERT, values: [idOf(-13.9)] });
   }
   await convert();
-  expect((await sql.query('select tableoid::regclass::text from push_results')).rows).toHaveLength(1);
+  const { rows } = await sql.query('select tableoid::regclass::text from push_results');
+  expect(rows).toHaveLength(1 + conversion.statements.length);
+});
+
+test('after an interruption, the documented statement removes the limit on days, and the migration can be applied later', async () => {
+  const { sql, conversion, convert, log } = await createEarlierDatabase();
+  const documented = /```sql\n(DO [\s\S]*?)```/.exec(readFileSync('docs/push.md', 'utf8'))![1]!;
+  for (const end of [2, 3]) {
+    const statements = [...conversion.statements.slice(0, end), 'select 1/0'];
+    await expect(applyMigration(sql, { ...conversion, statements }, LOCK_RETRY, log)).rejects.toThrow(CONVERSION);
+    await expect(sql.query({ ...INSERT, values: [idOf(-100)] })).rejects.toMatchObject({ code: '23514' });
+    await sql.query(documented);
+    await sql.query({ ...INSERT, values: [idOf(-100)] });
+    await sql.query('delete from push_results; delete from push_chunks; delete from pushes');
+  }
+  await convert();
+  await sql.query({ ...INSERT, name: undefined, values: [idOf(0)] });
+});
+
+test('rows whose ids are far ahead, because a clock was wrong, do not prevent the migration', async () => {
+  const { sql, convert } = await createEarlierDatabase();
+  const ids = [idOf(1), idOf(-40)];
+  for (const id of ids) await sql.query({ ...INSERT, values: [id] });
+  await convert();
+  for (const table of TABLES) {
+    const { rows } = await sql.query(
+      `select distinct tableoid::regclass::text as name, count(*)::int from ${table} group by 1`,
+    );
+    expect(rows).toEqual([{ name: `${table}_${dayAhead(40)}`, count: ids.length }]);
+  }
+  const later = idOf(-41.1);
+  await sql.query({ ...INSERT, name: undefined, values: [later] });
+  expect((await sql.query('select tableoid::regclass::text as name from pushes where id = $1', [later])).rows).toEqual([
+    { name: 'pushes_default' },
+  ]);
 });

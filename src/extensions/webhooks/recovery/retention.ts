@@ -45,25 +45,34 @@ const DELETE_OVERDUE = `
 
 /**
  * Deletes the deliveries of removed endpoints. $1 maximum number of deliveries. Uses webhook_endpoints_removed_index,
- * webhook_deliveries_endpoint_event_unique and webhook_delivery_log_endpoint_event_index. Returns a row for each deleted delivery.
+ * webhook_deliveries_endpoint_event_unique and webhook_delivery_log_endpoint_event_index: without an order, Postgres could read the whole table
+ * for an endpoint that has no deliveries. Returns a row for each deleted delivery.
  */
 const deleteDeliveriesOfRemovedEndpointsSql = (table: string) => `
   delete from ${table} where id = any(array(
     select d.id from webhook_endpoints e cross join lateral (
-      select id from ${table} where endpoint_id = e.id limit $1 for update skip locked) d
+      select id from ${table} where endpoint_id = e.id order by event_id limit $1 for update skip locked) d
     where e.removed_at is not null limit $1))
   returning 1`;
 
 /**
+ * A condition: table `table` has no delivery of endpoint `e`. It is a scalar sub-select, not `not exists`: Postgres could turn the latter into
+ * a join that reads the whole log. The order makes Postgres use the index: if few endpoints have all deliveries, it would otherwise expect to
+ * find one soon by reading the table.
+ */
+const hasNoDeliverySql = (table: string) =>
+  `(select true from ${table} d where d.endpoint_id = e.id order by d.event_id limit 1) is null`;
+
+/**
  * Deletes the rows of removed endpoints whose logs are empty, but not within an hour after the removal, because a relay may still be adding
- * a delivery. $1 maximum number of rows. Uses webhook_endpoints_removed_index. Returns a row for each deleted endpoint.
+ * a delivery. $1 maximum number of rows. Returns a row for each deleted endpoint. Uses webhook_endpoints_removed_index,
+ * webhook_deliveries_endpoint_event_unique and webhook_delivery_log_endpoint_event_index.
  */
 const DELETE_ENDPOINTS = `
   with gone as (
     delete from webhook_endpoints where id in (
       select e.id from webhook_endpoints e
-      where e.removed_at < now() - interval '1 hour' and not exists (select from webhook_deliveries d where d.endpoint_id = e.id)
-        and not exists (select from webhook_delivery_log d where d.endpoint_id = e.id)
+      where e.removed_at < now() - interval '1 hour' and ${DELIVERY_TABLES.map(hasNoDeliverySql).join(' and ')}
       limit $1 for update skip locked)
     returning id
   ), leases as (
@@ -115,7 +124,7 @@ export function createRetentionSweeps(
 
   let nextPartitionAttemptAt = Number.NEGATIVE_INFINITY;
 
-  /** Creates the partitions of the log from a day on. Returns false if the table is locked; rows of these days should then wait. */
+  /** Creates the partitions of the log from a day on. Returns false if another session holds the table. */
   async function tryCreatePartitions(firstMs: number): Promise<boolean> {
     if (performance.now() < nextPartitionAttemptAt) return false;
     try {
@@ -126,6 +135,10 @@ export function createRetentionSweeps(
       if (isInsufficientPrivilege(error)) return true;
       if (!isLockTimeout(error)) throw error;
       nextPartitionAttemptAt = performance.now() + LOCK_RETRY_MS;
+      log.info(
+        { table: partitions.table },
+        'Deliveries of an earlier version cannot move to the log, because another session holds the table; tried again in a minute',
+      );
       return false;
     }
   }
@@ -135,11 +148,12 @@ export function createRetentionSweeps(
     const [row] = await database.write<[string | null]>({ text: EARLIEST_FINISHED, values: [] });
     const first = row?.[0] ?? null;
     if (first === null) return 0;
-    const isReady = await tryCreatePartitions(Math.max(Date.parse(first), Date.now() - keepMs));
+    // Without partitions, so many rows would move to the default partition that their days could not get partitions later.
+    if (!(await tryCreatePartitions(Math.max(Date.parse(first), Date.now() - keepMs)))) return 0;
     const options = { maxBatches: MAX_MOVE_BATCHES };
-    // Move failed deliveries first, even if their partitions are missing: a recovery resends only deliveries in the log.
+    // Move failed deliveries first: a recovery waits for those of its endpoint.
     const failed = await writeInBatches(database, MOVE_EARLIER_FAILED, [], options);
-    return isReady ? failed + (await writeInBatches(database, MOVE_EARLIER_DELIVERIES, [], options)) : failed;
+    return failed + (await writeInBatches(database, MOVE_EARLIER_DELIVERIES, [], options));
   }
 
   return [

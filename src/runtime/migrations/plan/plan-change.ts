@@ -30,15 +30,27 @@ const INDEX = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)"/;
 
 const CREATE_TABLE = /^(CREATE TABLE "([^"]+)" \([\s\S]*\));?$/;
 
-/** Completes the statement that creates a partitioned table, which drizzle-kit cannot describe: adds the key and the default partition. */
+// Match the first column of a primary key, as a constraint of the table or of the column.
+const TABLE_KEY = /PRIMARY KEY ?\("([^"]+)"/;
+const COLUMN_KEY = /"([^"]+)" [^",]+ PRIMARY KEY/;
+
+/**
+ * Completes the statement that creates a partitioned table, which drizzle-kit cannot describe: adds the key and the default partition. Old rows
+ * of the default partition are deleted by the partition column, so it gets an index on that, unless the primary key begins with it.
+ */
 function addPartitioning(statement: string, { partitioned }: DeclaredFacts): string[] {
   const [, create, table] = CREATE_TABLE.exec(statement) ?? [];
   const column = partitioned.get(table ?? '');
-  if (table === undefined || column === undefined) return [statement];
-  const partition = quoteIdentifier(defaultPartitionName(table));
+  if (create === undefined || table === undefined || column === undefined) return [statement];
+  const [, keyColumn] = TABLE_KEY.exec(create) ?? COLUMN_KEY.exec(create) ?? [];
+  const [partition, index] = [defaultPartitionName(table), `${defaultPartitionName(table)}_${column}_index`].map(
+    quoteIdentifier,
+  );
+  const createIndex = `CREATE INDEX ${index} ON ${partition} USING btree (${quoteIdentifier(column)});`;
   return [
     `${create} PARTITION BY RANGE (${quoteIdentifier(column)});`,
     `CREATE TABLE ${partition} PARTITION OF ${quoteIdentifier(table)} DEFAULT;`,
+    ...(keyColumn === column ? [] : [createIndex]),
   ];
 }
 

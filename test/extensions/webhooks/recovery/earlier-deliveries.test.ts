@@ -62,6 +62,14 @@ async function addFinished(status: 'succeeded' | 'failed', count: number, daysAg
 
 const listLog = async (query = '') =>
   (await ann.call('GET', `/api/webhooks/${endpoint}/deliveries?limit=100${query}`)).body.data;
+/** Drops the partitions of days, which other tests have created. */
+async function dropPartitions(): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'webhook_delivery_log'::regclass`,
+  );
+  for (const { name } of rows) if (name !== 'webhook_delivery_log_default') await client.query(`drop table ${name}`);
+}
+
 const countRows = async (table: string) => (await client.query(`select from ${table}`)).rowCount;
 
 test('finished deliveries of an earlier version move to the log and keep their log entries', async () => {
@@ -118,6 +126,21 @@ test('failed deliveries move first, so that a recovery finds them', async () => 
   expect(body.data).toMatchObject({ total: 1500, resent: 500 });
 });
 
+test('while another session holds the log and partitions are missing, none moves; later each moves to the partition of its day', async () => {
+  await dropPartitions();
+  await addFinished('failed', 3, 0);
+  await addFinished('succeeded', 3, 1);
+  const holder = new Client({ connectionString: env.DATABASE_URL });
+  await holder.connect();
+  await holder.query('begin; select from webhook_delivery_log');
+  expect(await moveEarlier().finally(() => holder.end())).toBe(0);
+  expect(await countRows('webhook_deliveries')).toBe(6);
+  expect(await countRows('webhook_delivery_log')).toBe(0);
+  // Postgres releases the locks of a session shortly after its client has ended.
+  await expect.poll(() => moveEarlier()).toBe(6);
+  expect(await countRows('webhook_delivery_log_default')).toBe(0);
+});
+
 test('deliveries older than the retention period disappear, and younger ones stay', async () => {
   await addFinished('succeeded', 5, 40);
   await addFinished('failed', 5, KEEP_DAYS + 2);
@@ -149,11 +172,7 @@ test('a database role that may not create tables moves them as well', async () =
     await restricted.close();
     await client.query('drop owned by delivery_writer; drop role delivery_writer');
   });
-  // Other tests have created the partitions.
-  const { rows } = await client.query<{ name: string }>(
-    `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'webhook_delivery_log'::regclass`,
-  );
-  for (const { name } of rows) if (name !== 'webhook_delivery_log_default') await client.query(`drop table ${name}`);
+  await dropPartitions();
   await addFinished('failed', 3, KEEP_DAYS - 1.5);
   expect(await moveEarlier(restricted)).toBe(3);
   expect(await countRows('webhook_delivery_log_default')).toBe(3);
