@@ -18,10 +18,12 @@ export interface ChunkKey {
   chunk: number;
 }
 
-/** Returns the least and the greatest push id of some chunks, so that Postgres uses only the partitions of the days between them. */
-export function pushIdRange(keys: readonly Pick<ChunkKey, 'pushId'>[]): [least: string, greatest: string] {
-  const ids = keys.map((key) => key.pushId).sort();
-  return [ids.at(0) ?? '', ids.at(-1) ?? ''];
+/**
+ * Returns the least push id of some chunks, so that Postgres skips the partitions of earlier days. There is no upper bound: without statistics,
+ * Postgres expects a range with two bounds to have few rows, and would join all rows of a large push with all results.
+ */
+export function leastPushId(keys: readonly Pick<ChunkKey, 'pushId'>[]): string {
+  return keys.map((key) => key.pushId).sort()[0] ?? '';
 }
 
 /** A chunk of the devices of a push, to be enqueued as one job. */
