@@ -16,11 +16,3 @@ export function isId(value: unknown): value is string {
 export function createdMsOf(id: string): number {
   return Number.parseInt(id.slice(0, 8), 16) * 1000;
 }
-
-/** Returns an id that is not greater than any id created at a time or later. @param ms epoch ms, to the second */
-export function leastIdAt(ms: number): string {
-  return Math.floor(ms / 1000)
-    .toString(16)
-    .padStart(8, '0')
-    .padEnd(24, '0');
-}

@@ -4,7 +4,6 @@ import {
   index,
   integer,
   jsonb,
-  partitionByDay,
   pgTable,
   primaryKey,
   sql,
@@ -13,45 +12,42 @@ import {
   uniqueIndex,
 } from '../platform/postgres/drizzle.ts';
 
-// `pushes`, `push_chunks` and `push_results` grow with traffic, so they are partitioned by the day in the id of the push. Every key contains that
-// id, so keys are unique across partitions. Old rows are removed by dropping partitions. No foreign key refers to `pushes`: it would prevent
-// dropping a partition.
-const pushId = () => text('push_id').notNull();
+const pushId = () =>
+  text('push_id')
+    .notNull()
+    .references(() => pushes.id, { onDelete: 'cascade' });
 
 /** Push messages. Raw tokens are stored in the results, or in the audience while its devices are being looked up. */
-const pushes = partitionByDay(
-  pgTable(
-    'pushes',
-    {
-      id: text('id').primaryKey(),
-      /** The content passed to transports. */
-      message: jsonb('message').notNull(),
-      /** `to` and `deviceIds` as passed by the caller. */
-      audience: jsonb('audience').notNull(),
-      /** `queued` until every device was tried once. */
-      status: text('status').notNull(),
-      /** Devices found so far. */
-      devices: integer('devices').notNull(),
-      /**
-       * Chunks that were not tried yet, plus one while the audience is not fully looked up. The statement that brings the count to zero
-       * sets the status, so it is set once, however many workers there are.
-       */
-      openChunks: integer('open_chunks').notNull(),
-      /** Devices for which the push was accepted, including captured ones. */
-      okDevices: integer('ok_devices').notNull().default(0),
-      capturedDevices: integer('captured_devices').notNull().default(0),
-      createdAt: timestamptz('created_at').notNull().defaultNow(),
-      /** When the push expires because of its `ttl`; null without a `ttl`. */
-      expiresAt: timestamptz('expires_at'),
-      finishedAt: timestamptz('finished_at'),
-    },
-    (table) => [
-      index('pushes_created_at_index').on(table.createdAt),
-      // For erasures of a user's data: a push without devices has no results by which to find its user. The index has few rows.
-      index('pushes_unsent_index').on(table.id).where(sql`status = 'no-devices'`),
-    ],
-  ),
-  'id',
+const pushes = pgTable(
+  'pushes',
+  {
+    id: text('id').primaryKey(),
+    /** The content passed to transports. */
+    message: jsonb('message').notNull(),
+    /** `to` and `deviceIds` as passed by the caller. */
+    audience: jsonb('audience').notNull(),
+    /** `queued` until every device was tried once. */
+    status: text('status').notNull(),
+    /** Devices found so far. */
+    devices: integer('devices').notNull(),
+    /**
+     * Chunks that were not tried yet, plus one while the audience is not fully looked up. The statement that brings the count to zero
+     * sets the status, so it is set once, however many workers there are.
+     */
+    openChunks: integer('open_chunks').notNull(),
+    /** Devices for which the push was accepted, including captured ones. */
+    okDevices: integer('ok_devices').notNull().default(0),
+    capturedDevices: integer('captured_devices').notNull().default(0),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    /** When the push expires because of its `ttl`; null without a `ttl`. */
+    expiresAt: timestamptz('expires_at'),
+    finishedAt: timestamptz('finished_at'),
+  },
+  (table) => [
+    index('pushes_created_at_index').on(table.createdAt),
+    // For erasures of a user's data: a push without devices has no results by which to find its user. The index has few rows.
+    index('pushes_unsent_index').on(table.id).where(sql`status = 'no-devices'`),
+  ],
 );
 
 /** Recipients whose devices are not yet in `push_results`. The row is deleted once all devices are stored. */
@@ -84,83 +80,77 @@ const pushAudiences = pgTable(
 );
 
 /** The chunks of a push: one job sends one chunk through one transport. */
-const pushChunks = partitionByDay(
-  pgTable(
-    'push_chunks',
-    {
-      pushId: pushId(),
-      chunk: integer('chunk').notNull(),
-      /** The name of the transport; null if no transport accepts these devices. */
-      transport: text('transport'),
-      /** Position of the chunk's first device in `push_results`; `last_position` is that of its last device. */
-      firstPosition: integer('first_position').notNull(),
-      lastPosition: integer('last_position').notNull(),
-      /** Whether the chunk is part of a large audience. If so, small pushes are sent first. */
-      bulk: boolean('bulk').notNull().default(false),
-      /** Number of claims by workers. Also the fencing token: only the latest claim may store results. */
-      attempts: integer('attempts').notNull().default(0),
-      /** Claims since results were last stored. In each of them except the latest, the worker was lost. */
-      unanswered: integer('unanswered').notNull().default(0),
-      /** When the next try of a device of the chunk is due. */
-      dueAt: timestamptz('due_at').notNull().defaultNow(),
-      /** When the worker's claim of the chunk expires. */
-      claimedUntil: timestamptz('claimed_until'),
-      /** When all devices of the chunk had been tried once. */
-      answeredAt: timestamptz('answered_at'),
-      /** When the last device of the chunk got its final result. */
-      finishedAt: timestamptz('finished_at'),
-    },
-    (table) => [
-      primaryKey({ columns: [table.pushId, table.chunk] }),
-      index('push_chunks_open_index').on(table.dueAt).where(sql`finished_at is null`),
-    ],
-  ),
-  'push_id',
+const pushChunks = pgTable(
+  'push_chunks',
+  {
+    pushId: pushId(),
+    chunk: integer('chunk').notNull(),
+    /** The name of the transport; null if no transport accepts these devices. */
+    transport: text('transport'),
+    /** Position of the chunk's first device in `push_results`; `last_position` is that of its last device. */
+    firstPosition: integer('first_position').notNull(),
+    lastPosition: integer('last_position').notNull(),
+    /** Whether the chunk is part of a large audience. If so, small pushes are sent first. */
+    bulk: boolean('bulk').notNull().default(false),
+    /** Number of claims by workers. Also the fencing token: only the latest claim may store results. */
+    attempts: integer('attempts').notNull().default(0),
+    /** Claims since results were last stored. In each of them except the latest, the worker was lost. */
+    unanswered: integer('unanswered').notNull().default(0),
+    /** When the next try of a device of the chunk is due. */
+    dueAt: timestamptz('due_at').notNull().defaultNow(),
+    /** When the worker's claim of the chunk expires. */
+    claimedUntil: timestamptz('claimed_until'),
+    /** When all devices of the chunk had been tried once. */
+    answeredAt: timestamptz('answered_at'),
+    /** When the last device of the chunk got its final result. */
+    finishedAt: timestamptz('finished_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.pushId, table.chunk] }),
+    index('push_chunks_open_index').on(table.dueAt).where(sql`finished_at is null`),
+  ],
 );
 
 /** One row per device of a push. */
-const pushResults = partitionByDay(
-  pgTable(
-    'push_results',
-    {
-      pushId: pushId(),
-      position: integer('position').notNull(),
-      /** The registered device; null for a raw token. */
-      deviceId: text('device_id'),
-      userId: text('user_id'),
-      platform: text('platform').notNull(),
-      /** A raw token. Null for a registered device, whose token is read at the time of sending. */
-      token: text('token'),
-      tokenHash: text('token_hash'),
-      maskedToken: text('masked_token').notNull(),
-      /** Name of the device when the push was stored, because the device can be removed later. Null without a name or for a raw token. */
-      deviceName: text('device_name'),
-      /** Whether the provider accepted the notification; null before the first result. */
-      ok: boolean('ok'),
-      /** The provider's id of the notification. */
-      providerId: text('provider_id'),
-      error: text('error'),
-      /** Time of the last try. */
-      sentAt: timestamptz('sent_at'),
-      answeredAt: timestamptz('answered_at'),
-      /** Time of the next try; null if the result in `ok` is final. */
-      retryAt: timestamptz('retry_at'),
-      /** Earlier tries: `[{ sentAt, answeredAt, error, retryAt }]`. */
-      earlier: jsonb('earlier'),
-      /** The provider's later report: `{ ok, error, unregistered, transport, at }`. */
-      receipt: jsonb('receipt'),
-      /** When the user first tapped the notification. */
-      openedAt: timestamptz('opened_at'),
-    },
-    (table) => [
-      primaryKey({ columns: [table.pushId, table.position] }),
-      uniqueIndex('push_results_device_index').on(table.deviceId, table.pushId).where(sql`device_id is not null`),
-      uniqueIndex('push_results_token_index').on(table.pushId, table.tokenHash).where(sql`token_hash is not null`),
-      // For erasures and exports of a user's data. Storing results changes none of these columns, so only inserts update the index.
-      index('push_results_user_index').on(table.userId, table.pushId, table.position).where(sql`user_id is not null`),
-    ],
-  ),
-  'push_id',
+const pushResults = pgTable(
+  'push_results',
+  {
+    pushId: pushId(),
+    position: integer('position').notNull(),
+    /** The registered device; null for a raw token. */
+    deviceId: text('device_id'),
+    userId: text('user_id'),
+    platform: text('platform').notNull(),
+    /** A raw token. Null for a registered device, whose token is read at the time of sending. */
+    token: text('token'),
+    tokenHash: text('token_hash'),
+    maskedToken: text('masked_token').notNull(),
+    /** Name of the device when the push was stored, because the device can be removed later. Null without a name or for a raw token. */
+    deviceName: text('device_name'),
+    /** Whether the provider accepted the notification; null before the first result. */
+    ok: boolean('ok'),
+    /** The provider's id of the notification. */
+    providerId: text('provider_id'),
+    error: text('error'),
+    /** Time of the last try. */
+    sentAt: timestamptz('sent_at'),
+    answeredAt: timestamptz('answered_at'),
+    /** Time of the next try; null if the result in `ok` is final. */
+    retryAt: timestamptz('retry_at'),
+    /** Earlier tries: `[{ sentAt, answeredAt, error, retryAt }]`. */
+    earlier: jsonb('earlier'),
+    /** The provider's later report: `{ ok, error, unregistered, transport, at }`. */
+    receipt: jsonb('receipt'),
+    /** When the user first tapped the notification. */
+    openedAt: timestamptz('opened_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.pushId, table.position] }),
+    uniqueIndex('push_results_device_index').on(table.deviceId, table.pushId).where(sql`device_id is not null`),
+    uniqueIndex('push_results_token_index').on(table.pushId, table.tokenHash).where(sql`token_hash is not null`),
+    // For erasures and exports of a user's data. Storing results changes none of these columns, so only inserts update the index.
+    index('push_results_user_index').on(table.userId, table.pushId, table.position).where(sql`user_id is not null`),
+  ],
 );
 
 /** Consecutive devices that a provider reported as gone, per transport. The next success deletes the row. */

@@ -48,9 +48,7 @@ export const pushAccept: Group = {
     const sendMs: number[] = [];
     const usedMegabytes: number[] = [];
     for (let round = 0; round <= bench.reps; round++) {
-      await withClient(bench.servers.databaseUrl, (client) =>
-        client.query('truncate pushes, push_chunks, push_results, push_audiences'),
-      );
+      await withClient(bench.servers.databaseUrl, (client) => client.query('truncate pushes cascade'));
       await resetDatabaseAndRedis(bench);
       acceptSeconds.push((await web.call<number>('send', USERS)) / 1000);
       sendMs.push(await waitUntilSent(bench));
@@ -58,9 +56,7 @@ export const pushAccept: Group = {
     }
     await Promise.all([web.stop(), worker.stop()]);
     await withClient(bench.servers.databaseUrl, (client) =>
-      client.query(
-        `truncate pushes, push_chunks, push_results, push_audiences; truncate devices cascade; delete from users where name = 'Filler'`,
-      ),
+      client.query(`truncate pushes cascade; truncate devices cascade; delete from users where name = 'Filler'`),
     );
     // The first round warms up.
     const seconds = acceptSeconds.slice(1);

@@ -52,7 +52,7 @@ async function measureBelfry(
     await sender.call('push', message);
     const perSecond = await received;
     await waitUntilEmpty(client, `select from pushes where finished_at is null limit 1`);
-    await client.query('truncate pushes, push_chunks, push_results, push_audiences');
+    await client.query('truncate pushes cascade');
     return perSecond;
   });
 }

@@ -1,4 +1,3 @@
-import { leastIdAt } from '../ids.ts';
 import type { Logger } from '../observability/log.ts';
 import type { Sweep } from '../outbox/relay.ts';
 import type { Database } from './database.ts';
@@ -35,10 +34,8 @@ const INSUFFICIENT_PRIVILEGE = '42501';
 /** A table that is partitioned by day: see `partitionByDay`. */
 export interface DailyPartitions {
   table: string;
-  /** The column that decides the day. */
+  /** The column of type `timestamptz` that decides the day. */
   column: string;
-  /** `time`: a `timestamptz` column (default). `id`: a text column with ids, which begin with the Unix second of their creation. */
-  key?: 'time' | 'id';
   /** ms that rows are kept. The partition of a day is dropped when its last moment is older. */
   keepMs: number;
 }
@@ -51,20 +48,13 @@ export function defaultPartitionName(table: string): string {
 const toDay = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const partitionName = (table: string, day: string) => `${table}_${day.replaceAll('-', '')}`;
 
-/** Returns the least value of the column that decides the day, for rows of a time or later. @param ms epoch ms */
-function leastValueAt({ key = 'time' }: Pick<DailyPartitions, 'key'>, ms: number): string {
-  return key === 'id' ? leastIdAt(ms) : new Date(ms).toISOString();
-}
+const toTime = (ms: number) => new Date(ms).toISOString();
 
-/**
- * Finds the partitions of a table: name, whether it holds all days up to that of its name (the table as it was before it was partitioned), and
- * the time of Postgres in epoch ms. $1 table. With the table, `pg_get_expr` would wait while another session has locked a partition.
- */
+/** Finds the names of the partitions of a table. Returns with each the time of Postgres in epoch ms. $1 table. */
 const FIND_PARTITIONS = `
-  select c.relname, pg_get_expr(c.relpartbound, 0) like 'FOR VALUES FROM (MINVALUE)%',
-    (extract(epoch from now()) * 1000)::bigint
+  select c.relname, (extract(epoch from now()) * 1000)::bigint
   from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass(quote_ident($1)) order by 1`;
-type PartitionRow = [name: string, holdsManyDays: boolean, nowMs: number];
+type PartitionRow = [name: string, nowMs: number];
 
 function findPartitions(database: Pick<Database, 'write'>, table: string): Promise<PartitionRow[]> {
   return database.write<PartitionRow>({ text: FIND_PARTITIONS, values: [table] });
@@ -72,13 +62,13 @@ function findPartitions(database: Pick<Database, 'write'>, table: string): Promi
 
 /** The names and conditions of the partition of one day, as SQL. */
 function describeDay(partitions: DailyPartitions, day: string) {
-  const { table, column, key } = partitions;
+  const { table, column } = partitions;
   const [parent, partition, rest] = [table, partitionName(table, day), defaultPartitionName(table)].map(
     quoteIdentifier,
   ) as [string, string, string];
-  const [from, to] = [0, DAY_MS].map((ms) => quoteLiteral(leastValueAt(partitions, Date.parse(day) + ms)));
+  const [from, to] = [0, DAY_MS].map((ms) => quoteLiteral(toTime(Date.parse(day) + ms)));
   const isOfDay = `${quoteIdentifier(column)} >= ${from} and ${quoteIdentifier(column)} < ${to}`;
-  return { parent, partition, rest, from, to, isOfDay, maxMoved: key === 'id' ? 0 : MAX_MOVED };
+  return { parent, partition, rest, from, to, isOfDay };
 }
 
 /** Why a day gets no partition. */
@@ -89,13 +79,12 @@ type Obstacle = 'refused' | 'large default' | 'many rows';
  *
  * - `refused`: the database role may not create partitions.
  * - `large default`: the default partition is large, and Postgres would read all of it while requests wait.
- * - `many rows`: with the key `time`, the default partition has more than 5,000 rows of that day, and requests would wait while they move.
- *   With the key `id`, it has any.
+ * - `many rows`: the default partition has more than 5,000 rows of that day, and requests would wait while they move.
  *
  * Returns one row: null if there is no reason. Waits for no lock that a request would wait behind.
  */
 function findObstacleSql(partitions: DailyPartitions, day: string): string {
-  const { parent, rest, isOfDay, maxMoved } = describeDay(partitions, day);
+  const { parent, rest, isOfDay } = describeDay(partitions, day);
   const has = (rows: number, condition: string) =>
     `(select count(*) from (select from ${rest} ${condition} limit ${rows + 1}) r) > ${rows}`;
   return `
@@ -103,7 +92,7 @@ function findObstacleSql(partitions: DailyPartitions, day: string): string {
     when not has_schema_privilege(current_schema(), 'CREATE')
       or not pg_has_role((select relowner from pg_class where oid = ${quoteLiteral(parent)}::regclass), 'USAGE') then 'refused'
     when pg_relation_size(${quoteLiteral(rest)}::regclass) > ${MAX_DEFAULT.megabytes * 2 ** 20} or ${has(MAX_DEFAULT.rows, '')} then 'large default'
-    when ${has(maxMoved, `where ${isOfDay}`)} then 'many rows'
+    when ${has(MAX_MOVED, `where ${isOfDay}`)} then 'many rows'
   end`;
 }
 
@@ -151,7 +140,7 @@ function createPartitionSql(partitions: DailyPartitions, day: string, nowMs: num
 /**
  * Deletes old rows of one partition. $1 least value of the column that is kept, $2 maximum number of rows. Returns a row for each deleted row.
  * It names the partition, because `tableoid` does not keep Postgres from reading the others. Uses the index that `addPartitioning` adds to
- * default partitions, or the primary key.
+ * default partitions.
  */
 function deleteOldRowsSql(partition: string, column: string): string {
   const [from, isOld] = [`only ${quoteIdentifier(partition)}`, `${quoteIdentifier(column)} < $1`];
@@ -198,13 +187,12 @@ export async function createPartitions(
   // `sync` leaves a table that exists already without partitions.
   if (found.length === 0) return 0;
   const existing = new Set(found.map(([name]) => name));
-  const earlierPartition = found.find(([, holdsManyDays]) => holdsManyDays)?.[0] ?? '';
-  const nowMs = found[0]![2];
+  const nowMs = found[0]![1];
   const last = nowMs + DAYS_AHEAD * DAY_MS;
   for (let at = Math.min(firstMs, nowMs); at <= last; at += DAY_MS) {
     const day = toDay(at);
     const name = partitionName(partitions.table, day);
-    if (existing.has(name) || name <= earlierPartition) continue;
+    if (existing.has(name)) continue;
     const [row] = await database.write<[Obstacle | null]>({ text: findObstacleSql(partitions, day), values: [] });
     const obstacle = row?.[0] ?? null;
     if (obstacle === 'refused')
@@ -225,7 +213,7 @@ async function findOldPartitions(
 ): Promise<string[]> {
   const found = await findPartitions(database, table);
   // The clock of Postgres decides: that of this process could be wrong by days, and dropped rows do not come back.
-  const firstKept = partitionName(table, toDay((found[0]?.[2] ?? 0) - keepMs));
+  const firstKept = partitionName(table, toDay((found[0]?.[1] ?? 0) - keepMs));
   return found.map(([name]) => name).filter((name) => name !== defaultPartitionName(table) && name < firstKept);
 }
 
@@ -252,18 +240,17 @@ async function deleteOldRowsOf(
   const { table, column, keepMs } = partitions;
   const firstKeptMs = nowMs - keepMs;
   try {
-    const values = [leastValueAt(partitions, firstKeptMs)];
+    const values = [toTime(firstKeptMs)];
     return await writeInBatches(database, deleteOldRowsSql(partition, column), values, DELETION);
   } catch (error) {
     if (!isInsufficientPrivilege(error) || partition === table) throw error;
-    const values = [leastValueAt(partitions, Date.parse(toDay(firstKeptMs)))];
+    const values = [toTime(Date.parse(toDay(firstKeptMs)))];
     return writeInBatches(database, deleteThroughParentSql(table, partition, column), values, DELETION);
   }
 }
 
 /**
- * Deletes old rows, in batches, from partitions that hold several days: the default partition, and the table as it was before it was
- * partitioned. Returns the number of deleted rows.
+ * Deletes old rows, in batches, from the default partition, or from a table that is not partitioned. Returns the number of deleted rows.
  *
  * @param isRefused whether the database role may not drop partitions, so that the rows of old ones are deleted, too
  */
@@ -274,10 +261,9 @@ async function deleteOldRows(
 ): Promise<number> {
   const { table } = partitions;
   const found = await findPartitions(database, table);
-  const ofManyDays = found.filter(([name, holdsManyDays]) => holdsManyDays || name === defaultPartitionName(table));
   const undroppable = isRefused ? await findOldPartitions(database, partitions) : [];
-  const tables = found.length === 0 ? [table] : new Set([...ofManyDays.map(([name]) => name), ...undroppable]);
-  const nowMs = found[0]?.[2] ?? Date.now();
+  const tables = found.length === 0 ? [table] : [defaultPartitionName(table), ...undroppable];
+  const nowMs = found[0]?.[1] ?? Date.now();
   let total = 0;
   for (const one of tables) total += await deleteOldRowsOf(database, partitions, one, nowMs);
   return total;

@@ -47,7 +47,7 @@ const partitionColumns = new WeakMap<PgCore.PgTable, string>();
  * Declares that a table is partitioned by day. Migrations create the table with a default partition only; `createPartitionSweep` creates
  * the partition of each day and drops old ones.
  *
- * @param column the column that decides the day, in UTC: a `timestamptz` column, or a text column with ids that begin with their time
+ * @param column the column that decides the day, in UTC, of type `timestamptz`
  */
 export function partitionByDay<Table extends PgCore.PgTable>(table: Table, column: string): Table {
   partitionColumns.set(table, column);

@@ -7,49 +7,48 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { retryWhileUnavailable } from '../../platform/postgres/retry.ts';
 import type { PushContent } from '../message.ts';
 import type { TransportDevice } from '../transport.ts';
-import { type ChunkKey, leastPushId } from './jobs.ts';
+import type { ChunkKey } from './jobs.ts';
 
 /** Seconds that a worker's claim of a chunk lasts. A worker renews its claims while it lives; the claims of a dead worker expire. */
 const LEASE_SECONDS = 30;
 const RENEW_MS = 10_000;
 
-// Claims due chunks. For $3, see `leastPushId`. The fencing token is `attempts`, which each claim increments. Uses the primary key.
+// Claims due chunks. The fencing token is `attempts`, which each claim increments. Uses the primary key.
 const CLAIM_CHUNKS = `
   with w as (
     select c.push_id, c.chunk from unnest($1::text[], $2::int[]) k(push_id, chunk)
-    join push_chunks c on c.push_id = k.push_id and c.chunk = k.chunk and c.push_id >= $3
+    join push_chunks c on c.push_id = k.push_id and c.chunk = k.chunk
     where c.finished_at is null and c.due_at <= now() + interval '50 milliseconds'
       and (c.claimed_until is null or c.claimed_until <= now())
     for update of c skip locked
   ), c as (
     update push_chunks c set claimed_until = now() + interval '${LEASE_SECONDS} seconds', attempts = c.attempts + 1,
       unanswered = c.unanswered + 1
-    from w where c.push_id = w.push_id and c.chunk = w.chunk and c.push_id >= $3
+    from w where c.push_id = w.push_id and c.chunk = w.chunk
     returning c.push_id, c.chunk, c.attempts, c.transport, c.first_position, c.last_position, c.bulk, c.unanswered
   )
   select c.push_id, c.chunk, c.attempts, c.transport, c.first_position, c.last_position, c.bulk, c.unanswered,
     p.created_at, p.expires_at, p.message
-  from c join pushes p on p.id = c.push_id and p.id >= $3`;
+  from c join pushes p on p.id = c.push_id`;
 
-// Selects devices without a final result. For $4, see `leastPushId`. The token is null if the device changed users or lost its session
-// since the push was stored, or if its user is no longer active.
+// Selects devices without a final result. The token is null if the device changed users or lost its session since the push was stored, or
+// if its user is no longer active.
 const selectDueDevicesSql = (users: UserTable | undefined) => `
   select k.ord, r.position, r.device_id, r.platform, r.user_id, d.locale,
     coalesce(r.token, case when owner.active and (d.session_id is null or s.expires_at > now()) then d.token end),
     r.retry_at, coalesce(jsonb_array_length(r.earlier), 0) + (r.ok is not null)::int
   from unnest($1::text[], $2::int[], $3::int[]) with ordinality k(push_id, first, last, ord)
-  join push_results r on r.push_id = k.push_id and r.position between k.first and k.last and r.push_id >= $4
+  join push_results r on r.push_id = k.push_id and r.position between k.first and k.last
   left join devices d on d.id = r.device_id and d.user_id = r.user_id
   left join sessions s on s.id = d.session_id
   ${activeOwnerJoinSql(users, 'r.user_id')}
   where r.ok is null or r.retry_at is not null
   order by k.ord, r.position`;
 
-// For $4, see `leastPushId`.
 const RENEW_CLAIMS = `
   update push_chunks c set claimed_until = now() + interval '${LEASE_SECONDS} seconds'
   from unnest($1::text[], $2::int[], $3::int[]) k(push_id, chunk, attempts)
-  where c.push_id = k.push_id and c.chunk = k.chunk and c.attempts = k.attempts and c.finished_at is null and c.push_id >= $4`;
+  where c.push_id = k.push_id and c.chunk = k.chunk and c.attempts = k.attempts and c.finished_at is null`;
 
 /** A device to send to. */
 export interface ClaimedDevice {
@@ -123,7 +122,7 @@ async function claimChunksAndLoadDevices(
   const claim = {
     name: 'push_claim',
     text: CLAIM_CHUNKS,
-    values: [keys.map((key) => key.pushId), keys.map((key) => key.chunk), leastPushId(keys)],
+    values: [keys.map((key) => key.pushId), keys.map((key) => key.chunk)],
   };
   const rows = await retryWhileUnavailable(database, () => database.write<ChunkRow>(claim));
   if (rows.length === 0) return [];
@@ -157,7 +156,7 @@ async function claimChunksAndLoadDevices(
   const dueDevices = {
     name: 'push_unanswered',
     text: devices,
-    values: [rows.map((row) => row[0]), rows.map((row) => row[4]), rows.map((row) => row[5]), leastPushId(chunks)],
+    values: [rows.map((row) => row[0]), rows.map((row) => row[4]), rows.map((row) => row[5])],
   };
   const waiting = await retryWhileUnavailable(database, () => database.read<DeviceRow>(dueDevices));
   const soon = Date.now() + 50;
@@ -176,7 +175,6 @@ export async function renewClaims(database: Database, chunks: readonly ClaimedCh
     chunks.map((chunk) => chunk.pushId),
     chunks.map((chunk) => chunk.chunk),
     chunks.map((chunk) => chunk.attempt),
-    leastPushId(chunks),
   ];
   await database.write({ name: 'push_renew', text: RENEW_CLAIMS, values });
 }

@@ -18,14 +18,6 @@ export interface ChunkKey {
   chunk: number;
 }
 
-/**
- * Returns the least push id of some chunks, so that Postgres skips the partitions of earlier days. There is no upper bound: without statistics,
- * Postgres expects a range with two bounds to have few rows, and would join all rows of a large push with all results.
- */
-export function leastPushId(keys: readonly Pick<ChunkKey, 'pushId'>[]): string {
-  return keys.map((key) => key.pushId).sort()[0] ?? '';
-}
-
 /** A chunk of the devices of a push, to be enqueued as one job. */
 export interface ChunkToSend extends ChunkKey {
   transport: string | null;

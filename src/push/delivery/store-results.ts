@@ -3,16 +3,15 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { type Outcome, pushStatusSql } from '../status.ts';
 import type { TransportResult } from '../transport.ts';
 import type { ClaimedChunk } from './claim-chunks.ts';
-import { leastPushId } from './jobs.ts';
 
 // Workers that finish chunks of the same push are serialized by locks on the push rows, taken in id order, so exactly one of them
-// finds that no chunk is left. A worker that lost its claim meanwhile changes nothing. For $14, see `leastPushId`.
+// finds that no chunk is left. A worker that lost its claim meanwhile changes nothing.
 const STORE_RESULTS = `
-  with locked as (select id from pushes where id = any($1) and id >= $14 order by id for update), h as (
+  with locked as (select id from pushes where id = any($1) order by id for update), h as (
     select g.*, c.answered_at is null as first
     from unnest($1::text[], $2::int[], $3::int[], $4::timestamptz[], $5::timestamptz[])
       with ordinality g(push_id, chunk, attempt, due_at, sent_at, ord)
-    join push_chunks c on c.push_id = g.push_id and c.chunk = g.chunk and c.push_id >= $14
+    join push_chunks c on c.push_id = g.push_id and c.chunk = g.chunk
     where c.finished_at is null and c.attempts = g.attempt and (select count(*) from locked) > 0
     for update of c
   ), a as (
@@ -22,12 +21,12 @@ const STORE_RESULTS = `
           'retryAt', r.retry_at) end
     from h join unnest($6::int[], $7::int[], $8::boolean[], $9::text[], $10::text[], $11::timestamptz[])
       n(ord, position, ok, provider_id, error, retry_at) on n.ord = h.ord
-    where r.push_id = h.push_id and r.position = n.position and r.push_id >= $14 and (r.ok is null or r.retry_at is not null)
+    where r.push_id = h.push_id and r.position = n.position and (r.ok is null or r.retry_at is not null)
     returning r.push_id, r.ok
   ), k as (
     update push_chunks c set answered_at = coalesce(c.answered_at, now()), due_at = coalesce(h.due_at, c.due_at),
       finished_at = case when h.due_at is null then now() end, claimed_until = null, unanswered = 0
-    from h where c.push_id = h.push_id and c.chunk = h.chunk and c.push_id >= $14
+    from h where c.push_id = h.push_id and c.chunk = h.chunk
   ), s as (delete from push_gone where transport = $13 and exists (select from a where ok)), n as (
     select h.push_id, h.chunks, h.answered, coalesce(a.accepted, 0) as accepted from (
       select push_id, array_agg(ord::int) as chunks, (count(*) filter (where first))::int as answered from h group by push_id
@@ -42,7 +41,7 @@ const STORE_RESULTS = `
       ok: '(p.ok_devices + n.accepted)',
       captured: '(p.captured_devices + case when $12 then n.accepted else 0 end)',
     })}
-  from n where p.id = n.push_id and p.id >= $14
+  from n where p.id = n.push_id
   returning n.chunks, p.finished_at is not null and p.open_chunks = 0 and n.answered > 0, p.id, p.status, p.devices`;
 
 /** The result of sending a push to one device. */
@@ -102,7 +101,6 @@ export async function storeResults(
     all.map((result) => toIsoTime(result.nextRetryAt)),
     captured,
     transport,
-    leastPushId(chunks.map(({ chunk }) => chunk)),
   ];
   const rows = await database.write<[number[], boolean, string, Outcome['status'], number]>({
     name: 'push_answers',

@@ -1,13 +1,11 @@
-import { createReclaimSweep } from '../../platform/leased-work/sweeps.ts';
+import { createReclaimSweep, createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { createPartitionSweep } from '../../platform/postgres/daily-partitions.ts';
-import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { KEEP_PUSHES_MS, leastKeptPushId } from '../history/retention.ts';
 import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from './jobs.ts';
 
+const RETENTION_DAYS = 30;
 const JOBS_PER_SWEEP = 1000;
-const PARTITIONS_EVERY_MS = 10 * 60_000;
+const ROWS_PER_BATCH = 5000;
 
 // Selects chunks without a job. Uses push_chunks_open_index. Skips new and claimed chunks, which most likely still have their jobs.
 const SELECT_OVERDUE_CHUNKS = `
@@ -17,26 +15,28 @@ const SELECT_OVERDUE_CHUNKS = `
 // Selects pushes whose audience is not fully looked up and most likely has no job. Uses push_audiences_touched_at_index.
 const SELECT_OVERDUE_AUDIENCES = `select push_id from push_audiences where touched_at < now() - interval '5 seconds' order by touched_at limit 100`;
 
-// Deletes audiences of pushes that are no longer kept, because no worker looked them up in time. $1 least id of the kept pushes. Uses the
-// primary key.
-const DELETE_OLD_AUDIENCES = `
-  delete from push_audiences where push_id in (select push_id from push_audiences where push_id < $1 limit $2) returning 1`;
-
-/** The tables that are partitioned by the id of the push. */
-const PARTITIONED = [
-  ['pushes', 'id'],
-  ['push_chunks', 'push_id'],
-  ['push_results', 'push_id'],
-] as const;
+// Deletes results of old pushes. Uses pushes_created_at_index, then the primary key of the results.
+const DELETE_OLD_RESULTS = `
+  with old as (
+    select r.push_id, r.position from pushes p join push_results r on r.push_id = p.id
+    where p.created_at < now() - interval '${RETENTION_DAYS} days' limit $1
+  )
+  delete from push_results r using old where r.push_id = old.push_id and r.position = old.position returning 1`;
+const DELETE_OLD_PUSHES = `
+  delete from pushes where id in (
+    select p.id from pushes p
+    where p.created_at < now() - interval '${RETENTION_DAYS} days'
+      and not exists (select from push_results r where r.push_id = p.id)
+    limit $1
+  ) returning 1`;
 
 /**
- * Creates the sweeps of push: they enqueue chunks and audiences again whose jobs were lost, create the partitions of the next days, and drop old
- * ones.
+ * Sweeps of push: they enqueue chunks and audiences that lost their jobs again, and delete old pushes.
  *
  * @param installed names of the transports of this app
  */
 export function createPushSweeps(
-  { database, log, queues, settings }: Pick<Platform, 'database' | 'log' | 'queues' | 'settings'>,
+  { database, queues, settings }: Pick<Platform, 'database' | 'queues' | 'settings'>,
   installed: ReadonlySet<string>,
 ): Sweep[] {
   const everyMs = settings.relay.sweepMs;
@@ -61,18 +61,12 @@ export function createPushSweeps(
           rows.map(([pushId]) => createAudienceJob(pushId)),
         ),
     }),
-    ...PARTITIONED.map(([table, column]) => {
-      const partitions = { table, column, key: 'id', keepMs: KEEP_PUSHES_MS } as const;
-      return createPartitionSweep(database, log, {
-        name: `${table} retention`,
-        everyMs: PARTITIONS_EVERY_MS,
-        partitions,
-      });
+    createRetentionSweep(database, {
+      name: 'push retention',
+      removals: [
+        { text: DELETE_OLD_RESULTS, rowsPerBatch: ROWS_PER_BATCH },
+        { text: DELETE_OLD_PUSHES, rowsPerBatch: ROWS_PER_BATCH },
+      ],
     }),
-    {
-      name: 'push_audiences retention',
-      everyMs: PARTITIONS_EVERY_MS,
-      run: () => writeInBatches(database, DELETE_OLD_AUDIENCES, [leastKeptPushId()]),
-    },
   ];
 }

@@ -1,7 +1,6 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
 import type { PushResult } from '../../declare/push.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { leastKeptPushId } from './retention.ts';
 
 /** An event in the timeline of a device, in chronological order. */
 interface TimelineEntry {
@@ -108,7 +107,7 @@ function serializeDeviceHistory(row: DeviceRow): DeviceHistory {
 }
 
 const SELECT_RECENT = `
-  select id, status, message, created_at, devices, ok_devices from pushes where id >= $2 order by created_at desc, id desc limit $1`;
+  select id, status, message, created_at, devices, ok_devices from pushes order by created_at desc, id desc limit $1`;
 // Reads only the first devices of each push, by the primary key: a push can have 100,000.
 const SELECT_FIRST_DEVICES = `
   select ${DEVICE_COLUMNS}, r.device_name, p.id from unnest($1::text[]) wanted(id) join pushes p on p.id = wanted.id
@@ -135,7 +134,7 @@ export async function readRecentPushes(
 ): Promise<RecentPush[]> {
   type NamedRow = [...DeviceRow, name: string | null, push: string];
   type Row = [string, PushResult['status'], Record<string, unknown>, string, number, number];
-  const pushes = await database.read<Row>({ text: SELECT_RECENT, values: [limit, leastKeptPushId()] });
+  const pushes = await database.read<Row>({ text: SELECT_RECENT, values: [limit] });
   const ids = pushes.map(([id]) => id);
   const rows = await database.read<NamedRow>({ text: SELECT_FIRST_DEVICES, values: [ids, maxDevices] });
   const byPush = Map.groupBy(rows, (row) => row.at(-1) as string);
@@ -198,14 +197,13 @@ interface PushDetails {
  * Reads a push with one page of its devices, in the order in which they were found.
  *
  * @param page counted from 1
- * @returns undefined if the push does not exist or is no longer kept
+ * @returns undefined if the push does not exist
  */
 export async function readPush(
   database: Database,
   id: string,
   { page, limit }: { page: number; limit: number },
 ): Promise<PushDetails | undefined> {
-  if (id < leastKeptPushId()) return undefined;
   type Row = [PushResult['status'], number, Record<string, unknown>, string, string | null, string | null];
   type Counts = [number, number, number, number, number, number, number, number];
   const [pushes, numbers, devices] = await Promise.all([

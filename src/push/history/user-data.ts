@@ -1,15 +1,14 @@
 import type { UserData } from '../../declare/host.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { leastKeptPushId } from './retention.ts';
 
 const RESULTS_PER_PAGE = 500;
 
-// Selects a page of the pushes to a user's devices. The condition `push_id >= $2` lets Postgres skip the partitions of earlier days. Uses push_results_user_index.
+// Selects a page of the pushes to a user's devices. Uses push_results_user_index.
 const SELECT_RESULTS = `
   select r.push_id, r.position, r.platform, r.device_name, r.masked_token, r.ok, r.error, r.sent_at, r.opened_at, p.message
   from push_results r join pushes p on p.id = r.push_id
-  where r.user_id = $1 and r.push_id >= $2 and (r.push_id, r.position) > ($2, $3) order by r.push_id, r.position limit ${RESULTS_PER_PAGE}`;
+  where r.user_id = $1 and (r.push_id, r.position) > ($2, $3) order by r.push_id, r.position limit ${RESULTS_PER_PAGE}`;
 
 // Erases a batch of the results of a user. A push to this user alone may contain personal data, so the push is deleted. In a push that
 // others received too, the results of this user are anonymized. Returns all results of the user in the batch. Uses push_results_user_index.
@@ -23,10 +22,6 @@ const ERASE_RESULTS = `
       and not exists (select from push_results r where r.push_id = p.id and r.user_id is distinct from $1)
       and not exists (select from push_audiences a where a.push_id = p.id)
     returning p.id
-  ), results as (
-    delete from push_results r using theirs t where r.push_id = t.id
-  ), chunks as (
-    delete from push_chunks c using theirs t where c.push_id = t.id
   ), freed as (
     update push_results r set user_id = null, masked_token = '***', device_name = null, provider_id = null
     where r.push_id in (select push_id from taken) and r.user_id = $1
@@ -49,7 +44,7 @@ export function createPushUserData(database: Database): UserData {
     tables: ['pushes', 'push_results', 'push_audiences'],
     kept: 'Pushes to several users are kept without this user; their lists of recipients may contain the id of the user for 30 days',
     async *rows(userId) {
-      for (let after: [pushId: string, position: number] = [leastKeptPushId(), -1]; ; ) {
+      for (let after: [pushId: string, position: number] = ['', 0]; ; ) {
         const rows = await database.readSlowly<unknown[]>({ text: SELECT_RESULTS, values: [userId, ...after] });
         for (const [push, , platform, device, token, ok, error, sentAt, openedAt, message] of rows)
           yield { push, platform, device, token, ok, error, sentAt, openedAt, message };

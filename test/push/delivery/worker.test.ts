@@ -39,7 +39,7 @@ afterAll(async () => {
   await platform.close();
   await sql.end();
 });
-const [jobsSweep] = createPushSweeps(platform, new Set(['fake']));
+const [jobsSweep, , retentionSweep] = createPushSweeps(platform, new Set(['fake']));
 
 beforeEach(() => {
   sent.length = 0;
@@ -183,5 +183,24 @@ describe('the sweep', () => {
     await jobsSweep!.run();
     await expect.poll(() => statusOf(id)).toBe('sent');
     expect(sent).toEqual(tokens(1));
+  });
+
+  test('removes pushes older than 30 days with all their data, and no younger ones', async () => {
+    const [old, young] = await Promise.all(
+      ['old', 'young'].map((name) => app.push.send({ tokens: tokens(2, name), title: 'Hi' })),
+    );
+    await sql.query(`update pushes set created_at = now() - interval '31 days' where id = $1`, [old!.id]);
+    await sql.query(`update pushes set created_at = now() - interval '29 days' where id = $1`, [young!.id]);
+    await retentionSweep!.run();
+    for (const [table, column] of [
+      ['pushes', 'id'],
+      ['push_chunks', 'push_id'],
+      ['push_results', 'push_id'],
+    ]) {
+      const { rows } = await sql.query(`select distinct ${column} as id from ${table} where ${column} = any($1)`, [
+        [old!.id, young!.id],
+      ]);
+      expect(rows).toEqual([{ id: young!.id }]);
+    }
   });
 });

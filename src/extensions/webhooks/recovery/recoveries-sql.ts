@@ -26,9 +26,15 @@ const COLUMNS = RECOVERY_COLUMNS.join(', ');
 /** A condition: delivery `d` has failed, is not a test, and has not expired. @param isKept see `isKeptSql` */
 const hasFailedSql = (isKept: string) => `d.status = 'failed' and d.type <> '${TEST_EVENT}' and ${isKept}`;
 
+/**
+ * When delivery `d` finished, as an expression that does not choose partitions. Compared with a value of another table, `d.finished_at` would
+ * make Postgres choose them again for each row, and 18.4 crashed sometimes when it did that.
+ */
+const FINISHED_AT = `date_trunc('milliseconds', d.finished_at)`;
+
 /** A condition: delivery `d` had failed when the recovery was requested. */
 const failedBySql = (requestedAtSql: string, isKept: string) =>
-  `${hasFailedSql(isKept)} and d.finished_at <= ${requestedAtSql}`;
+  `${hasFailedSql(isKept)} and ${FINISHED_AT} <= ${requestedAtSql}`;
 
 /**
  * Counts the failed deliveries of an endpoint and starts a recovery. $1 id, $2 endpoint, $3 start time. Returns the new recovery, or the
@@ -125,7 +131,7 @@ export function recoverPageSql(users: UsersSql, isKept: string): string {
     order by d.created_at, d.id limit $2
   ), finished as (
     delete from webhook_delivery_log d using page, current t
-    where d.id = page.id and d.finished_at = page.finished_at and ${failedBySql('t.created_at', isKept)}
+    where d.id = page.id and ${FINISHED_AT} = page.finished_at and ${failedBySql('t.created_at', isKept)}
     returning ${columnsSql(LOG_COLUMNS, 'd')}
   ), again as (
     ${resumeFromLogSql('finished')} returning d.id
