@@ -31,8 +31,8 @@ const idsIn = (values: readonly [value: unknown, target?: string][]): string[] =
  * every delivery that it finds, so extra ids do no harm.
  *
  * @param data the data as sent to the owner of an endpoint
- * @param owner the owner of the record, or the user for whom the app published the event
- * @param resource the resource of the record; undefined for an event that the app published
+ * @param owner the owner of the record; for a published event, the user who receives it
+ * @param resource the resource of the record; undefined for a published event
  */
 export function collectMentions(
   data: unknown,

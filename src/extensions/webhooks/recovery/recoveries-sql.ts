@@ -28,7 +28,8 @@ const hasFailedSql = (isKept: string) => `d.status = 'failed' and d.type <> '${T
 
 /**
  * When delivery `d` finished, as an expression that does not choose partitions. Compared with a value of another table, `d.finished_at` would
- * make Postgres choose them again for each row, and 18.4 crashed sometimes when it did that.
+ * make Postgres choose them for each row. Up to 18.4 it then uses freed memory, and may crash, if the statement has waited for a row lock: see
+ * commit 1b5dd3a of Postgres, "run-time partition pruning during EvalPlanQual rechecks".
  */
 const FINISHED_AT = `date_trunc('milliseconds', d.finished_at)`;
 
