@@ -33,7 +33,7 @@ for (const table of ['notes_deleted', 'cards_deleted'])
      select ${id}, 'text', ${owner}, now(), now(), now() ${series}`,
     [ann.id],
   );
-const pushId = `lpad(to_hex(extract(epoch from now())::bigint), 8, '0') || lpad(to_hex(n), 16, '0')`;
+const pushId = `'${Math.floor(Date.now() / 1000).toString(16)}' || lpad(to_hex(n), 16, '0')`;
 await client.query(
   `insert into pushes (id, message, audience, status, devices, open_chunks) select ${pushId}, '{}', '{}', 'sent', 2, 0 ${series}`,
 );
