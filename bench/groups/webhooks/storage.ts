@@ -26,7 +26,12 @@ interface ExplainedPlan {
 
 /** Returns the blocks that one claim of 50 due deliveries reads, as the median of all endpoints. Changes nothing. */
 async function countClaimBlocks(client: pg.Client): Promise<number> {
-  const { any } = createClaimStatements({ table: 'users', active: `u.status = 'active'`, hasRole: () => 'true' });
+  const { any } = createClaimStatements({
+    table: 'users',
+    active: `u.status = 'active'`,
+    json: () => `'{}'`,
+    hasRole: () => 'true',
+  });
   const { rows: endpoints } = await client.query<{ id: string }>('select id from webhook_endpoints order by id');
   const blocks: number[] = [];
   for (const { id } of endpoints) {

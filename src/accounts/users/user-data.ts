@@ -1,5 +1,5 @@
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
-import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
+import type { OutboxConsumer } from '../../platform/outbox/consumer.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';

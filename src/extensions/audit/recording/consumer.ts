@@ -1,5 +1,5 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
+import type { OutboxConsumer } from '../../../platform/outbox/consumer.ts';
 import { isRecordChange, type OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';

@@ -3,7 +3,8 @@ import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts'
 import type { ResourceGateway } from '../../../declare/host.ts';
 import { ConfigErrors } from '../../../platform/config/config-errors.ts';
 import { createReclaimSweep, createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
-import type { OutboxConsumer, Sweep } from '../../../platform/outbox/relay.ts';
+import type { OutboxConsumer } from '../../../platform/outbox/consumer.ts';
+import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { createErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { checkErasureConfig } from './config-errors.ts';

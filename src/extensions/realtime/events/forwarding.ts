@@ -1,6 +1,7 @@
 import type { Host } from '../../../declare/host.ts';
 import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
-import type { OutboxConsumer, Sweep } from '../../../platform/outbox/relay.ts';
+import type { OutboxConsumer } from '../../../platform/outbox/consumer.ts';
+import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { isRecordChange } from '../../../platform/outbox/table.ts';
 import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import type { RealtimeSettings } from '../settings.ts';

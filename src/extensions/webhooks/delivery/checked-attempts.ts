@@ -28,6 +28,8 @@ export interface AttemptParts {
 
 /** Makes attempts at one endpoint, after checking what its owner may read. */
 export interface CheckedAttempts {
+  /** Sets the owner as the latest claim read them. */
+  setReadOwner(owner: Audience['readOwner']): void;
   /**
    * Makes an attempt if the endpoint's owner may read the body now; otherwise returns a refused outcome. Rejects if the database is
    * unavailable.
@@ -59,6 +61,7 @@ export function createCheckedAttempts(
   { check, keyring, sender, log, tracing }: AttemptParts,
   audience: Audience & { id: string },
 ): CheckedAttempts {
+  let { readOwner } = audience;
   const attemptParts = { tracing, sender, endpointId: audience.id };
   const checks = new Map<string, Checked>();
   /** How many waiting deliveries the next check includes: twice as many as have begun since the last check. */
@@ -87,7 +90,7 @@ export function createCheckedAttempts(
     const began = performance.now();
     const readable = opened.filter((one) => 'body' in one);
     const checking = check(
-      audience,
+      { ...audience, ...(readOwner && { readOwner }) },
       readable.map(({ delivery, body }) => ({ type: delivery.type, body })),
     );
     readable.forEach(({ delivery }, i) => {
@@ -106,6 +109,10 @@ export function createCheckedAttempts(
   }
 
   return {
+    setReadOwner(latest) {
+      readOwner = latest;
+    },
+
     async attemptIfReadable(getTarget, delivery, waiting) {
       const opened = decryptBody(delivery);
       if ('error' in opened) return makeTracedAttempt(attemptParts, opened.error, delivery, '');

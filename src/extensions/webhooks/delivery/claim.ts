@@ -1,6 +1,7 @@
 import type { Auth } from '../../../declare/route.ts';
 import { mayReceiveSql, OLD_SECRETS, RATE_RULE, type UsersSql } from '../endpoints/endpoints-sql.ts';
 import { OWN_ROW_NAME } from '../fanout/outgoing-event.ts';
+import type { ReadOwner } from '../readability/readability.ts';
 import { dueFromSql, nextDueFromSql } from './lease-store.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
@@ -8,6 +9,8 @@ import type { RateRule, RateState } from './rate-limit.ts';
 export interface ClaimedEndpoint {
   id: string;
   owner: string;
+  /** The owner as the claim read them. */
+  readOwner: ReadOwner;
   scope: 'own' | 'global';
   /** The API key that the endpoint is bound to; null without a binding. */
   key: Auth | null;
@@ -33,7 +36,19 @@ export interface ClaimedEndpoint {
  * long the delivery has been due.
  */
 export type ClaimRow =
-  | [endpoint: ClaimedEndpoint, null, null, null, null, null, null, null, null, null, null]
+  | [
+      endpoint: Omit<ClaimedEndpoint, 'readOwner'> & { user: ReadOwner['json'] },
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+    ]
   | [
       null,
       id: string,
@@ -49,8 +64,7 @@ export type ClaimRow =
     ];
 
 /** The columns of the endpoint that a claim selects, with the table alias `e`. */
-const ENDPOINT = `e.id, e.owner_id, e.scope, e.api_key_id, e.key_scopes, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds
-    from webhook_endpoints e`;
+const ENDPOINT = `e.id, e.owner_id, e.scope, e.api_key_id, e.key_scopes, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds`;
 
 /** The SQL in which the kinds of claims differ. */
 interface ClaimKind {
@@ -140,7 +154,7 @@ const CLAIM_REQUESTED: ClaimKind = {
 function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = '' }: ClaimKind): string {
   return `
   with endpoint as materialized (
-    select ${ENDPOINT} join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${mayReceiveSql(users, '$5')}
+    select ${ENDPOINT}, ${users.json()} as "user" from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${mayReceiveSql(users, '$5')}
   ), lease as materialized (
     select t.endpoint_id, t.rate, t.requested, t.due_from from webhook_turns t
     where t.endpoint_id = (select id from endpoint where ${endpoints}) and (t.holder is null or t.holder = $6) for update
@@ -156,7 +170,7 @@ function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = 
     from due
     where (select sending from taken) ? id
   )
-  select json_build_object('id', e.id, 'owner', e.owner_id, 'scope', e.scope, 'url', e.url,
+  select json_build_object('id', e.id, 'owner', e.owner_id, 'user', e.user, 'scope', e.scope, 'url', e.url,
     'key', case when e.api_key_id is not null then json_build_object('via', 'api-key', 'id', e.api_key_id, 'scopes', e.key_scopes) end,
     'secrets', array_remove(array[e.secret, e.previous_secret, e.older_secret], null),
     'slow', e.slow, 'ordered', e.ordered,
@@ -212,14 +226,20 @@ export interface Claim {
   deliveries: ClaimedDelivery[];
 }
 
-/** Reads the rows of a claim. Returns undefined if the endpoint is disabled or deleted, or its owner must not be sent events. */
-export function parseClaimRows(rows: readonly ClaimRow[]): Claim | undefined {
+/**
+ * Reads the rows of a claim. Returns undefined if the endpoint is disabled or deleted, or its owner must not be sent events.
+ *
+ * @param sentAt when the statement was sent, by `performance.now()`
+ */
+export function parseClaimRows(rows: readonly ClaimRow[], sentAt: number): Claim | undefined {
   let endpoint: ClaimedEndpoint | undefined;
   const deliveries: ClaimedDelivery[] = [];
   const now = Date.now();
   for (const row of rows) {
-    if (row[0] !== null) endpoint = row[0];
-    else {
+    if (row[0] !== null) {
+      const { user, ...others } = row[0];
+      endpoint = { ...others, readOwner: { json: user, at: sentAt } };
+    } else {
       const [, id, messageId, type, body, encryptedBody, attempt, scheduleAttempt, lateMs, eventId, trace] = row;
       const dueAt = now - lateMs;
       deliveries.push({ id, eventId, messageId, type, body, encryptedBody, attempt, scheduleAttempt, dueAt, trace });

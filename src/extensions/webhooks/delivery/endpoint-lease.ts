@@ -135,10 +135,13 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     const values = [endpointId, planned.count, LEASE_MS, slow, parts.globalRoles, holder, before, known];
     let claim: Claim | undefined;
     try {
-      claim = parseClaimRows(
-        // A claim whose response was lost with the connection is repeated by the same holder, and claims the same deliveries again.
-        await retryWhileUnavailable(database, () => database.write<ClaimRow>({ name, text, values })),
-      );
+      let sentAt = 0;
+      // A claim whose response was lost with the connection is repeated by the same holder, and claims the same deliveries again.
+      const rows = await retryWhileUnavailable(database, () => {
+        sentAt = performance.now();
+        return database.write<ClaimRow>({ name, text, values });
+      });
+      claim = parseClaimRows(rows, sentAt);
     } finally {
       planned.settle(claim?.deliveries ?? []);
     }

@@ -152,7 +152,7 @@ export async function sendUnderLease(
     // The endpoint may be bound to another API key by now, with narrower access.
     if (JSON.stringify(claim.endpoint.key) !== JSON.stringify(endpoint.key)) {
       attempts = createCheckedAttempts({ check, sender, ...host }, claim.endpoint);
-    }
+    } else attempts.setReadOwner(claim.endpoint.readOwner);
     endpoint = claim.endpoint;
     target = createAttemptTarget(sender, endpoint);
     queue.push(...claim.deliveries);

@@ -10,6 +10,8 @@ export interface UsersSql {
   active: string;
   /** A condition: the user `u` has one of the roles in a parameter. */
   hasRole(parameter: string): string;
+  /** The user `u` as JSON, for `fromOutbox`. */
+  json(): string;
 }
 
 /** Creates the SQL about users from the declaration of the project's user resource, which may lack `status` or `roles`. */
@@ -19,6 +21,7 @@ export function usersSql(users: ResourceGateway): UsersSql {
     table: quoteIdentifier(users.table),
     active: 'status' in fields ? `u.status = 'active'` : 'true',
     hasRole: (parameter) => ('roles' in fields ? `u.roles && ${parameter}::text[]` : `${parameter}::text[] is null`),
+    json: () => users.rowJson('u'),
   };
 }
 

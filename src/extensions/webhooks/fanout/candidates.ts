@@ -1,12 +1,16 @@
-import type { ResourceGateway } from '../../../declare/host.ts';
-import type { UsersSql } from '../endpoints/endpoints-sql.ts';
+import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import type { Executor } from '../../../platform/postgres/database.ts';
+import { type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { listMatchingNames } from '../events.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';
 
 /** Why an endpoint may get an event: its owner owns the record or has a role, anyone may read the record, or the endpoint is global. */
 type Source = 'owner' | 'role' | 'anybody' | 'global';
 
-export type CandidateRow = [source: Source, id: string, ownerId: string, slow: boolean, events: string[]];
+type EndpointRow = [source: Source, id: string, ownerId: string, slow: boolean, events: string[], owner: null];
+
+/** An endpoint, or, after all endpoints, an owner of endpoints. */
+type CandidateRow = EndpointRow | [null, null, null, null, null, owner: Record<string, unknown>];
 
 /**
  * Maximum number of endpoints of each source that one transaction handles. The statement returns one endpoint more if more exist. For
@@ -19,7 +23,8 @@ const FEW_HOLDERS = 1000;
 
 /**
  * Returns the endpoints that events could reach, by event name and by the users that could read the records; of each source the first
- * by id. One statement per batch. Endpoints that cannot receive are not read, unless more than a thousand users hold a role.
+ * by id; then the owners of these endpoints. One statement per batch. Endpoints that cannot receive are not read, unless more than a thousand users
+ * hold a role.
  *
  * $1 owners of the records, $2 roles that may read, $3 event names for $1 and for global endpoints, $4 event names for $2,
  * $5 event names of records that anyone may read, $6 the endpoint after which to begin.
@@ -32,14 +37,13 @@ const FEW_HOLDERS = 1000;
 export function candidatesSql(users: UsersSql): string {
   const open = 'e.enabled and e.removed_at is null and e.id > $6';
   const candidatesOfSourceSql = (name: Source, from: string, condition: string) => `
-  (select '${name}', found.* from (
+  (select '${name}', e.* from (
     select e.id, e.owner_id, e.slow, e.events from ${from} where ${condition} and ${open} offset 0
-  ) found order by found.id limit ${MAX_CANDIDATES[name] + 1})`;
+  ) e order by e.id limit ${MAX_CANDIDATES[name] + 1})`;
   return `
   with holders as materialized (
     select u.id from ${users.table} u where ${users.hasRole('$2')} limit ${FEW_HOLDERS + 1}
-  )
-  ${[
+  ), found as materialized (${[
     candidatesOfSourceSql(
       'owner',
       'webhook_endpoints e',
@@ -58,7 +62,12 @@ export function candidatesSql(users: UsersSql): string {
     ),
     candidatesOfSourceSql('anybody', 'webhook_endpoints e', `e.scope = 'own' and e.events && $5::text[]`),
     candidatesOfSourceSql('global', 'webhook_endpoints e', `e.scope = 'global' and e.events && $3::text[]`),
-  ].join('\n  union all')}`;
+  ].join('\n  union all')}
+  )
+  select f.*, null::jsonb from found f
+  union all
+  select null, null, null, null, null, owner.json from (select distinct owner_id from found) o
+    cross join lateral (select ${users.json()} as json from ${users.table} u where u.id = o.owner_id offset 0) owner`;
 }
 
 /** An endpoint that an event could reach. */
@@ -101,7 +110,7 @@ const matchingNamesOf = (event: OutgoingEvent) => listMatchingNames(event.name);
  *
  * @param events events with the same `after`, the last endpoint that has been handled
  */
-export function createCandidateParameters(events: readonly OutgoingEvent[]): unknown[] {
+function createCandidateParameters(events: readonly OutgoingEvent[]): unknown[] {
   const narrow = events.filter((event) => !findPossibleSources(event).anybody);
   const collectNames = (list: readonly OutgoingEvent[]) => [...new Set(list.flatMap(matchingNamesOf))];
   const byRole = narrow.filter((event) => findPossibleSources(event).roles.length > 0);
@@ -116,7 +125,7 @@ export function createCandidateParameters(events: readonly OutgoingEvent[]): unk
 }
 
 /** Returns the id of the last endpoint of the page, for each source that has more endpoints than fit on the page. */
-function findPageEnds(rows: readonly CandidateRow[]): Map<Source, string> {
+function findPageEnds(rows: readonly EndpointRow[]): Map<Source, string> {
   const ends = new Map<Source, string>();
   for (const [source, list] of Map.groupBy(rows, ([source]) => source)) {
     const most = MAX_CANDIDATES[source];
@@ -129,7 +138,7 @@ function findPageEnds(rows: readonly CandidateRow[]): Map<Source, string> {
  * Returns a function that finds the candidates of an event, by event name and source. An endpoint is a candidate only for events of the
  * source that found the endpoint, so that an owner who subscribes to everything but may read nothing causes no work.
  */
-export function createCandidateMatcher(rows: readonly CandidateRow[]): (event: OutgoingEvent) => CandidatePage {
+function createCandidateMatcher(rows: readonly EndpointRow[]): (event: OutgoingEvent) => CandidatePage {
   const bySource = new Map<Source, Map<string, Candidate[]>>();
   const ends = findPageEnds(rows);
   const sourceKey = (source: Source, name: string, ownerId: string) =>
@@ -158,5 +167,34 @@ export function createCandidateMatcher(rows: readonly CandidateRow[]): (event: O
       }
     }
     return { candidates: [...found.values()], end };
+  };
+}
+
+/** The endpoints that events could reach. */
+export interface Candidates {
+  /** Returns the first page of endpoints that an event could reach. */
+  pageOf(event: OutgoingEvent): CandidatePage;
+  /** The owners of the endpoints. */
+  owners: StoredRecord[];
+}
+
+const isEndpointRow = (row: CandidateRow): row is EndpointRow => row[0] !== null;
+
+/**
+ * Creates the function that reads which endpoints events could reach, and who owns them.
+ *
+ * @returns a function of events with the same `after`, the last endpoint that has been handled
+ */
+export function createCandidateReader(
+  users: ResourceGateway,
+): (events: readonly OutgoingEvent[], executor: Executor) => Promise<Candidates> {
+  const text = candidatesSql(usersSql(users));
+  return async (events, executor) => {
+    const values = createCandidateParameters(events);
+    const rows = await executor.write<CandidateRow>({ name: 'webhook_candidates', text, values });
+    return {
+      pageOf: createCandidateMatcher(rows.filter(isEndpointRow)),
+      owners: rows.flatMap((row) => (isEndpointRow(row) ? [] : [users.fromOutbox(row[5])])),
+    };
   };
 }

@@ -1,23 +1,17 @@
 import { lockStillDeletedUsers } from '../../../accounts/users/user-state.ts';
 import { isAccountActive } from '../../../declare/actor.ts';
-import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { createWorkLogger, startTimer } from '../../../platform/observability/log-work.ts';
-import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
+import type { OutboxConsumer } from '../../../platform/outbox/consumer.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
 import { plainArrayLiteral } from '../../../platform/postgres/values.ts';
-import { type EndpointOfOwner, enqueueEndpointJobs, fastOrSlowLaneFor, type Lane } from '../delivery/endpoint-jobs.ts';
-import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS, usersSql } from '../endpoints/endpoints-sql.ts';
-import { earliestFinishOf, INSERT_DELIVERIES } from '../log/deliveries-sql.ts';
+import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../delivery/endpoint-jobs.ts';
+import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS } from '../endpoints/endpoints-sql.ts';
+import { earliestFinishOf, INSERT_DELIVERIES, INSERT_DELIVERIES_OF_CLAIMED } from '../log/deliveries-sql.ts';
 import type { DeletedRecords } from '../readability/deleted-records.ts';
 import type { WebhookSettings } from '../settings.ts';
-import {
-  type CandidatePage,
-  type CandidateRow,
-  candidatesSql,
-  createCandidateMatcher,
-  createCandidateParameters,
-} from './candidates.ts';
+import { type Candidate, type CandidatePage, createCandidateReader } from './candidates.ts';
 import { type OutgoingEvent, OWN_ROW_NAME, type OwnPayload, readOutgoingEvent } from './outgoing-event.ts';
 import { type CandidatesByEvent, createOwnerDeliveries, type NewDelivery } from './owner-deliveries.ts';
 
@@ -69,12 +63,14 @@ const MAX_DELIVERIES_PER_TRANSACTION = 5000;
 interface Batch {
   /** The events and endpoints to check, by owner. */
   byOwner: Map<string, CandidatesByEvent>;
+  /** Maximum number of deliveries. */
+  size: number;
   /** The events with further endpoints, each with the id of the last endpoint that has been handled. */
   unfinished: [event: OutgoingEvent, after: string][];
 }
 
-function createFanOutBatch(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent) => CandidatePage): Batch {
-  const batch: Batch = { byOwner: new Map(), unfinished: [] };
+function divideByOwner(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent) => CandidatePage): Batch {
+  const batch: Batch = { byOwner: new Map(), size: 0, unfinished: [] };
   let room = MAX_DELIVERIES_PER_TRANSACTION;
   for (const event of events) {
     const { candidates: found, end } = pageOf(event);
@@ -83,6 +79,7 @@ function createFanOutBatch(events: readonly OutgoingEvent[], pageOf: (event: Out
       continue;
     }
     room -= found.length;
+    batch.size += found.length;
     if (end !== undefined) batch.unfinished.push([event, end]);
     for (const candidate of found) {
       const share: CandidatesByEvent = batch.byOwner.get(candidate.ownerId) ?? new Map();
@@ -93,8 +90,30 @@ function createFanOutBatch(events: readonly OutgoingEvent[], pageOf: (event: Out
   return batch;
 }
 
-/** The endpoints that got a delivery, by id. */
-type ReachedEndpoints = Map<string, EndpointOfOwner & { lane: Lane }>;
+function createInsertParameters(rows: readonly NewDelivery[]): unknown[] {
+  return [
+    rows.map(({ id }) => id),
+    rows.map(({ endpointId }) => endpointId),
+    rows.map(({ eventId }) => eventId),
+    rows.map(({ messageId }) => messageId),
+    rows.map(({ type }) => type),
+    rows.map(({ body }) => body),
+    rows.map(({ encryptedBody }) => encryptedBody),
+    rows.map(({ position }) => position),
+    rows.map(({ subjectId }) => subjectId),
+    rows.map(({ trace }) => trace),
+    // Each as the text of an array, because `unnest` would flatten an array of arrays.
+    rows.map(({ mentions }) => plainArrayLiteral(mentions)),
+    earliestFinishOf(rows.map(({ eventId }) => eventId)),
+  ];
+}
+
+/** What a fan-out has stored or prepared. */
+interface Result {
+  deliveries: number;
+  /** The endpoints that get a delivery, by id. */
+  endpoints: Map<string, Candidate>;
+}
 
 /** Creates the fan-out, which turns events into deliveries for the endpoints whose owners may read them. */
 export function createFanOut(
@@ -104,7 +123,7 @@ export function createFanOut(
   deleted: Pick<DeletedRecords, 'keep'>,
 ): OutboxConsumer {
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
-  const candidatesText = candidatesSql(usersSql(users));
+  const readCandidates = createCandidateReader(users);
   const createDeliveriesOfOwner = createOwnerDeliveries(host, settings);
   const logWork = createWorkLogger(host);
   const isSentResource = (name: string) => gateways.has(name) && gateways.get(name)!.declaration.webhooks !== false;
@@ -112,55 +131,62 @@ export function createFanOut(
     resource === null ? name === OWN_ROW_NAME : isSentResource(resource);
   const isUserDeletion = (row: OutboxRow) => row.name === `${users.name}.deleted`;
 
-  async function insertDeliveries(tx: Executor, rows: readonly NewDelivery[]): Promise<void> {
-    const values = [
-      rows.map(({ id }) => id),
-      rows.map(({ endpointId }) => endpointId),
-      rows.map(({ eventId }) => eventId),
-      rows.map(({ messageId }) => messageId),
-      rows.map(({ type }) => type),
-      rows.map(({ body }) => body),
-      rows.map(({ encryptedBody }) => encryptedBody),
-      rows.map(({ position }) => position),
-      rows.map(({ subjectId }) => subjectId),
-      rows.map(({ trace }) => trace),
-      // Each as the text of an array, because `unnest` would flatten an array of arrays.
-      rows.map(({ mentions }) => plainArrayLiteral(mentions)),
-      earliestFinishOf(rows.map(({ eventId }) => eventId)),
-    ];
-    await tx.write({ name: 'webhook_deliveries_insert', text: INSERT_DELIVERIES, values });
+  /** Creates the deliveries to endpoints of active owners, up to `INSERT_ROWS` at a time. Adds them to `result`. */
+  async function* createDeliveries(
+    { byOwner }: Pick<Batch, 'byOwner'>,
+    owners: readonly StoredRecord[],
+    result: Result,
+  ): AsyncGenerator<NewDelivery[]> {
+    const candidates = new Map(
+      [...byOwner.values()].flatMap((share) => [...share.values()].flat()).map((one) => [one.id, one]),
+    );
+    const active = owners.filter((owner) => byOwner.has(owner.id) && isAccountActive(owner));
+    let gathered: NewDelivery[] = [];
+    while (active.length > 0) {
+      const some = active.splice(0, OWNERS_AT_ONCE);
+      const made = await Promise.all(some.map((user) => createDeliveriesOfOwner(byOwner.get(user.id)!, user)));
+      gathered.push(...made.flat());
+      while (gathered.length >= INSERT_ROWS || (active.length === 0 && gathered.length > 0)) {
+        const rows = gathered.slice(0, INSERT_ROWS);
+        gathered = gathered.slice(INSERT_ROWS);
+        result.deliveries += rows.length;
+        for (const { endpointId } of rows) result.endpoints.set(endpointId, candidates.get(endpointId)!);
+        yield rows;
+      }
+    }
   }
 
-  /** Stores deliveries of events with the same `after`. Returns the endpoints that got a delivery, and the events with more endpoints. */
+  /** Stores deliveries of events with the same `after`. Returns the events with more endpoints. */
   async function storeDeliveries(
     events: readonly OutgoingEvent[],
     tx: Executor,
-  ): Promise<{ reached: ReachedEndpoints; deliveries: number; unfinished: Batch['unfinished'] }> {
-    const found = await tx.write<CandidateRow>({
-      name: 'webhook_candidates',
-      text: candidatesText,
-      values: createCandidateParameters(events),
-    });
-    const { byOwner, unfinished } = createFanOutBatch(events, createCandidateMatcher(found));
-    const endpoints = new Map(found.map(([, id, owner, slow]) => [id, { id, owner, lane: fastOrSlowLaneFor(slow) }]));
-    const reached: ReachedEndpoints = new Map();
-    let deliveries = 0;
-    if (byOwner.size === 0) return { reached, deliveries, unfinished };
-    const owners = (await users.load([...byOwner.keys()])).filter(isAccountActive);
-    let gathered: NewDelivery[] = [];
-    while (owners.length > 0) {
-      const some = owners.splice(0, OWNERS_AT_ONCE);
-      const made = await Promise.all(some.map((user) => createDeliveriesOfOwner(byOwner.get(user.id)!, user)));
-      gathered.push(...made.flat());
-      while (gathered.length >= INSERT_ROWS || (owners.length === 0 && gathered.length > 0)) {
-        const rows = gathered.slice(0, INSERT_ROWS);
-        gathered = gathered.slice(INSERT_ROWS);
-        await insertDeliveries(tx, rows);
-        deliveries += rows.length;
-        for (const { endpointId } of rows) reached.set(endpointId, endpoints.get(endpointId)!);
-      }
-    }
-    return { reached, deliveries, unfinished };
+    result: Result,
+  ): Promise<Batch['unfinished']> {
+    const { pageOf, owners } = await readCandidates(events, tx);
+    const batch = divideByOwner(events, pageOf);
+    for await (const rows of createDeliveries(batch, owners, result))
+      await tx.write({
+        name: 'webhook_deliveries_insert',
+        text: INSERT_DELIVERIES,
+        values: createInsertParameters(rows),
+      });
+    return batch.unfinished;
+  }
+
+  function announceDeliveries(
+    events: number,
+    { deliveries, endpoints }: Result,
+    deferredEvents: number,
+    elapsed: () => number,
+  ) {
+    const counts = { events, endpoints: endpoints.size, deliveries, deferredEvents };
+    logWork('webhook fan-out', { outcome: 'done', ...counts, durationMs: elapsed() }, { sampled: true });
+    const lanes = Array.from(endpoints.values(), ({ id, ownerId, slow }) => ({
+      id,
+      owner: ownerId,
+      lane: fastOrSlowLaneFor(slow),
+    }));
+    return enqueueEndpointJobs(host.queues, lanes);
   }
 
   return {
@@ -172,23 +198,39 @@ export function createFanOut(
       const sent = rows.filter(isOutgoingEvent);
       await deleted.keep(sent, tx);
       const events = sent.map((row) => readOutgoingEvent(row, gateways));
-      const reached: ReachedEndpoints = new Map();
-      let deliveries = 0;
+      const result: Result = { deliveries: 0, endpoints: new Map() };
       const unfinished: Batch['unfinished'] = [];
-      for (const list of Map.groupBy(events, (event) => event.after).values()) {
-        const stored = await storeDeliveries(list, tx);
-        for (const [id, endpoint] of stored.reached) reached.set(id, endpoint);
-        deliveries += stored.deliveries;
-        unfinished.push(...stored.unfinished);
-      }
+      for (const list of Map.groupBy(events, (event) => event.after).values())
+        unfinished.push(...(await storeDeliveries(list, tx, result)));
       if (unfinished.length > 0) await requeueUnfinishedEvents(tx, unfinished);
-      if (reached.size === 0 && unfinished.length === 0) return undefined;
-      const counts = { events: events.length, endpoints: reached.size, deliveries, deferredEvents: unfinished.length };
+      if (result.deliveries === 0 && unfinished.length === 0) return undefined;
       return async () => {
-        logWork('webhook fan-out', { outcome: 'done', ...counts, durationMs: elapsed() }, { sampled: true });
         if (unfinished.length > 0) host.wake.hint();
-        await enqueueEndpointJobs(host.queues, reached.values());
+        await announceDeliveries(events.length, result, unfinished.length, elapsed);
       };
+    },
+    preparation: {
+      // Deletions also store a copy of the record, or remove endpoints. The rest of an event with many endpoints begins in the middle.
+      canPrepare: (row) =>
+        row.name !== `${row.resource}.deleted` && (row.payload as Partial<OwnPayload>).after === undefined,
+      async prepare(rows) {
+        const elapsed = startTimer();
+        const events = rows.map((row) => readOutgoingEvent(row, gateways));
+        const { pageOf, owners } = await readCandidates(events, host.database);
+        const batch = divideByOwner(events, pageOf);
+        const result: Result = { deliveries: 0, endpoints: new Map() };
+        if (batch.unfinished.length > 0 || batch.size > INSERT_ROWS) return undefined;
+        const [deliveries] = await Array.fromAsync(createDeliveries(batch, owners, result));
+        if (deliveries === undefined) return { statement: undefined };
+        return {
+          statement: {
+            name: 'webhook_deliveries_insert',
+            text: INSERT_DELIVERIES_OF_CLAIMED,
+            values: createInsertParameters(deliveries),
+          },
+          afterCommit: () => announceDeliveries(events.length, result, 0, elapsed),
+        };
+      },
     },
   };
 }

@@ -57,9 +57,21 @@ export function createGlobalAccessCheck(
  */
 export const NOT_READABLE = "The endpoint's owner may no longer read this record";
 
+/** A user that another statement has read. */
+export interface ReadOwner {
+  /** The row, for `fromOutbox` of the users' gateway. */
+  json: Record<string, unknown>;
+  /** When the statement was sent, by `performance.now()`. */
+  at: number;
+}
+
+/** ms from reading an owner for which a check uses them, instead of reading them again. */
+const READ_OWNER_FRESH_MS = 10;
+
 /** The reader for which a body is checked: the owner of an endpoint, with the limits of the endpoint. */
 export interface Audience {
   owner: string;
+  readOwner?: ReadOwner;
   scope: 'own' | 'global';
   /** The API key that the endpoint is bound to, or that made the request. Nothing is readable outside its scopes or after it has ended. */
   key?: Auth | null | undefined;
@@ -74,8 +86,8 @@ interface SentBody {
 }
 
 /**
- * Checks whether the owner of an endpoint may currently read the bodies of deliveries. It makes one query for the owner and one for each
- * resource, regardless of the number of deliveries. If a policy or scope function throws, the record is unreadable and the error logged.
+ * Checks whether the owner of an endpoint may currently read the bodies of deliveries. It makes one query for the owner, unless they have just been read, and one
+ * for each resource, regardless of the number of deliveries. If a policy or scope function throws, the record is unreadable and the error logged.
  *
  * @returns a verdict for each body, in order; undefined if nothing at all may be sent: the owner is deleted or inactive, or may not
  *   have a global endpoint, or the key has ended. Rejects only if the database is unavailable
@@ -126,7 +138,7 @@ async function loadDecryptableRecords(
 /** Creates the check whether the owner of an endpoint may read the bodies of deliveries. */
 export function createReadabilityCheck(
   { resources, service, log }: Pick<Host, 'resources' | 'service' | 'log'>,
-  users: Pick<ResourceGateway, 'load'>,
+  users: Pick<ResourceGateway, 'load' | 'fromOutbox'>,
   { globalPolicy, events }: Pick<WebhookSettings, 'globalPolicy' | 'events'>,
   deleted: Pick<DeletedRecords, 'read'>,
   limits: Pick<KeyLimits, 'reads' | 'ended'>,
@@ -178,8 +190,16 @@ export function createReadabilityCheck(
     };
   }
 
-  return async ({ owner, scope, key }, bodies) => {
-    const [[user], ended] = await Promise.all([users.load([owner]), key ? limits.ended([key.id]) : []]);
+  async function findOwner({ owner, readOwner }: Audience): Promise<StoredRecord | undefined> {
+    if (readOwner !== undefined && performance.now() - readOwner.at < READ_OWNER_FRESH_MS)
+      return users.fromOutbox(readOwner.json);
+    const [user] = await users.load([owner]);
+    return user;
+  }
+
+  return async (audience, bodies) => {
+    const { owner, scope, key } = audience;
+    const [user, ended] = await Promise.all([findOwner(audience), key ? limits.ended([key.id]) : []]);
     if (user === undefined || !isAccountActive(user) || ended.length > 0) return undefined;
     const isGlobal = scope === 'global';
     // One context for all deliveries, so that the scope of each resource is evaluated once.

@@ -187,7 +187,13 @@ describe('a policy that throws for one owner', () => {
 });
 
 describe('finding one of 20,000 endpoints', () => {
-  const text = candidatesSql(usersSql({ table: 'users', declaration: user } as unknown as ResourceGateway));
+  const text = candidatesSql(
+    usersSql({
+      table: 'users',
+      declaration: user,
+      rowJson: (alias: string) => `to_jsonb(${alias}.*)`,
+    } as unknown as ResourceGateway),
+  );
   const OWNER = `e${'1'.padStart(23, '0')}`;
   /** The parameters: owners, roles, names, names by role, names for everyone, after. Then the events that all others subscribe to. */
   const names = ['rare.created', 'rare.*', '*'];

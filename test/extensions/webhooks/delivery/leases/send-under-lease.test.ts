@@ -33,6 +33,7 @@ test('an endpoint that an API key redirects in the middle of a lease gets only r
   const endpoint: ClaimedEndpoint = {
     id: 'endpoint',
     owner: 'owner',
+    readOwner: { json: {}, at: Number.NEGATIVE_INFINITY },
     scope: 'own',
     key: null,
     url: mine.url,
