@@ -96,6 +96,7 @@ ${rows.join('\n')}
 | \`push.fcm\`, \`push.apns\`, \`push.web\` | One push to that many devices by one push-worker, which looks them up, sends, and stores the results. The baseline is the provider's library alone, used in its fastest way (\`bench/baselines/push-library.ts\`). Both send to the same fake provider on this machine, which accepts every message at once. |
 | \`push.accept100k\` | Time in seconds until a call of \`app.push.send\` to 100,000 users with one device each returns. |
 | \`push.memory\` | Growth of a push-worker's memory between the first and the last of such pushes, measured after garbage collection. |
+| \`push.wal\` | WAL for each device of such a push. |
 | \`realtime.p95\` | Time in ms from when web knows that an article is committed until a client receives it. One web process has 2,000 open streams, each of a different user who subscribes to two resources. In each resource 100 records per second are created: articles, which all users see, and memos, which only their owners see. |
 | \`realtime.bytesPerStream\` | Memory that each stream adds to that process, measured after garbage collection. |
 | \`start.*\` | A web process with fifty resources of ten fields each (\`bench/apps/fifty-resources.ts\`), with a warm compile cache (NODE_COMPILE_CACHE, as in the Procfile). \`ms\`: from its start until \`/readyz\` reports that it is ready. \`memory\`: its resident memory after three idle seconds. |

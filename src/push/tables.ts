@@ -10,6 +10,7 @@ import {
   text,
   timestamptz,
   uniqueIndex,
+  vacuumOften,
 } from '../platform/postgres/drizzle.ts';
 
 const pushId = () =>
@@ -111,46 +112,49 @@ const pushChunks = pgTable(
   ],
 );
 
-/** One row per device of a push. */
-const pushResults = pgTable(
-  'push_results',
-  {
-    pushId: pushId(),
-    position: integer('position').notNull(),
-    /** The registered device; null for a raw token. */
-    deviceId: text('device_id'),
-    userId: text('user_id'),
-    platform: text('platform').notNull(),
-    /** A raw token. Null for a registered device, whose token is read at the time of sending. */
-    token: text('token'),
-    tokenHash: text('token_hash'),
-    maskedToken: text('masked_token').notNull(),
-    /** Name of the device when the push was stored, because the device can be removed later. Null without a name or for a raw token. */
-    deviceName: text('device_name'),
-    /** Whether the provider accepted the notification; null before the first result. */
-    ok: boolean('ok'),
-    /** The provider's id of the notification. */
-    providerId: text('provider_id'),
-    error: text('error'),
-    /** Time of the last try. */
-    sentAt: timestamptz('sent_at'),
-    answeredAt: timestamptz('answered_at'),
-    /** Time of the next try; null if the result in `ok` is final. */
-    retryAt: timestamptz('retry_at'),
-    /** Earlier tries: `[{ sentAt, answeredAt, error, retryAt }]`. */
-    earlier: jsonb('earlier'),
-    /** The provider's later report: `{ ok, error, unregistered, transport, at }`. */
-    receipt: jsonb('receipt'),
-    /** When the user first tapped the notification. */
-    openedAt: timestamptz('opened_at'),
-  },
-  (table) => [
-    primaryKey({ columns: [table.pushId, table.position] }),
-    uniqueIndex('push_results_device_index').on(table.deviceId, table.pushId).where(sql`device_id is not null`),
-    uniqueIndex('push_results_token_index').on(table.pushId, table.tokenHash).where(sql`token_hash is not null`),
-    // For erasures and exports of a user's data. Storing results changes none of these columns, so only inserts update the index.
-    index('push_results_user_index').on(table.userId, table.pushId, table.position).where(sql`user_id is not null`),
-  ],
+/** One row per device of a push. A row is updated once or twice, with values that fill half of it. */
+const pushResults = vacuumOften(
+  pgTable(
+    'push_results',
+    {
+      pushId: pushId(),
+      position: integer('position').notNull(),
+      /** The registered device; null for a raw token. */
+      deviceId: text('device_id'),
+      userId: text('user_id'),
+      platform: text('platform').notNull(),
+      /** A raw token. Null for a registered device, whose token is read at the time of sending. */
+      token: text('token'),
+      tokenHash: text('token_hash'),
+      maskedToken: text('masked_token').notNull(),
+      /** Name of the device when the push was stored, because the device can be removed later. Null without a name or for a raw token. */
+      deviceName: text('device_name'),
+      /** Whether the provider accepted the notification; null before the first result. */
+      ok: boolean('ok'),
+      /** The provider's id of the notification. */
+      providerId: text('provider_id'),
+      error: text('error'),
+      /** Time of the last try. */
+      sentAt: timestamptz('sent_at'),
+      answeredAt: timestamptz('answered_at'),
+      /** Time of the next try; null if the result in `ok` is final. */
+      retryAt: timestamptz('retry_at'),
+      /** Earlier tries: `[{ sentAt, answeredAt, error, retryAt }]`. */
+      earlier: jsonb('earlier'),
+      /** The provider's later report: `{ ok, error, unregistered, transport, at }`. */
+      receipt: jsonb('receipt'),
+      /** When the user first tapped the notification. */
+      openedAt: timestamptz('opened_at'),
+    },
+    (table) => [
+      primaryKey({ columns: [table.pushId, table.position] }),
+      uniqueIndex('push_results_device_index').on(table.deviceId, table.pushId).where(sql`device_id is not null`),
+      uniqueIndex('push_results_token_index').on(table.pushId, table.tokenHash).where(sql`token_hash is not null`),
+      // For erasures and exports of a user's data. Storing results changes none of these columns, so only inserts update the index.
+      index('push_results_user_index').on(table.userId, table.pushId, table.position).where(sql`user_id is not null`),
+    ],
+  ),
+  { fillfactor: 45 },
 );
 
 /** Consecutive devices that a provider reported as gone, per transport. The next success deletes the row. */

@@ -99,6 +99,28 @@ test("migrations/belfry creates Belfry's own tables as they are declared", async
   expect(behind, 'run npm run migration:generate -- --framework <name>').toEqual([]);
 });
 
+test('migrations and sync create tables with the same storage parameters', async () => {
+  const parameters = await Promise.all(
+    (['apply', 'sync'] as const).map(async (mode) => {
+      const { env, query } = await emptyDatabase();
+      const made = app(env);
+      await made
+        .migrate(mode === 'apply' ? { mode, folder: 'migrations' } : { mode, mayDrop: 'empty' })
+        .finally(() => made.close());
+      return query(`
+        select relname, (select array_agg(one order by one) from unnest(reloptions) one) as parameters
+        from pg_class where reloptions is not null and relkind = 'r' and relnamespace = 'public'::regnamespace order by relname`);
+    }),
+  );
+  expect(parameters[0]!.map(({ relname }) => relname)).toEqual([
+    'outbox',
+    'push_results',
+    'webhook_deliveries',
+    'webhook_turns',
+  ]);
+  expect(parameters[1]).toEqual(parameters[0]);
+});
+
 test.each(['apply', 'sync'] as const)(
   'a default partition has an index on the column by which old rows are deleted (%s)',
   async (mode) => {

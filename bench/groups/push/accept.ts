@@ -31,14 +31,21 @@ async function waitUntilSent({ servers }: Bench): Promise<number> {
   });
 }
 
+function readWalPosition({ servers }: Bench): Promise<number> {
+  return withClient(servers.databaseUrl, async (client) => {
+    const { rows } = await client.query<{ bytes: string }>(`select pg_current_wal_lsn() - '0/0' as bytes`);
+    return Number(rows[0]!.bytes);
+  });
+}
+
 /**
- * Measures a send to 100,000 users with one device each: how long the call takes to return, and how much more memory the worker
- * uses after several such pushes than after the first.
+ * Measures a send to 100,000 users with one device each: how long the call takes to return, how much more memory the worker
+ * uses after several such pushes than after the first, and how much WAL a device costs.
  */
 export const pushAccept: Group = {
   name: 'push',
   async run(bench): Promise<Figure[]> {
-    if (!['push.accept100k', 'push.memory'].some(bench.isRequested)) return [];
+    if (!['push.accept100k', 'push.memory', 'push.wal'].some(bench.isRequested)) return [];
     bench.logProgress('push.accept100k …');
     const startPushProcess = (role: 'web' | 'push-worker') =>
       bench.children.start(PROGRAM, createBelfryEnvironment(bench.servers, role));
@@ -47,11 +54,14 @@ export const pushAccept: Group = {
     const acceptSeconds: number[] = [];
     const sendMs: number[] = [];
     const usedMegabytes: number[] = [];
+    const walBytes: number[] = [];
     for (let round = 0; round <= bench.reps; round++) {
       await withClient(bench.servers.databaseUrl, (client) => client.query('truncate pushes cascade'));
       await resetDatabaseAndRedis(bench);
+      const walBefore = await readWalPosition(bench);
       acceptSeconds.push((await web.call<number>('send', USERS)) / 1000);
       sendMs.push(await waitUntilSent(bench));
+      walBytes.push((await readWalPosition(bench)) - walBefore);
       usedMegabytes.push((await worker.call<number>('used')) / 2 ** 20);
     }
     await Promise.all([web.stop(), worker.stop()]);
@@ -73,6 +83,12 @@ export const pushAccept: Group = {
         value: usedMegabytes.at(-1)! - usedMegabytes[0]!,
         unit: 'MB',
         note: `${usedMegabytes.map((value) => value.toFixed(0)).join(', ')} MB in use after each 100,000`,
+      },
+      {
+        name: 'push.wal',
+        value: median(walBytes.slice(1)) / DEVICES,
+        unit: 'bytes',
+        note: 'WAL for each device, for the push and its result',
       },
     ];
     return figures.filter(({ name }) => bench.isRequested(name));

@@ -11,6 +11,7 @@ import {
   text,
   timestamptz,
   uniqueIndex,
+  vacuumOften,
 } from '../../platform/postgres/drizzle.ts';
 
 /** The URLs to which users want events to be sent. */
@@ -92,27 +93,30 @@ export const webhookEndpoints = pgTable(
  *
  * The SQL name is older than the word lease. It stays: during a rolling deploy, processes of both versions use the table.
  */
-export const endpointLeases = pgTable(
-  'webhook_turns',
-  {
-    endpointId: text('endpoint_id').primaryKey(),
-    holder: text('holder'),
-    /** When the lease expires. The holder renews the lease while it sends. */
-    leaseUntil: timestamptz('lease_until'),
-    /** The deliveries that the holder has claimed: the number of earlier attempts by delivery id. */
-    sending: jsonb('sending').notNull().default({}),
-    /** Deliveries that a client asked for (a test, a retry) and that no worker has claimed yet. The holder sends them first. */
-    requested: text('requested').array().notNull().default(sql`'{}'`),
-    /** The endpoint's recent requests, if it has a rate limit. */
-    rate: jsonb('rate'),
-    /**
-     * Claims search only for deliveries that are due at or after this time, to skip the index entries of finished deliveries that vacuum has
-     * not removed yet. A delivery that committed late with an earlier time is found by the sweep of overdue deliveries. Null: search all.
-     */
-    dueFrom: timestamptz('due_from'),
-  },
-  // An index on `lease_until` would turn each renewal into a non-HOT update, which adds an entry to every index.
-  (table) => [index('webhook_turns_holder_index').on(table.endpointId).where(sql`holder is not null`)],
+export const endpointLeases = vacuumOften(
+  pgTable(
+    'webhook_turns',
+    {
+      endpointId: text('endpoint_id').primaryKey(),
+      holder: text('holder'),
+      /** When the lease expires. The holder renews the lease while it sends. */
+      leaseUntil: timestamptz('lease_until'),
+      /** The deliveries that the holder has claimed: the number of earlier attempts by delivery id. */
+      sending: jsonb('sending').notNull().default({}),
+      /** Deliveries that a client asked for (a test, a retry) and that no worker has claimed yet. The holder sends them first. */
+      requested: text('requested').array().notNull().default(sql`'{}'`),
+      /** The endpoint's recent requests, if it has a rate limit. */
+      rate: jsonb('rate'),
+      /**
+       * Claims search only for deliveries that are due at or after this time, to skip the index entries of finished deliveries that vacuum has
+       * not removed yet. A delivery that committed late with an earlier time is found by the sweep of overdue deliveries. Null: search all.
+       */
+      dueFrom: timestamptz('due_from'),
+    },
+    // An index on `lease_until` would turn each renewal into a non-HOT update, which adds an entry to every index.
+    (table) => [index('webhook_turns_holder_index').on(table.endpointId).where(sql`holder is not null`)],
+  ),
+  { fillfactor: 50 },
 );
 
 /** The columns that a delivery has while it waits and after it has finished: the message, and the log of its attempts. */
@@ -157,29 +161,33 @@ const deliveryColumns = () => ({
  * Deliveries that wait for an attempt or are being sent: one event for one endpoint. The statement that writes the last result moves the
  * row to `webhook_delivery_log`, so that this table stays small, whatever the size of the log.
  */
-export const webhookDeliveries = pgTable(
-  'webhook_deliveries',
-  {
-    id: text('id').primaryKey(),
-    ...deliveryColumns(),
-    nextAttemptAt: timestamptz('next_attempt_at'),
-    /** Set while `status` is `sending`: the worker that claimed the delivery must write the result before this time. */
-    leaseUntil: timestamptz('lease_until'),
-    /** Set only by earlier versions of Belfry, which kept finished deliveries in this table. A sweep moves them to the log. */
-    finishedAt: timestamptz('finished_at'),
-  },
-  (table) => [
-    // Also used to list an endpoint's deliveries: another full index only for lists would slow down every attempt.
-    uniqueIndex('webhook_deliveries_endpoint_event_unique').on(table.endpointId, table.eventId),
-    index('webhook_deliveries_due_index').on(table.endpointId, table.nextAttemptAt).where(sql`status = 'pending'`),
-    // Without `status`, because the planner would then use this index to write results, and scan all recently claimed deliveries.
-    index('webhook_deliveries_lease_index').on(table.leaseUntil).where(sql`lease_until is not null`),
-    // This index and the next one find deliveries that an earlier version finished. Remove them together with `MOVE_EARLIER_DELIVERIES`.
-    index('webhook_deliveries_failed_index')
-      .on(table.endpointId, table.createdAt, table.id)
-      .where(sql`status = 'failed'`),
-    index('webhook_deliveries_finished_index').on(table.finishedAt).where(sql`finished_at is not null`),
-  ],
+// An empty table keeps its pages, so that Postgres does not plan to scan it as if it stayed empty.
+export const webhookDeliveries = vacuumOften(
+  pgTable(
+    'webhook_deliveries',
+    {
+      id: text('id').primaryKey(),
+      ...deliveryColumns(),
+      nextAttemptAt: timestamptz('next_attempt_at'),
+      /** Set while `status` is `sending`: the worker that claimed the delivery must write the result before this time. */
+      leaseUntil: timestamptz('lease_until'),
+      /** Set only by earlier versions of Belfry, which kept finished deliveries in this table. A sweep moves them to the log. */
+      finishedAt: timestamptz('finished_at'),
+    },
+    (table) => [
+      // Also used to list an endpoint's deliveries: another full index only for lists would slow down every attempt.
+      uniqueIndex('webhook_deliveries_endpoint_event_unique').on(table.endpointId, table.eventId),
+      index('webhook_deliveries_due_index').on(table.endpointId, table.nextAttemptAt).where(sql`status = 'pending'`),
+      // Without `status`, because the planner would then use this index to write results, and scan all recently claimed deliveries.
+      index('webhook_deliveries_lease_index').on(table.leaseUntil).where(sql`lease_until is not null`),
+      // This index and the next one find deliveries that an earlier version finished. Remove them together with `MOVE_EARLIER_DELIVERIES`.
+      index('webhook_deliveries_failed_index')
+        .on(table.endpointId, table.createdAt, table.id)
+        .where(sql`status = 'failed'`),
+      index('webhook_deliveries_finished_index').on(table.finishedAt).where(sql`finished_at is not null`),
+    ],
+  ),
+  { vacuum_truncate: false },
 );
 
 /**

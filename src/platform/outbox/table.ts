@@ -1,35 +1,37 @@
-import { bigint, index, integer, jsonb, pgTable, text, timestamptz } from '../postgres/drizzle.ts';
+import { bigint, index, integer, jsonb, pgTable, text, timestamptz, vacuumOften } from '../postgres/drizzle.ts';
 
 /**
  * All events that have not been turned into work yet. A row is written in the statement or transaction of the
  * change that it describes. The relay deletes it in the transaction that stores the resulting work.
  */
-export const outbox = pgTable(
-  'outbox',
-  {
-    id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
-    eventId: text('event_id').notNull(),
-    /** The name of the event: `post.created`. */
-    name: text('name').notNull(),
-    resource: text('resource'),
-    recordId: text('record_id'),
-    userId: text('user_id'),
-    requestId: text('request_id'),
-    /**
-     * Record events: `{ record, previous }`, columns by name, as stored, without passwords. For audited resources also `origin`
-     * and, except for updates, `passwords`: the password fields that are set. `erased: true`: the change is part of an account erasure.
-     */
-    payload: jsonb('payload').notNull(),
-    /** When the event happened; changes of one record are in order. */
-    createdAt: timestamptz('created_at').notNull().defaultNow(),
-    /** The earliest time to process the row: a row that could not be turned into work is deferred. */
-    availableAt: timestamptz('available_at').notNull().defaultNow(),
-    attempts: integer('attempts').notNull().default(0),
-    error: text('error'),
-    /** The `traceparent` of the span that made the change; null if it was not recorded. */
-    traceContext: text('trace_context'),
-  },
-  (table) => [index('outbox_available_at_index').on(table.availableAt)],
+export const outbox = vacuumOften(
+  pgTable(
+    'outbox',
+    {
+      id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+      eventId: text('event_id').notNull(),
+      /** The name of the event: `post.created`. */
+      name: text('name').notNull(),
+      resource: text('resource'),
+      recordId: text('record_id'),
+      userId: text('user_id'),
+      requestId: text('request_id'),
+      /**
+       * Record events: `{ record, previous }`, columns by name, as stored, without passwords. For audited resources also `origin`
+       * and, except for updates, `passwords`: the password fields that are set. `erased: true`: the change is part of an account erasure.
+       */
+      payload: jsonb('payload').notNull(),
+      /** When the event happened; changes of one record are in order. */
+      createdAt: timestamptz('created_at').notNull().defaultNow(),
+      /** The earliest time to process the row: a row that could not be turned into work is deferred. */
+      availableAt: timestamptz('available_at').notNull().defaultNow(),
+      attempts: integer('attempts').notNull().default(0),
+      error: text('error'),
+      /** The `traceparent` of the span that made the change; null if it was not recorded. */
+      traceContext: text('trace_context'),
+    },
+    (table) => [index('outbox_available_at_index').on(table.availableAt)],
+  ),
 );
 
 /** An outbox row as passed to consumers. */

@@ -3,7 +3,7 @@ import type { IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Client } from 'pg';
 import { StartupError } from '../../platform/config/environment.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import { expressionOf, getTableConfig } from '../../platform/postgres/drizzle.ts';
+import { expressionOf, getTableConfig, storageSettingsOf } from '../../platform/postgres/drizzle.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { explainStatementFailure } from './explain-failure.ts';
 import type { RefusedChange } from './plan/column-changes.ts';
@@ -24,8 +24,16 @@ interface Schema {
   declared: DeclaredFacts;
 }
 
+/** The statements that set the storage parameters of tables. */
+const storageStatements = ({ tables }: Schema): string[] =>
+  Object.values(tables).flatMap((table) => {
+    const settings = storageSettingsOf(table);
+    return settings === undefined ? [] : `alter table ${quoteIdentifier(getTableConfig(table).name)} set (${settings})`;
+  });
+
 /** Computes a fingerprint that changes when the declared tables change, without loading drizzle-kit, which is slow. */
-function computeFingerprint({ tables, declared }: Schema): string {
+function computeFingerprint(schema: Schema): string {
+  const { tables, declared } = schema;
   const described = Object.values(tables).map((table) => {
     const { name, columns, indexes, foreignKeys, primaryKeys, uniqueConstraints } = getTableConfig(table);
     return {
@@ -49,7 +57,9 @@ function computeFingerprint({ tables, declared }: Schema): string {
   });
   const kept = [...declared.columns].map(([key, { kind, bound }]) => [key, kind, bound]);
   return createHash('sha256')
-    .update(JSON.stringify([described, kept, declared.statements, [...declared.partitioned]]))
+    .update(
+      JSON.stringify([described, kept, declared.statements, [...declared.partitioned], storageStatements(schema)]),
+    )
     .digest('hex');
 }
 
@@ -140,7 +150,7 @@ export async function syncDatabase(client: Client, schema: Schema, mayDrop: MayD
       const next = takeSnapshot(schema.tables, schema.declared);
       const { statements, indexes, losses } = await planSync(client, rows[0]?.snapshot, next, schema.declared);
       dropped = await assertLossesAllowed(client, losses, mayDrop);
-      await runStatements(client, [...statements, ...indexes]);
+      await runStatements(client, [...statements, ...indexes, ...storageStatements(schema)]);
       await client.query(
         `insert into belfry_sync (fingerprint, snapshot) values ($1, $2)
          on conflict (one) do update set fingerprint = excluded.fingerprint, snapshot = excluded.snapshot`,
