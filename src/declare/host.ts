@@ -140,6 +140,12 @@ export interface ResourceGateway {
   toColumn(field: string, value: unknown, id: string): unknown;
   /** Converts the JSON of a record in the payload of an outbox row to a record. */
   fromOutbox(columns: Record<string, unknown>): StoredRecord;
+  /**
+   * Converts the JSON of a current row, selected with `rowJson`, to a record.
+   *
+   * @throws DecryptionError if a value cannot be decrypted, like `load`
+   */
+  fromRowJson(columns: Record<string, unknown>): StoredRecord;
   /** Stored records by id, without policy. Unknown ids are left out. */
   load(ids: readonly string[]): Promise<StoredRecord[]>;
 }

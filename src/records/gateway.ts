@@ -54,6 +54,7 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
     visibilityKey: visibilityKey.keyOf,
     ownersIn: visibilityKey.ownersIn,
     fromOutbox: (columns) => codec.fromJson(columns),
+    fromRowJson: (columns) => codec.fromRowJson(columns),
     load: (ids) => store.readMany(ids),
   };
 }

@@ -21,7 +21,7 @@ const claimSql = (condition: string) => `
   delete from outbox where id = any(array(select id from outbox where ${condition} for update skip locked))
   returning ${OUTBOX_COLUMNS}`;
 const CLAIM = claimSql(NEXT);
-const CLAIM_ONE = claimSql('id = $1');
+const CLAIM_ONE = claimSql('id = $1 and available_at <= now()');
 /** Reads rows without claiming them. The first column is the version of the row, which changes with each update. */
 const READ = `select xmin, ${OUTBOX_COLUMNS} from outbox where ${NEXT}`;
 // Defers failed rows by 5 s, 10 s, 20 s, … up to an hour.
@@ -47,6 +47,12 @@ const claimAndStoreSql = (store: string | undefined, parameters: number) => `
 
 /** Maximum number of rows that are processed without a transaction. More rows would pay for it, and prepared work is held in memory. */
 const FEW_ROWS = 16;
+
+/**
+ * ms for which a relay uses transactions after another relay was faster to claim the rows that it had prepared. Transactions skip rows that
+ * another relay has locked, so at most one relay prepares rows most of the time.
+ */
+const TRANSACTIONS_AFTER_LOSS_MS = 1000;
 
 /**
  * Maximum ms between two searches of the whole outbox while searches find rows. A row that was deferred, or whose transaction committed more
@@ -128,6 +134,8 @@ export function createBatches(options: BatchOptions): Batches {
   const consumers = options.consumers.toSorted((a, b) => Number(a.last ?? false) - Number(b.last ?? false));
   const availability = availabilityOf(database);
   const searchStart = createSearchStart();
+  /** When another relay last claimed rows that this one had prepared, or a row changed meanwhile. */
+  let lostAt = Number.NEGATIVE_INFINITY;
 
   /**
    * Starts a span for each row that belongs to a recorded trace. Work that stores the row's `traceContext`, such as webhook deliveries,
@@ -222,20 +230,29 @@ export function createBatches(options: BatchOptions): Batches {
   }
 
   /** Returns the function that prepares the work of these rows; undefined if they need a transaction. */
-  function findPreparation(rows: readonly OutboxRow[]): (() => Promise<PreparedWork | undefined>) | undefined {
+  function findPreparation(
+    rows: readonly OutboxRow[],
+  ): ((executor: Executor) => Promise<PreparedWork | undefined>) | undefined {
     const wanting = consumers.filter((consumer) => rows.some((row) => consumer.wants(row)));
     const [consumer] = wanting;
     if (consumer === undefined) return async () => ({ statement: undefined });
     const wanted = rows.filter((row) => consumer.wants(row));
     const { preparation } = consumer;
     if (wanting.length > 1 || preparation === undefined) return undefined;
-    return wanted.every((row) => preparation.canPrepare(row)) ? () => preparation.prepare(wanted) : undefined;
+    return wanted.every((row) => preparation.canPrepare(row))
+      ? (executor) => preparation.prepare(wanted, executor)
+      : undefined;
   }
 
   /** Claims rows that were read before, and stores their work. Returns the rows that were claimed. */
-  async function claimAndStore(rows: readonly OutboxRow[], versions: readonly string[], { statement }: PreparedWork) {
+  async function claimAndStore(
+    rows: readonly OutboxRow[],
+    versions: readonly string[],
+    { statement }: PreparedWork,
+    executor: Executor,
+  ) {
     const { name = 'nothing', text, values = [] } = statement ?? {};
-    const claimed = await database.write<[number]>({
+    const claimed = await executor.write<[number]>({
       name: `outbox_claim_${name}`,
       text: claimAndStoreSql(text, values.length),
       values: [...values, rows.map(({ id }) => id), versions],
@@ -244,43 +261,60 @@ export function createBatches(options: BatchOptions): Batches {
     return rows.filter(({ id }) => ids.has(id));
   }
 
-  const readNextRows = (after: number) =>
-    database.write<[version: string, ...RawOutboxRow]>({
-      name: 'outbox_read',
-      text: READ,
-      values: [FEW_ROWS + 1, after],
+  const readNextRows = () =>
+    database.withConnection((executor) =>
+      searchStart.find((after) =>
+        executor.write<[version: string, ...RawOutboxRow]>({
+          name: 'outbox_read',
+          text: READ,
+          values: [FEW_ROWS + 1, after],
+        }),
+      ),
+    );
+
+  /** Prepares the work of rows that were read, and stores it. Returns the claimed rows; undefined if the rows need a transaction. */
+  async function prepareAndStore(rows: readonly OutboxRow[], versions: readonly string[]) {
+    const prepare = findPreparation(rows);
+    if (prepare === undefined) return undefined;
+    return runWithRowSpans(async (startSpans) => {
+      startSpans(rows);
+      const stored = await database.withConnection(async (executor) => {
+        const work = await prepare(executor);
+        return work && { work, claimed: await claimAndStore(rows, versions, work, executor) };
+      });
+      if (stored === undefined) return undefined;
+      if (stored.claimed.length > 0) await stored.work.afterCommit?.();
+      return stored.claimed;
     });
+  }
+
+  const processBatch = () =>
+    processOrRetry((rows) =>
+      processInTransaction(async (tx) => (await searchStart.find((after) => claimBatchAfter(tx, after))).rows, rows),
+    );
 
   async function processFewRowsOrBatch(): Promise<number> {
+    if (performance.now() - lostAt < TRANSACTIONS_AFTER_LOSS_MS) return processBatch();
     onProgress();
-    const { rows: read, after } = await searchStart.find(readNextRows);
+    const { rows: read, after } = await readNextRows();
     if (read.length === 0) return 0;
     const found = read.map(([, ...raw]) => toOutboxRow(raw));
     const versions = read.map(([version]) => version);
-    const prepare = read.length <= Math.min(FEW_ROWS, batch) ? findPreparation(found) : undefined;
-    const processInBatch = () =>
-      processOrRetry((rows) => processInTransaction((tx) => claimBatchAfter(tx, after), rows));
-    if (prepare === undefined) return processInBatch();
-    let needsTransaction = false;
-    const count = await processOrRetry((rows) =>
-      runWithRowSpans(async (startSpans) => {
+    let needsTransaction = read.length > Math.min(FEW_ROWS, batch);
+    let count = 0;
+    if (!needsTransaction) {
+      count = await processOrRetry(async (rows) => {
         rows.push(...found);
-        startSpans(rows);
-        const work = await prepare();
-        needsTransaction = work === undefined;
-        const claimed = work === undefined ? [] : await claimAndStore(rows, versions, work);
-        rows.splice(0, rows.length, ...claimed);
-        if (claimed.length > 0) await work?.afterCommit?.();
-      }),
-    );
-    return needsTransaction ? processInBatch() : count;
+        const claimed = await prepareAndStore(found, versions);
+        // Rows that were not claimed may have changed, and wait for this relay.
+        needsTransaction = claimed === undefined || claimed.length < found.length;
+        if (claimed !== undefined && needsTransaction) lostAt = performance.now();
+        rows.splice(0, rows.length, ...(claimed ?? []));
+      });
+      if (!needsTransaction) return count;
+    }
+    return count + (await processOrRetry((rows) => processInTransaction((tx) => claimBatchAfter(tx, after), rows)));
   }
 
-  return {
-    processBatch: () =>
-      processOrRetry((rows) =>
-        processInTransaction(async (tx) => (await searchStart.find((after) => claimBatchAfter(tx, after))).rows, rows),
-      ),
-    processFewRowsOrBatch,
-  };
+  return { processBatch, processFewRowsOrBatch };
 }

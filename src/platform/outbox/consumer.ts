@@ -24,16 +24,17 @@ export interface Preparation {
   /**
    * Prepares the work of these rows. Must have no effects: another relay may prepare the same rows.
    *
+   * @param executor runs statements outside a transaction
    * @returns undefined if the rows turn out to need a transaction: `handle` is called instead
    */
-  prepare(rows: readonly OutboxRow[]): Promise<PreparedWork | undefined>;
+  prepare(rows: readonly OutboxRow[], executor: Executor): Promise<PreparedWork | undefined>;
 }
 
 /** Work that one statement stores. */
 export interface PreparedWork {
   /**
    * The statement that stores the work; undefined if there is none. It must store only the work of events in the common table expression
-   * `claimed (event_id)`: other relays process the others, or they have changed meanwhile.
+   * `claimed (event_id)`: other relays process the others, or they have changed meanwhile. Each name must stand for one text.
    */
   statement: (Statement & { name: string }) | undefined;
   /** Runs if at least one of the rows was claimed. */

@@ -28,6 +28,11 @@ export interface Database extends Queryable {
    * statement, Postgres cannot commit any more: the transaction is rolled back and rejects with that error.
    */
   transaction<T>(work: (tx: Executor & { connection: Connection }) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` on a connection that is reserved for transactions, but without a transaction: each statement is committed separately. For
+   * statements that must not wait for other writes.
+   */
+  withConnection<T>(work: (executor: Executor) => Promise<T>): Promise<T>;
   /** Waits for a connection that is held across statements for up to minutes. The caller must release it. */
   holdConnection(): Promise<HeldConnection>;
   /** What stands between this process and Postgres; undefined before the first connection. */
@@ -150,6 +155,8 @@ export function openDatabase(
         pool.release('transactions', connection, broken);
       }
     },
+    withConnection: (work) =>
+      runExclusively('transactions', (connection) => work({ write: (statement) => connection.run(statement) })),
     async holdConnection() {
       const connection = await acquire('cursors');
       const { graceMs } = connection;

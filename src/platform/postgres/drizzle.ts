@@ -63,7 +63,8 @@ const storageSettings = new WeakMap<PgCore.PgTable, string>();
 
 /**
  * Declares that most rows of a table are changed or deleted soon after they are written: vacuum runs when 2% of the table have changed, instead
- * of a fifth. Only `sync` applies this: drizzle-kit cannot describe it, so the migration needs the same `ALTER TABLE … SET`.
+ * of a fifth. Only `sync` applies this, and it never resets a parameter. drizzle-kit cannot describe it, so the migration needs the same
+ * `ALTER TABLE … SET`.
  *
  * @param settings further storage parameters: https://www.postgresql.org/docs/current/sql-createtable.html#SQL-CREATETABLE-STORAGE-PARAMETERS.
  *   `fillfactor`: how full new pages become, in percent; the rest is room for new versions of their rows, so that updates which change no

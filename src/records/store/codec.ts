@@ -49,6 +49,12 @@ export interface Codec {
    * @throws DecryptionError if the key of a value is missing
    */
   fromJson(json: Record<string, unknown>): StoredRecord;
+  /**
+   * Converts `to_jsonb` of a current row to a record, like `fromRow`.
+   *
+   * @throws DecryptionError if a value cannot be decrypted
+   */
+  fromRowJson(json: Record<string, unknown>): StoredRecord;
   /** Converts a validated value to the parameter of its column. */
   toColumn(field: CompiledField, value: unknown, id: string): unknown;
 }
@@ -177,6 +183,22 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     return record;
   }
 
+  function fromJson(json: Record<string, unknown>, decrypt: typeof decryptValue): StoredRecord {
+    const record = new RecordOfResource() as StoredRecord;
+    record.id = json.id as string;
+    for (const field of readable) {
+      const value = json[field.column];
+      if (value === null || value === undefined) continue;
+      if (field.spec.encrypted) record[field.name] = decrypt(field, value, record.id);
+      else record[field.name] = field.type.fromJson === undefined ? value : field.type.fromJson(value, field.spec);
+    }
+    if (resource.timestamps) {
+      record.createdAt = toIsoTimestamp(json.created_at as string);
+      record.updatedAt = toIsoTimestamp(json.updated_at as string);
+    }
+    return record;
+  }
+
   return {
     columns: columns.map(quoteIdentifier).join(', '),
     fromRow: (row) => fromRow(row, decryptValue),
@@ -194,21 +216,8 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
       };
       return rows.map((row) => fromRow(row, decryptOrLeaveOut));
     },
-    fromJson(json) {
-      const record = new RecordOfResource() as StoredRecord;
-      record.id = json.id as string;
-      for (const field of readable) {
-        const value = json[field.column];
-        if (value === null || value === undefined) continue;
-        if (field.spec.encrypted) record[field.name] = decryptFromEvent(field, value, record.id);
-        else record[field.name] = field.type.fromJson === undefined ? value : field.type.fromJson(value, field.spec);
-      }
-      if (resource.timestamps) {
-        record.createdAt = toIsoTimestamp(json.created_at as string);
-        record.updatedAt = toIsoTimestamp(json.updated_at as string);
-      }
-      return record;
-    },
+    fromJson: (json) => fromJson(json, decryptFromEvent),
+    fromRowJson: (json) => fromJson(json, decryptValue),
     toColumn,
   };
 }

@@ -10,7 +10,7 @@ export interface UsersSql {
   active: string;
   /** A condition: the user `u` has one of the roles in a parameter. */
   hasRole(parameter: string): string;
-  /** The user `u` as JSON, for `fromOutbox`. */
+  /** The user `u` as JSON, for `fromRowJson`. */
   json(): string;
 }
 

@@ -194,7 +194,7 @@ export function createCandidateReader(
     const rows = await executor.write<CandidateRow>({ name: 'webhook_candidates', text, values });
     return {
       pageOf: createCandidateMatcher(rows.filter(isEndpointRow)),
-      owners: rows.flatMap((row) => (isEndpointRow(row) ? [] : [users.fromOutbox(row[5])])),
+      owners: rows.flatMap((row) => (isEndpointRow(row) ? [] : [users.fromRowJson(row[5])])),
     };
   };
 }

@@ -213,10 +213,10 @@ export function createFanOut(
       // Deletions also store a copy of the record, or remove endpoints. The rest of an event with many endpoints begins in the middle.
       canPrepare: (row) =>
         row.name !== `${row.resource}.deleted` && (row.payload as Partial<OwnPayload>).after === undefined,
-      async prepare(rows) {
+      async prepare(rows, executor) {
         const elapsed = startTimer();
         const events = rows.map((row) => readOutgoingEvent(row, gateways));
-        const { pageOf, owners } = await readCandidates(events, host.database);
+        const { pageOf, owners } = await readCandidates(events, executor);
         const batch = divideByOwner(events, pageOf);
         const result: Result = { deliveries: 0, endpoints: new Map() };
         if (batch.unfinished.length > 0 || batch.size > INSERT_ROWS) return undefined;

@@ -59,7 +59,7 @@ export const NOT_READABLE = "The endpoint's owner may no longer read this record
 
 /** A user that another statement has read. */
 export interface ReadOwner {
-  /** The row, for `fromOutbox` of the users' gateway. */
+  /** The row, for `fromRowJson` of the users' gateway. */
   json: Record<string, unknown>;
   /** When the statement was sent, by `performance.now()`. */
   at: number;
@@ -138,7 +138,7 @@ async function loadDecryptableRecords(
 /** Creates the check whether the owner of an endpoint may read the bodies of deliveries. */
 export function createReadabilityCheck(
   { resources, service, log }: Pick<Host, 'resources' | 'service' | 'log'>,
-  users: Pick<ResourceGateway, 'load' | 'fromOutbox'>,
+  users: Pick<ResourceGateway, 'load' | 'fromRowJson'>,
   { globalPolicy, events }: Pick<WebhookSettings, 'globalPolicy' | 'events'>,
   deleted: Pick<DeletedRecords, 'read'>,
   limits: Pick<KeyLimits, 'reads' | 'ended'>,
@@ -192,7 +192,7 @@ export function createReadabilityCheck(
 
   async function findOwner({ owner, readOwner }: Audience): Promise<StoredRecord | undefined> {
     if (readOwner !== undefined && performance.now() - readOwner.at < READ_OWNER_FRESH_MS)
-      return users.fromOutbox(readOwner.json);
+      return users.fromRowJson(readOwner.json);
     const [user] = await users.load([owner]);
     return user;
   }
