@@ -85,9 +85,11 @@ beforeEach(async () => {
   // After a test in which rows could not be claimed, the relay uses transactions for a moment.
   announced = 0;
   while (announced === 0) {
+    const before = handled.length;
     await create('warm-up');
-    await until(async () => (await waiting()) === 0);
+    await until(() => announced > 0 || handled.length > before);
   }
+  await until(async () => (await waiting()) === 0);
   handled.length = 0;
   announced = 0;
   await client.query('truncate probe_work');
