@@ -45,7 +45,7 @@ const claimAndStoreSql = (store: string | undefined, parameters: number) => `
   )${store === undefined ? '' : `, stored as (${store})`}
   select id from claimed`;
 
-/** Maximum number of rows that are processed without a transaction. More rows would pay for it, and prepared work is held in memory. */
+/** Maximum number of rows that are processed without a transaction. For more rows a transaction costs little, and prepared work is held in memory. */
 const FEW_ROWS = 16;
 
 /**
@@ -110,8 +110,8 @@ export interface Batches {
   /** Claims and processes a batch of rows in a transaction. Returns the number of rows. */
   processBatch(): Promise<number>;
   /**
-   * Like `processBatch`, but saves the transaction if only a few rows wait and one consumer at most wants them. With little to do this takes
-   * half of the statements.
+   * Like `processBatch`, but without a transaction if only a few rows wait and at most one consumer wants them. At low rates this takes half of
+   * the statements.
    */
   processFewRowsOrBatch(): Promise<number>;
 }

@@ -13,7 +13,7 @@ export interface OutboxConsumer {
   last?: boolean;
   /** Stores the work of these rows in the relay's transaction. Called again with the same rows after a crash: be idempotent. */
   handle(rows: OutboxRow[], tx: Executor): Promise<AfterCommit | undefined>;
-  /** Saves the transaction if only a few rows wait, and no other consumer wants them. */
+  /** Avoids the transaction if only a few rows wait and no other consumer wants them. */
   preparation?: Preparation;
 }
 
