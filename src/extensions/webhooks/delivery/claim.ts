@@ -154,7 +154,8 @@ const CLAIM_REQUESTED: ClaimKind = {
 function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = '' }: ClaimKind): string {
   return `
   with endpoint as materialized (
-    select ${ENDPOINT}, ${users.json()} as "user" from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${mayReceiveSql(users, '$5')}
+    select ${ENDPOINT}, ${users.json()} as "user"
+    from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${mayReceiveSql(users, '$5')}
   ), lease as materialized (
     select t.endpoint_id, t.rate, t.requested, t.due_from from webhook_turns t
     where t.endpoint_id = (select id from endpoint where ${endpoints}) and (t.holder is null or t.holder = $6) for update

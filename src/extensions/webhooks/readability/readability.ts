@@ -65,12 +65,13 @@ export interface ReadOwner {
   at: number;
 }
 
-/** ms from reading an owner for which a check uses them, instead of reading them again. */
+/** Maximum age in ms of an owner that another statement has read. A check reads older ones again. */
 const READ_OWNER_FRESH_MS = 10;
 
 /** The reader for which a body is checked: the owner of an endpoint, with the limits of the endpoint. */
 export interface Audience {
   owner: string;
+  /** The owner, if the statement that found the endpoint has read them. */
   readOwner?: ReadOwner;
   scope: 'own' | 'global';
   /** The API key that the endpoint is bound to, or that made the request. Nothing is readable outside its scopes or after it has ended. */
@@ -86,8 +87,9 @@ interface SentBody {
 }
 
 /**
- * Checks whether the owner of an endpoint may currently read the bodies of deliveries. It makes one query for the owner, unless they have just been read, and one
- * for each resource, regardless of the number of deliveries. If a policy or scope function throws, the record is unreadable and the error logged.
+ * Checks whether the owner of an endpoint may currently read the bodies of deliveries. It makes one query for the owner, unless the
+ * claim has just read them, and one for each resource, regardless of the number of deliveries. If a policy or scope function throws, the
+ * record is unreadable and the error logged.
  *
  * @returns a verdict for each body, in order; undefined if nothing at all may be sent: the owner is deleted or inactive, or may not
  *   have a global endpoint, or the key has ended. Rejects only if the database is unavailable
