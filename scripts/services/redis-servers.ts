@@ -1,12 +1,12 @@
+import { randomInt } from 'node:crypto';
 import { closeSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
 import type { TlsFiles } from './certificates.ts';
 import { findRedis, installRedis, type RedisBinary } from './redis-binary.ts';
 import { runGuarded } from './run-guarded.ts';
-import { findFreePort } from './server.ts';
 import { createTemporaryFolder } from './temporary-folder.ts';
 
 const PATIENCE_MS = 60_000;
@@ -19,11 +19,22 @@ export interface RedisServers {
   stop(): Promise<void>;
 }
 
-/** Returns a port of which the port for the bus of a cluster, 10000 higher, can exist. */
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}
+
+/**
+ * Returns a free port of which the port for the bus of a cluster, 10000 higher, is free too. Both are below the ports that Linux gives to
+ * clients (from 32768): a connection of another process could take such a port before the server listens, and the server would exit.
+ */
 async function findPort(): Promise<number> {
   for (;;) {
-    const port = await findFreePort();
-    if (port <= 55_000) return port;
+    const port = randomInt(12_000, 22_000);
+    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
   }
 }
 
