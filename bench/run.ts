@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { onStopRequest } from '../scripts/services/on-stop-request.ts';
+import { onStopRequest } from '../src/dev-servers/on-stop-request.ts';
 import type { Figure, Group } from './figure.ts';
 import { loginImpact } from './groups/accounts/login-impact.ts';
 import { logins } from './groups/accounts/logins.ts';

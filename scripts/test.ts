@@ -2,12 +2,12 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onStopRequest } from './services/on-stop-request.ts';
+import { onStopRequest } from '../src/dev-servers/on-stop-request.ts';
 import { providePgBouncer, startPgBouncer } from './services/pgbouncer.ts';
-import { type GuardedProcess, runGuarded } from './services/run-guarded.ts';
-import type { Service } from './services/server.ts';
-import { type Services, startServices } from './services/start.ts';
-import { createTemporaryFolder } from './services/temporary-folder.ts';
+import { type GuardedProcess, runGuarded } from '../src/dev-servers/run-guarded.ts';
+import type { Service } from '../src/dev-servers/server.ts';
+import { type Services, startServices } from '../src/dev-servers/start.ts';
+import { createTemporaryFolder } from '../src/dev-servers/temporary-folder.ts';
 
 const CHROMIUM_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser'];
 

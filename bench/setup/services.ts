@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { ensurePostgresAccount } from '../../scripts/services/postgres-account.ts';
-import { startServices } from '../../scripts/services/start.ts';
-import { createTemporaryFolder } from '../../scripts/services/temporary-folder.ts';
+import { ensurePostgresAccount } from '../../src/dev-servers/postgres-account.ts';
+import { startServices } from '../../src/dev-servers/start.ts';
+import { createTemporaryFolder } from '../../src/dev-servers/temporary-folder.ts';
 import type { Servers } from './environment.ts';
 
 /** Postgres and Redis of one run. */

@@ -1,8 +1,8 @@
 // `npm run demo`: runs the four processes and a receiver that verifies signatures, and creates 1,000 records from 20 clients. Then
 // it repeats that while the relay and the webhook-worker are killed. Exits with 1 if a delivery is missing.
 import { randomBytes } from 'node:crypto';
-import { onStopRequest } from '../services/on-stop-request.ts';
-import { startServices } from '../services/start.ts';
+import { onStopRequest } from '../../src/dev-servers/on-stop-request.ts';
+import { startServices } from '../../src/dev-servers/start.ts';
 import { startReceiver } from './receiver.ts';
 import { createRecords, type Expected, type Outcome, waitForOutcome } from './run.ts';
 import { startTiers } from './tiers.ts';

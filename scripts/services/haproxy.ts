@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram, installDebianPackage } from './debian-package.ts';
-import { findFreePort, startServer } from './server.ts';
-import { createTemporaryFolder } from './temporary-folder.ts';
+import { findFreePort, startServer } from '../../src/dev-servers/server.ts';
+import { createTemporaryFolder } from '../../src/dev-servers/temporary-folder.ts';
 
 /** A proxy that is running. */
 export interface RunningProxy {

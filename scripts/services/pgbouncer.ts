@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram, installDebianPackage } from './debian-package.ts';
-import { pingPostgres } from './ping.ts';
-import { ensurePostgresAccount } from './postgres-account.ts';
-import { type Service, startServer } from './server.ts';
-import { createTemporaryFolder } from './temporary-folder.ts';
+import { pingPostgres } from '../../src/dev-servers/ping.ts';
+import { ensurePostgresAccount } from '../../src/dev-servers/postgres-account.ts';
+import { type Service, startServer } from '../../src/dev-servers/server.ts';
+import { createTemporaryFolder } from '../../src/dev-servers/temporary-folder.ts';
 
 /** The program of a PgBouncer. */
 export interface PgBouncerBinary {

@@ -1,11 +1,11 @@
 import { appendFileSync, chmodSync, chownSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { Client } from 'pg';
-import { pingPostgres } from './ping.ts';
-import { ensurePostgresAccount } from './postgres-account.ts';
-import { preparePostgresBinaries } from './postgres-binaries.ts';
-import { type Service, startServer } from './server.ts';
-import { createTemporaryFolder } from './temporary-folder.ts';
+import { pingPostgres } from '../../src/dev-servers/ping.ts';
+import { ensurePostgresAccount } from '../../src/dev-servers/postgres-account.ts';
+import { preparePostgresBinaries } from '../../src/dev-servers/postgres-binaries.ts';
+import { type Service, startServer } from '../../src/dev-servers/server.ts';
+import { createTemporaryFolder } from '../../src/dev-servers/temporary-folder.ts';
 
 /** Files of a running server that do not belong into a copy of its data. */
 const LEFT_OUT = new Set(['pg_wal', 'postmaster.pid', 'postmaster.opts', 'pg_replslot', 'pg_stat_tmp', 'pg_subtrans']);

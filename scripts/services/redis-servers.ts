@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
 import type { TlsFiles } from './certificates.ts';
-import { findRedis, installRedis, type RedisBinary } from './redis-binary.ts';
-import { runGuarded } from './run-guarded.ts';
-import { createTemporaryFolder } from './temporary-folder.ts';
+import { findRedis, installRedis, type RedisBinary } from '../../src/dev-servers/redis-binary.ts';
+import { runGuarded } from '../../src/dev-servers/run-guarded.ts';
+import { createTemporaryFolder } from '../../src/dev-servers/temporary-folder.ts';
 
 const PATIENCE_MS = 60_000;
 

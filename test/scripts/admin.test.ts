@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { readAdminArguments } from '../../scripts/operations/admin/arguments.ts';
-import { runAdminCommand } from '../../scripts/operations/admin/run.ts';
+import { readAdminArguments } from '../../src/cli/admin/arguments.ts';
+import { runAdminCommand } from '../../src/cli/admin/run.ts';
 import { createApp } from '../../src/index.ts';
 import type { App } from '../../src/runtime/create-app.ts';
 import { blog } from '../fixtures/blog/app.ts';

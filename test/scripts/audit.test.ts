@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
-import { readAuditArguments, verifyAndPrint } from '../../scripts/operations/audit.ts';
+import { readAuditArguments, verifyAndPrint } from '../../src/cli/audit.ts';
 import type { AuditApi } from '../../src/extensions/audit/index.ts';
 import { audit, defineResource, f } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';

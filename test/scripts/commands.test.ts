@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { readMigrateArguments } from '../../scripts/migration/migrate-arguments.ts';
+import { readMigrateArguments } from '../../src/cli/migration/migrate-arguments.ts';
 import { readReceiverArguments } from '../../scripts/receiver.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
 import { startScript } from '../support/processes/script.ts';

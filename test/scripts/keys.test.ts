@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { printStatus, readKeysArguments, rotateAndPrint } from '../../scripts/operations/keys.ts';
+import { printStatus, readKeysArguments, rotateAndPrint } from '../../src/cli/keys.ts';
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
 import { app } from '../fixtures/blog/app.ts';
 import { generateKey, getKeyId } from '../support/database/encrypted-patients.ts';

@@ -1,5 +1,5 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { printReport, readPrivacyArguments } from '../../scripts/operations/privacy.ts';
+import { printReport, readPrivacyArguments } from '../../src/cli/privacy.ts';
 import { createApp, defineResource, defineUser, f, privacy } from '../../src/index.ts';
 import { cloneProject } from '../support/processes/cloned-project.ts';
 import { runInProcess } from '../support/processes/in-process.ts';

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { readWebhookArguments, runWebhookCommand } from '../../scripts/operations/webhooks.ts';
+import { readWebhookArguments, runWebhookCommand } from '../../src/cli/webhooks.ts';
 import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
 import { startReceiver } from '../fakes/receiver.ts';
 import { blog } from '../fixtures/blog/app.ts';

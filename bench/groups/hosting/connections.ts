@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startPostgres } from '../../../scripts/services/postgres.ts';
+import { startPostgres } from '../../../src/dev-servers/postgres.ts';
 import { createBenchApp } from '../../apps/articles.ts';
 import { type Bench, createRatio, type Figure, type Group } from '../../figure.ts';
 import { runInterleaved } from '../../measure/interleave.ts';

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ensureDatabase } from '../../../scripts/services/ping.ts';
-import { startPostgres } from '../../../scripts/services/postgres.ts';
-import { ensurePostgresAccount } from '../../../scripts/services/postgres-account.ts';
-import { createTemporaryFolder } from '../../../scripts/services/temporary-folder.ts';
+import { ensureDatabase } from '../../../src/dev-servers/ping.ts';
+import { startPostgres } from '../../../src/dev-servers/postgres.ts';
+import { ensurePostgresAccount } from '../../../src/dev-servers/postgres-account.ts';
+import { createTemporaryFolder } from '../../../src/dev-servers/temporary-folder.ts';
 import type { Bench, Group } from '../../figure.ts';
 import { runRequests } from '../../measure/load.ts';
 import { currentTimeMs } from '../../processes/child.ts';

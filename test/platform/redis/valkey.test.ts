@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { findRedis } from '../../../scripts/services/redis-binary.ts';
+import { findRedis } from '../../../src/dev-servers/redis-binary.ts';
 import { startRedisServers, withRedis } from '../../../scripts/services/redis-servers.ts';
 import { startTwoProcesses } from './two-processes.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { generate } from '../../../scripts/migration/generate.ts';
+import { generate } from '../../../src/cli/migration/generate.ts';
 import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
 import { createMigrationProject } from '../../support/database/migration-project.ts';

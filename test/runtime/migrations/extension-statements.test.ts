@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { generate } from '../../../scripts/migration/generate.ts';
+import { generate } from '../../../src/cli/migration/generate.ts';
 import { createApp, defineExtension, defineUser } from '../../../src/index.ts';
 import { integer, pgTable, text } from '../../../src/platform/postgres/drizzle.ts';
 import { createMigrationProject, type MigrationProject } from '../../support/database/migration-project.ts';

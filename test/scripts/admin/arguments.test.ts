@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readAdminArguments } from '../../../scripts/operations/admin/arguments.ts';
+import { readAdminArguments } from '../../../src/cli/admin/arguments.ts';
 
 const read = (line: string) => readAdminArguments(line === '' ? [] : line.split(' '));
 const fault = (line: string) => {

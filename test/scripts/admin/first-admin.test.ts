@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readAdminArguments } from '../../../scripts/operations/admin/arguments.ts';
-import { runAdminCommand } from '../../../scripts/operations/admin/run.ts';
+import { readAdminArguments } from '../../../src/cli/admin/arguments.ts';
+import { runAdminCommand } from '../../../src/cli/admin/run.ts';
 import type { AnyResource } from '../../../src/declare/resource.ts';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import type { App } from '../../../src/runtime/create-app.ts';

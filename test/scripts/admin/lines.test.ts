@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readLines } from '../../../scripts/operations/admin/lines.ts';
+import { readLines } from '../../../src/cli/admin/lines.ts';
 import type { ImportLine } from '../../../src/accounts/import/import.ts';
 
 async function read(text: string | Buffer): Promise<ImportLine[]> {

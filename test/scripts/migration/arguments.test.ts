@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readMigrationArguments } from '../../../scripts/migration/arguments.ts';
+import { readMigrationArguments } from '../../../src/cli/migration/arguments.ts';
 
 test.each([
   [['add', 'tasks'], 'add_tasks'],

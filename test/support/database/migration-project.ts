@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { onTestFinished, vi } from 'vitest';
-import { generate, type Outcome } from '../../../scripts/migration/generate.ts';
+import { generate, type Outcome } from '../../../src/cli/migration/generate.ts';
 import type { AnyResource } from '../../../src/declare/resource.ts';
 import { createApp, softDelete } from '../../../src/index.ts';
 import type { App } from '../../../src/runtime/create-app.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, vi } from 'vitest';
-import { startPostgres } from '../../../scripts/services/postgres.ts';
+import { startPostgres } from '../../../src/dev-servers/postgres.ts';
 import { startPostgresReplica } from '../../../scripts/services/postgres-replica.ts';
 import { completeKeyOf } from '../../../src/platform/replica/own-writes.ts';
 

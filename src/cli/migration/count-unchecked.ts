@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { quoteIdentifier } from '../../src/platform/postgres/identifiers.ts';
-import type { UncheckedColumn } from '../../src/runtime/migrations/plan/column-changes.ts';
-import type { Plan } from '../../src/runtime/migrations/plan/plan-change.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import type { UncheckedColumn } from '../../runtime/migrations/plan/column-changes.ts';
+import type { Plan } from '../../runtime/migrations/plan/plan-change.ts';
 import { createCountingClient } from './count-values.ts';
 
 function describeCount(one: UncheckedColumn, count: number): string {

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import type { ImportLine } from '../../../src/accounts/import/import.ts';
+import type { ImportLine } from '../../accounts/import/import.ts';
 
 /** In bytes, longer than the line of any user: a file that is not NDJSON must not fill the memory. */
 const MAX_LINE_BYTES = 1_048_576;

@@ -1,5 +1,5 @@
-import type { RefusedChange } from '../../src/runtime/migrations/plan/column-changes.ts';
-import type { Loss } from '../../src/runtime/migrations/plan/losses.ts';
+import type { RefusedChange } from '../../runtime/migrations/plan/column-changes.ts';
+import type { Loss } from '../../runtime/migrations/plan/losses.ts';
 import { readMigrationArguments } from './arguments.ts';
 import type { ValueCounts } from './count-values.ts';
 

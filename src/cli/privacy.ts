@@ -2,8 +2,8 @@
 // declarations. Needs no database.
 
 import { parseArgs } from 'node:util';
-import type { PrivacyReport, ReportedData, ReportedField } from '../../src/extensions/privacy/index.ts';
-import { DATABASE_ONLY, loadApp, printErrorAndExit } from './load-app.ts';
+import type { PrivacyReport, ReportedData, ReportedField } from '../extensions/privacy/index.ts';
+import { DATABASE_ONLY, loadApp, printErrorAndExit } from './project.ts';
 
 const USAGE = 'npm run privacy -- report [--json] [--strict]';
 

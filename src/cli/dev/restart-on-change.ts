@@ -1,5 +1,5 @@
 import { watch } from 'chokidar';
-import type { GuardedProcess } from '../services/run-guarded.ts';
+import type { GuardedProcess } from '../../dev-servers/run-guarded.ts';
 
 const SETTLE_MS = 80;
 

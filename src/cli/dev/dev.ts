@@ -8,11 +8,11 @@ import { createServer, isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { emptyDataFolder } from '../services/data-folder.ts';
-import { onStopRequest } from '../services/on-stop-request.ts';
-import { commandLineOf, isRunning, stopOrphanedServer } from '../services/orphaned-server.ts';
-import { runGuarded } from '../services/run-guarded.ts';
-import { type Services, startServices } from '../services/start.ts';
+import { emptyDataFolder } from '../../dev-servers/data-folder.ts';
+import { onStopRequest } from '../../dev-servers/on-stop-request.ts';
+import { commandLineOf, isRunning, stopOrphanedServer } from '../../dev-servers/orphaned-server.ts';
+import { runGuarded } from '../../dev-servers/run-guarded.ts';
+import { type Services, startServices } from '../../dev-servers/start.ts';
 import { writeEnvironmentFile } from './environment.ts';
 import { type RestartingProcess, restartOnChange } from './restart-on-change.ts';
 

@@ -1,6 +1,6 @@
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
-import type { Administration } from '../../../src/accounts/administration.ts';
-import type { ImportProgress, RefusedRow } from '../../../src/accounts/import/import.ts';
+import type { Administration } from '../../accounts/administration.ts';
+import type { ImportProgress, RefusedRow } from '../../accounts/import/import.ts';
 import { readLines } from './lines.ts';
 import { importLine } from './report.ts';
 

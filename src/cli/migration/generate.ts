@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { FRAMEWORK_FOLDER } from '../../src/runtime/migrations/journal.ts';
-import type { DeclaredFacts } from '../../src/runtime/migrations/plan/declared.ts';
-import type { Loss } from '../../src/runtime/migrations/plan/losses.ts';
-import { type Plan, planSchemaChange } from '../../src/runtime/migrations/plan/plan-change.ts';
-import { type Snapshot, takeSnapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
+import { FRAMEWORK_FOLDER } from '../../runtime/migrations/journal.ts';
+import type { DeclaredFacts } from '../../runtime/migrations/plan/declared.ts';
+import type { Loss } from '../../runtime/migrations/plan/losses.ts';
+import { type Plan, planSchemaChange } from '../../runtime/migrations/plan/plan-change.ts';
+import { type Snapshot, takeSnapshot } from '../../runtime/migrations/plan/snapshot.ts';
 import { type MigrationArguments, readMigrationArguments } from './arguments.ts';
 import { countUnchecked } from './count-unchecked.ts';
 import { countValues } from './count-values.ts';

@@ -1,4 +1,4 @@
-import type { ImportProgress } from '../../../src/accounts/import/import.ts';
+import type { ImportProgress } from '../../accounts/import/import.ts';
 import { alignColumns, formatCount, stripControlCharacters } from '../format.ts';
 
 type Shown = Record<string, unknown>;

@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { quoteIdentifier } from '../../src/platform/postgres/identifiers.ts';
-import { isStartupParameterRefused } from '../../src/platform/postgres/session.ts';
-import type { Loss } from '../../src/runtime/migrations/plan/losses.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { isStartupParameterRefused } from '../../platform/postgres/session.ts';
+import type { Loss } from '../../runtime/migrations/plan/losses.ts';
 
 /** The number of rows with a value that would be lost; `undefined` if it is not known. */
 export interface ValueCounts {

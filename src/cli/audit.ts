@@ -2,10 +2,10 @@
 // Needs DATABASE_URL from the shell or from .env, or a running `npm run dev`.
 
 import { parseArgs } from 'node:util';
-import type { AuditApi } from '../../src/extensions/audit/index.ts';
-import type { BrokenRow, Verification } from '../../src/extensions/audit/trail/verify.ts';
+import type { AuditApi } from '../extensions/audit/index.ts';
+import type { BrokenRow, Verification } from '../extensions/audit/trail/verify.ts';
 import { formatCount } from './format.ts';
-import { DATABASE_ONLY, loadApp, printErrorAndExit } from './load-app.ts';
+import { DATABASE_ONLY, loadApp, printErrorAndExit } from './project.ts';
 
 const UNDEFINED_TABLE = '42P01';
 

@@ -1,4 +1,4 @@
-import type { App } from '../../../src/runtime/create-app.ts';
+import type { App } from '../../runtime/create-app.ts';
 import type { AdminArguments } from './arguments.ts';
 import { importUsers } from './import-users.ts';
 import { generatePassword, readPasswordFromInput } from './password.ts';

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { AuditApi } from '../../src/extensions/audit/index.ts';
-import type { PrivacyApi } from '../../src/extensions/privacy/index.ts';
-import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
-import type { App } from '../../src/runtime/create-app.ts';
-import { DEVELOPMENT_ENVIRONMENT } from '../dev/environment.ts';
+import type { AuditApi } from '../extensions/audit/index.ts';
+import type { PrivacyApi } from '../extensions/privacy/index.ts';
+import type { WebhookOperations } from '../extensions/webhooks/index.ts';
+import type { App } from '../runtime/create-app.ts';
+import { DEVELOPMENT_ENVIRONMENT } from './dev/environment.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -35,7 +35,7 @@ export async function loadApp(options: LoadOptions): Promise<App & Partial<Exten
   }
   if (needsKeys && !process.env.SVC_ENCRYPTION_KEYS)
     printErrorAndExit('SVC_ENCRYPTION_KEYS is missing. Set it to the keys that the service runs with.');
-  const { app } = await import('../../src/app/index.ts');
+  const { app } = await import('../app/index.ts');
   return app({ ...process.env, REDIS_URL: process.env.REDIS_URL || 'redis://none', ...COMMAND, ...environment });
 }
 

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Journal, readJournal, readJsonFile } from '../../src/runtime/migrations/journal.ts';
-import type { Plan } from '../../src/runtime/migrations/plan/plan-change.ts';
-import type { Snapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
+import { type Journal, readJournal, readJsonFile } from '../../runtime/migrations/journal.ts';
+import type { Plan } from '../../runtime/migrations/plan/plan-change.ts';
+import type { Snapshot } from '../../runtime/migrations/plan/snapshot.ts';
 
 /** A migration file to be written. `snapshot` describes the tables after the migration. */
 interface NewMigration {

@@ -3,12 +3,12 @@
 // Status and rotate need DATABASE_URL and SVC_ENCRYPTION_KEYS from the shell or from .env.
 
 import { randomBytes } from 'node:crypto';
-import type { EncryptionStatus, KeyStatus } from '../../src/platform/crypto/encryption.ts';
-import type { Rotation, RotationProgress } from '../../src/platform/crypto/rotation/rotate.ts';
-import type { App } from '../../src/runtime/create-app.ts';
-import { onStopRequest } from '../services/on-stop-request.ts';
+import type { EncryptionStatus, KeyStatus } from '../platform/crypto/encryption.ts';
+import type { Rotation, RotationProgress } from '../platform/crypto/rotation/rotate.ts';
+import type { App } from '../runtime/create-app.ts';
+import { onStopRequest } from '../dev-servers/on-stop-request.ts';
 import { alignColumns, formatCount } from './format.ts';
-import { DATABASE_ONLY, loadApp, printErrorAndExit } from './load-app.ts';
+import { DATABASE_ONLY, loadApp, printErrorAndExit } from './project.ts';
 
 async function runStatus(): Promise<void> {
   const app = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FRAMEWORK_FOLDER, readPublishedMigrations } from '../../src/runtime/migrations/journal.ts';
-import type { DeclaredFacts } from '../../src/runtime/migrations/plan/declared.ts';
-import type { Snapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
+import { FRAMEWORK_FOLDER, readPublishedMigrations } from '../../runtime/migrations/journal.ts';
+import type { DeclaredFacts } from '../../runtime/migrations/plan/declared.ts';
+import type { Snapshot } from '../../runtime/migrations/plan/snapshot.ts';
 import { readLastSnapshot } from './files.ts';
 
 /**

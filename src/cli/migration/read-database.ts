@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { readMigrations } from '../../src/runtime/migrations/journal.ts';
-import { type MigrationState, readMigrationState } from '../../src/runtime/migrations/state.ts';
-import { isSynced } from '../../src/runtime/migrations/sync.ts';
+import { readMigrations } from '../../runtime/migrations/journal.ts';
+import { type MigrationState, readMigrationState } from '../../runtime/migrations/state.ts';
+import { isSynced } from '../../runtime/migrations/sync.ts';
 
 function statusLines({ applied, pending, edited, unknown }: MigrationState): string[] {
   const lines = applied.map((one) => {

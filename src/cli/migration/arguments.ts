@@ -1,5 +1,5 @@
-import { snakeCase } from '../../src/declare/naming.ts';
-import type { RequestedChanges } from '../../src/runtime/migrations/plan/requested-changes.ts';
+import { snakeCase } from '../../declare/naming.ts';
+import type { RequestedChanges } from '../../runtime/migrations/plan/requested-changes.ts';
 
 /** The parsed command line of `npm run migration:generate`. */
 export interface MigrationArguments {

@@ -3,11 +3,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
-import type { RecoveredEndpoint } from '../../src/extensions/webhooks/recovery/recoveries.ts';
-import type { WebhookQueue, WebhookStatus } from '../../src/extensions/webhooks/status.ts';
+import type { WebhookOperations } from '../extensions/webhooks/index.ts';
+import type { RecoveredEndpoint } from '../extensions/webhooks/recovery/recoveries.ts';
+import type { WebhookQueue, WebhookStatus } from '../extensions/webhooks/status.ts';
 import { alignColumns, formatCount, stripControlCharacters } from './format.ts';
-import { loadApp, printErrorAndExit } from './load-app.ts';
+import { loadApp, printErrorAndExit } from './project.ts';
 
 /** The usage of each command. */
 const USAGE = {
