@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
-import { onStopRequest } from '../dev-servers/on-stop-request.ts';
+import { runUntilStopRequest } from '../dev-servers/on-stop-request.ts';
 import type { EncryptionStatus, KeyStatus } from '../platform/crypto/encryption.ts';
 import type { Rotation, RotationProgress } from '../platform/crypto/rotation/rotate.ts';
 import { type AppOpener, DATABASE_ONLY, type OpenedApp } from './project.ts';
@@ -102,18 +102,12 @@ function createProgressPrinter(): (progress: RotationProgress) => void {
 }
 
 /**
- * Re-encrypts everything with the newest key and prints the progress. A stop request ends it after the current batch.
+ * Re-encrypts everything with the newest key and prints the progress.
  *
  * @throws ReportedFailure if something is left to do
  */
-async function rotateAndPrint({ encryption }: OpenedApp, giveUp: string | undefined): Promise<void> {
-  const stop = new AbortController();
-  const work = encryption.rotate({ signal: stop.signal, giveUp, onProgress: createProgressPrinter() });
-  onStopRequest(async () => {
-    stop.abort();
-    await work.catch(() => undefined);
-  });
-  const rotation = await work;
+async function rotateAndPrint({ encryption }: OpenedApp, giveUp: string | undefined, signal: AbortSignal) {
+  const rotation = await encryption.rotate({ signal, giveUp, onProgress: createProgressPrinter() });
   console.log(rotationLines(rotation).join('\n'));
   const problems = problemLines(rotation);
   for (const problem of problems) console.error(problem);
@@ -152,6 +146,6 @@ export function addKeysCommand(program: Command, openApp: AppOpener): void {
     .option('--give-up <key id>', 'Discard values in the outbox that were encrypted with this lost key', parseKeyId)
     .action(async ({ giveUp }: { giveUp?: string }, command: Command) => {
       await using app = await open(command);
-      await rotateAndPrint(app, giveUp);
+      await runUntilStopRequest((signal) => rotateAndPrint(app, giveUp, signal));
     });
 }

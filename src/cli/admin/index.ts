@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { onStopRequest } from '../../dev-servers/on-stop-request.ts';
+import { runUntilStopRequest } from '../../dev-servers/on-stop-request.ts';
 import type { AppOpener, OpenedApp } from '../project.ts';
 import { ReportedFailure } from '../terminal.ts';
 import { createUser, grantRole, revokeRole, setStatus, showSessions } from './accounts.ts';
@@ -124,13 +124,8 @@ export function addAdminCommand(program: Command, openApp: AppOpener): void {
     .argument('<file>', 'The file (NDJSON)')
     .action((file: string, _options: object, command: Command) =>
       run(command, async ({ accounts }) => {
-        const stop = new AbortController();
-        const work = importUsers(accounts, file, stop.signal);
-        onStopRequest(async () => {
-          stop.abort();
-          await work.catch(() => undefined);
-        });
-        if (!(await work)) throw new ReportedFailure();
+        const isComplete = await runUntilStopRequest((signal) => importUsers(accounts, file, signal));
+        if (!isComplete) throw new ReportedFailure();
       }),
     );
 }
