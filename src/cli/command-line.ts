@@ -3,6 +3,7 @@ import { VERSION } from '../runtime/config-errors.ts';
 import { addAdminCommand } from './admin/index.ts';
 import { addAuditCommand } from './audit.ts';
 import { addDevCommand } from './dev/index.ts';
+import { addDoctorCommand } from './doctor.ts';
 import { addKeysCommand } from './keys.ts';
 import { addMigrateCommand, addMigrationCommand } from './migration/index.ts';
 import { addPrivacyCommand } from './privacy.ts';
@@ -44,6 +45,7 @@ function createProgram(openApp: AppOpener): Command {
   addWebhooksCommand(program, openApp);
   addAuditCommand(program, openApp);
   addPrivacyCommand(program, openApp);
+  addDoctorCommand(program, openApp);
   return program;
 }
 

@@ -46,6 +46,8 @@ interface OpenOptions {
   orDevelopment?: boolean;
   /** Fails if SVC_ENCRYPTION_KEYS is missing. */
   needsKeys?: boolean;
+  /** Fails if REDIS_URL is missing. Other commands use Redis only to wake up workers. */
+  needsRedis?: boolean;
 }
 
 /** Opens the app for a command. It is not connected yet. */
@@ -138,8 +140,9 @@ export async function loadAppModule(project: Project): Promise<{ app: CreateApp 
   };
 }
 
-/** Opens the app of the project in the working directory. It works without Redis, which commands use only to wake up workers. */
-export const openProjectApp: AppOpener = async ({ command, appFile, environment, orDevelopment, needsKeys }) => {
+/** Opens the app of the project in the working directory. */
+export const openProjectApp: AppOpener = async (options) => {
+  const { command, appFile, environment, orDevelopment, needsKeys, needsRedis } = options;
   const project = findProject(appFile);
   loadEnvironmentFile(project);
   const development = join(project.root, DEVELOPMENT_ENVIRONMENT);
@@ -148,7 +151,7 @@ export const openProjectApp: AppOpener = async ({ command, appFile, environment,
   if (needsKeys && !process.env.SVC_ENCRYPTION_KEYS)
     throw new Error('SVC_ENCRYPTION_KEYS is missing. Set it to the keys that the service runs with.');
   const { app: create } = await loadAppModule(project);
-  const REDIS_URL = process.env.REDIS_URL || 'redis://none';
+  const REDIS_URL = process.env.REDIS_URL || (needsRedis ? undefined : 'redis://none');
   const app = create({ ...process.env, REDIS_URL, LOG_PROCESS: command, ...environment });
   return Object.assign(app, { [Symbol.asyncDispose]: () => app.close() });
 };

@@ -230,7 +230,8 @@ async function runDev(project: Project, { fresh = false, allowLoss = false }: De
     services = await startServices({ mode: 'dev', dataDir, announce: console.log });
     const SVC_ENCRYPTION_KEYS = process.env.SVC_ENCRYPTION_KEYS || readDevelopmentKey(dataDir);
     const { databaseUrl, redisUrl } = services;
-    writeEnvironmentFile(root, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, SVC_ENCRYPTION_KEYS });
+    const NODE_ENV = 'development';
+    writeEnvironmentFile(root, { NODE_ENV, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, SVC_ENCRYPTION_KEYS });
     const rateLimits = process.env.LOOPBACK_RATE_LIMITS || 'off';
     web = startApp(project, address, services, {
       LOOPBACK_RATE_LIMITS: rateLimits,
