@@ -19,7 +19,11 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 export function pack(folder: string, to: string): string {
   mkdirSync(to, { recursive: true });
   const args = ['pack', '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', resolve(to)];
-  const { status, stdout, stderr } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8', shell: process.platform === 'win32' });
+  const { status, stdout, stderr } = spawnSync('npm', args, {
+    cwd: folder,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  });
   if (status !== 0) throw new Error(`npm pack failed.\n${stdout}${stderr}`);
   const result = JSON.parse(stdout);
   const [{ filename }] = Array.isArray(result) ? result : (Object.values(result) as { filename: string }[]);

@@ -17,7 +17,10 @@ const USAGE_ERROR = 2;
 
 /** Turns an error of commander (`error: unknown option '--x'`) into a sentence that ends with how to get help. */
 function formatUsageError(text: string): string {
-  const sentence = text.replace(/^error: /, '').trim().replace('\n(Did', ' (Did');
+  const sentence = text
+    .replace(/^error: /, '')
+    .trim()
+    .replace('\n(Did', ' (Did');
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${/[.)?]$/.test(sentence) ? '' : '.'}\n`;
 }
 

@@ -22,7 +22,9 @@ function describeStartupError(error: unknown): Finding[] {
 export function addDoctorCommand(program: Command, openApp: AppOpener): void {
   program
     .command('doctor')
-    .description('Check the environment, the connections, the versions, the database and the clocks, and say what to do')
+    .description(
+      'Check the environment, the connections, the versions, the database and the clocks, and say what to do',
+    )
     .option('--json', 'Print JSON')
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       const findings: Finding[] = [

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { StartupError } from '../platform/config/environment.ts';
 import type { AuditApi } from '../extensions/audit/index.ts';
 import type { PrivacyApi } from '../extensions/privacy/index.ts';
 import type { WebhookOperations } from '../extensions/webhooks/index.ts';
+import { StartupError } from '../platform/config/environment.ts';
 import type { App } from '../runtime/create-app.ts';
 
 /** Where the app's module is looked for, in the project's folder. */
@@ -87,7 +87,9 @@ export function loadEnvironmentFile({ root }: Project): void {
 
 /** Returns the first line of a stack trace that is in the project, as `src/app.ts:12:5`. */
 function findOrigin({ root }: Project, { stack = '' }: Error): string | undefined {
-  const places = [...stack.matchAll(/(?:\(|at |^)((?:file:\/\/)?\/[^\s()]+?:\d+(?::\d+)?)\)?$/gm)].map(([, place]) => place!);
+  const places = [...stack.matchAll(/(?:\(|at |^)((?:file:\/\/)?\/[^\s()]+?:\d+(?::\d+)?)\)?$/gm)].map(
+    ([, place]) => place!,
+  );
   return places
     .map((place) => relative(root, place.startsWith('file:') ? decodeURI(place.replace('file://', '')) : place))
     .find((place) => !place.startsWith('..') && !place.startsWith('node_modules'));
@@ -100,7 +102,10 @@ function createAppError(project: Project, error: unknown): Error {
   const origin = error instanceof Error ? findOrigin(project, error) : undefined;
   const file = relative(project.root, project.appFile);
   const reason = `${name}: ${message}`.split('\n')[0]!;
-  const described = new StartupError(`${file} cannot be loaded:`, [reason, ...(origin === undefined ? [] : [`at ${origin}`])]);
+  const described = new StartupError(`${file} cannot be loaded:`, [
+    reason,
+    ...(origin === undefined ? [] : [`at ${origin}`]),
+  ]);
   described.cause = error;
   return described;
 }

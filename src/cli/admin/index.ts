@@ -74,7 +74,10 @@ export function addAdminCommand(program: Command, openApp: AppOpener): void {
   }
 
   const addAccountCommand = (name: string, description: string) =>
-    admin.command(name).description(description).requiredOption('--email <address>', 'The e-mail address of the account');
+    admin
+      .command(name)
+      .description(description)
+      .requiredOption('--email <address>', 'The e-mail address of the account');
 
   addAccountCommand('create', 'Create an account. Its password is generated and printed, or read from standard input')
     .option('--name <name>', 'The name of the person; default: the part of the address before the @')

@@ -29,7 +29,9 @@ async function printState(command: Command, openApp: AppOpener, what: 'status' |
 export function addMigrateCommand(program: Command, openApp: AppOpener): void {
   program
     .command('migrate')
-    .description('Apply the migrations that the database of DATABASE_URL lacks. Several processes may run this at once.')
+    .description(
+      'Apply the migrations that the database of DATABASE_URL lacks. Several processes may run this at once.',
+    )
     .option('--dry-run', 'Print the SQL of pending migrations instead')
     .action(async ({ dryRun }: { dryRun?: boolean }, command: Command) => {
       if (dryRun) return printState(command, openApp, 'sql');

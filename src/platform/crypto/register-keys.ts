@@ -48,7 +48,10 @@ function findKeyErrors(keyring: Keyring, records: readonly KeyRecord[], found: r
 }
 
 /** Returns the errors in the keys of this process, without recording anything. The database must have its tables. */
-export async function checkKeys({ database, keyring }: Pick<RegistrationParts, 'database' | 'keyring'>): Promise<string[]> {
+export async function checkKeys({
+  database,
+  keyring,
+}: Pick<RegistrationParts, 'database' | 'keyring'>): Promise<string[]> {
   return findKeyErrors(keyring, await readKeyRecords(database), []);
 }
 
