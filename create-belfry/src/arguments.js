@@ -116,7 +116,8 @@ export function parseArguments(words) {
       throw usageError(`${token.rawName} needs a value.`);
     values.set(token.name, value ?? '');
   }
-  if (folders.length > 1) throw usageError(`Only one folder can be given, not ${folders.length}: ${folders.join(', ')}`);
+  if (folders.length > 1)
+    throw usageError(`Only one folder can be given, not ${folders.length}: ${folders.join(', ')}`);
   if (folders[0] === '') throw usageError('The name of the folder is empty.');
   return {
     folder: folders[0],

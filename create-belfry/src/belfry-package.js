@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { describeError } from './folder.js';
 import { Failure, USAGE_ERROR } from './failure.js';
+import { describeError } from './folder.js';
 
 /** Where an app keeps a packed Belfry, so that it can be moved, committed and deployed. */
 const VENDOR = 'vendor';

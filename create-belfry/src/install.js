@@ -28,6 +28,7 @@ export function installPackages(folder) {
  * @param {string} folder
  */
 export function createRepository(folder) {
-  const git = (/** @type {string[]} */ ...args) => spawnSync('git', args, { cwd: folder, stdio: 'ignore' }).status === 0;
+  const git = (/** @type {string[]} */ ...args) =>
+    spawnSync('git', args, { cwd: folder, stdio: 'ignore' }).status === 0;
   if (!git('rev-parse', '--is-inside-work-tree')) git('init', '--quiet', '--initial-branch=main');
 }

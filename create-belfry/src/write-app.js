@@ -89,11 +89,13 @@ function completeFile(path, text, choices) {
     const packages = 'COPY package.json package-lock.json ./\n';
     return text.replace(packages, `${packages}COPY vendor ./vendor\n`);
   }
-  return text
-    .replace('{{example}}\n', () => readTemplate(`${example}/${README_PART}`))
-    .replaceAll('{{name}}', name)
-    // Docker allows fewer characters than npm.
-    .replaceAll('{{container}}', name.replaceAll(/[^a-z0-9]+/g, '-').replace(/-$/, ''));
+  return (
+    text
+      .replace('{{example}}\n', () => readTemplate(`${example}/${README_PART}`))
+      .replaceAll('{{name}}', name)
+      // Docker allows fewer characters than npm.
+      .replaceAll('{{container}}', name.replaceAll(/[^a-z0-9]+/g, '-').replace(/-$/, ''))
+  );
 }
 
 /**
