@@ -10,7 +10,7 @@ import { readDatabase } from '../../src/cli/migration/read-database.ts';
 import { hashDeviceToken } from '../../src/accounts/devices/token.ts';
 import { app } from '../../src/app/index.ts';
 import { apiKeys, createApp, defineResource, defineUser, f, twoFactor, webhooks } from '../../src/index.ts';
-import { readMigrations } from '../../src/runtime/migrations/journal.ts';
+import { readMigrations } from '../../src/runtime/migrations/read-migrations.ts';
 import { takeSnapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
 import { readSchema } from '../support/database/migration-project.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';

@@ -1,7 +1,7 @@
 import { snakeCase } from '../../declare/naming.ts';
 import type { RequestedChanges } from '../../runtime/migrations/plan/requested-changes.ts';
 
-/** The parsed command line of `npm run migration:generate`. */
+/** The parsed command line of `npx belfry migration generate`. */
 export interface MigrationArguments {
   /** All words as part of a file name; undefined if there are none. */
   name: string | undefined;
@@ -11,12 +11,10 @@ export interface MigrationArguments {
   check: boolean;
   /** Creates a file without statements, to be written by hand. */
   empty: boolean;
-  /** Generates for Belfry's own tables, in `migrations/belfry`, instead of the project's tables. */
-  framework: boolean;
   requested: RequestedChanges;
 }
 
-const FLAGS = ['--allow-loss', '--check', '--empty', '--framework'] as const;
+const FLAGS = ['--allow-loss', '--check', '--empty'] as const;
 
 /** The format of an option's value. */
 const EXAMPLES = {
@@ -79,7 +77,7 @@ function toRequestedChanges(values: Map<ValueOption, string[][]>): RequestedChan
 }
 
 /**
- * Reads the command line of `npm run migration:generate`.
+ * Reads the command line of `npx belfry migration generate`.
  *
  * @throws Error with a message for the terminal
  */
@@ -102,7 +100,6 @@ export function readMigrationArguments(given: readonly string[]): MigrationArgum
     allowLoss: remainingWords.includes('--allow-loss'),
     check: remainingWords.includes('--check'),
     empty: remainingWords.includes('--empty'),
-    framework: remainingWords.includes('--framework'),
     requested: toRequestedChanges(values),
   };
 }

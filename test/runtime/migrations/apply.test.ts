@@ -6,7 +6,7 @@ import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
 import { createLogger } from '../../../src/platform/observability/log.ts';
 import { applyMigration } from '../../../src/runtime/migrations/apply.ts';
-import { readMigrations } from '../../../src/runtime/migrations/journal.ts';
+import { readMigrations } from '../../../src/runtime/migrations/read-migrations.ts';
 import { createMigrationProject } from '../../support/database/migration-project.ts';
 
 const note = (fields: Fields) => defineResource('note', { fields });
