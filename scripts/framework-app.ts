@@ -11,26 +11,21 @@ import {
   webhooks,
 } from '../src/index.ts';
 
-/**
- * Creates an app with every extension that Belfry ships, and no resource but the user. Its tables without those of the user are the
- * tables of Belfry's own migrations.
- *
- * @param environment at least an address of Postgres and Redis, to which only `migrate` and `start` connect
- */
-export const createFrameworkApp = (environment: Record<string, string | undefined>) =>
+/** Creates every extension that Belfry ships, with the default settings. */
+export const createAllExtensions = () => [
+  webhooks(),
+  apiKeys(),
+  twoFactor(),
+  softDelete(),
+  audit(),
+  privacy(),
+  realtime(),
+  developerConsole(),
+];
+
+/** Creates an app whose tables, without that of the user, are the tables of Belfry's own migrations. It connects to nothing. */
+export const createFrameworkApp = () =>
   createApp(
-    {
-      resources: [defineUser()],
-      extensions: [
-        webhooks(),
-        apiKeys(),
-        twoFactor(),
-        softDelete(),
-        audit(),
-        privacy(),
-        realtime(),
-        developerConsole(),
-      ],
-    },
-    environment,
+    { resources: [defineUser()], extensions: createAllExtensions() },
+    { NODE_ENV: 'test', DATABASE_URL: 'postgres://none/none', REDIS_URL: 'redis://none' },
   );

@@ -81,10 +81,7 @@ function selectOwnStatements(declared: readonly string[], previous: readonly str
  */
 export function selectOwnParts(taken: Snapshot, previous: Snapshot | undefined, framework: Snapshot): Snapshot {
   const own = filterTables(taken, (key) => framework.tables[key] === undefined);
-  return withStatements(
-    own,
-    selectOwnStatements(statementsOf(taken), statementsOf(previous), statementsOf(framework)),
-  );
+  return withStatements(own, selectOwnStatements(statementsOf(taken), statementsOf(previous), statementsOf(framework)));
 }
 
 const describeColumns = ({ columns }: TableShape) =>

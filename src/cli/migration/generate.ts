@@ -8,7 +8,13 @@ import { type MigrationArguments, readMigrationArguments } from './arguments.ts'
 import { countUnchecked } from './count-unchecked.ts';
 import { countValues } from './count-values.ts';
 import { explainLosses, explainRefusals } from './explain.ts';
-import { createEmptyMigration, type NewMigration, readLastSnapshot, splitIntoMigrations, writeMigrations } from './files.ts';
+import {
+  createEmptyMigration,
+  type NewMigration,
+  readLastSnapshot,
+  splitIntoMigrations,
+  writeMigrations,
+} from './files.ts';
 import {
   addToPublished,
   assertFrameworkTableNamesFree,

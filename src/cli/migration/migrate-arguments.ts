@@ -1,7 +1,7 @@
 const OPTIONS = ['--status', '--dry-run'];
 
 /**
- * Reads the command line of `npx belfry migrate`.
+ * Reads the command line of `npm run migrate`.
  *
  * @returns `status` and `sql` print, `apply` migrates
  * @throws Error with a message for the terminal
@@ -10,7 +10,7 @@ export function readMigrateArguments(given: readonly string[]): 'status' | 'sql'
   const unknown = given.filter((word) => !OPTIONS.includes(word));
   if (unknown.length > 0 || given.length > 1) {
     const problem = unknown.length > 0 ? `Unknown argument ${unknown.join(' ')}.` : 'Too many arguments.';
-    throw new Error(`${problem} Usage: npx belfry migrate [--status | --dry-run]`);
+    throw new Error(`${problem} Usage: npm run migrate [-- --status | --dry-run]`);
   }
   if (given.length === 0) return 'apply';
   return given[0] === '--dry-run' ? 'sql' : 'status';

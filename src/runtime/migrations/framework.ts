@@ -52,7 +52,8 @@ export function describeFrameworkCopy(folder: string): string | undefined {
   if (!existsSync(copy) || realpathSync(copy) === realpathSync(FRAMEWORK_MIGRATIONS)) return undefined;
   const known = new Set(readFrameworkJournal().entries.map(({ when }) => when));
   const others = (readJournal(copy)?.entries ?? []).filter(({ when }) => !known.has(when));
-  if (others.length === 0) return `${copy} is not used: Belfry's migrations are part of the package. Delete the folder.`;
+  if (others.length === 0)
+    return `${copy} is not used: Belfry's migrations are part of the package. Delete the folder.`;
   const names = others.map(({ tag }) => `${tag}.sql`).join(', ');
   return `${copy} is not used: Belfry's migrations are part of the package, but without ${names}. Move these statements to a migration of your own (npx belfry migration generate <name> --empty), then delete the folder.`;
 }
