@@ -62,7 +62,8 @@ export const auditAnchors = pgTable('audit_anchors', {
 
 /**
  * Returns the SQL of the number of days for which rows stay. It is a function of its own because it is the only part of
- * `appendOnlyStatements` that depends on the app: Belfry's migrations replace the rest, and must not change the number.
+ * `appendOnlyStatements` that depends on the app: Belfry's migrations may replace the rest, but must not change the number. They have
+ * created the function with the default setting, so a migration is also needed if the default changes.
  *
  * @param keepDays a whole number
  */
