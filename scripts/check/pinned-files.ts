@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import { readPublishedMigrations } from '../../src/runtime/migrations/journal.ts';
+import { readPublishedMigrations } from '../../src/runtime/migrations/framework.ts';
 
 interface LockFile {
   packages: Record<string, { version?: string; integrity?: string; resolved?: string; link?: boolean }>;
@@ -26,7 +26,7 @@ function findUnpinnedPackages(file: string): string[] {
 
 /** Returns published migrations that are missing or changed, and migrations of Belfry's own that are not in the list. */
 function findChangedMigrations(): string[] {
-  const { hashes } = readPublishedMigrations('migrations');
+  const { hashes } = readPublishedMigrations('migrations/belfry');
   const names = globSync('migrations/belfry/*.sql').map((file) => relative('migrations', file).replace(/\.sql$/, ''));
   const changed = Object.entries(hashes).flatMap(([name, hash]) => {
     const file = `migrations/${name}.sql`;

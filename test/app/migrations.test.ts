@@ -1,21 +1,24 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import pg from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
-import { readLastSnapshot } from '../../src/cli/migration/files.ts';
-import { generate } from '../../src/cli/migration/generate.ts';
-import { readDatabase } from '../../src/cli/migration/read-database.ts';
+import { expect, test } from 'vitest';
+import { createAllExtensions, createFrameworkApp } from '../../scripts/framework-app.ts';
 import { hashDeviceToken } from '../../src/accounts/devices/token.ts';
 import { app } from '../../src/app/index.ts';
-import { apiKeys, createApp, defineResource, defineUser, f, twoFactor, webhooks } from '../../src/index.ts';
-import { readMigrations } from '../../src/runtime/migrations/journal.ts';
+import { comment } from '../../src/app/resources/comment.ts';
+import { post } from '../../src/app/resources/post.ts';
+import { user } from '../../src/app/resources/user.ts';
+import { keepFrameworkParts, readFrameworkSnapshot } from '../../src/cli/migration/framework.ts';
+import { readDatabase } from '../../src/cli/migration/read-database.ts';
+import { createApp } from '../../src/index.ts';
 import { takeSnapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
-import { readSchema } from '../support/database/migration-project.ts';
-import { createTestDatabase } from '../support/database/test-database.ts';
-
-const FIXTURES = join(import.meta.dirname, '../fixtures/earlier-migrations');
+import { readMigrations } from '../../src/runtime/migrations/read-migrations.ts';
+import {
+  applyEarlierMigrations,
+  createEmptyDatabase,
+  EARLIER_MIGRATIONS,
+  migrateAndClose,
+} from '../support/database/earlier-databases.ts';
+import { readSchema, removeFieldDefaults } from '../support/database/read-schema.ts';
 
 // What databases out there may have: which files they were migrated by, before the first migration was frozen.
 const EARLIER: [state: string, files: string[]][] = [
@@ -36,95 +39,41 @@ const EARLIER: [state: string, files: string[]][] = [
   ['the fourth version', ['1795268476645_init']],
 ];
 
-/** An empty database, and what runs on it. */
-async function emptyDatabase() {
-  const database = await createTestDatabase();
-  const client = new pg.Client(database.databaseUrl);
-  await client.connect();
-  onTestFinished(async () => {
-    await client.end();
-    await database.drop();
-  });
-  const env = {
-    NODE_ENV: 'test',
-    DATABASE_URL: database.databaseUrl,
-    REDIS_URL: database.redisUrl,
-    REDIS_PREFIX: database.redisPrefix,
-  };
-  // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
-  const query = async (text: string, values?: unknown[]): Promise<any[]> => (await client.query(text, values)).rows;
-  return { env, query };
+/** Brings an empty database to the state in which earlier versions of the first migration left it. */
+function applyEarlier(query: Parameters<typeof applyEarlierMigrations>[0], files: string[]): Promise<void> {
+  const migrations = files.map((file) => ({
+    file: join(EARLIER_MIGRATIONS, `${file}.sql`),
+    when: Number.parseInt(file, 10),
+  }));
+  return applyEarlierMigrations(query, migrations);
 }
 
-type Made = Pick<ReturnType<typeof app>, 'migrate' | 'close'>;
-
-async function migrate(made: Made, folder: string): Promise<string[]> {
-  const applied: string[] = [];
-  try {
-    await made.migrate({ mode: 'apply', folder, say: (line) => applied.push(line) });
-  } finally {
-    await made.close();
-  }
-  return applied;
-}
-
-/** Brings an empty database to where earlier migrations left one. */
-async function applyEarlier(
-  query: (text: string, values?: unknown[]) => Promise<unknown>,
-  files: string[],
-): Promise<void> {
-  await query('create schema drizzle');
-  await query(
-    'create table drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)',
-  );
-  for (const file of files) {
-    const text = readFileSync(join(FIXTURES, `${file}.sql`), 'utf8');
-    for (const statement of text.split('--> statement-breakpoint')) await query(statement);
-    const values = [`hash of ${file}`, Number.parseInt(file, 10)];
-    await query('insert into drizzle.__drizzle_migrations (hash, created_at) values ($1, $2)', values);
-  }
-}
-
-test("migrations/belfry creates Belfry's own tables as they are declared", async () => {
-  const { tables, declared } = app({
-    NODE_ENV: 'test',
-    DATABASE_URL: 'postgres://none/none',
-    REDIS_URL: 'redis://none',
-  });
-  const next = takeSnapshot(tables, declared);
-  const own = Object.entries(next.tables).filter(([, { name }]) => !declared.tables.has(name));
-  const made = readLastSnapshot('migrations/belfry')!.tables;
-  expect(own.length).toBeGreaterThan(10);
-  const behind = own.filter(([key, table]) => !isDeepStrictEqual(made[key], table)).map(([key]) => key);
-  expect(behind, 'run npm run migration:generate -- --framework <name>').toEqual([]);
+test("migrations/belfry creates Belfry's own tables as they are declared", () => {
+  const { tables, declared } = createFrameworkApp();
+  const next = keepFrameworkParts(takeSnapshot(tables, declared), declared);
+  const made = readFrameworkSnapshot();
+  expect(Object.keys(next.tables).length).toBeGreaterThan(30);
+  const behind = Object.entries(next.tables).filter(([key, table]) => !isDeepStrictEqual(made.tables[key], table));
+  expect(
+    behind.map(([key]) => key),
+    'run npm run migration:generate -- --framework <name>',
+  ).toEqual([]);
+  expect(made.belfry?.statements).toEqual(next.belfry?.statements);
 });
 
-test('migrations and sync create tables with the same storage parameters', async () => {
-  const parameters = await Promise.all(
-    (['apply', 'sync'] as const).map(async (mode) => {
-      const { env, query } = await emptyDatabase();
-      const made = app(env);
-      await made
-        .migrate(mode === 'apply' ? { mode, folder: 'migrations' } : { mode, mayDrop: 'empty' })
-        .finally(() => made.close());
-      return query(`
-        select relname, (select array_agg(one order by one) from unnest(reloptions) one) as parameters
-        from pg_class where reloptions is not null and relkind = 'r' and relnamespace = 'public'::regnamespace order by relname`);
-    }),
-  );
-  expect(parameters[0]!.map(({ relname }) => relname)).toEqual([
-    'outbox',
-    'push_results',
-    'webhook_deliveries',
-    'webhook_turns',
-  ]);
-  expect(parameters[1]).toEqual(parameters[0]);
+test('the migrations of this repository and sync create the same schema', async () => {
+  const [migrated, synced] = [await createEmptyDatabase(), await createEmptyDatabase()];
+  await migrateAndClose(app(migrated.env), 'migrations');
+  // Migrations create the tables of all extensions, sync those of the declared ones.
+  const everything = createApp({ resources: [user, post, comment], extensions: createAllExtensions() }, synced.env);
+  await everything.migrate({ mode: 'sync' }).finally(() => everything.close());
+  expect(await readSchema(migrated)).toEqual(removeFieldDefaults(await readSchema(synced)));
 });
 
 test.each(['apply', 'sync'] as const)(
   'a default partition has an index on the column by which old rows are deleted (%s)',
   async (mode) => {
-    const { env, query } = await emptyDatabase();
+    const { env, query } = await createEmptyDatabase();
     const made = app(env);
     await made
       .migrate(mode === 'apply' ? { mode, folder: 'migrations' } : { mode, mayDrop: 'empty' })
@@ -147,8 +96,8 @@ test.each(['apply', 'sync'] as const)(
 test.each(EARLIER)(
   'a database created by %s of the first migration can be upgraded and keeps its rows',
   async (_, files) => {
-    const [fresh, earlier] = [await emptyDatabase(), await emptyDatabase()];
-    await migrate(app(fresh.env), 'migrations');
+    const [fresh, earlier] = [await createEmptyDatabase(), await createEmptyDatabase()];
+    await migrateAndClose(app(fresh.env), 'migrations');
     await applyEarlier(earlier.query, files);
     await earlier.query(
       `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body) values ('d', 'e', 'v', 'm', 't', '{}')`,
@@ -161,16 +110,16 @@ test.each(EARLIER)(
         .slice(2)
         .map(({ name }) => `pending  ${name}`),
     ]);
-    const applied = await migrate(app(earlier.env), 'migrations');
+    const applied = await migrateAndClose(app(earlier.env), 'migrations');
     expect(applied[0]).toBe('belfry/0000_upgrade_earlier_versions applied');
     expect(await readSchema(earlier)).toEqual(await readSchema(fresh));
     expect(await earlier.query('select id from webhook_deliveries')).toEqual([{ id: 'd' }]);
-    expect(await migrate(app(earlier.env), 'migrations')).toEqual([]);
+    expect(await migrateAndClose(app(earlier.env), 'migrations')).toEqual([]);
   },
 );
 
 test('a device token registered on two platforms stays with the device seen last', async () => {
-  const { env, query } = await emptyDatabase();
+  const { env, query } = await createEmptyDatabase();
   await applyEarlier(query, ['1795268476645_init']);
   const browser = (auth: string) =>
     JSON.stringify({ endpoint: 'https://push.example.com/1', keys: { p256dh: 'k', auth } });
@@ -187,60 +136,8 @@ test('a device token registered on two platforms stays with the device seen last
       `insert into devices (id, user_id, token, token_hash, platform, last_seen_at) values ($1, 'u', $2, $1, $3, $4)`,
       [id, token, platform, seen],
     );
-  await migrate(app(env), 'migrations');
+  await migrateAndClose(app(env), 'migrations');
   const kept = await query('select id, token, token_hash from devices order by id');
   expect(kept.map(({ id }) => id)).toEqual(['browser', 'newer', 'simulated', 'single']);
   for (const { token, token_hash } of kept) expect(token_hash).toBe(hashDeviceToken(token));
-});
-
-test('a fork of an earlier version, with resources of its own, merges and upgrades by the documented commands', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'belfry-fork-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const { env, query } = await emptyDatabase();
-  const ticket = defineResource('ticket', { fields: { title: f.string().required().max(200).sortable() } });
-  const fork = () =>
-    createApp({ resources: [defineUser(), ticket], extensions: [webhooks(), apiKeys(), twoFactor()] }, env);
-  const json = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
-  const write = (file: string, value: unknown) => writeFileSync(join(folder, file), JSON.stringify(value, null, 2));
-  const generating = async (...args: string[]) => {
-    const made = fork();
-    const outcome = await generate(made, folder, args, undefined);
-    await made.close();
-    return outcome;
-  };
-
-  // What the fork generated at that time: its own tables come and the samples go, while Belfry's tables stay as they were then.
-  cpSync('migrations', folder, { recursive: true });
-  expect(await generating('tickets', '--allow-loss')).toMatchObject({ ok: true });
-  rmSync(join(folder, 'belfry'), { recursive: true });
-  cpSync(join(FIXTURES, '1795268476645_init.sql'), join(folder, '0000_init.sql'));
-  const former = json('migrations/meta/0000_snapshot.json');
-  delete former.tables['public.webhook_deliveries'].columns.subject_id;
-  write('meta/0000_snapshot.json', former);
-  const generated = json(join(folder, 'meta/0001_snapshot.json'));
-  const isSample = (key: string) => Object.hasOwn(former.belfry.resources, key.replace('public.', ''));
-  const stale = Object.entries(former.tables).filter(([key]) => !isSample(key));
-  write('meta/0001_snapshot.json', {
-    ...generated,
-    tables: { ...generated.tables, ...Object.fromEntries(stale) },
-  });
-  const journal = json(join(folder, 'meta/_journal.json'));
-  const [init, own] = journal.entries;
-  write('meta/_journal.json', { ...journal, entries: [{ ...init, when: 1795269702409 }, own] });
-  expect(await migrate(fork(), folder)).toEqual(['0000_init applied', '0001_tickets applied']);
-  await query(`insert into tickets (id, title, created_at, updated_at) values ('t', 'Kept', now(), now())`);
-
-  // The merge: what is Belfry's comes from Belfry, the journal names the migrations of both.
-  for (const name of ['belfry', '0000_init.sql', 'meta/0000_snapshot.json']) {
-    cpSync(join('migrations', name), join(folder, name), { recursive: true });
-  }
-  write('meta/_journal.json', { ...journal, entries: [init, own] });
-  const framework = readMigrations(folder).filter(({ name }) => name.startsWith('belfry/'));
-  expect(await generating('--check')).toMatchObject({ ok: true });
-  expect((await migrate(fork(), folder)).toSorted()).toEqual(framework.map(({ name }) => `${name} applied`).toSorted());
-  expect(await query('select title from tickets')).toEqual([{ title: 'Kept' }]);
-  const fresh = await emptyDatabase();
-  const made = createApp({ resources: [] }, fresh.env);
-  await migrate(made, folder);
-  expect(await readSchema({ query })).toEqual(await readSchema(fresh));
 });

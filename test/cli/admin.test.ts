@@ -169,5 +169,5 @@ test('a database without tables is reported with the command that creates them',
     await empty.drop();
   });
   const work = runAdminCommand(other as unknown as App, readAdminArguments(['list']), new AbortController().signal);
-  await expect(work).rejects.toThrow('npm run migrate');
+  await expect(work).rejects.toThrow('npx belfry migrate');
 });

@@ -137,7 +137,7 @@ test('a malformed key is refused without being printed; without tables, the erro
   expect(malformed.errorOutput).toContain('SVC_ENCRYPTION_KEYS is malformed');
   expect(malformed.errorOutput).not.toContain('short-and-secret');
   const bare = await status(generateKey(), database.databaseUrl);
-  expect(bare).toMatchObject({ code: 1, errorOutput: expect.stringContaining('npm run migrate') });
+  expect(bare).toMatchObject({ code: 1, errorOutput: expect.stringContaining('npx belfry migrate') });
 });
 
 test('status before and after a rotation shows how much is under which key, and which key may be removed', async () => {

@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Journal, readJournal, readJsonFile } from '../../runtime/migrations/journal.ts';
+import { type Journal, padIndex, readJournal, readJsonFile } from '../../runtime/migrations/journal.ts';
 import type { Plan } from '../../runtime/migrations/plan/plan-change.ts';
 import type { Snapshot } from '../../runtime/migrations/plan/snapshot.ts';
 
 /** A migration file to be written. `snapshot` describes the tables after the migration. */
-interface NewMigration {
+export interface NewMigration {
   name: string;
   /** The lines above the first statement. */
   header: readonly string[];
@@ -27,10 +27,6 @@ const HAND_WRITTEN_HEADER = [
 
 function notesSection(title: string, notes: readonly string[]): string[] {
   return notes.length === 0 ? [] : [`-- ${title}`, ...notes.map((note) => `--   ${note}`)];
-}
-
-function padIndex(index: number): string {
-  return String(index).padStart(4, '0');
 }
 
 /** Returns the tables after all migrations of a folder; undefined if there are none. */
@@ -91,9 +87,10 @@ export function createEmptyMigration(name: string, snapshot: Snapshot): NewMigra
 /**
  * Writes migrations in drizzle-kit's format: the SQL, the snapshot, the entry in the journal.
  *
+ * @param after the new migrations get a later time than this, in epoch ms
  * @returns the names of the migrations, such as `0003_add_tasks`
  */
-export function writeMigrations(folder: string, migrations: readonly NewMigration[]): string[] {
+export function writeMigrations(folder: string, migrations: readonly NewMigration[], after = 0): string[] {
   const journal: Journal = readJournal(folder) ?? { version: '7', dialect: 'postgresql', entries: [] };
   const meta = join(folder, 'meta');
   mkdirSync(meta, { recursive: true });
@@ -110,7 +107,7 @@ export function writeMigrations(folder: string, migrations: readonly NewMigratio
     writeJson(join(meta, `${padIndex(idx)}_snapshot.json`), { ...snapshot, id, ...(previous && { prevId: previous }) });
     previous = id;
     // Later than the last one, regardless of this machine's clock, since drizzle's own migrator compares these times.
-    const when = Math.max(Date.now(), (last?.when ?? 0) + 1);
+    const when = Math.max(Date.now(), (last?.when ?? 0) + 1, after + 1);
     journal.entries.push({ idx, version: '7', when, tag, breakpoints: true });
     return tag;
   });

@@ -1,6 +1,5 @@
-import { join } from 'node:path';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { FRAMEWORK_FOLDER } from '../../runtime/migrations/journal.ts';
+import { FRAMEWORK_MIGRATIONS, readFrameworkJournal } from '../../runtime/migrations/framework.ts';
 import type { DeclaredFacts } from '../../runtime/migrations/plan/declared.ts';
 import type { Loss } from '../../runtime/migrations/plan/losses.ts';
 import { type Plan, planSchemaChange } from '../../runtime/migrations/plan/plan-change.ts';
@@ -9,8 +8,21 @@ import { type MigrationArguments, readMigrationArguments } from './arguments.ts'
 import { countUnchecked } from './count-unchecked.ts';
 import { countValues } from './count-values.ts';
 import { explainLosses, explainRefusals } from './explain.ts';
-import { createEmptyMigration, readLastSnapshot, splitIntoMigrations, writeMigrations } from './files.ts';
-import { addToPublished, keepFrameworkTables, readFrameworkTables, removeFrameworkTables } from './framework.ts';
+import {
+  createEmptyMigration,
+  type NewMigration,
+  readLastSnapshot,
+  splitIntoMigrations,
+  writeMigrations,
+} from './files.ts';
+import {
+  addToPublished,
+  assertFrameworkTableNamesFree,
+  keepFrameworkParts,
+  readFrameworkSnapshot,
+  removeFrameworkParts,
+  selectOwnParts,
+} from './framework.ts';
 
 /** The output of a command, and whether it did what was requested. */
 export interface Outcome {
@@ -18,12 +30,21 @@ export interface Outcome {
   lines: string[];
 }
 
-/** The folder where migrations are written, and their tables. */
+/** The declared tables of an app, with facts about them. */
+interface DeclaredTables {
+  tables: Record<string, PgTable>;
+  declared: DeclaredFacts;
+}
+
+/** A folder of migrations, and the tables that they have to create. */
 interface Target {
-  folder: string;
   /** The folder as shown in messages. */
   shown: string;
-  isFramework: boolean;
+  /** The tables after the last migration; undefined if there is none. */
+  previous: Snapshot | undefined;
+  next: Snapshot;
+  declared: DeclaredFacts;
+  write(migrations: NewMigration[]): string[];
 }
 
 const refusedOutcome = (lines: string[]): Outcome => ({ ok: false, lines });
@@ -52,10 +73,9 @@ function reportOutdatedMigrations(plan: Plan): Outcome {
   ]);
 }
 
-function writePlan(target: Target, plan: Plan, name: string, next: Snapshot, notes: readonly string[]): Outcome {
-  const migrations = splitIntoMigrations(plan, name, next);
-  const names = writeMigrations(target.folder, migrations);
-  if (target.isFramework) addToPublished(target.folder, names);
+function writePlan(target: Target, plan: Plan, name: string, notes: readonly string[]): Outcome {
+  const migrations = splitIntoMigrations(plan, name, target.next);
+  const names = target.write(migrations);
   const files = migrations.map(({ statements }, i) => {
     return `${target.shown}/${names[i]}.sql: ${statements.length} ${statements.length === 1 ? 'statement' : 'statements'}.`;
   });
@@ -69,31 +89,14 @@ function writePlan(target: Target, plan: Plan, name: string, next: Snapshot, not
   };
 }
 
-/**
- * Writes the migrations that update a folder to the declarations, or explains why it cannot.
- *
- * @param given the command line: see `readMigrationArguments`
- * @param database a URL, to count what would be lost; undefined if no database is named
- * @param isFramework generates for Belfry's own tables, in `migrations/belfry`, instead of the project's
- * @throws Error with a message for the terminal
- */
-export async function generate(
-  app: { tables: Record<string, PgTable>; declared: DeclaredFacts },
-  folder: string,
+async function generateInto(
+  target: Target,
+  args: MigrationArguments,
   given: readonly string[],
   database: string | undefined,
-  isFramework = false,
 ): Promise<Outcome> {
-  const args = readMigrationArguments(given);
-  const target: Target = isFramework
-    ? { folder: join(folder, FRAMEWORK_FOLDER), shown: `migrations/${FRAMEWORK_FOLDER}`, isFramework: true }
-    : { folder, shown: 'migrations', isFramework: false };
-  const last = readLastSnapshot(target.folder);
-  const taken = takeSnapshot(app.tables, app.declared);
-  const framework = readFrameworkTables(folder);
-  const previous = last === undefined || isFramework ? last : removeFrameworkTables(last, framework);
-  const next = isFramework ? keepFrameworkTables(taken, app.declared) : removeFrameworkTables(taken, framework);
-  const plan = await planSchemaChange(previous, next, app.declared, args.requested);
+  const { previous, next, declared } = target;
+  const plan = await planSchemaChange(previous, next, declared, args.requested);
   const changes = plan.statements.length + plan.indexes.length + plan.notes.length > 0;
   const lost = findUnallowedLosses(plan, args);
   if (plan.refusals.length > 0) return refusedOutcome(explainRefusals(plan.refusals, given));
@@ -101,11 +104,57 @@ export async function generate(
   if (lost.length > 0) return refusedOutcome(explainLosses(lost, await countValues(database, lost), given));
   if (changes) {
     const name = args.name ?? (previous === undefined ? 'init' : 'change');
-    return writePlan(target, plan, name, next, await countUnchecked(database, plan));
+    return writePlan(target, plan, name, await countUnchecked(database, plan));
   }
   if (args.empty && !args.check && previous !== undefined) {
-    const [name] = writeMigrations(target.folder, [createEmptyMigration(args.name ?? 'by_hand', previous)]);
+    const [name] = target.write([createEmptyMigration(args.name ?? 'by_hand', previous)]);
     return { ok: true, lines: [`${target.shown}/${name}.sql: add your statements to this file.`] };
   }
   return { ok: true, lines: ['The migrations are up to date with the declarations.'] };
+}
+
+/**
+ * Writes the migrations that update a project's folder to its declarations, or explains why it cannot. Belfry's own tables have their
+ * migrations in the package.
+ *
+ * @param given the command line: see `readMigrationArguments`
+ * @param database a URL, to count what would be lost; undefined if no database is named
+ * @throws Error with a message for the terminal
+ */
+export async function generate(
+  app: DeclaredTables,
+  folder: string,
+  given: readonly string[],
+  database: string | undefined,
+): Promise<Outcome> {
+  const args = readMigrationArguments(given);
+  const framework = readFrameworkSnapshot();
+  const taken = takeSnapshot(app.tables, app.declared);
+  assertFrameworkTableNamesFree(taken, framework);
+  const last = readLastSnapshot(folder);
+  const previous = last && removeFrameworkParts(last, framework);
+  const next = selectOwnParts(taken, previous, framework);
+  const declared = { ...app.declared, statements: next.belfry?.statements ?? [] };
+  // New migrations run after those of the installed version of Belfry, so that they may use its tables, whatever this machine's clock says.
+  const after = Math.max(...readFrameworkJournal().entries.map(({ when }) => when));
+  const write = (migrations: NewMigration[]) => writeMigrations(folder, migrations, after);
+  return generateInto({ shown: 'migrations', previous, next, declared, write }, args, given, database);
+}
+
+/**
+ * Writes the migrations that update Belfry's own folder to its tables, and adds them to the published ones.
+ *
+ * @param app an app with all extensions, and no resource but the user
+ * @param given the command line: see `readMigrationArguments`
+ */
+export async function generateFramework(app: DeclaredTables, given: readonly string[]): Promise<Outcome> {
+  const { declared } = app;
+  const next = keepFrameworkParts(takeSnapshot(app.tables, declared), declared);
+  const write = (migrations: NewMigration[]) => {
+    const names = writeMigrations(FRAMEWORK_MIGRATIONS, migrations);
+    addToPublished(names);
+    return names;
+  };
+  const target = { shown: 'migrations/belfry', previous: readFrameworkSnapshot(), next, declared, write };
+  return generateInto(target, readMigrationArguments(given), given, undefined);
 }

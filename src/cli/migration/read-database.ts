@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { readMigrations } from '../../runtime/migrations/journal.ts';
+import { readMigrations } from '../../runtime/migrations/read-migrations.ts';
 import { type MigrationState, readMigrationState } from '../../runtime/migrations/state.ts';
 import { isSynced } from '../../runtime/migrations/sync.ts';
 
@@ -20,7 +20,7 @@ function sqlLines({ pending }: MigrationState): string[] {
 }
 
 /**
- * Compares a database with a folder of migrations, without changing it.
+ * Compares a database with the migrations of a project and of Belfry, without changing it.
  *
  * @returns a line for each migration, or the SQL of the pending ones
  * @throws Error with a message for the terminal
@@ -36,7 +36,9 @@ export async function readDatabase(url: string, folder: string, what: 'status' |
   }
   try {
     if (await isSynced(client))
-      throw new Error('This database was created by npm run dev (sync mode), so migrations cannot be applied to it.');
+      throw new Error(
+        'This database was created by npx belfry dev (sync mode), so migrations cannot be applied to it.',
+      );
     const state = await readMigrationState(client, migrations);
     return what === 'sql' ? sqlLines(state) : statusLines(state);
   } finally {

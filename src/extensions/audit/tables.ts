@@ -61,8 +61,19 @@ export const auditAnchors = pgTable('audit_anchors', {
 });
 
 /**
+ * Returns the SQL of the number of days for which rows stay. It is a function of its own because it is the only part of
+ * `appendOnlyStatements` that depends on the app: Belfry's migrations may replace the rest, but must not change the number. They have
+ * created the function with the default setting, so a migration is also needed if the default changes.
+ *
+ * @param keepDays a whole number
+ */
+export function keepDaysStatement(keepDays: number): string {
+  return `create or replace function audit_keep_days() returns integer language sql immutable as $$ select ${keepDays} $$;`;
+}
+
+/**
  * Returns the SQL that makes the audit trail append-only for every role: rows cannot be changed, or removed before they are
- * `keepDays` old, and the newest anchor stays. The days are part of the SQL function and not in a table, so that the app cannot
+ * `keepDays` old, and the newest anchor stays. The days are in an SQL function and not in a table, so that the app cannot
  * shorten the time. The search path is fixed; otherwise a role that may create operators could replace the comparison of times.
  *
  * @param keepDays a whole number
@@ -74,12 +85,15 @@ create or replace trigger audit_table_stays before truncate on ${table} for each
 alter table ${table} enable always trigger audit_row_stays;
 alter table ${table} enable always trigger audit_table_stays;`;
   return [
+    keepDaysStatement(keepDays),
     `create or replace function audit_stays() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
+  keep_days integer;
   newest bigint;
 begin
+  execute pg_catalog.format('select %I.audit_keep_days()', tg_table_schema) into keep_days;
   if tg_op = 'DELETE' and tg_table_name = 'audit_entries' then
-    if old.at <= pg_catalog.now() - interval '${keepDays} days' then
+    if old.at <= pg_catalog.now() - pg_catalog.make_interval(days => keep_days) then
       return old;
     end if;
   elsif tg_op = 'DELETE' then
@@ -89,7 +103,8 @@ begin
     end if;
   end if;
   raise exception 'the audit trail is append-only: % on % is refused', tg_op, tg_table_name
-    using errcode = 'insufficient_privilege', hint = 'Rows are removed by the relay when they are ${keepDays} days old.';
+    using errcode = 'insufficient_privilege',
+      hint = pg_catalog.format('Rows are removed by the relay when they are %s days old.', keep_days);
 end
 $$;`,
     triggerSql('audit_entries').trim(),

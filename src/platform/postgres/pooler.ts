@@ -81,7 +81,7 @@ async function checkRoleSettings(connection: PooledConnection, log: Logger): Pro
   const [row] = await connection.run<[string, string, boolean, number]>({ text, values: [] });
   const [role, database, hasFormats, timeoutMs] = row!;
   const statements = createRoleSettingsSql(role, database);
-  const fix = 'run npm run migrate with DATABASE_DIRECT_URL, or these statements; then make the pooler reconnect';
+  const fix = 'run npx belfry migrate with DATABASE_DIRECT_URL, or these statements; then make the pooler reconnect';
   if (!hasFormats)
     throw new StartupError('Through the connection pooler, Postgres does not print values as the app reads them:', [
       `${fix} (PgBouncer: RECONNECT):`,

@@ -4,7 +4,9 @@ import { StartupError } from '../../platform/config/environment.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { explainStatementFailure } from './explain-failure.ts';
-import { type Migration, readMigrations } from './journal.ts';
+import { describeFrameworkCopy, isFrameworkMigration } from './framework.ts';
+import type { Migration } from './journal.ts';
+import { readMigrations } from './read-migrations.ts';
 import { readMigrationState } from './state.ts';
 import { isSynced } from './sync.ts';
 
@@ -16,13 +18,18 @@ const TABLE = `create schema if not exists drizzle;
 const LOCK_RETRY = { lockMs: 2000, pauseMs: 1000, tries: 30 };
 
 function createEditedMigrationError(edited: readonly Migration[]): StartupError {
-  const lines = edited.map(({ name }) => `${name}.sql: restore the file, and put the change into a new migration`);
+  const lines = edited.map((migration) => {
+    const { name, hash, when } = migration;
+    if (!isFrameworkMigration(migration))
+      return `${name}.sql: restore the file, and put the change into a new migration`;
+    return `${name}.sql: the database was migrated with a changed copy of it. Give the tables the form that this version creates, then run: update drizzle.__drizzle_migrations set hash = '${hash}' where created_at = ${when}`;
+  });
   return new StartupError('Migrations were changed after they were applied to this database:', lines);
 }
 
 /**
- * Applies the migrations of a folder that the database lacks, in order: each all or nothing, unless its file says
- * otherwise. A migration that a merge added with an earlier time is applied as well.
+ * Applies the migrations that the database lacks, those of a project's folder and Belfry's own, in order: each all or nothing, unless
+ * its file says otherwise. A migration that a merge added with an earlier time is applied as well.
  *
  * @param onApplied called with a line for each applied migration
  * @throws StartupError if there are no migrations, one fails, one was edited after it was applied, or sync manages the database
@@ -34,9 +41,11 @@ export async function applyMigrations(
   onApplied: (line: string) => void,
 ): Promise<void> {
   const migrations = readMigrations(folder);
+  const notice = describeFrameworkCopy(folder);
+  if (notice !== undefined) log.warn(notice);
   if (await isSynced(client)) {
     throw new StartupError(
-      'This database was created by npm run dev (sync mode), so migrations cannot be applied to it:',
+      'This database was created by npx belfry dev (sync mode), so migrations cannot be applied to it:',
       ['set DATABASE_URL to another database, or empty this one'],
     );
   }

@@ -76,6 +76,6 @@ export async function assertSchemaMatchesDeclarations(
   const listed = missing.slice(0, 10).join(', ') + (missing.length > 10 ? ` and ${missing.length - 10} more` : '');
   throw new StartupError('The database does not match the declarations:', [
     `missing: ${listed}`,
-    'to fix it, run npm run migration:generate (if the declarations changed), then npm run migrate',
+    'to fix it, run npx belfry migration generate (if the declarations changed), then npx belfry migrate',
   ]);
 }

@@ -11,9 +11,9 @@ export interface Journal {
   entries: { idx: number; version: string; when: number; tag: string; breakpoints: boolean }[];
 }
 
-/** A file of the migrations folder. */
+/** A migration: a file of the project, or one of Belfry's own. */
 export interface Migration {
-  /** `0003_add_tasks`, `belfry/0001_device_tokens`: the file's path in the folder, without `.sql`. */
+  /** `0003_add_tasks`; with `belfry/` in front if it is one of Belfry's own: `belfry/0003_requested_deliveries`. */
   name: string;
   /** Epoch ms, which identifies the migration in a database. */
   when: number;
@@ -27,28 +27,19 @@ export interface Migration {
   transaction: boolean;
 }
 
-/**
- * The folder of Belfry's own migrations inside a migrations folder. They have their own journal: a fork that adds
- * migrations for its resources can merge a newer Belfry, because they share no file.
- */
-export const FRAMEWORK_FOLDER = 'belfry';
-
-/** `belfry/published.json`: the migrations that existing databases may have. */
-interface Published {
-  /** SHA-256 of each published migration by name; `npm run check` rejects a changed file. */
-  hashes: Record<string, string>;
-  /** `when` of earlier versions in epoch ms, by migration name, for migrations that were rewritten before this list existed. */
-  earlier: Record<string, readonly number[]>;
-}
-
 const BREAKPOINT = '--> statement-breakpoint';
 const NO_TRANSACTION = /^--\s*belfry:\s*no transaction\s*$/m;
 const LEADING_COMMENTS = /^(\s*--.*(\n|$))+/;
 
+/** Returns the number of a migration as in the names of its files: `0003`. */
+export function padIndex(index: number): string {
+  return String(index).padStart(4, '0');
+}
+
 /** The error for a JSON file of the migrations folder that cannot be parsed. */
 function createMalformedFileError(file: string): StartupError {
   return new StartupError('The migrations cannot be read:', [
-    `${file} was not written by npm run migration:generate. After a merge, keep one side's migrations and generate yours again`,
+    `${file} was not written by npx belfry migration generate. After a merge, keep one side's migrations and generate yours again`,
   ]);
 }
 
@@ -93,49 +84,23 @@ export function readJournal(folder: string): Journal | undefined {
 }
 
 /**
- * Reads the list of published migrations of a folder.
+ * Reads the files of a folder's journal, in the order of the journal.
  *
- * @returns an empty list if there is none, as in a project without Belfry's own migrations
- * @throws StartupError if it is malformed
+ * @param prefix stands before the names of the files
+ * @param earlier `when` of earlier versions, by name
+ * @throws StartupError if a file is missing
  */
-export function readPublishedMigrations(folder: string): Published {
-  return readJsonFile<Published>(join(folder, FRAMEWORK_FOLDER, 'published.json')) ?? { hashes: {}, earlier: {} };
-}
-
-/** Merges two journals by time. The entries of each journal keep their order, which may differ from the order of time. */
-function mergeJournalsByTime<T extends { when: number }>(own: readonly T[], framework: readonly T[]): T[] {
-  const merged: T[] = [];
-  let at = 0;
-  for (const entry of own) {
-    while (at < framework.length && framework[at]!.when < entry.when) merged.push(framework[at++]!);
-    merged.push(entry);
-  }
-  return [...merged, ...framework.slice(at)];
-}
-
-/**
- * Reads the migrations of a folder: the project's own and Belfry's, merged by the time at which they were generated.
- *
- * @throws StartupError if there are none, or if a file of a journal is missing
- */
-export function readMigrations(folder: string): Migration[] {
-  const journal = readJournal(folder);
-  if (journal === undefined) {
-    throw new StartupError('There are no migrations:', [
-      `${folder} is empty. Generate the first migration with: npm run migration:generate`,
-    ]);
-  }
-  const { earlier } = readPublishedMigrations(folder);
-  const own = journal.entries.map(({ tag, when }) => ({ name: tag, when }));
-  const framework = readJournal(join(folder, FRAMEWORK_FOLDER))?.entries ?? [];
-  const entries = mergeJournalsByTime(
-    own,
-    framework.map(({ tag, when }) => ({ name: `${FRAMEWORK_FOLDER}/${tag}`, when })),
-  );
+export function readMigrationFiles(
+  folder: string,
+  { entries }: Journal,
+  prefix: string,
+  earlier: Readonly<Record<string, readonly number[]>>,
+): Migration[] {
   const missing: string[] = [];
-  const migrations = entries.flatMap(({ name, when }): Migration[] => {
+  const migrations = entries.flatMap(({ tag, when }): Migration[] => {
+    const name = `${prefix}${tag}`;
     try {
-      return [parseMigration(name, when, earlier[name] ?? [], readFileSync(join(folder, `${name}.sql`), 'utf8'))];
+      return [parseMigration(name, when, earlier[name] ?? [], readFileSync(join(folder, `${tag}.sql`), 'utf8'))];
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       missing.push(`${name}.sql is listed in its meta/_journal.json but missing: restore it from version control`);

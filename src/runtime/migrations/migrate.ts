@@ -8,10 +8,10 @@ import type { DeclaredFacts } from './plan/declared.ts';
 import type { MayDrop } from './plan/losses.ts';
 import { syncDatabase } from './sync.ts';
 
-/** How the database is migrated: `apply` runs the migrations folder, `sync` makes it match the declarations. */
+/** How the database is migrated: `apply` runs the migrations of the project and of Belfry, `sync` makes it match the declarations. */
 export interface MigrateOptions {
   mode: 'apply' | 'sync';
-  /** For `apply`: the folder of the migrations. Default: `migrations` in the working directory. */
+  /** For `apply`: the folder of the project's migrations. Default: `migrations` in the working directory. */
   folder?: string;
   /** For `apply`: called with a line for each applied migration. */
   say?: (line: string) => void;

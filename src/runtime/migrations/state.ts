@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { type Migration, readMigrations } from './journal.ts';
+import { isFrameworkMigration } from './framework.ts';
+import type { Migration } from './journal.ts';
+import { readMigrations } from './read-migrations.ts';
 
 /** Runs queries and returns rows as objects. */
 export interface Queryable {
@@ -10,13 +12,13 @@ export interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
 }
 
-/** Which migrations of a folder a database has. */
+/** Which migrations a database has. */
 export interface MigrationState {
   applied: Migration[];
   pending: Migration[];
   /** Migrations that were changed after they were applied. */
   edited: Migration[];
-  /** The number of applied migrations that the folder does not contain: newer code has migrated the database. */
+  /** The number of applied migrations that this code does not have: newer code has migrated the database. */
   unknown: number;
 }
 
@@ -26,7 +28,7 @@ export async function isMigrated(client: Queryable): Promise<boolean> {
   return rows[0].is;
 }
 
-/** Compares a database with a folder of migrations, using the table of drizzle's migrator. */
+/** Compares a database with migrations, using the table of drizzle's migrator. */
 export async function readMigrationState(client: Queryable, migrations: readonly Migration[]): Promise<MigrationState> {
   const rows: { hash: string; when: string }[] = (await isMigrated(client))
     ? (await client.query(`select hash, created_at::text as when from drizzle.__drizzle_migrations`)).rows
@@ -58,8 +60,9 @@ export async function warnIfDatabaseIsNewer(database: Database, log: Logger): Pr
       },
     };
     const { applied, unknown } = await readMigrationState(client, readMigrations(folder));
-    // A database with none of these migrations was not created from this folder, for example in tests.
-    if (applied.length > 0 && unknown > 0)
+    // A database with none of the project's migrations was not created from this folder, for example in tests.
+    const isFromFolder = applied.some((migration) => !isFrameworkMigration(migration));
+    if (isFromFolder && unknown > 0)
       log.warn(`newer code has migrated the database; migrations unknown to this version: ${unknown}`);
   } catch (error) {
     // The app's database role may lack permission to read the table of migrations. Nothing depends on this check.

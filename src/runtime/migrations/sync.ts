@@ -69,7 +69,7 @@ export async function isSynced(client: Client): Promise<boolean> {
   return rows[0].is;
 }
 
-const START_OVER_HINT = 'rename the field, or start with an empty database (npm run dev -- --fresh)';
+const START_OVER_HINT = 'rename the field, or start with an empty database (npx belfry dev --fresh)';
 
 async function runStatements(client: Client, statements: readonly string[]): Promise<void> {
   for (const statement of statements) {
@@ -134,7 +134,7 @@ async function planSync(
 export async function syncDatabase(client: Client, schema: Schema, mayDrop: MayDrop, log: Logger): Promise<void> {
   if (!(await isSynced(client)) && (await isMigrated(client))) {
     throw new StartupError('This database is managed by migrations:', [
-      'use npm run migration:generate and npm run migrate for it, or set DATABASE_URL to another database for development',
+      'use npx belfry migration generate and npx belfry migrate for it, or set DATABASE_URL to another database for development',
     ]);
   }
   let dropped: string[] = [];

@@ -50,7 +50,7 @@ test('options take a space or =, can be repeated, and accept fields by field nam
   });
 });
 
-const OPTIONS = '--rename --rename-table --using --drop --drop-table --allow-loss --check --empty --framework';
+const OPTIONS = '--rename --rename-table --using --drop --drop-table --allow-loss --check --empty';
 
 test.each([
   [['--alow-loss'], `Unknown option --alow-loss. Options: ${OPTIONS}`],

@@ -8,7 +8,7 @@ const post = defineResource('post', {
 
 test('an app refuses to start on an empty database, and names what is missing and the command that fixes it', async () => {
   const project = await createMigrationProject();
-  await expect(project.app(post).start({ port: 0 })).rejects.toThrow(/missing: .*table posts[\s\S]*npm run migrate/);
+  await expect(project.app(post).start({ port: 0 })).rejects.toThrow(/missing: .*table posts[\s\S]*npx belfry migrate/);
 });
 
 test.each([

@@ -6,7 +6,7 @@ import { createMigrationProject } from '../../support/database/migration-project
 
 const post = (fields: Fields) => defineResource('post', { fields });
 const note = defineResource('note', { fields: { body: f.text() } });
-const COMMAND = 'npm run migration:generate --';
+const COMMAND = 'npx belfry migration generate';
 
 async function withRows() {
   const project = await createMigrationProject();
@@ -118,7 +118,7 @@ test('a check lists the pending changes, exits with an error, and writes nothing
   expect(await project.generate(FEWER, '--check')).toEqual({
     ok: false,
     lines: [
-      'The migrations are behind the declarations. npm run migration:generate would write:',
+      'The migrations are behind the declarations. npx belfry migration generate would write:',
       '  DROP TABLE "notes" CASCADE;',
       '  ALTER TABLE "posts" DROP COLUMN "subtitle";',
     ],

@@ -44,7 +44,7 @@ test('expression indexes are added to a table with rows while processes run, wha
   expect(await indexes(project)).toEqual(shape().toSorted());
 });
 
-test('npm run dev creates expression indexes too', async () => {
+test('npx belfry dev creates expression indexes too', async () => {
   const project = await createMigrationProject();
   await project.sync([post(plain)]);
   await project.sync([post(marked)]);

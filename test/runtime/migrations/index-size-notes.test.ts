@@ -72,7 +72,7 @@ test('in an index over several fields, each field gets a part of the space', asy
   expect(await project.query(/find them with: (.+)/.exec(failed as string)![1]!)).toHaveLength(1);
 });
 
-test('npm run dev prints the same note and changes nothing', async () => {
+test('npx belfry dev prints the same note and changes nothing', async () => {
   const project = await createMigrationProject();
   await project.sync([post(f.string())]);
   const posts = project.app(post(f.string())).service('post');

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AnyField, Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { createMigrationProject, type MigrationProject, readSchema } from '../../support/database/migration-project.ts';
+import { createMigrationProject, type MigrationProject } from '../../support/database/migration-project.ts';
+import { readResourceSchema } from '../../support/database/read-schema.ts';
 
 const post = (fields: Fields) => defineResource('post', { fields: { title: f.string(), ...fields } });
 
@@ -55,7 +56,7 @@ describe('existing rows get the default of a new field, as new records do, and s
   test('the tables are the same as when they are created from scratch', async () => {
     const fresh = await createMigrationProject();
     await fresh.sync([after]);
-    expect(await readSchema(project)).toEqual(await readSchema(fresh));
+    expect(await readResourceSchema(project)).toEqual(await readResourceSchema(fresh));
   });
 });
 

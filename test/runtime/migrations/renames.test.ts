@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { createMigrationProject, type MigrationProject, readSchema } from '../../support/database/migration-project.ts';
+import { createMigrationProject, type MigrationProject } from '../../support/database/migration-project.ts';
+import { readResourceSchema } from '../../support/database/read-schema.ts';
 
 const post = (fields: Fields, options: object = {}) => defineResource('post', { fields, ...options });
 
@@ -50,7 +51,7 @@ test('a renamed field keeps its values, and its indexes are renamed instead of r
   expect(await project.query(TITLES)).toEqual(KEPT);
   const fresh = await createMigrationProject();
   await fresh.sync([after()]);
-  expect(await readSchema(project)).toEqual(await readSchema(fresh));
+  expect(await readResourceSchema(project)).toEqual(await readResourceSchema(fresh));
 });
 
 test('a rename marker has no effect once it was applied, and neither does removing it', async () => {
@@ -85,8 +86,8 @@ test('a dropped and an added column of one type are refused with the commands to
   expect(lines).toEqual([
     'This would lose data:',
     '  - posts.title: 3 rows hold a value',
-    '      to rename it to headline: npm run migration:generate -- new title --rename posts.title=headline',
-    '      to drop it: npm run migration:generate -- new title --drop posts.title',
+    '      to rename it to headline: npx belfry migration generate new title --rename posts.title=headline',
+    '      to drop it: npx belfry migration generate new title --drop posts.title',
   ]);
 });
 
@@ -130,7 +131,7 @@ test.each([
     expect(await project.query('select array_agg(title order by id) as titles from articles')).toEqual(KEPT);
     const fresh = await createMigrationProject();
     await fresh.sync([article()]);
-    expect(await readSchema(project)).toEqual(await readSchema(fresh));
+    expect(await readResourceSchema(project)).toEqual(await readResourceSchema(fresh));
   },
 );
 
@@ -139,9 +140,9 @@ test('a resource whose table name changed is refused with the command to rename 
   expect(ok).toBe(false);
   expect(lines).toContain('  - table posts: it has 3 rows');
   expect(lines).toContain(
-    '      to rename it to articles: npm run migration:generate -- <name> --rename-table posts=articles',
+    '      to rename it to articles: npx belfry migration generate <name> --rename-table posts=articles',
   );
-  expect(lines).toContain('      to drop it: npm run migration:generate -- <name> --drop-table posts');
+  expect(lines).toContain('      to drop it: npx belfry migration generate <name> --drop-table posts');
 });
 
 test('a table and its columns can be renamed together, in a chain, with a change of type', async () => {
@@ -160,7 +161,7 @@ test('a table and its columns can be renamed together, in a chain, with a change
   expect(await project.query('select b, c, count from articles')).toEqual([{ b: 'was a', c: 'was b', count: 7 }]);
   const fresh = await createMigrationProject();
   await fresh.sync([next]);
-  expect(await readSchema(project)).toEqual(await readSchema(fresh));
+  expect(await readResourceSchema(project)).toEqual(await readResourceSchema(fresh));
 });
 
 test('of several earlier names, the newest that exists in the database is used', async () => {

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AnyField, Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { createMigrationProject, readSchema } from '../../support/database/migration-project.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
+import { readResourceSchema } from '../../support/database/read-schema.ts';
 import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 
 // A declaration that changes step by step: fields by name, each with a kind and tags, in a resource that may be renamed.
@@ -137,9 +138,9 @@ test('whatever the steps, migrations and sync both end with the schema that sync
         }
       }
       await fresh.sync([declare(state)]);
-      const schema = await readSchema(fresh);
-      expect(await readSchema(migrated)).toEqual(schema);
-      expect(await readSchema(synced)).toEqual(schema);
+      const schema = await readResourceSchema(fresh);
+      expect(await readResourceSchema(migrated)).toEqual(schema);
+      expect(await readResourceSchema(synced)).toEqual(schema);
       const expected = {
         fixed: 'here',
         ...Object.fromEntries([...values].map(([key, value]) => [column(key), value])),

@@ -99,7 +99,7 @@ test('sync never drops a column that holds values: renamed and renamed back, it 
   const project = await createMigrationProject();
   await withThings(project, { notes: f.string() }, { notes: 'kept' }, {});
   await expect(project.sync(things({ remarks: f.string() }))).rejects.toThrow(
-    /would lose data:\n {2}- things\.notes: 1 row holds a value; if it was renamed to remarks, declare that with renamedFrom\('notes'\)\n.*npm run dev -- --allow-loss, or npm run dev -- --fresh/,
+    /would lose data:\n {2}- things\.notes: 1 row holds a value; if it was renamed to remarks, declare that with renamedFrom\('notes'\)\n.*npx belfry dev --allow-loss, or npx belfry dev --fresh/,
   );
   await project.sync(things({ notes: f.string() }));
   expect(await project.query('select notes from things order by 1')).toEqual([{ notes: 'kept' }, { notes: null }]);
@@ -127,5 +127,5 @@ test('a database managed by migrations is not synced, and one managed by sync is
   const synced = await createMigrationProject();
   await synced.generate(resources);
   await synced.sync(resources);
-  await expect(synced.apply()).rejects.toThrow('created by npm run dev');
+  await expect(synced.apply()).rejects.toThrow('created by npx belfry dev');
 });

@@ -180,9 +180,9 @@ describe('unsafe changes in one migration', () => {
       const using = `posts.v${i}=${example.replaceAll('$v', `v${i}`)}`;
       expect(refusals[i]).toEqual([
         expect.stringMatching(new RegExp(`^  - posts.v${i}: its type cannot become .*: ${why}$`)),
-        `      to convert the values: npm run migration:generate -- change --using "${using}"`,
+        `      to convert the values: npx belfry migration generate change --using "${using}"`,
         expect.stringContaining('to keep the values: leave the field as it is, declare a new one'),
-        `      to drop the values: npm run migration:generate -- change --drop posts.v${i}`,
+        `      to drop the values: npx belfry migration generate change --drop posts.v${i}`,
       ]);
     },
   );
@@ -297,7 +297,7 @@ test.each([
 ])('the command proposed for %j repeats its arguments', async (given, expected) => {
   const project = await withValues(f.string(), []);
   const { lines } = await project.generate([defineResource('post', { fields: { v: f.integer() } })], ...given);
-  expect(lines.at(-1)).toBe(`      to drop the values: npm run migration:generate -- ${expected}`);
+  expect(lines.at(-1)).toBe(`      to drop the values: npx belfry migration generate ${expected}`);
 });
 
 test('a custom expression converts the values', async () => {

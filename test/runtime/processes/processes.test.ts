@@ -37,7 +37,7 @@ test('a database without the declared tables prevents a start in production, and
     LOG_LEVEL: 'silent',
   });
   expect(await web.ended).toBe(1);
-  expect(web.output()).toContain('npm run migrate');
+  expect(web.output()).toContain('npx belfry migrate');
 });
 
 test('four separate processes deliver a change to a receiver, log no password, token or hash at any level, and stop cleanly on SIGTERM', {

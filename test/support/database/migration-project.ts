@@ -7,6 +7,7 @@ import { generate, type Outcome } from '../../../src/cli/migration/generate.ts';
 import type { AnyResource } from '../../../src/declare/resource.ts';
 import { createApp, softDelete } from '../../../src/index.ts';
 import type { App } from '../../../src/runtime/create-app.ts';
+import { isFrameworkMigration } from '../../../src/runtime/migrations/framework.ts';
 import type { MigrateOptions } from '../../../src/runtime/migrations/migrate.ts';
 import { createTestDatabase } from './test-database.ts';
 
@@ -20,13 +21,13 @@ export interface MigrationProject {
   folder: string;
   /** Creates an app with these resources; it is closed when the test ends. */
   app(...resources: AnyResource[]): App;
-  /** `npm run migration:generate` for these resources, with command-line arguments. */
+  /** `npx belfry migration generate` for these resources, with command-line arguments. */
   generate(resources: AnyResource[], ...options: string[]): Promise<Outcome>;
-  /** `npm run migrate`. Returns the names of the applied migrations. */
+  /** `npx belfry migrate`. Returns the names of the project's migrations that it applied. */
   apply(): Promise<string[]>;
   /** Generates and applies a migration; throws if the generation fails. */
   change(resources: AnyResource[], ...options: string[]): Promise<string[]>;
-  /** The database part of `npm run dev`. */
+  /** The database part of `npx belfry dev`. */
   sync(resources: AnyResource[], mayDrop?: MigrateOptions['mayDrop']): Promise<void>;
   // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
   query(text: string, values?: unknown[]): Promise<any[]>;
@@ -78,7 +79,7 @@ export async function createMigrationProject(
     async apply() {
       const applied: string[] = [];
       await project.app().migrate({ mode: 'apply', folder, say: (line) => applied.push(line.replace(' applied', '')) });
-      return applied;
+      return applied.filter((name) => !isFrameworkMigration({ name }));
     },
     async change(resources, ...options) {
       const { ok, lines } = await project.generate(resources, ...options);
@@ -90,20 +91,4 @@ export async function createMigrationProject(
     remove,
   };
   return project;
-}
-
-const COLUMNS = `select table_name || '.' || column_name || ' ' || udt_name || ' ' || is_nullable || ' ' || coalesce(column_default, '-') as line
-  from information_schema.columns where table_schema = 'public'`;
-const INDEXES = `select indexdef || ' ' || i.indisvalid as line from pg_indexes x
-  join pg_class c on c.relname = x.indexname join pg_index i on i.indexrelid = c.oid where schemaname = 'public'`;
-const CONSTRAINTS = `select conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) as line
-  from pg_constraint where connamespace = 'public'::regnamespace and contype <> 'n'`;
-
-/** The schema of a database, one line per object, independent of column order. */
-export async function readSchema({ query }: Pick<MigrationProject, 'query'>): Promise<string[]> {
-  const rows = await query(`${COLUMNS} union all ${INDEXES} union all ${CONSTRAINTS}`);
-  return rows
-    .map(({ line }) => line as string)
-    .filter((line) => !line.includes('belfry_sync'))
-    .sort();
 }

@@ -26,11 +26,11 @@ function createFolder(): string {
   }
 }
 
-/** Clones this project, without its app and its migrations, so that its commands can be run. */
+/** Clones this project, without its app and the migrations of its app, so that its commands can be run. */
 export function cloneProject(): ClonedProject {
   const folder = createFolder();
   const app = join('src', 'app');
-  for (const part of ['src', 'workers', 'scripts', 'test/fixtures', 'package.json'])
+  for (const part of ['src', 'workers', 'scripts', 'test/fixtures', 'package.json', 'migrations/belfry'])
     cpSync(part, join(folder, part), { recursive: true, filter: (file) => file !== app });
   mkdirSync(join(folder, app));
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));

@@ -116,12 +116,12 @@ export async function assertLossesAllowed(
   const lost = mayDrop === 'nothing' ? all : all.filter(({ rows }) => rows > 0);
   if (lost.length === 0 || mayDrop === 'anything')
     return lost.map((loss) => `${formatLossName(loss)} (${loss.rows} rows)`);
-  const freshHint = mayDrop === 'empty' ? ', or npm run dev -- --fresh, which empties the database' : '';
+  const freshHint = mayDrop === 'empty' ? ', or npx belfry dev --fresh, which empties the database' : '';
   throw new StartupError(
     'The database has tables or columns that are no longer declared. Dropping them would lose data:',
     [
       ...lost.map(explainLoss),
-      `to keep the values, restore the declaration; to drop them: npm run dev -- --allow-loss${freshHint}`,
+      `to keep the values, restore the declaration; to drop them: npx belfry dev --allow-loss${freshHint}`,
     ],
   );
 }

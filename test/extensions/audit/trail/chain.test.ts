@@ -118,6 +118,7 @@ describe('the role of the app cannot', () => {
       'drop table audit_entries',
       'set session_replication_role = replica',
       'create or replace function audit_stays() returns trigger language plpgsql as $$ begin return old; end $$',
+      'create or replace function audit_keep_days() returns integer language sql as $$ select 0 $$',
       'update audit_entries set user_id = null',
       'delete from audit_entries',
       'truncate audit_entries',

@@ -1,0 +1,31 @@
+import {
+  apiKeys,
+  audit,
+  createApp,
+  defineUser,
+  developerConsole,
+  privacy,
+  realtime,
+  softDelete,
+  twoFactor,
+  webhooks,
+} from '../src/index.ts';
+
+/** Creates every extension that Belfry ships, with the default settings. */
+export const createAllExtensions = () => [
+  webhooks(),
+  apiKeys(),
+  twoFactor(),
+  softDelete(),
+  audit(),
+  privacy(),
+  realtime(),
+  developerConsole(),
+];
+
+/** Creates an app whose tables, without that of the user, are the tables of Belfry's own migrations. It connects to nothing. */
+export const createFrameworkApp = () =>
+  createApp(
+    { resources: [defineUser()], extensions: createAllExtensions() },
+    { NODE_ENV: 'test', DATABASE_URL: 'postgres://none/none', REDIS_URL: 'redis://none' },
+  );
