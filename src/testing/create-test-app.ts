@@ -1,18 +1,17 @@
-import { createHash, randomBytes } from 'node:crypto';
 import type { AnyResource } from '../declare/resource.ts';
 import type { AssembledApp } from '../runtime/assemble.ts';
-import { VERSION } from '../runtime/config-errors.ts';
 import { type App, assemblyOf } from '../runtime/create-app.ts';
-import { computeFingerprint } from '../runtime/migrations/sync.ts';
-import { createTestApi, type TestApi } from './api.ts';
+import { createTestApi } from './api.ts';
+import { createCapturedMessages } from './captured.ts';
+import { createTestClock } from './clock/test-clock.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { createRecordFactory } from './factories/create-records.ts';
-import { createDatabaseServer, type DatabaseServer } from './servers/database-server.ts';
-import { deleteRedisKeys } from './servers/redis-keys.ts';
-import { provideTestServers } from './servers/servers.ts';
-import { nameTestDatabase, provideTemplate } from './servers/template.ts';
-import type { RecordIn, ValuesOf } from './types.ts';
+import { createRecordFactory, type RecordFactory } from './factories/create-records.ts';
+import { provideAppDatabase } from './servers/test-database.ts';
+import { settle } from './settle.ts';
+import type { TestApp } from './test-app.ts';
 import { createSignIn, type TestUser } from './users.ts';
+import type { WaitOptions } from './wait.ts';
+import { receiveWebhooks } from './webhook-receiver.ts';
 
 type Variables = Record<string, string | undefined>;
 
@@ -25,43 +24,43 @@ export interface TestAppOptions {
   environment?: Record<string, string>;
 }
 
-/** An app that runs for tests, with a database of its own. */
-export interface TestApp<R extends readonly AnyResource[], X = unknown> extends AsyncDisposable {
-  app: App<R> & X;
-  /** The address of the API, such as `http://127.0.0.1:40123`. */
-  url: string;
-  /** Sends requests without a session. */
-  api: TestApi;
-  /**
-   * Creates a user and starts a session, without a login. Every field may be set, such as `roles`.
-   *
-   * @param who the values of a new user, or the id of an existing one
-   */
-  signInAs(who?: ValuesOf<R, 'user'> | string): Promise<TestUser<RecordIn<R, 'user'>>>;
-  /** Stops the app and deletes its data. */
-  close(): Promise<void>;
+const EXAMPLE = 'export const app = (environment) => createApp({ … }, environment)';
+
+function describeType(value: unknown): string {
+  if (value instanceof Promise) return 'a promise';
+  return value === null || value === undefined ? String(value) : `a value of type ${typeof value}`;
 }
 
-const servers = new Map<string, DatabaseServer>();
-
-function databaseServerAt(url: string): DatabaseServer {
-  let server = servers.get(url);
-  if (server === undefined) {
-    server = createDatabaseServer(url);
-    servers.set(url, server);
-  }
-  return server;
-}
-
-/** Calls the definition, and returns the app with its parts. */
+/** Calls the definition, and returns the app with its parts. @throws TypeError if that is not an app */
 function assemble<A>(definition: (environment: Variables) => A, variables: Variables): { app: A; parts: AssembledApp } {
   const app = definition(variables);
   const parts = assemblyOf(app);
   if (parts === undefined)
     throw new TypeError(
-      `createTestApp: the function must return the result of createApp, but it returned ${app instanceof Promise ? 'a promise' : typeof app}. An app's module exports it like this: export const app = (environment) => createApp({ … }, environment)`,
+      `createTestApp: the function must return the result of createApp, but it returned ${describeType(app)}: ${EXAMPLE}`,
     );
   return { app, parts };
+}
+
+/** Runs all steps, also after one has failed, and throws the first error. */
+async function runAll(steps: readonly (() => unknown)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+}
+
+/** Creates the records of `createMany`. */
+async function createMany(factory: RecordFactory, resource: string, count: number, values: unknown): Promise<object[]> {
+  const records: object[] = [];
+  for (let i = 0; i < count; i++)
+    records.push(await factory.create(resource, typeof values === 'function' ? values(i) : values));
+  return records;
 }
 
 /**
@@ -71,7 +70,11 @@ function assemble<A>(definition: (environment: Variables) => A, variables: Varia
  * With vitest and `node --test`, the app is closed after the tests of the file, or after the test that created it.
  *
  * @param definition the function that the app's module exports
- * @throws StartupError if the app has configuration errors
+ * @throws StartupError if the app has configuration errors; Error if a server cannot be reached or started
+ * @example
+ * const test = await createTestApp(app);
+ * const ada = await test.signInAs({ name: 'Ada' });
+ * const { status } = await ada.api.post('/api/tasks', { title: 'Write a test' });
  */
 export async function createTestApp<const R extends readonly AnyResource[], X>(
   definition: AppDefinition<R, X>,
@@ -79,55 +82,47 @@ export async function createTestApp<const R extends readonly AnyResource[], X>(
 ): Promise<TestApp<R, X>> {
   if (typeof definition !== 'function')
     throw new TypeError(
-      "createTestApp takes the function that your app module exports: createTestApp(app), with: import { app } from './belfry.config.ts'",
+      `createTestApp takes the function that the app's module exports, not ${describeType(definition)}: ${EXAMPLE}`,
     );
-  const { databaseUrl, redisUrl } = await provideTestServers();
-  const server = databaseServerAt(databaseUrl);
-  const id = randomBytes(5).toString('hex');
-  const database = nameTestDatabase(id);
-  const redisPrefix = `belfry-test-${id}`;
-  const createVariables = (name: string): Variables => ({
-    NODE_ENV: 'test',
-    HOST: '127.0.0.1',
-    ...environment,
-    DATABASE_URL: server.addressOf(name),
-    REDIS_URL: redisUrl,
-    REDIS_PREFIX: redisPrefix,
-  });
-
-  const { app, parts } = assemble(definition, createVariables(database));
+  const database = await provideAppDatabase();
+  const defaults = { NODE_ENV: 'test', HOST: '127.0.0.1', ...environment };
+  const { app, parts } = assemble(definition, { ...defaults, ...database.connection });
+  const closings: (() => unknown)[] = [() => app.close(), () => database.drop()];
   let closing: Promise<void> | undefined;
   const close = () => {
-    closing ??= (async () => {
-      try {
-        await app.close();
-      } finally {
-        await server.dropDatabase(database);
-        await deleteRedisKeys(redisUrl, redisPrefix);
-      }
-    })();
+    closing ??= runAll(closings);
     return closing;
   };
   try {
-    const fingerprint = createHash('sha256')
-      .update(`${VERSION} ${computeFingerprint(parts)}`)
-      .digest('hex');
-    const template = await provideTemplate(server, databaseUrl, fingerprint, async (name) => {
-      const { app: creator } = assemble(definition, createVariables(name));
+    await database.create(parts, async (connection) => {
+      const { app: creator } = assemble(definition, { ...defaults, ...connection });
       await creator.migrate({ mode: 'sync' }).finally(() => creator.close());
     });
-    await server.copyDatabase(template, database);
     const { url } = await app.start({ port: 0, roles: ['web', 'relay', 'webhook-worker', 'push-worker'] });
+    const { clock, stop } = await createTestClock(parts, database.connection);
+    closings.unshift(stop);
     await closeAfterTests(close);
     const factory = createRecordFactory(parts.host);
-    return {
+    const testApp = {
       app,
       url,
       api: createTestApi(url),
-      signInAs: createSignIn(parts, factory, url) as unknown as TestApp<R, X>['signInAs'],
+      clock,
+      ...createCapturedMessages(app),
+      signInAs: createSignIn(parts, factory, url),
+      create: (resource: string, values?: Record<string, unknown>) => factory.create(resource, values),
+      createMany: (resource: string, count: number, values: unknown) => createMany(factory, resource, count, values),
+      async receiveWebhooks(user: TestUser<unknown>, events: readonly string[]) {
+        const receiver = await receiveWebhooks(user, events);
+        closings.push(receiver.close);
+        return receiver;
+      },
+      settle: (options?: WaitOptions) => settle(parts, options),
       close,
       [Symbol.asyncDispose]: close,
     };
+    // The methods take any resource; the type knows the resources of the app.
+    return testApp as unknown as TestApp<R, X>;
   } catch (error) {
     await close().catch(() => undefined);
     throw error;

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { StoredRecord } from '../declare/host.ts';
 import type { AssembledApp } from '../runtime/assemble.ts';
 import { createTestApi, type TestApi } from './api.ts';
@@ -13,12 +14,29 @@ export interface TestUser<User = StoredRecord> {
   api: TestApi;
   /** The user's record when they signed in. */
   user: User;
+  /** Registers a device of the user, so that the user receives pushes. */
+  addDevice(device?: TestDevice): Promise<{ id: string }>;
+}
+
+/** A device for pushes. No push leaves the machine: without a transport, pushes are captured. */
+interface TestDevice {
+  /** Default: `ios`. */
+  platform?: 'ios' | 'android';
+  /** Such as `de-DE`. */
+  locale?: string;
 }
 
 type Values = Readonly<Record<string, unknown>>;
 
 /** The client of the sessions that tests start without a login. */
 const TEST_CLIENT = { ip: '127.0.0.1', socket: {}, headers: { 'user-agent': 'belfry/testing' } };
+
+async function registerDevice(api: TestApi, { platform = 'ios', ...device }: TestDevice = {}): Promise<{ id: string }> {
+  const token = randomBytes(32).toString('hex');
+  const { status, body } = await api.post('/api/devices', { platform, token, ...device });
+  if (status >= 300) throw new Error(`addDevice: ${status} ${JSON.stringify(body)}`);
+  return body.data;
+}
 
 let userCount = 0;
 
@@ -53,6 +71,8 @@ export function createSignIn({ host, startSession }: AssembledApp, factory: Reco
     const session = await startSession(user.id, TEST_CLIENT);
     if (session === undefined) throw new Error(`signInAs: the user "${user.id}" was deleted`);
     const { token } = session;
-    return { id: user.id, email: String(user.email), token, api: createTestApi(url, token), user };
+    const api = createTestApi(url, token);
+    const addDevice = (device?: TestDevice) => registerDevice(api, device);
+    return { id: user.id, email: String(user.email), token, api, user, addDevice };
   };
 }
