@@ -39,7 +39,9 @@ function matchesText(text: unknown, wanted: string | RegExp | undefined): boolea
 /** Returns `to ada@example.com with subject "Hello"`. */
 function describeFilter(filter: Readonly<Record<string, unknown>>): string {
   const parts = Object.entries(filter).filter(([name, value]) => name !== 'timeoutMs' && value !== undefined);
-  return parts.map(([name, value]) => ` with ${name} ${value instanceof RegExp ? value : JSON.stringify(value)}`).join('');
+  return parts
+    .map(([name, value]) => ` with ${name} ${value instanceof RegExp ? value : JSON.stringify(value)}`)
+    .join('');
 }
 
 /** Returns a function that returns each of a growing list of messages once. */
@@ -68,8 +70,7 @@ export function createCapturedMessages({ captured }: Pick<App, 'captured'>): Cap
       waitFor(
         () =>
           nextMail(
-            ({ to, subject }) =>
-              matchesText(to, filter.to?.toLowerCase()) && matchesText(subject, filter.subject),
+            ({ to, subject }) => matchesText(to, filter.to?.toLowerCase()) && matchesText(subject, filter.subject),
           ),
         async (ms) => {
           const lines = (await captured.mails()).map(({ to, subject }) => `to ${to}: ${subject}`);

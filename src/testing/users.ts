@@ -33,7 +33,7 @@ const TEST_CLIENT = { ip: '127.0.0.1', socket: {}, headers: { 'user-agent': 'bel
 
 async function registerDevice(api: TestApi, { platform = 'ios', ...device }: TestDevice = {}): Promise<{ id: string }> {
   const token = randomBytes(32).toString('hex');
-  const { status, body } = await api.post('/api/devices', { platform, token, ...device });
+  const { status, body } = await api.post('/api/auth/devices', { platform, token, ...device });
   if (status >= 300) throw new Error(`addDevice: ${status} ${JSON.stringify(body)}`);
   return body.data;
 }

@@ -100,7 +100,9 @@ export async function receiveWebhooks(user: TestUser<unknown>, events: readonly 
 
   function explainMissing(type: string | undefined, ms: number): string {
     const lines = [
-      ...attempts.map((one) => `  - ${one.type}, answered ${one.status}${returned.has(one) ? ', returned by next() before' : ''}`),
+      ...attempts.map(
+        (one) => `  - ${one.type}, answered ${one.status}${returned.has(one) ? ', returned by next() before' : ''}`,
+      ),
       ...refusals.map((message) => `  - a request that is not a valid webhook: ${message}`),
     ];
     const arrived = lines.length === 0 ? ' Nothing arrived.' : ` This arrived:\n${lines.join('\n')}`;

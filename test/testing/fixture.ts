@@ -18,7 +18,18 @@ const comment = defineResource('comment', {
 export const app = (environment: Record<string, string | undefined>) =>
   createApp(
     {
-      resources: [defineUser({ fields: { phone: f.string().pattern(/^\+\d{6,}$/).required() } }), task, comment],
+      resources: [
+        defineUser({
+          fields: {
+            phone: f
+              .string()
+              .pattern(/^\+\d{6,}$/)
+              .required(),
+          },
+        }),
+        task,
+        comment,
+      ],
       extensions: [webhooks({ retrySchedule: ['1h', '1d'], notifyOwner: false }), apiKeys()],
       settings: { auth: { register: false } },
       listeners: (created) => {

@@ -29,14 +29,17 @@ function parsePeriod(period: Period): number {
   if (typeof period === 'number' && Number.isFinite(period) && period >= 0) return Math.round(period);
   const [, count, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(period)) ?? [];
   if (unit === undefined)
-    throw new TypeError(`clock.advance: "${period}" is not a period. Use ms, or a text such as '30s', '15m', '2h' or '31d'`);
+    throw new TypeError(
+      `clock.advance: "${period}" is not a period. Use ms, or a text such as '30s', '15m', '2h' or '31d'`,
+    );
   return Math.round(Number(count) * UNIT_MS[unit]!);
 }
 
 /** @throws TypeError for anything that is not a time */
 function parseTime(time: Date | string): number {
   const ms = new Date(time).getTime();
-  if (Number.isNaN(ms)) throw new TypeError(`clock.set: "${time}" is not a time. Use a Date or a text such as '2030-01-31'`);
+  if (Number.isNaN(ms))
+    throw new TypeError(`clock.set: "${time}" is not a time. Use a Date or a text such as '2030-01-31'`);
   return ms;
 }
 

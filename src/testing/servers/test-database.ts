@@ -69,7 +69,9 @@ export async function provideAppDatabase(): Promise<AppDatabase> {
   return {
     connection,
     async create(app, createTables) {
-      const fingerprint = createHash('sha256').update(`${VERSION} ${computeFingerprint(app)}`).digest('hex');
+      const fingerprint = createHash('sha256')
+        .update(`${VERSION} ${computeFingerprint(app)}`)
+        .digest('hex');
       const template = await provideTemplate(server, databaseUrl, fingerprint, async (database) => {
         await createClock(server, database);
         await createTables(connectionTo(database));
