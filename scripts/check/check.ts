@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 const colors = `--colors=${process.stdout.isTTY ? 'force' : 'off'}`;
 const checks: [name: string, ...command: string[]][] = [
   ['types', 'node_modules/typescript/bin/tsc', '--noEmit'],
+  ['types of create-belfry', 'node_modules/typescript/bin/tsc', '-p', 'create-belfry'],
   ['format and lint', 'node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', colors, '.'],
   ['import rules', 'scripts/check/import-rules.ts'],
   ['pinned files', 'scripts/check/pinned-files.ts'],

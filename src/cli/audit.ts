@@ -1,46 +1,21 @@
-// `npm run audit -- verify`: verifies the chain of the audit trail and names the first row that was changed or removed.
-// Needs DATABASE_URL from the shell or from .env, or a running `npm run dev`.
-
-import { parseArgs } from 'node:util';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { AuditApi } from '../extensions/audit/index.ts';
 import type { BrokenRow, Verification } from '../extensions/audit/trail/verify.ts';
-import { formatCount } from './format.ts';
-import { DATABASE_ONLY, loadApp, printErrorAndExit } from './project.ts';
+import { type AppOpener, DATABASE_ONLY } from './project.ts';
+import { formatCount, ReportedFailure } from './terminal.ts';
 
 const UNDEFINED_TABLE = '42P01';
 
-const USAGE = 'npm run audit -- verify [--expect <row>:<hash>] [--json]';
-
-/** The parsed command line. */
-interface AuditArguments {
+interface VerifyOptions {
   /** A row that an earlier run printed. */
-  expected: { id: number; hash: string } | undefined;
-  json: boolean;
+  expect?: { id: number; hash: string };
+  json?: boolean;
 }
 
-/**
- * Reads the command line of `npm run audit`.
- *
- * @throws Error with a message for the terminal
- */
-export function readAuditArguments(given: readonly string[]): AuditArguments {
-  const fail = (text: string): never => {
-    throw new Error(`${text}\n${USAGE}`);
-  };
-  const [command, ...args] = given;
-  if (command !== 'verify')
-    fail(command === undefined ? 'No command given. Usage:' : `Unknown command ${command}. Usage:`);
-  const options = { expect: { type: 'string' }, json: { type: 'boolean', default: false } } as const;
-  const { values, tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
-  for (const token of tokens) {
-    if (token.kind === 'positional') fail(`Unknown argument ${token.value}.`);
-    if (token.kind === 'option' && !Object.hasOwn(options, token.name)) fail(`Unknown argument ${token.rawName}.`);
-  }
-  const { expect, json } = values;
-  if (expect === undefined) return { expected: undefined, json: json === true };
-  const [, id, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(String(expect)) ?? [];
-  if (hash === undefined) fail(`--expect must be a row as verify prints it (1234:9f86d0…), not ${expect}.`);
-  return { expected: { id: Number(id), hash: hash! }, json: json === true };
+function parseRow(text: string): { id: number; hash: string } {
+  const [, id, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? [];
+  if (hash === undefined) throw new InvalidArgumentError('It must be a row as verify prints it: 1234:9f86d0…');
+  return { id: Number(id), hash };
 }
 
 const BROKEN_TEXTS: Record<BrokenRow['fault'], string> = {
@@ -75,9 +50,9 @@ const PROGRESS_EVERY_MS = 5000;
 /**
  * Verifies the chain of the audit trail and prints the result.
  *
- * @returns whether the chain is unbroken and protected
+ * @throws ReportedFailure if the chain is broken or not protected
  */
-export async function verifyAndPrint(audit: AuditApi, { expected, json }: AuditArguments): Promise<boolean> {
+async function verifyAndPrint(audit: AuditApi, { expect: expected, json = false }: VerifyOptions): Promise<void> {
   let printedAt = performance.now();
   const onProgress = (rows: number) => {
     if (json || performance.now() - printedAt < PROGRESS_EVERY_MS) return;
@@ -86,23 +61,31 @@ export async function verifyAndPrint(audit: AuditApi, { expected, json }: AuditA
   };
   const verification = await audit.verify({ expected, onProgress });
   console.log(json ? JSON.stringify(verification) : verificationLines(verification).join('\n'));
-  return isSound(verification);
+  if (!isSound(verification)) throw new ReportedFailure();
 }
 
-if (import.meta.main) {
-  try {
-    const given = readAuditArguments(process.argv.slice(2));
-    const app = await loadApp({ environment: DATABASE_ONLY, orDevelopment: true });
-    if (app.audit === undefined) printErrorAndExit('This app has no audit trail. See docs/audit.md.');
-    try {
-      if (!(await verifyAndPrint(app.audit, given))) process.exitCode = 1;
-    } finally {
-      await app.close();
-    }
-  } catch (error) {
-    const { code, message } = error as Error & { code?: string };
-    printErrorAndExit(
-      code === UNDEFINED_TABLE ? 'The database has no audit trail. Apply the migrations: npm run migrate' : message,
-    );
-  }
+/** Adds `belfry audit`, which verifies the audit trail. */
+export function addAuditCommand(program: Command, openApp: AppOpener): void {
+  program
+    .command('audit')
+    .description('Check the audit trail')
+    .command('verify')
+    .description('Verify the chain of the audit trail and name the first row that was changed or removed')
+    .option('--expect <row:hash>', 'The last row that an earlier run printed; it must still be there', parseRow)
+    .option('--json', 'Print JSON')
+    .action(async (options: VerifyOptions, command: Command) => {
+      await using app = await openApp({
+        command: 'audit',
+        appFile: command.optsWithGlobals().app,
+        environment: DATABASE_ONLY,
+        orDevelopment: true,
+      });
+      if (app.audit === undefined) throw new Error('This app has no audit trail. See docs/audit.md.');
+      try {
+        await verifyAndPrint(app.audit, options);
+      } catch (error) {
+        if ((error as { code?: string }).code !== UNDEFINED_TABLE) throw error;
+        throw new Error('The database has no audit trail. Apply the migrations: npx belfry migrate');
+      }
+    });
 }

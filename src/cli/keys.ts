@@ -1,65 +1,10 @@
-// `npm run keys -- generate` prints a new encryption key. `-- status` shows which values are encrypted with which key. `-- rotate`
-// re-encrypts everything with the newest key; its option `--give-up <key id>` discards values in the outbox whose key is lost.
-// Status and rotate need DATABASE_URL and SVC_ENCRYPTION_KEYS from the shell or from .env.
-
 import { randomBytes } from 'node:crypto';
+import { type Command, InvalidArgumentError } from 'commander';
+import { runUntilStopRequest } from '../dev-servers/on-stop-request.ts';
 import type { EncryptionStatus, KeyStatus } from '../platform/crypto/encryption.ts';
 import type { Rotation, RotationProgress } from '../platform/crypto/rotation/rotate.ts';
-import type { App } from '../runtime/create-app.ts';
-import { onStopRequest } from '../dev-servers/on-stop-request.ts';
-import { alignColumns, formatCount } from './format.ts';
-import { DATABASE_ONLY, loadApp, printErrorAndExit } from './project.ts';
-
-async function runStatus(): Promise<void> {
-  const app = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });
-  await printStatus(app);
-  await app.close();
-}
-
-async function runRotation(giveUp?: string): Promise<void> {
-  const app = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });
-  const stop = new AbortController();
-  const ended = rotateAndPrint(app, { signal: stop.signal, giveUp }).then(
-    async (isDone) => {
-      await app.close();
-      if (!isDone) process.exitCode = 1;
-    },
-    (error: Error) => printErrorAndExit(error.message),
-  );
-  onStopRequest(() => {
-    stop.abort();
-    return ended;
-  });
-  await ended;
-}
-
-/** The parsed command line. */
-interface KeysArguments {
-  command: 'generate' | 'status' | 'rotate';
-  /** The id of a key that is lost. */
-  giveUp: string | undefined;
-}
-
-const COMMANDS = ['generate', 'status', 'rotate'];
-
-/**
- * Reads the command line of `npm run keys`.
- *
- * @throws Error with a message for the terminal
- */
-export function readKeysArguments([command, ...rest]: readonly string[]): KeysArguments {
-  const [option, giveUp] = rest;
-  const givesUp = command === 'rotate' && option === '--give-up';
-  if (givesUp && (rest.length !== 2 || !/^[0-9a-f]{8}$/.test(giveUp!)))
-    throw new Error('--give-up needs the id of the lost key, 8 hex digits. npm run keys -- status shows it.');
-  if (rest.length > 0 && !givesUp)
-    throw new Error(`Unknown argument ${rest.join(' ')}. Usage: npm run keys -- generate, status or rotate.`);
-  if (command === undefined || !COMMANDS.includes(command)) {
-    const problem = command === undefined ? 'No command given' : `Unknown command ${command}`;
-    throw new Error(`${problem}. Usage: npm run keys -- generate, status or rotate.`);
-  }
-  return { command: command as KeysArguments['command'], giveUp };
-}
+import { type AppOpener, DATABASE_ONLY, type OpenedApp } from './project.ts';
+import { alignColumns, formatCount, ReportedFailure } from './terminal.ts';
 
 const pluralize = (count: number, thing: string, more = `${thing}s`) =>
   `${formatCount(count)} ${count === 1 ? thing : more}`;
@@ -75,7 +20,7 @@ function describeHistory({ firstUsedAt, retiredAt }: KeyStatus): string {
   return retiredAt === undefined ? since : `${since}, retired ${retiredAt.slice(0, 10)}`;
 }
 
-/** Formats the output of `npm run keys -- status`. */
+/** Formats the output of `keys status`. */
 function statusLines({ keys, values }: EncryptionStatus): string[] {
   const order = keys.toSorted((a, b) => (a.place ?? keys.length) - (b.place ?? keys.length));
   const countValues = (name: string, keyId: string | null) =>
@@ -114,7 +59,7 @@ function problemLines({ undecryptable, left, busy, stopped }: Rotation): string[
     }),
     ...(undecryptable.some(({ name }) => name.startsWith('outbox: '))
       ? [
-          'events in the outbox have values whose key is lost. To discard those values: npm run keys -- rotate --give-up <key id>',
+          'events in the outbox have values whose key is lost. To discard those values: npx belfry keys rotate --give-up <key id>',
         ]
       : []),
     ...(left > 0
@@ -146,8 +91,6 @@ function rotationLines({ keyId, rotated, givenUp, removable, stopped }: Rotation
 
 const PROGRESS_EVERY_MS = 1000;
 
-type AppWithEncryption = Pick<App, 'encryption'>;
-
 /** Prints a line for the first and the last batch of a table, and at most one per second in between. */
 function createProgressPrinter(): (progress: RotationProgress) => void {
   let last = { table: '', at: 0 };
@@ -158,35 +101,51 @@ function createProgressPrinter(): (progress: RotationProgress) => void {
   };
 }
 
-/** Prints which values are encrypted with which key. */
-export async function printStatus({ encryption }: AppWithEncryption): Promise<void> {
-  console.log(statusLines(await encryption.status()).join('\n'));
-}
-
 /**
  * Re-encrypts everything with the newest key and prints the progress.
  *
- * @param given `signal` stops it after the current batch; `giveUp` is the id of a key that is lost
- * @returns whether nothing is left to do
+ * @throws ReportedFailure if something is left to do
  */
-export async function rotateAndPrint(
-  { encryption }: AppWithEncryption,
-  given: { signal?: AbortSignal; giveUp?: string },
-): Promise<boolean> {
-  const rotation = await encryption.rotate({ ...given, onProgress: createProgressPrinter() });
+async function rotateAndPrint({ encryption }: OpenedApp, giveUp: string | undefined, signal: AbortSignal) {
+  const rotation = await encryption.rotate({ signal, giveUp, onProgress: createProgressPrinter() });
   console.log(rotationLines(rotation).join('\n'));
   const problems = problemLines(rotation);
   for (const problem of problems) console.error(problem);
-  return problems.length === 0;
+  if (problems.length > 0) throw new ReportedFailure();
 }
 
-if (import.meta.main) {
-  try {
-    const { command, giveUp } = readKeysArguments(process.argv.slice(2));
-    if (command === 'generate') console.log(randomBytes(32).toString('base64'));
-    else if (command === 'status') await runStatus();
-    else await runRotation(giveUp);
-  } catch (error) {
-    printErrorAndExit((error as Error).message);
-  }
+function parseKeyId(text: string): string {
+  if (/^[0-9a-f]{8}$/.test(text)) return text;
+  throw new InvalidArgumentError('A key id has 8 hex digits; belfry keys status shows it.');
+}
+
+/** Adds `belfry keys`, which manages the keys of encrypted values. */
+export function addKeysCommand(program: Command, openApp: AppOpener): void {
+  const keys = program.command('keys').description('Manage the keys of encrypted values');
+  const open = (command: Command) =>
+    openApp({
+      command: 'keys',
+      appFile: command.optsWithGlobals().app,
+      environment: DATABASE_ONLY,
+      needsKeys: true,
+    });
+  keys
+    .command('generate')
+    .description('Print a new key for SVC_ENCRYPTION_KEYS')
+    .action(() => console.log(randomBytes(32).toString('base64')));
+  keys
+    .command('status')
+    .description('Show which values are encrypted with which key')
+    .action(async (_options: object, command: Command) => {
+      await using app = await open(command);
+      console.log(statusLines(await app.encryption.status()).join('\n'));
+    });
+  keys
+    .command('rotate')
+    .description('Encrypt everything with the newest key')
+    .option('--give-up <key id>', 'Discard values in the outbox that were encrypted with this lost key', parseKeyId)
+    .action(async ({ giveUp }: { giveUp?: string }, command: Command) => {
+      await using app = await open(command);
+      await runUntilStopRequest((signal) => rotateAndPrint(app, giveUp, signal));
+    });
 }

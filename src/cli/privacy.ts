@@ -1,39 +1,7 @@
-// `npm run privacy -- report`: reports where personal data is stored, who can see it and how long it is kept, based on the
-// declarations. Needs no database.
-
-import { parseArgs } from 'node:util';
+import type { Command } from 'commander';
 import type { PrivacyReport, ReportedData, ReportedField } from '../extensions/privacy/index.ts';
-import { DATABASE_ONLY, loadApp, printErrorAndExit } from './project.ts';
-
-const USAGE = 'npm run privacy -- report [--json] [--strict]';
-
-/** The parsed command line. */
-interface PrivacyArguments {
-  json: boolean;
-  /** Makes the command fail if something is not marked. */
-  strict: boolean;
-}
-
-/**
- * Reads the command line of `npm run privacy`.
- *
- * @throws Error with a message for the terminal
- */
-export function readPrivacyArguments(given: readonly string[]): PrivacyArguments {
-  const fail = (text: string): never => {
-    throw new Error(`${text}\n${USAGE}`);
-  };
-  const [command, ...args] = given;
-  if (command !== 'report')
-    fail(command === undefined ? 'No command given. Usage:' : `Unknown command ${command}. Usage:`);
-  const options = { json: { type: 'boolean', default: false }, strict: { type: 'boolean', default: false } } as const;
-  const { values, tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
-  for (const token of tokens) {
-    if (token.kind === 'positional') fail(`Unknown argument ${token.value}.`);
-    if (token.kind === 'option' && !Object.hasOwn(options, token.name)) fail(`Unknown argument ${token.rawName}.`);
-  }
-  return { json: values.json === true, strict: values.strict === true };
-}
+import { type AppOpener, DATABASE_ONLY } from './project.ts';
+import { ReportedFailure } from './terminal.ts';
 
 const REASONS = {
   'pii()': 'marked pii()',
@@ -84,25 +52,27 @@ function reportLines({ fields, unmarked, data, unclaimed }: PrivacyReport): stri
   ];
 }
 
-/**
- * Prints a report.
- *
- * @returns false in strict mode if a field is not marked or a table is not claimed
- */
-export function printReport(report: PrivacyReport, { json, strict }: PrivacyArguments): boolean {
-  console.log(json ? JSON.stringify(report) : reportLines(report).join('\n'));
-  return !strict || report.unmarked.length + report.unclaimed.length === 0;
-}
-
-if (import.meta.main) {
-  try {
-    const given = readPrivacyArguments(process.argv.slice(2));
-    const app = await loadApp({ environment: { ...DATABASE_ONLY, DATABASE_URL: 'postgres://none' } });
-    if (app.privacy === undefined)
-      printErrorAndExit('This app does not use the extension privacy(). See docs/privacy.md.');
-    if (!printReport(app.privacy.report(app.tables), given)) process.exitCode = 1;
-    await app.close();
-  } catch (error) {
-    printErrorAndExit((error as Error).message);
-  }
+/** Adds `belfry privacy`, which reports personal data. */
+export function addPrivacyCommand(program: Command, openApp: AppOpener): void {
+  program
+    .command('privacy')
+    .description('Report personal data')
+    .command('report')
+    .description(
+      'Show where personal data is stored, who can see it and how long it is kept. Reads the declarations only, not the database.',
+    )
+    .option('--json', 'Print JSON')
+    .option('--strict', 'Fail if data that looks personal is not marked')
+    .action(async ({ json, strict }: { json?: boolean; strict?: boolean }, command: Command) => {
+      await using app = await openApp({
+        command: 'privacy',
+        appFile: command.optsWithGlobals().app,
+        environment: { ...DATABASE_ONLY, DATABASE_URL: 'postgres://none' },
+      });
+      if (app.privacy === undefined)
+        throw new Error('This app does not use the extension privacy(). See docs/privacy.md.');
+      const report = app.privacy.report(app.tables);
+      console.log(json ? JSON.stringify(report) : reportLines(report).join('\n'));
+      if (strict && report.unmarked.length + report.unclaimed.length > 0) throw new ReportedFailure();
+    });
 }

@@ -1,43 +1,33 @@
-// `npm run webhooks -- status` shows the state of endpoints and queue, `-- retry` sends failed deliveries again, `-- drain` waits
-// until the queue is empty. Needs DATABASE_URL and SVC_ENCRYPTION_KEYS from the shell or from .env, or a running `npm run dev`.
-
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { WebhookOperations } from '../extensions/webhooks/index.ts';
 import type { RecoveredEndpoint } from '../extensions/webhooks/recovery/recoveries.ts';
 import type { WebhookQueue, WebhookStatus } from '../extensions/webhooks/status.ts';
-import { alignColumns, formatCount, stripControlCharacters } from './format.ts';
-import { loadApp, printErrorAndExit } from './project.ts';
+import type { AppOpener } from './project.ts';
+import { alignColumns, formatCount, ReportedFailure, stripControlCharacters } from './terminal.ts';
 
-/** The usage of each command. */
-const USAGE = {
-  status: '[--worst 10] [--json]',
-  retry: '--endpoint <id> and/or --since <time> [--json]',
-  drain: '[--timeout 5m] [--json]',
-} as const;
-
-type Command = keyof typeof USAGE;
-
-/** The parsed command line. */
-interface WebhookArguments {
-  command: Command;
-  json: boolean;
-  /** Number of endpoints that `status` lists. */
+interface StatusOptions {
+  /** The number of endpoints to list. */
   worst: number;
+  json?: boolean;
+}
+
+interface RetryOptions {
   /** The id of an endpoint. Undefined: all endpoints. */
-  endpoint: string | undefined;
+  endpoint?: string;
   /** ISO 8601. Undefined: everything in the log. */
-  since: string | undefined;
-  timeoutMs: number;
+  since?: string;
+  json?: boolean;
+}
+
+interface DrainOptions {
+  /** In ms. */
+  timeout: number;
+  json?: boolean;
 }
 
 const UNIT_MS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const EPOCH_MS = 0;
-
-function failWithUsage(text: string, command?: Command): never {
-  const commands = command === undefined ? (Object.keys(USAGE) as Command[]) : [command];
-  throw new Error(`${text}\n${commands.map((one) => `npm run webhooks -- ${one} ${USAGE[one]}`).join('\n')}`);
-}
+const MAX_WORST = 1000;
 
 /** Parses `90s`, `5m`, `2h`, `1d` into ms; undefined for anything else. */
 function parseDuration(text: string): number | undefined {
@@ -45,56 +35,31 @@ function parseDuration(text: string): number | undefined {
   return unit === undefined ? undefined : Number(count) * UNIT_MS[unit]!;
 }
 
-/** Parses a time in ISO 8601, or a duration before now. */
+function parseTimeout(text: string): number {
+  const durationMs = parseDuration(text);
+  if (durationMs === undefined) throw new InvalidArgumentError('It must look like 90s, 5m or 1h.');
+  return durationMs;
+}
+
+/** Parses a time in ISO 8601, or a duration before now. Returns ISO 8601. */
 function parseTime(text: string): string {
   const durationMs = parseDuration(text);
   const isIso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
   const at = durationMs !== undefined ? Date.now() - durationMs : isIso ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at) || at < EPOCH_MS)
-    failWithUsage(`--since must look like 2h, 1d, 2030-01-31 or 2030-01-31T12:00:00Z, not ${text}.`, 'retry');
+  if (Number.isNaN(at) || at < 0)
+    throw new InvalidArgumentError('It must look like 2h, 1d, 2030-01-31 or 2030-01-31T12:00:00Z.');
   return new Date(at).toISOString();
 }
 
-/**
- * Reads the command line of `npm run webhooks`.
- *
- * @throws Error with a message for the terminal
- */
-export function readWebhookArguments(given: readonly string[]): WebhookArguments {
-  const [command, ...rest] = given as [Command | undefined, ...string[]];
-  if (command === undefined) failWithUsage('No command given. Usage:');
-  if (!Object.hasOwn(USAGE, command)) failWithUsage(`Unknown command ${command}. Usage:`);
-  const { values, tokens } = parseArgs({
-    args: rest,
-    options: {
-      json: { type: 'boolean', default: false },
-      worst: { type: 'string', default: '10' },
-      endpoint: { type: 'string' },
-      since: { type: 'string' },
-      timeout: { type: 'string', default: '5m' },
-    },
-    strict: false,
-    allowPositionals: true,
-    tokens: true,
-  });
-  for (const token of tokens) {
-    if (token.kind === 'positional') failWithUsage(`Unknown argument ${token.value}.`, command);
-    if (token.kind !== 'option') continue;
-    if (!USAGE[command].includes(`--${token.name}`)) failWithUsage(`Unknown argument ${token.rawName}.`, command);
-    if (token.name !== 'json' && (token.value ?? '') === '') failWithUsage(`${token.rawName} needs a value.`, command);
-  }
-  const text = (name: 'worst' | 'endpoint' | 'since' | 'timeout') => values[name] as string | undefined;
-  const [worst, timeoutMs] = [Number(text('worst')), parseDuration(text('timeout')!)];
-  if (!Number.isInteger(worst) || worst < 0 || worst > 1000)
-    failWithUsage(`--worst must be a whole number from 0 to 1000, not ${text('worst')}.`, command);
-  if (timeoutMs === undefined)
-    failWithUsage(`--timeout must look like 90s, 5m or 1h, not ${text('timeout')}.`, command);
-  const [endpoint, since] = [text('endpoint'), text('since')];
-  if (command === 'retry' && endpoint === undefined && since === undefined)
-    failWithUsage('--endpoint or --since is missing.', command);
-  if (endpoint !== undefined && !/^[0-9a-f]{24}$/.test(endpoint))
-    failWithUsage(`--endpoint must be an id of 24 hex digits, not ${endpoint}.`, command);
-  return { command, json: values.json === true, worst, endpoint, since: since && parseTime(since), timeoutMs };
+function parseWorst(text: string): number {
+  const worst = Number(text);
+  if (/^\d+$/.test(text) && worst <= MAX_WORST) return worst;
+  throw new InvalidArgumentError(`It must be a whole number from 0 to ${MAX_WORST}.`);
+}
+
+function parseEndpoint(text: string): string {
+  if (/^[0-9a-f]{24}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be an id of 24 hex digits.');
 }
 
 /** Formats a duration: `950 ms`, `12 s`, `3 min`, `2.5 h`. */
@@ -146,7 +111,7 @@ function statusLines({ endpoints, queue, failed, attempts, recentMs, worst }: We
   return [
     `Endpoints: ${endpointsLine(endpoints)}.`,
     `Queue: ${queueLine(queue)}.`,
-    `Log: ${formatCount(failed)} deliveries failed every attempt (to send them again: npm run webhooks -- retry).`,
+    `Log: ${formatCount(failed)} deliveries failed every attempt (to send them again: npx belfry webhooks retry).`,
     '',
     results.length === 0
       ? `No attempts in the last ${formatDuration(recentMs)}.`
@@ -183,19 +148,19 @@ function retryLines(recovered: readonly RecoveredEndpoint[]): string[] {
 const POLL_MS = 500;
 const PROGRESS_EVERY_MS = 5000;
 
-async function status(webhooks: WebhookOperations, { worst, json }: WebhookArguments): Promise<void> {
+async function status(webhooks: WebhookOperations, { worst, json }: StatusOptions): Promise<void> {
   const found = await webhooks.status(worst);
   console.log(json ? JSON.stringify(found) : statusLines(found).join('\n'));
 }
 
-async function retry(webhooks: WebhookOperations, { endpoint, since, json }: WebhookArguments): Promise<boolean> {
+async function retry(webhooks: WebhookOperations, { endpoint, since, json }: RetryOptions): Promise<void> {
   const recovered = await webhooks.recoverFailed({ endpoint, since });
   console.log(json ? JSON.stringify(recovered) : retryLines(recovered).join('\n'));
-  return recovered.every(({ state }) => state === 'begun');
+  if (!recovered.every(({ state }) => state === 'begun')) throw new ReportedFailure();
 }
 
 /** Waits until no delivery is due or in flight. Deliveries that wait for their next attempt do not count. */
-async function drain(webhooks: WebhookOperations, { timeoutMs, json }: WebhookArguments): Promise<boolean> {
+async function drain(webhooks: WebhookOperations, { timeout: timeoutMs, json }: DrainOptions): Promise<void> {
   const end = performance.now() + timeoutMs;
   let printedAt = performance.now();
   for (;;) {
@@ -204,7 +169,8 @@ async function drain(webhooks: WebhookOperations, { timeoutMs, json }: WebhookAr
     if (isDrained || performance.now() >= end) {
       if (json) console.log(JSON.stringify({ drained: isDrained, ...queue }));
       else console.log(`${isDrained ? 'Drained' : 'Not drained in time'}: ${queueLine(queue)}.`);
-      return isDrained;
+      if (isDrained) return;
+      throw new ReportedFailure();
     }
     if (!json && performance.now() - printedAt >= PROGRESS_EVERY_MS) {
       printedAt = performance.now();
@@ -214,34 +180,42 @@ async function drain(webhooks: WebhookOperations, { timeoutMs, json }: WebhookAr
   }
 }
 
-/**
- * Runs the command and prints the result.
- *
- * @returns whether everything was done: every endpoint is being retried, or the queue is drained
- */
-export async function runWebhookCommand(webhooks: WebhookOperations, given: WebhookArguments): Promise<boolean> {
-  if (given.command === 'retry') return retry(webhooks, given);
-  if (given.command === 'drain') return drain(webhooks, given);
-  await status(webhooks, given);
-  return true;
-}
-
-if (import.meta.main) {
-  try {
-    const given = readWebhookArguments(process.argv.slice(2));
-    const app = await loadApp({
+/** Adds `belfry webhooks`, which shows and repairs webhook deliveries. */
+export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
+  const webhooks = program.command('webhooks').description('Show the state of webhooks, and send failed ones again');
+  const run = async (command: Command, work: (webhooks: WebhookOperations) => Promise<void>) => {
+    await using app = await openApp({
+      command: 'webhooks',
+      appFile: command.optsWithGlobals().app,
       environment: { NODE_ENV: 'test', LOG_LEVEL: 'error' },
       orDevelopment: true,
       needsKeys: true,
     });
-    if (app.webhooks === undefined) printErrorAndExit('This app has no webhooks. See docs/webhooks.md.');
-    try {
-      await app.accounts!.ready();
-      if (!(await runWebhookCommand(app.webhooks, given))) process.exitCode = 1;
-    } finally {
-      await app.close();
-    }
-  } catch (error) {
-    printErrorAndExit((error as Error).message);
-  }
+    if (app.webhooks === undefined) throw new Error('This app has no webhooks. See docs/webhooks.md.');
+    await app.accounts!.ready();
+    await work(app.webhooks);
+  };
+  webhooks
+    .command('status')
+    .description('Show the state of endpoints and of the queue')
+    .option('--worst <n>', 'The number of endpoints to list', parseWorst, 10)
+    .option('--json', 'Print JSON')
+    .action((options: StatusOptions, command: Command) => run(command, (operations) => status(operations, options)));
+  webhooks
+    .command('retry')
+    .description('Send failed deliveries again. Name an endpoint, a time, or both')
+    .option('--endpoint <id>', 'Only deliveries of this endpoint', parseEndpoint)
+    .option('--since <time>', 'Only deliveries since this time: 2h, 1d, 2030-01-31 or 2030-01-31T12:00:00Z', parseTime)
+    .option('--json', 'Print JSON')
+    .action((options: RetryOptions, command: Command) => {
+      if (options.endpoint === undefined && options.since === undefined)
+        command.error('error: --endpoint or --since is missing');
+      return run(command, (operations) => retry(operations, options));
+    });
+  webhooks
+    .command('drain')
+    .description('Wait until no delivery is due or in flight')
+    .option('--timeout <duration>', 'How long to wait: 90s, 5m or 1h', parseTimeout, UNIT_MS.m! * 5)
+    .option('--json', 'Print JSON')
+    .action((options: DrainOptions, command: Command) => run(command, (operations) => drain(operations, options)));
 }

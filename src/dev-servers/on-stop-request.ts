@@ -1,8 +1,10 @@
 /**
  * Calls `stop` once, when this process is asked to end: by Ctrl-C, by a signal, or because its parent process
  * is gone. `stop` gets the matching exit code. A second request ends the process at once.
+ *
+ * @returns a function that ends this, for work that is done
  */
-export function onStopRequest(stop: (exitCode: number) => Promise<void>): void {
+export function onStopRequest(stop: (exitCode: number) => Promise<void>): () => void {
   let requestCount = 0;
   const requestStop = (exitCode: number) => {
     requestCount += 1;
@@ -15,11 +17,35 @@ export function onStopRequest(stop: (exitCode: number) => Promise<void>): void {
     last = Date.now();
     requestStop(exitCode);
   };
-  process.on('SIGINT', () => onSignal(130));
-  process.on('SIGTERM', () => onSignal(143));
-  process.on('SIGHUP', () => onSignal(129));
+  const listeners = { SIGINT: () => onSignal(130), SIGTERM: () => onSignal(143), SIGHUP: () => onSignal(129) };
+  for (const [signal, listener] of Object.entries(listeners)) process.on(signal, listener);
   const starter = process.ppid;
-  setInterval(() => {
+  const watch = setInterval(() => {
     if (process.ppid !== starter) requestStop(143);
   }, 500).unref();
+  return () => {
+    // A stop that was requested goes on.
+    if (requestCount > 0) return;
+    clearInterval(watch);
+    for (const [signal, listener] of Object.entries(listeners)) process.off(signal, listener);
+  };
+}
+
+/**
+ * Runs work that ends early when this process is asked to end. The process then exits when the work has ended.
+ *
+ * @param work gets a signal that tells it to end
+ */
+export async function runUntilStopRequest<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const ended = work(stop.signal);
+  const ignoreStopRequests = onStopRequest(async () => {
+    stop.abort();
+    await ended.catch(() => undefined);
+  });
+  try {
+    return await ended;
+  } finally {
+    ignoreStopRequests();
+  }
 }

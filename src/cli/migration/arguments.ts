@@ -1,7 +1,8 @@
+import { Command, InvalidArgumentError } from 'commander';
 import { snakeCase } from '../../declare/naming.ts';
 import type { RequestedChanges } from '../../runtime/migrations/plan/requested-changes.ts';
 
-/** The parsed command line of `npm run migration:generate`. */
+/** The parsed command line of `migration generate`. */
 export interface MigrationArguments {
   /** All words as part of a file name; undefined if there are none. */
   name: string | undefined;
@@ -11,98 +12,102 @@ export interface MigrationArguments {
   check: boolean;
   /** Creates a file without statements, to be written by hand. */
   empty: boolean;
-  /** Generates for Belfry's own tables, in `migrations/belfry`, instead of the project's tables. */
-  framework: boolean;
   requested: RequestedChanges;
 }
 
-const FLAGS = ['--allow-loss', '--check', '--empty', '--framework'] as const;
-
-/** The format of an option's value. */
-const EXAMPLES = {
-  '--rename': 'posts.title=headline',
-  '--rename-table': 'posts=articles',
-  '--using': `posts.age="nullif(age, '')::bigint"`,
-  '--drop': 'posts.subtitle',
-  '--drop-table': 'notes',
-} as const;
-
-type ValueOption = keyof typeof EXAMPLES;
-
 const NAME = '([A-Za-z_][A-Za-z0-9_]*)';
-const PATTERNS: Record<ValueOption, RegExp> = {
-  '--rename': new RegExp(`^${NAME}\\.${NAME}=${NAME}$`),
-  '--rename-table': new RegExp(`^${NAME}=${NAME}$`),
-  '--using': new RegExp(`^${NAME}\\.${NAME}=(.+)$`, 's'),
-  '--drop': new RegExp(`^${NAME}\\.${NAME}$`),
-  '--drop-table': new RegExp(`^${NAME}$`),
-};
 
-function isFlag(word: string): word is (typeof FLAGS)[number] {
-  return (FLAGS as readonly string[]).includes(word);
+/** The options with a value: the format of the value as shown in the help, an example, and the pattern. */
+const VALUE_OPTIONS = [
+  {
+    flags: '--rename <table.column=name>',
+    description: 'A column has a new name',
+    example: 'posts.title=headline',
+    pattern: new RegExp(`^${NAME}\\.${NAME}=${NAME}$`),
+  },
+  {
+    flags: '--rename-table <table=name>',
+    description: 'A table has a new name',
+    example: 'posts=articles',
+    pattern: new RegExp(`^${NAME}=${NAME}$`),
+  },
+  {
+    flags: '--using <table.column=expression>',
+    description: 'Convert the values of a column with an SQL expression',
+    example: `posts.age="nullif(age, '')::bigint"`,
+    pattern: new RegExp(`^${NAME}\\.${NAME}=(.+)$`, 's'),
+  },
+  {
+    flags: '--drop <table.column>',
+    description: 'Drop a column with its values',
+    example: 'posts.subtitle',
+    pattern: new RegExp(`^${NAME}\\.${NAME}$`),
+  },
+  {
+    flags: '--drop-table <table>',
+    description: 'Drop a table with its rows',
+    example: 'notes',
+    pattern: new RegExp(`^${NAME}$`),
+  },
+];
+
+/** The options as commander parses them: those with a value are lists of the groups of their patterns. */
+interface ParsedOptions {
+  rename?: string[][];
+  renameTable?: string[][];
+  using?: string[][];
+  drop?: string[][];
+  dropTable?: string[][];
+  allowLoss?: boolean;
+  check?: boolean;
+  empty?: boolean;
 }
 
-/** Removes the options that have a value from a command line. `--drop x` and `--drop=x` are equivalent. */
-function parseValueOptions(given: readonly string[]): { words: string[]; values: Map<ValueOption, string[][]> } {
-  const words: string[] = [];
-  const values = new Map<ValueOption, string[][]>();
-  for (let at = 0; at < given.length; at++) {
-    const [, option = given[at]!, joined] = /^(--[a-z-]+)=(.*)$/s.exec(given[at]!) ?? [];
-    if (!Object.hasOwn(EXAMPLES, option)) {
-      words.push(given[at]!);
-      continue;
-    }
-    const form = EXAMPLES[option as ValueOption];
-    const value = joined ?? given[++at] ?? '';
-    const match = PATTERNS[option as ValueOption].exec(value);
-    if (match === null) throw new Error(`${option} ${value} is malformed. Example: ${option} ${form}`);
-    values.set(option as ValueOption, [...(values.get(option as ValueOption) ?? []), match.slice(1)]);
+/** Adds the arguments and options of `migration generate` to a command. */
+export function addGenerateOptions(command: Command): Command {
+  command.argument('[name...]', 'The name of the migration, one or more words');
+  for (const { flags, description, example, pattern } of VALUE_OPTIONS) {
+    const option = flags.split(' ')[0];
+    command.option(flags, `${description}. Can be repeated`, (text: string, earlier: string[][] = []) => {
+      const match = pattern.exec(text);
+      if (match === null) throw new InvalidArgumentError(`Example: ${option} ${example}`);
+      return [...earlier, match.slice(1)];
+    });
   }
-  return { words, values };
+  return command
+    .option('--allow-loss', 'Drop everything that is no longer declared')
+    .option('--check', 'Write nothing; fail if declarations and migrations differ')
+    .option('--empty', 'Write an empty migration for your own SQL');
 }
 
-function toRequestedChanges(values: Map<ValueOption, string[][]>): RequestedChanges {
-  const valuesOf = (option: ValueOption) => values.get(option) ?? [];
+function toRequestedChanges(options: ParsedOptions): RequestedChanges {
   // A field may be given by its declared name. Its column is in snake case.
   const columnPath = (table: string, name: string) => `${table}.${snakeCase(name)}`;
+  const { rename = [], renameTable = [], using = [], drop = [], dropTable = [] } = options;
   return {
-    renamedTables: valuesOf('--rename-table').map(([from, to]) => ({ from: from!, to: to! })),
-    renamedColumns: valuesOf('--rename').map(([table, from, to]) => ({
-      table: table!,
-      from: snakeCase(from!),
-      to: snakeCase(to!),
-    })),
-    using: new Map(valuesOf('--using').map(([table, name, expression]) => [columnPath(table!, name!), expression!])),
-    dropped: new Set(valuesOf('--drop').map(([table, name]) => columnPath(table!, name!))),
-    droppedTables: new Set(valuesOf('--drop-table').map(([table]) => table!)),
+    renamedTables: renameTable.map(([from, to]) => ({ from: from!, to: to! })),
+    renamedColumns: rename.map(([table, from, to]) => ({ table: table!, from: snakeCase(from!), to: snakeCase(to!) })),
+    using: new Map(using.map(([table, name, expression]) => [columnPath(table!, name!), expression!])),
+    dropped: new Set(drop.map(([table, name]) => columnPath(table!, name!))),
+    droppedTables: new Set(dropTable.map(([table]) => table!)),
   };
 }
 
 /**
- * Reads the command line of `npm run migration:generate`.
+ * Reads the arguments of `migration generate`.
  *
  * @throws Error with a message for the terminal
  */
 export function readMigrationArguments(given: readonly string[]): MigrationArguments {
-  const { words: remainingWords, values } = parseValueOptions(given);
-  const unknown = remainingWords.filter((word) => word.startsWith('-') && !isFlag(word));
-  if (unknown.length > 0) {
-    const known = [...Object.keys(EXAMPLES), ...FLAGS].join(' ');
-    throw new Error(`Unknown option ${unknown.join(' ')}. Options: ${known}`);
-  }
-  const words = remainingWords.filter((word) => !isFlag(word)).join(' ');
+  const command = addGenerateOptions(new Command('generate').exitOverride().configureOutput({ writeErr: () => {} }));
+  command.parse(given, { from: 'user' });
+  const { allowLoss = false, check = false, empty = false, ...options } = command.opts<ParsedOptions>();
+  const words = command.args.join(' ');
   const name = words
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_|_$/g, '');
   if (words !== '' && name === '')
     throw new Error(`A migration name needs letters (a to z) or digits, not only ${words}`);
-  return {
-    name: name || undefined,
-    allowLoss: remainingWords.includes('--allow-loss'),
-    check: remainingWords.includes('--check'),
-    empty: remainingWords.includes('--empty'),
-    framework: remainingWords.includes('--framework'),
-    requested: toRequestedChanges(values),
-  };
+  return { name: name || undefined, allowLoss, check, empty, requested: toRequestedChanges(options) };
 }

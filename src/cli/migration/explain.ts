@@ -25,7 +25,7 @@ function buildCommand(given: readonly string[], option: string): string {
   const kept = given.filter((word) => word !== '--check');
   const named = kept.length > 0 && (kept.length === given.length || readMigrationArguments(kept).name !== undefined);
   const words = kept.map((word) => (/^[\w./=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`));
-  return ['npm run migration:generate --', ...(named ? words : ['<name>', ...words]), option].join(' ');
+  return ['npx belfry migration generate', ...(named ? words : ['<name>', ...words]), option].join(' ');
 }
 
 /**

@@ -47,7 +47,7 @@ function reportOutdatedMigrations(plan: Plan): Outcome {
   const lines = [...plan.statements, ...plan.indexes].map((statement) => `  ${statement.split('\n')[0]}`);
   if (lines.length === 0) lines.push(...plan.notes.map((note) => `  note: ${note}`));
   return refusedOutcome([
-    'The migrations are behind the declarations. npm run migration:generate would write:',
+    'The migrations are behind the declarations. npx belfry migration generate would write:',
     ...lines,
   ]);
 }
@@ -64,7 +64,7 @@ function writePlan(target: Target, plan: Plan, name: string, next: Snapshot, not
     lines: [
       ...files,
       ...notes.map((note) => `Note: ${note}.`),
-      'Review the files, then apply them with: npm run migrate',
+      'Review the files, then apply them with: npx belfry migrate',
     ],
   };
 }
@@ -74,6 +74,7 @@ function writePlan(target: Target, plan: Plan, name: string, next: Snapshot, not
  *
  * @param given the command line: see `readMigrationArguments`
  * @param database a URL, to count what would be lost; undefined if no database is named
+ * @param isFramework generates for Belfry's own tables, in `migrations/belfry`, instead of the project's
  * @throws Error with a message for the terminal
  */
 export async function generate(
@@ -81,16 +82,17 @@ export async function generate(
   folder: string,
   given: readonly string[],
   database: string | undefined,
+  isFramework = false,
 ): Promise<Outcome> {
   const args = readMigrationArguments(given);
-  const target: Target = args.framework
+  const target: Target = isFramework
     ? { folder: join(folder, FRAMEWORK_FOLDER), shown: `migrations/${FRAMEWORK_FOLDER}`, isFramework: true }
     : { folder, shown: 'migrations', isFramework: false };
   const last = readLastSnapshot(target.folder);
   const taken = takeSnapshot(app.tables, app.declared);
   const framework = readFrameworkTables(folder);
-  const previous = last === undefined || args.framework ? last : removeFrameworkTables(last, framework);
-  const next = args.framework ? keepFrameworkTables(taken, app.declared) : removeFrameworkTables(taken, framework);
+  const previous = last === undefined || isFramework ? last : removeFrameworkTables(last, framework);
+  const next = isFramework ? keepFrameworkTables(taken, app.declared) : removeFrameworkTables(taken, framework);
   const plan = await planSchemaChange(previous, next, app.declared, args.requested);
   const changes = plan.statements.length + plan.indexes.length + plan.notes.length > 0;
   const lost = findUnallowedLosses(plan, args);

@@ -9,7 +9,7 @@ import { apiKeyTable } from './sql.ts';
 import { apiKeyUserData, createKeyRevocationConsumer, createKeyStore, createOldKeysSweep } from './store.ts';
 
 /** `app.apiKeys`. */
-interface ApiKeysApi {
+export interface ApiKeysApi {
   /** Revokes a key by its id. Returns false if there is no such key or it is already revoked. */
   revoke(id: string): Promise<boolean>;
 }

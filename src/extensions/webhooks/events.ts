@@ -38,7 +38,7 @@ export function listMatchingNames(name: string): string[] {
 }
 
 /** The declaration of one of the app's own events. */
-interface EventDeclaration {
+export interface EventDeclaration {
   /** The schema of the event's data: zod, or any Standard Schema. The output of the schema is sent. */
   schema: StandardSchema;
   /** When the event happens, in words, for the OpenAPI document. */

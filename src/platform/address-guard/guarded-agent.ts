@@ -1,8 +1,11 @@
+import { createRequire } from 'node:module';
 import { isIP, type LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import { Agent, buildConnector } from 'undici';
+import type * as Undici from 'undici';
 import { isPublicAddress } from './is-public-address.ts';
 import { createHostResolver, type HostResolver } from './resolve-host.ts';
+
+const requirePackage = createRequire(import.meta.url);
 
 /**
  * A host was not called because it has no address, or one that must not be called. Both cases have the same code and message,
@@ -48,7 +51,9 @@ export function createGuardedAgent({
   nameServers,
   resolve = createHostResolver({ localNames: allowPrivate, timeoutMs: connectTimeoutMs, servers: nameServers }),
   tls,
-}: GuardedAgentOptions): Agent {
+}: GuardedAgentOptions): Undici.Agent {
+  // Only processes that call other servers need it; it takes 5 MB.
+  const { Agent, buildConnector } = requirePackage('undici') as typeof Undici;
   const isAllowed = (address: string) => (allowPrivate ? isIP(address) !== 0 : isPublicAddress(address));
   const connect = buildConnector({
     ...tls,

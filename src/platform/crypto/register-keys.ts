@@ -47,11 +47,19 @@ function findKeyErrors(keyring: Keyring, records: readonly KeyRecord[], found: r
   ];
 }
 
+/** Returns the errors in the keys of this process, without recording anything. The database must have its tables. */
+export async function checkKeys({
+  database,
+  keyring,
+}: Pick<RegistrationParts, 'database' | 'keyring'>): Promise<string[]> {
+  return findKeyErrors(keyring, await readKeyRecords(database), []);
+}
+
 function throwIfKeyErrors(errors: readonly string[], { nodeEnv }: Pick<Environment, 'nodeEnv'>): void {
   if (errors.length === 0) return;
   const developmentHint =
     nodeEnv === 'development'
-      ? ['npm run dev stores its own key in .data/encryption-key; npm run dev -- --fresh starts with an empty database']
+      ? ['belfry dev stores its own key in .data/encryption-key; npx belfry dev --fresh starts with an empty database']
       : [];
   throw new StartupError(
     'The encryption keys do not match those that encrypted the database (see docs/encryption.md):',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { StartupError } from '../config/environment.ts';
@@ -8,6 +8,9 @@ import { createConnectionDrain } from './drain-connections.ts';
 import { assignRequestId } from './request-context.ts';
 import { sendError } from './response.ts';
 import { watchStalledConnections } from './stalled-connections.ts';
+
+// An import of node:http reads all its exports, and one of them, WebSocket, loads an HTTP client that takes 12 MB.
+const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** A server that is listening. */
 export interface ListeningServer {

@@ -29,6 +29,41 @@ const SELECT_LIMITS = `
     (select count(*)::int from sessions where datname = current_database()),
     (select count(*)::int from encryption_processes where ${IS_RUNNING})`;
 
+/** The connections to Postgres that this process may open, and those that are allowed. */
+export interface ConnectionLimits {
+  /** The maximum of this process (POOL_MAX). */
+  poolMax: number;
+  /** The limit of the server, the role or the database that leaves the fewest connections to this process. */
+  allowed: number;
+  /** The connections of other programs that count against that limit now. */
+  openElsewhere: number;
+  /** The number of running processes of the app. */
+  processes: number;
+  pooler: string;
+}
+
+/** Reads the limits of connections. */
+export async function readConnectionLimits(database: Database): Promise<ConnectionLimits> {
+  const [row] = await database.write<LimitsRow>({ text: SELECT_LIMITS, values: [] });
+  const [serverLimit, roleLimit, databaseLimit, onServer, ofRole, inDatabase, processes] = row!;
+  const { max, open } = database.stats();
+  const { pooler } = database.access()!;
+  const own = pooler === 'none' ? open : 0;
+  const limits = [
+    { allowed: serverLimit, others: onServer - own },
+    { allowed: roleLimit, others: ofRole - own },
+    { allowed: databaseLimit, others: inDatabase - own },
+  ].filter(({ allowed }) => allowed >= 0);
+  // The limit that leaves the fewest connections to this process.
+  const { allowed, others } = limits.reduce((a, b) => (b.allowed - b.others < a.allowed - a.others ? b : a));
+  return { poolMax: max, allowed, openElsewhere: others, processes, pooler };
+}
+
+/** Whether a process can open all of its connections now. A pooler's clients are not connections of the server. */
+export function areConnectionsAvailable({ poolMax, allowed, openElsewhere, pooler }: ConnectionLimits): boolean {
+  return pooler !== 'none' || poolMax + openElsewhere <= allowed;
+}
+
 /**
  * Logs at the start how many connections this process may open and how many the server allows, with a warning if they do not fit beside
  * those that other programs have open now. Other processes may open more later: docs/hosting.md has the sizes.
@@ -41,26 +76,15 @@ export async function logConnectionLimits(
   { server = 'Postgres', setting = 'POOL_MAX' } = {},
 ): Promise<void> {
   try {
-    const [row] = await database.write<LimitsRow>({ text: SELECT_LIMITS, values: [] });
-    const [serverLimit, roleLimit, databaseLimit, onServer, ofRole, inDatabase, processes] = row!;
-    const { max, open } = database.stats();
-    const { pooler } = database.access()!;
-    const own = pooler === 'none' ? open : 0;
-    const limits = [
-      { allowed: serverLimit, others: onServer - own },
-      { allowed: roleLimit, others: ofRole - own },
-      { allowed: databaseLimit, others: inDatabase - own },
-    ].filter(({ allowed }) => allowed >= 0);
-    // The limit that leaves the fewest connections to this process.
-    const { allowed, others } = limits.reduce((a, b) => (b.allowed - b.others < a.allowed - a.others ? b : a));
-    const numbers = { poolMax: max, allowed, openElsewhere: others, processes, pooler };
-    // A pooler's clients are not connections of the server.
-    if (pooler !== 'none') log.info(numbers, `this process opens up to ${max} connections to the pooler`);
-    else if (max + others <= allowed) log.info(numbers, `this process opens up to ${max} ${server} connections`);
+    const limits = await readConnectionLimits(database);
+    const { poolMax, allowed, openElsewhere, pooler } = limits;
+    if (pooler !== 'none') log.info(limits, `this process opens up to ${poolMax} connections to the pooler`);
+    else if (areConnectionsAvailable(limits))
+      log.info(limits, `this process opens up to ${poolMax} ${server} connections`);
     else
       log.warn(
-        numbers,
-        `this process may open ${max} ${server} connections, but of the ${allowed} that are allowed, other programs have ${others} open: ` +
+        limits,
+        `this process may open ${poolMax} ${server} connections, but of the ${allowed} that are allowed, other programs have ${openElsewhere} open: ` +
           `lower ${setting} in each process, or use a pooler (docs/hosting.md has the sizes)`,
       );
   } catch (error) {

@@ -113,12 +113,20 @@ function assertUsable({ name, version, mode }: ServerFacts, isCluster: boolean):
     throw new RedisProblem(`is ${name} ${version}: Belfry needs Redis 6.2 or newer, or Valkey`);
 }
 
+/** A Redis that is usable. */
+export interface UsableRedis {
+  /** Of each master, for example `Redis 7.2.4`; empty if the user may not ask for it. */
+  versions: string[];
+  /** The policy by which a server deletes keys when its memory is full; undefined if none does. */
+  evictionPolicy: string | undefined;
+}
+
 /**
- * Connects to Redis and checks that it is usable: its kind and version, and that it accepts writes. Warns if it may evict keys.
+ * Connects to Redis and checks that it is usable: its kind and version, and that it accepts writes.
  *
  * @throws RedisProblem or an error of the connection; `describeRedisProblem` describes both
  */
-export async function connectAndCheckRedis({ redis, env, log }: Parts): Promise<void> {
+export async function connectAndCheckRedis({ redis, env }: Pick<Parts, 'redis' | 'env'>): Promise<UsableRedis> {
   const { commands } = redis;
   try {
     if (commands.status === 'wait' || commands.status === 'end') await withDeadline(commands.connect(), CONNECT_MS);
@@ -127,15 +135,17 @@ export async function connectAndCheckRedis({ redis, env, log }: Parts): Promise<
     const facts = (await Promise.all(servers.map(readServerFacts))).filter((server) => server !== undefined);
     for (const server of facts) assertUsable(server, cluster !== undefined);
     await writeToEveryMaster(commands, env.redisPrefix);
-    const policy = facts.map(({ evictionPolicy }) => evictionPolicy).find((one) => one && one !== 'noeviction');
-    if (policy !== undefined) {
-      log.warn(
-        `Redis at ${redis.address} deletes keys when its memory is full (maxmemory-policy ${policy}): jobs would start late, and rate ` +
-          'limits would forget clients. Set maxmemory-policy noeviction',
-      );
-    }
+    return {
+      versions: facts.map(({ name, version }) => `${name} ${version}`),
+      evictionPolicy: facts.map((server) => server.evictionPolicy).find((policy) => policy && policy !== 'noeviction'),
+    };
   } catch (error) {
     // `lastError` says why the connection was closed; the error of a command only says that it is closed.
     throw error instanceof RedisProblem ? error : (redis.lastError() ?? error);
   }
+}
+
+/** Describes what happens if Redis may delete keys. */
+export function describeEviction(policy: string): string {
+  return `deletes keys when its memory is full (maxmemory-policy ${policy}): jobs would start late, and rate limits would forget clients. Set maxmemory-policy noeviction`;
 }

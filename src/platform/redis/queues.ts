@@ -1,6 +1,7 @@
-import { type JobsOptions, Queue, Worker } from 'bullmq';
+import type { JobsOptions, Queue } from 'bullmq';
 import { withTimeoutFallback } from '../concurrency/deadline.ts';
 import type { Logger } from '../observability/log.ts';
+import { loadBullmq } from './bullmq.ts';
 import type { RedisConnections } from './connections.ts';
 import { createLimitedWarning } from './retry.ts';
 import { createWorkerBackend } from './worker-backend.ts';
@@ -151,7 +152,8 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
   function getOrCreateQueue(name: string): Queue {
     let queue = queues.get(name);
     if (queue === undefined) {
-      queue = new Queue(name, {
+      const { Queue: BullmqQueue } = loadBullmq();
+      queue = new BullmqQueue(name, {
         connection: redis.commands,
         prefix: prefixOfQueue(prefix, name),
         defaultJobOptions: DEFAULT_JOB_OPTIONS,
@@ -189,6 +191,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
       const connection = redis.createBlockingConnection();
       const blocking = redis.createBlockingConnection();
       const queuePrefix = prefixOfQueue(prefix, name);
+      const { Worker } = loadBullmq();
       const worker = new Worker(
         name,
         (job) => counter.run(job.id!, () => process(job)),

@@ -16,3 +16,6 @@ export function alignColumns(rows: readonly (readonly string[])[], indent = ''):
   );
   return rows.map((row) => `${indent}${row.map((cell, i) => cell.padEnd(widths[i]!)).join('   ')}`.trimEnd());
 }
+
+/** Thrown by a command that failed and has printed why. The exit code is 1. */
+export class ReportedFailure extends Error {}

@@ -5,14 +5,17 @@ import { onTestFinished } from 'vitest';
 import { BARE_ENV } from './app-process.ts';
 
 /**
- * Runs a script as its npm command does, with only this environment. It is killed when the test ends.
+ * Runs a command of `belfry` in a process, with only this environment. It is killed when the test ends.
  *
  * @param root the root folder of the project
- * @param command for example `keys.ts rotate`
+ * @param command for example `keys rotate`
  */
-export function startScript(root: string, command: string, env: Record<string, string> = {}) {
-  const [script, ...args] = command.split(' ');
-  const child = spawn(process.execPath, [join(root, 'scripts', script!), ...args], { env: { ...BARE_ENV, ...env } });
+export function startCommand(root: string, command: string, env: Record<string, string> = {}) {
+  const args = command.split(' ').filter(Boolean);
+  const child = spawn(process.execPath, [join(root, 'src/cli/belfry.ts'), ...args], {
+    cwd: root,
+    env: { ...BARE_ENV, ...env },
+  });
   onTestFinished(() => {
     child.kill('SIGKILL');
   });
@@ -26,9 +29,9 @@ export function startScript(root: string, command: string, env: Record<string, s
   return { child, out: streams, ended };
 }
 
-/** Runs a script to its end, with standard output and standard error separate. */
-export async function runScript(root: string, command: string, env: Record<string, string> = {}) {
-  const { child, ended } = startScript(root, command, env);
+/** Runs a command to its end, with standard output and standard error separate. */
+export async function runCommandProcess(root: string, command: string, env: Record<string, string> = {}) {
+  const { child, ended } = startCommand(root, command, env);
   const streams = { output: '', errorOutput: '' };
   child.stdout.on('data', (text: string) => (streams.output += text));
   child.stderr.on('data', (text: string) => (streams.errorOutput += text));

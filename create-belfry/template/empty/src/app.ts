@@ -1,0 +1,13 @@
+import { apiKeys, createApp, developerConsole, webhooks } from 'belfry';
+import { user } from './resources/user.ts';
+
+/** The app: its resources, extensions and settings. Every process and every test creates it from this function. */
+export const app = (environment: Record<string, string | undefined>) =>
+  createApp(
+    {
+      resources: [user],
+      extensions: [webhooks(), apiKeys(), developerConsole()],
+      settings: {},
+    },
+    environment,
+  );

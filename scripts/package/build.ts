@@ -1,0 +1,55 @@
+// `npm run build`: compiles src/ into dist/, as published: JavaScript, source maps, declarations, and the files of pages.
+import { spawnSync } from 'node:child_process';
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const dist = join(root, 'dist');
+
+/** Compiles the sources. @throws Error with the compiler's messages */
+function compile(): void {
+  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', 'scripts/package/tsconfig.json'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(stdout);
+}
+
+/**
+ * Names the compiled modules in declarations. The compiler does so in JavaScript only; declarations keep `./x.ts`, which some tools
+ * cannot resolve.
+ */
+function renameImportsInDeclarations(): void {
+  const importPath = /((?:from|module|import) ?\(?['"]\.{1,2}\/[^'"]+)\.ts(['"])/g;
+  for (const name of globSync('**/*.d.ts', { cwd: dist })) {
+    const file = join(dist, name);
+    const text = readFileSync(file, 'utf8');
+    const renamed = text.replaceAll(importPath, '$1.js$2');
+    if (renamed !== text) writeFileSync(file, renamed);
+  }
+}
+
+/** Copies what the server reads from disk: the pages, scripts and styles in the folders `page`. */
+function copyPages(): void {
+  for (const folder of globSync('**/page', { cwd: join(root, 'src') }))
+    cpSync(join(root, 'src', folder), join(dist, folder), { recursive: true });
+}
+
+/** Builds the package's files in dist/. */
+export function build(): void {
+  rmSync(dist, { recursive: true, force: true });
+  compile();
+  renameImportsInDeclarations();
+  copyPages();
+}
+
+if (import.meta.main) {
+  try {
+    build();
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,18 @@
+import type { Command } from 'commander';
+import { findProject, loadEnvironmentFile } from '../project.ts';
+import type { DevOptions } from './run.ts';
+
+/** Adds `belfry dev`, which runs the app during development. */
+export function addDevCommand(program: Command): void {
+  program
+    .command('dev')
+    .description('Run the app with a Postgres and a Redis of its own, and restart it when a file changes')
+    .option('--fresh', 'Start with an empty database')
+    .option('--allow-loss', 'Drop tables and columns that are no longer declared, with the data in them')
+    .action(async (options: DevOptions, command: Command) => {
+      const project = findProject(command.optsWithGlobals().app);
+      loadEnvironmentFile(project);
+      const { runDev } = await import('./run.ts');
+      await runDev(project, options);
+    });
+}

@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { type AppOpener, DATABASE_ONLY, findProject, loadEnvironmentFile } from '../project.ts';
+import { ReportedFailure } from '../terminal.ts';
+import { addGenerateOptions, readMigrationArguments } from './arguments.ts';
+
+/** Returns the folder of a project's migrations. */
+function findMigrationsFolder(command: Command): string {
+  return join(findProject(command.optsWithGlobals().app).root, 'migrations');
+}
+
+/** Returns the address of the database itself, without a pooler; undefined if none is set. */
+function readDirectUrl(): string | undefined {
+  return process.env.DATABASE_DIRECT_URL || process.env.DATABASE_URL || undefined;
+}
+
+/** Prints what a database has (`status`), or what it lacks (`sql`). This also validates the environment. */
+async function printState(command: Command, openApp: AppOpener, what: 'status' | 'sql'): Promise<void> {
+  await using _app = await openApp({
+    command: 'migration',
+    appFile: command.optsWithGlobals().app,
+    environment: DATABASE_ONLY,
+  });
+  const { readDatabase } = await import('./read-database.ts');
+  console.log((await readDatabase(readDirectUrl()!, findMigrationsFolder(command), what)).join('\n'));
+}
+
+/** Adds `belfry migrate`, which migrates a database. */
+export function addMigrateCommand(program: Command, openApp: AppOpener): void {
+  program
+    .command('migrate')
+    .description(
+      'Apply the migrations that the database of DATABASE_URL lacks. Several processes may run this at once.',
+    )
+    .option('--dry-run', 'Print the SQL of pending migrations instead')
+    .action(async ({ dryRun }: { dryRun?: boolean }, command: Command) => {
+      if (dryRun) return printState(command, openApp, 'sql');
+      await using app = await openApp({
+        command: 'migrate',
+        appFile: command.optsWithGlobals().app,
+        environment: DATABASE_ONLY,
+      });
+      await app.migrate({ mode: 'apply', folder: findMigrationsFolder(command), say: (line) => console.log(line) });
+      console.log('The database is up to date.');
+    });
+}
+
+/** Adds `belfry migration`, which generates and lists migrations. */
+export function addMigrationCommand(program: Command, openApp: AppOpener): void {
+  const migration = program.command('migration').description('Generate and list migrations');
+  addGenerateOptions(migration.command('generate'))
+    .description(
+      'Write the SQL from the last migration to the current declarations. It asks no questions: options supply what it cannot know.',
+    )
+    .action(async (_words: string[], _options: object, command: Command) => {
+      const { rawArgs } = program as Command & { rawArgs: string[] };
+      const given = rawArgs.slice(rawArgs.indexOf('generate') + 1);
+      // Names are checked before the app is loaded.
+      readMigrationArguments(withoutAppOption(given));
+      const appFile: string | undefined = command.optsWithGlobals().app;
+      loadEnvironmentFile(findProject(appFile));
+      const databaseUrl = readDirectUrl();
+      // The environment does not affect the tables, and the app does not connect to anything.
+      const environment = { ...DATABASE_ONLY, DATABASE_URL: 'postgres://none/none', DATABASE_DIRECT_URL: '' };
+      await using app = await openApp({ command: 'migration', appFile, environment });
+      const { generate } = await import('./generate.ts');
+      const folder = findMigrationsFolder(command);
+      const { ok, lines } = await generate(app, folder, withoutAppOption(given), databaseUrl);
+      console[ok ? 'log' : 'error'](lines.join('\n'));
+      if (!ok) throw new ReportedFailure();
+    });
+  migration
+    .command('status')
+    .description('List each migration as applied or pending')
+    .action((_options: object, command: Command) => printState(command, openApp, 'status'));
+}
+
+/** Removes `--app <file>`, which belongs to the program. */
+function withoutAppOption(given: readonly string[]): string[] {
+  return given.filter((word, i) => !/^--app(=|$)/.test(word) && given[i - 1] !== '--app');
+}
