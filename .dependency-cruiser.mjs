@@ -9,6 +9,8 @@ const below = {
   push: ['accounts', 'records', 'declare', 'platform'],
   extensions: ['accounts', 'push', 'records', 'declare', 'platform'],
   runtime: ['accounts', 'push', 'records', 'declare', 'platform'],
+  'dev-servers': [],
+  testing: ['runtime', 'extensions', 'dev-servers', 'accounts', 'push', 'records', 'declare', 'platform'],
 };
 
 const layers = Object.entries(below).map(([folder, allowed]) => ({
@@ -19,7 +21,7 @@ const layers = Object.entries(below).map(([folder, allowed]) => ({
   to: { path: '^src/', pathNot: `^src/(${[folder, ...allowed].join('|')})/` },
 }));
 
-const entries = '^src/(index|web)\\.ts$|^workers/|^src/extensions/webhooks/verify-webhook\\.ts$';
+const entries = '^src/(index|web|testing/index)\\.ts$|^workers/|^src/extensions/webhooks/verify-webhook\\.ts$';
 
 export default {
   forbidden: [
@@ -37,6 +39,13 @@ export default {
       severity: 'error',
       from: { path: '^src/index\\.ts$' },
       to: { path: '^src/(app/|web\\.ts$)' },
+    },
+    {
+      name: 'testing-for-tests-only',
+      comment: 'src/testing is for the tests of an app: nothing that an app runs imports it.',
+      severity: 'error',
+      from: { path: '^(src|workers)/', pathNot: '^src/testing/' },
+      to: { path: '^src/testing/' },
     },
     {
       name: 'processes-start-the-app',

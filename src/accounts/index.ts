@@ -25,6 +25,7 @@ import {
   createSessionRemovalConsumer,
   createSessionSweep,
   createSessions,
+  type Sessions,
   sessions as sessionTable,
 } from './sessions/sessions.ts';
 import { resumeLogin } from './sign-in/finish-login.ts';
@@ -42,6 +43,8 @@ interface AppAccounts {
   api: Accounts;
   /** The functions of the admin command line. */
   administration: Administration;
+  /** Starts a session for a user without a login, for tests. */
+  startSession: Sessions['startSession'];
   /** Creates the routes, consumers and sweeps; sign-in, revocation and confirmation run the steps of extensions. */
   createFeatureParts(steps: Pick<FeatureParts, 'signInStep' | 'revocationStep' | 'confirmStep'>): FeatureParts;
 }
@@ -81,6 +84,7 @@ export function createAccounts(
   };
   let extensionConfirm: ConfirmStep | undefined;
   return {
+    startSession: sessions.startSession,
     administration: createAdministration(host, context, user, gateway, accounts),
     api: {
       revoke,

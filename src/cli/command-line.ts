@@ -10,6 +10,7 @@ import { addPrivacyCommand } from './privacy.ts';
 import { type AppOpener, openProjectApp } from './project.ts';
 import { addStartCommand } from './start.ts';
 import { ReportedFailure } from './terminal.ts';
+import { addTestCommand } from './test.ts';
 import { addWebhooksCommand } from './webhooks.ts';
 
 /** The exit code if the command line is malformed. A command that fails ends with 1. */
@@ -49,6 +50,7 @@ function createProgram(openApp: AppOpener): Command {
   addAuditCommand(program, openApp);
   addPrivacyCommand(program, openApp);
   addDoctorCommand(program, openApp);
+  addTestCommand(program);
   return program;
 }
 

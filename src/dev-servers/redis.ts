@@ -19,7 +19,7 @@ export async function startRedis(dataDir: string | undefined, announce: (line: s
   await stopOrphanedServer(folder);
   const password = randomBytes(18).toString('hex');
   const config = join(folder, 'redis.conf');
-  const { port, stop } = await startServer({
+  const { port, stop, unref } = await startServer({
     name: 'Redis',
     folder,
     command: (port) => {
@@ -39,5 +39,5 @@ export async function startRedis(dataDir: string | undefined, announce: (line: s
     ping: (port) => pingRedis(`redis://:${password}@127.0.0.1:${port}`),
   });
   const from = `${binary.name} ${binary.version} on port ${port}, ${throwAway ? 'throw-away' : `data in ${folder}`}`;
-  return { url: `redis://:${password}@127.0.0.1:${port}`, from, stop };
+  return { url: `redis://:${password}@127.0.0.1:${port}`, from, stop, unref };
 }

@@ -1,4 +1,5 @@
 import { type StdioOptions, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { GuardedCommand } from './guard.ts';
@@ -13,6 +14,12 @@ export interface GuardedProcess {
   stop(): Promise<void>;
 }
 
+/** A guarded process that this process may leave running until its own end. */
+interface UnrefableProcess extends GuardedProcess {
+  /** Lets this process end while the command runs. The command then stops with this process. */
+  unref(): void;
+}
+
 /**
  * Starts a command under a guard, so that it never outlives this process. `env` is the command's environment; `output`
  * is a file descriptor for its output, or 'inherit'.
@@ -21,7 +28,7 @@ export function runGuarded(
   settings: GuardedCommand,
   env: NodeJS.ProcessEnv,
   output: number | 'inherit',
-): GuardedProcess {
+): UnrefableProcess {
   const stdio: StdioOptions = ['ignore', output, output, 'pipe'];
   const guard = spawn(
     process.execPath,
@@ -42,8 +49,13 @@ export function runGuarded(
   return {
     exited,
     async stop() {
+      guard.ref();
       lifeline?.destroy();
       await exited;
+    },
+    unref() {
+      guard.unref();
+      (lifeline as Socket | null | undefined)?.unref();
     },
   };
 }

@@ -11,12 +11,16 @@ export interface Service {
   /** The origin, as printed: `redis-server 7.2.4 on port 40123, throw-away`. */
   from: string;
   stop(): Promise<void>;
+  /** Lets this process end while the service runs. The service then stops with this process. */
+  unref?(): void;
 }
 
 /** A server that this program starts itself. */
 export interface StartedServer {
   port: number;
   stop(): Promise<void>;
+  /** Lets this process end while the server runs. The server then stops with this process. */
+  unref(): void;
   /** Stops the server, waits for `downMs`, and starts it again on the same port. Only for servers that keep their data. */
   restart(downMs: number, onStopped?: () => void): Promise<void>;
 }
@@ -103,7 +107,7 @@ export async function startServer(settings: ServerSettings): Promise<StartedServ
       server = startProcess();
       if (!(await waitForResponse(() => ping(port), server))) throw new Error(`${name} did not restart.`);
     };
-    if (await waitForResponse(() => ping(port), server)) return { port, stop, restart };
+    if (await waitForResponse(() => ping(port), server)) return { port, stop, restart, unref: () => server.unref() };
     await Promise.race([server.exited, sleep(200)]);
     const output = readFileSync(log, 'utf8').trim().split('\n').slice(-8).join('\n');
     // Another process may have taken the port in between.

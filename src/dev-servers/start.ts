@@ -20,6 +20,8 @@ export interface Services {
   redisUrl: string;
   /** Stops the services that were started here. Resolves when they are gone. */
   stop(): Promise<void>;
+  /** Lets this process end while the services run. Those that were started here then stop with this process. */
+  unref(): void;
 }
 
 /** Returns a URL without its password, for the terminal. */
@@ -88,7 +90,11 @@ export async function startServices({ mode, dataDir, inMemory, announce }: Servi
   try {
     const [postgres, redis] = await Promise.all(starting);
     if (persistentDataDir && !configuredUrls.postgres) await ensureDatabase(postgres.url);
-    return { databaseUrl: postgres.url, redisUrl: redis.url, stop };
+    const unref = () => {
+      postgres.unref?.();
+      redis.unref?.();
+    };
+    return { databaseUrl: postgres.url, redisUrl: redis.url, stop, unref };
   } catch (error) {
     await stop();
     throw error;

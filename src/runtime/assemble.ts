@@ -1,5 +1,6 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Administration } from '../accounts/administration.ts';
+import type { Sessions } from '../accounts/sessions/sessions.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host } from '../declare/host.ts';
 import { ConfigErrors } from '../platform/config/config-errors.ts';
@@ -38,6 +39,8 @@ export interface AssembledApp {
   mail: Mail;
   /** Undefined if the app has no accounts. */
   administration: AppAdministration | undefined;
+  /** Starts a session for a user without a login, for tests. Undefined if the app has no accounts. */
+  startSession: Sessions['startSession'] | undefined;
   encryption: Encryption;
   /** The parts of core features and extensions, merged: core first, then extensions in order. */
   parts: FeatureParts;
@@ -83,6 +86,7 @@ export function assembleApp(
     push,
     mail,
     encryption: createEncryption(platform, parts.encrypted ?? [], ready),
+    startSession: accounts?.startSession,
     administration: accounts && { ...accounts.administration, ready },
     parts,
     apis,

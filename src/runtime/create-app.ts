@@ -148,6 +148,13 @@ const MIN_STOP_LIMIT_MS = 25_000;
 /** ms for writing the last results and closing connections after the grace time. */
 const STOP_MARGIN_MS = 5000;
 
+const assemblies = new WeakMap<object, AssembledApp>();
+
+/** Returns the assembled parts of an app, for tests; undefined if the value was not returned by `createApp`. */
+export function assemblyOf(app: unknown): AssembledApp | undefined {
+  return typeof app === 'object' && app !== null ? assemblies.get(app) : undefined;
+}
+
 function computeStopLimitMs({ drainDelayMs }: Environment, { graceMs }: Settings): number {
   return Math.max(MIN_STOP_LIMIT_MS, drainDelayMs + graceMs + STOP_MARGIN_MS);
 }
@@ -208,6 +215,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
   };
   for (const { name, api } of parts.apis) Object.defineProperty(app, name, { value: api, enumerable: true });
   const appWithApis = app as typeof app & Apis<E>;
+  assemblies.set(app, parts);
   options.listeners?.(appWithApis);
   return appWithApis;
 }
@@ -223,7 +231,7 @@ function checkAndAssemble(
 ): AssembledApp {
   const errors = new ConfigErrors();
   const env = tryReportingErrors(errors, () => readEnvironment(variables));
-  const settings = tryReportingErrors(errors, () => readSettings(options.settings));
+  const settings = tryReportingErrors(errors, () => readSettings(options.settings, env?.nodeEnv));
   const areOptionsValid = checkAppOptions(options, errors);
   const transports = chooseTransports(options.transports, env, settings, errors);
   const declared = { ...options, extensions: options.extensions ?? [], transports, members: APP_MEMBERS };

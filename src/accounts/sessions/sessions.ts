@@ -1,4 +1,4 @@
-import type { Request } from 'express';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import { isAccountActive } from '../../declare/actor.ts';
 import type { Authenticator } from '../../declare/authenticator.ts';
@@ -69,8 +69,11 @@ const REMOVE_ALL = 'delete from "sessions" where "user_id" = any($1) and "id" is
 type FoundRow = [tokenHash: string, id: string, unused: boolean, ...user: unknown[]];
 type ListedRow = [string, string, string, string, string, string];
 
+/** The client that a session is started for. Usually a request. */
+type SessionClient = Parameters<typeof addressOf>[0] & { headers: Pick<IncomingHttpHeaders, 'user-agent'> };
+
 /** A new session. The token is returned here and never again. */
-interface NewSession {
+export interface NewSession {
   token: string;
   /** When the session expires, ISO 8601. */
   expiresAt: string;
@@ -91,12 +94,12 @@ interface OwnSession {
 /** The sessions of users. Ending a session takes effect at once in every process and removes the devices bound to it. */
 export interface Sessions {
   /**
-   * Starts a session for a user, with the address and user agent of the request.
+   * Starts a session for a user, with the address and user agent of the client.
    *
    * @param passwordHash the hash that the password was checked against; no session starts if it has been replaced since
    * @returns undefined if the user no longer exists or has a new password
    */
-  startSession(userId: string, req: Request, passwordHash?: string): Promise<NewSession | undefined>;
+  startSession(userId: string, client: SessionClient, passwordHash?: string): Promise<NewSession | undefined>;
   /** Returns the live sessions of a user: the current one first, then the newest. */
   listLiveSessions(userId: string, currentId: string): Promise<OwnSession[]>;
   /** Ends a session of a user. Returns false if the user has no such session. */
@@ -127,13 +130,13 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
   );
 
   return {
-    async startSession(userId, req, passwordHash) {
+    async startSession(userId, client, passwordHash) {
       const token = generateToken();
-      const agent = String(req.headers['user-agent'] ?? '')
+      const agent = String(client.headers['user-agent'] ?? '')
         .slice(0, 512)
         .toWellFormed();
       const { sessionTtlDays } = settings.auth;
-      const values = [newId(), userId, hashToken(token), sessionTtlDays, addressOf(req), agent, passwordHash];
+      const values = [newId(), userId, hashToken(token), sessionTtlDays, addressOf(client), agent, passwordHash];
       const [row] = await database.write<[expiresAt: string]>({ name: 'session_insert', text: insert, values });
       return row && { token, expiresAt: row[0] };
     },

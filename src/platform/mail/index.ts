@@ -3,9 +3,8 @@ import { createReclaimSweep, createRetentionSweep } from '../leased-work/sweeps.
 import type { Sweep } from '../outbox/relay.ts';
 import type { Platform } from '../platform.ts';
 import type { RunningWorker } from '../redis/queues.ts';
-import type { CompleteMail } from './message.ts';
 import { createMailJob, createMailSender, MAIL_QUEUE, type MailSender } from './sender.ts';
-import { createMailStore, encryptedMails, REMOVE_OLD_MAILS } from './store.ts';
+import { type CapturedMail, createMailStore, encryptedMails, REMOVE_OLD_MAILS } from './store.ts';
 import { type MailComposer, startMailWorker } from './worker.ts';
 
 export { mailTables } from './store.ts';
@@ -13,7 +12,7 @@ export { mailTables } from './store.ts';
 /** E-mails that were captured instead of sent, for development and tests. */
 export interface CapturedMails {
   /** The newest 1,000 e-mails, newest first. Always empty if a mail server is set, and in production. */
-  mails(): Promise<CompleteMail[]>;
+  mails(): Promise<CapturedMail[]>;
 }
 
 /** The e-mail of an app. */

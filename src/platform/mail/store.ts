@@ -108,6 +108,11 @@ export interface ClaimedMail {
   read(): CompleteMail;
 }
 
+/** An e-mail that was captured instead of sent. */
+export interface CapturedMail extends CompleteMail {
+  id: string;
+}
+
 /** The final result of an e-mail. */
 interface MailOutcome {
   status: 'sent' | 'captured' | 'failed';
@@ -136,7 +141,7 @@ export interface MailStore {
   /** Returns the ids of up to 1,000 e-mails that are due and have no lease. */
   findOverdueMailIds(): Promise<string[]>;
   /** Returns the newest 1,000 captured e-mails, newest first. */
-  listCaptured(): Promise<CompleteMail[]>;
+  listCaptured(): Promise<CapturedMail[]>;
 }
 
 export function createMailStore(database: Database, keyring: Keyring): MailStore {
@@ -185,7 +190,7 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
     },
     async listCaptured() {
       const rows = await database.write<[string, string, string]>({ text: CAPTURED, values: [] });
-      return rows.map(([id, recipient, content]) => decryptContent(id, recipient, content));
+      return rows.map(([id, recipient, content]) => ({ id, ...decryptContent(id, recipient, content) }));
     },
   };
 }

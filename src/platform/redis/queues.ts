@@ -71,6 +71,8 @@ export interface Queues {
     concurrency: number,
     stallDetection?: StallDetection,
   ): QueueWorker;
+  /** Returns the names of the queues whose jobs this process runs. */
+  workedQueues(): string[];
   /** Returns BullMQ's queue, for operations that `add` does not cover. */
   queue(name: string): Queue;
   close(): Promise<void>;
@@ -133,6 +135,7 @@ function createJobCounter() {
 /** Creates the queues of an app. @param prefix the prefix of every Redis key, so that two apps can share a Redis */
 export function createQueues(redis: RedisConnections, prefix: string, log: Logger): Queues {
   const queues = new Map<string, Queue>();
+  const worked = new Set<string>();
   const warnOfLostJobs = createLimitedWarning(log, WARNING_INTERVAL_MS);
   const warnOfWorker = createLimitedWarning(log, WARNING_INTERVAL_MS);
   const channelOf = (queue: string) => `${prefix}:jobs:${queue}`;
@@ -182,6 +185,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
     listen: (name, listener) =>
       redis.subscribe(channelOf(name), (message) => message.split(' ').forEach(listener)).stop,
     work(name, process, concurrency, stallDetection = STALL_DETECTION) {
+      worked.add(name);
       const stopping = new AbortController();
       const counter = createJobCounter();
       const connection = redis.createBlockingConnection();
@@ -232,6 +236,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
         },
       };
     },
+    workedQueues: () => [...worked],
     queue: getOrCreateQueue,
     async close() {
       // Closing fails while Redis is down, but the rest of the app must still be closed.

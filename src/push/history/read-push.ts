@@ -228,7 +228,7 @@ export async function readPush(
 }
 
 /** A push that was captured instead of sent. */
-interface CapturedPush {
+export interface CapturedPush {
   id: string;
   /** The message with all defaults filled; `to` and `deviceIds` as passed by the caller, without raw tokens. */
   message: Record<string, unknown>;

@@ -32,7 +32,7 @@ const storageStatements = ({ tables }: Schema): string[] =>
   });
 
 /** Computes a fingerprint that changes when the declared tables change, without loading drizzle-kit, which is slow. */
-function computeFingerprint(schema: Schema): string {
+export function computeFingerprint(schema: Schema): string {
   const { tables, declared } = schema;
   const described = Object.values(tables).map((table) => {
     const { name, columns, indexes, foreignKeys, primaryKeys, uniqueConstraints } = getTableConfig(table);
