@@ -11,19 +11,11 @@ import { type AppOpener, openProjectApp } from './project.ts';
 import { addStartCommand } from './start.ts';
 import { ReportedFailure } from './terminal.ts';
 import { addTestCommand } from './test.ts';
+import { describeMissingCommand, formatUsageError, refuseEmptyOptions } from './usage-errors.ts';
 import { addWebhooksCommand } from './webhooks.ts';
 
 /** The exit code if the command line is malformed. A command that fails ends with 1. */
 const USAGE_ERROR = 2;
-
-/** Turns an error of commander (`error: unknown option '--x'`) into a sentence that ends with how to get help. */
-function formatUsageError(text: string): string {
-  const sentence = text
-    .replace(/^error: /, '')
-    .trim()
-    .replace('\n(Did', ' (Did');
-  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${/[.)?]$/.test(sentence) ? '' : '.'}\n`;
-}
 
 function createProgram(openApp: AppOpener): Command {
   const program = new Command('belfry')
@@ -39,7 +31,9 @@ function createProgram(openApp: AppOpener): Command {
       writeErr: (text) => console.error(text.trimEnd()),
       outputError: (text, write) => write(formatUsageError(text)),
     })
-    .showHelpAfterError('For all commands and options, add --help.');
+    .showHelpAfterError('For all commands and options, add --help.')
+    .addHelpText('beforeAll', describeMissingCommand)
+    .hook('preAction', refuseEmptyOptions);
   addDevCommand(program);
   addStartCommand(program);
   addMigrateCommand(program, openApp);

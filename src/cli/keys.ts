@@ -116,7 +116,7 @@ async function rotateAndPrint({ encryption }: OpenedApp, giveUp: string | undefi
 
 function parseKeyId(text: string): string {
   if (/^[0-9a-f]{8}$/.test(text)) return text;
-  throw new InvalidArgumentError('A key id has 8 hex digits; belfry keys status shows it.');
+  throw new InvalidArgumentError('A key id has 8 hex digits; npx belfry keys status lists them.');
 }
 
 /** Adds `belfry keys`, which manages the keys of encrypted values. */

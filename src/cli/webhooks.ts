@@ -209,7 +209,7 @@ export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
     .option('--json', 'Print JSON')
     .action((options: RetryOptions, command: Command) => {
       if (options.endpoint === undefined && options.since === undefined)
-        command.error('error: --endpoint or --since is missing');
+        command.error('error: --endpoint or --since is missing.');
       return run(command, (operations) => retry(operations, options));
     });
   webhooks

@@ -1,25 +1,20 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { readAdminArguments } from '../../src/cli/admin/arguments.ts';
-import { runAdminCommand } from '../../src/cli/admin/run.ts';
 import { createApp } from '../../src/index.ts';
-import type { App } from '../../src/runtime/create-app.ts';
 import { blog } from '../fixtures/blog/app.ts';
 import { createClient, startTestApp } from '../support/app.ts';
 import { generateKey } from '../support/database/encrypted-patients.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
-import { BARE_ENV } from '../support/processes/app-process.ts';
-import { BLOG, cloneProject } from '../support/processes/cloned-project.ts';
-import { runInProcess } from '../support/processes/in-process.ts';
+import { BLOG, createAppProject } from '../support/processes/app-project.ts';
+import { runCommandProcess } from '../support/processes/command.ts';
+import { runCommand } from '../support/processes/in-process.ts';
 
 // Each command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
-const project = cloneProject();
+const project = createAppProject();
 project.writeApp(BLOG);
 afterAll(project.remove);
 const SVC_ENCRYPTION_KEYS = generateKey();
@@ -27,25 +22,12 @@ const { app, url, env: own } = await startTestApp(blog, { env: () => ({ SVC_ENCR
 const stores = { DATABASE_URL: own.DATABASE_URL!, SVC_ENCRYPTION_KEYS };
 const login = (email: string, password: string) => createClient(url)('POST', '/api/auth/login', { email, password });
 
-const script = join(project.folder, 'scripts', 'operations', 'admin.ts');
-
 /** Runs a command in this process, on the running app. */
-const admin = (args: string) =>
-  runInProcess(() =>
-    runAdminCommand(app as unknown as App, readAdminArguments(args.split(' ')), new AbortController().signal),
-  );
+const admin = (args: string) => runCommand(`admin ${args}`, app);
 
-/** Runs a command in a separate process, as its npm command does. */
-async function command(args: string, { input, env = stores }: { input?: string; env?: Record<string, string> } = {}) {
-  const child = spawn(process.execPath, [script, ...args.split(' ')], { env: { ...BARE_ENV, ...env } });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const out = { output: '', errorOutput: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out.output += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (out.errorOutput += text));
-  child.stdin.end(input ?? '');
-  const [code] = await once(child, 'close');
-  return { code, output: out.output.trim(), errorOutput: out.errorOutput.trim() };
-}
+/** Runs a command in a process of its own. */
+const command = (args: string, { input, env = stores }: { input?: string; env?: Record<string, string> } = {}) =>
+  runCommandProcess(project.folder, `admin ${args}`, env, input);
 
 test('the first admin is created on the command line, with a generated password that is printed once or with a given one', async () => {
   const made = await admin('create --email Root@Example.com --name Root');
@@ -61,7 +43,7 @@ test('the first admin is created on the command line, with a generated password 
     code: 1,
     output: '',
     errorOutput:
-      'An account with this e-mail already exists. To give it a role: npm run admin -- promote --email root@example.com',
+      'An account with this e-mail already exists. To give it a role: npx belfry admin promote --email root@example.com',
   });
 
   const input = 'a bell rings at noon\nand more\n';
@@ -136,7 +118,11 @@ test('users are imported from a file; refused rows are listed in a file next to 
   });
   expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ line: 2, email: 'x' });
   expect(statSync(report).mode & 0o777).toBe(0o600);
-  expect((await admin(`import ${file}.none`)).errorOutput).toMatch(/ENOENT/);
+  expect(await admin(`import ${file}.none`)).toEqual({
+    code: 1,
+    output: '',
+    errorOutput: `${file}.none: there is no such file.`,
+  });
 });
 
 test('captured e-mails are shown, newest first', async () => {
@@ -168,6 +154,9 @@ test('a database without tables is reported with the command that creates them',
     await other.close();
     await empty.drop();
   });
-  const work = runAdminCommand(other as unknown as App, readAdminArguments(['list']), new AbortController().signal);
-  await expect(work).rejects.toThrow('npx belfry migrate');
+  expect(await runCommand('admin list', other)).toMatchObject({
+    code: 1,
+    output: '',
+    errorOutput: expect.stringContaining(' migrate'),
+  });
 });

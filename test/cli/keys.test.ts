@@ -1,19 +1,20 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { printStatus, readKeysArguments, rotateAndPrint } from '../../src/cli/keys.ts';
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
 import { app } from '../fixtures/blog/app.ts';
 import { generateKey, getKeyId } from '../support/database/encrypted-patients.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
-import { BLOG, cloneProject } from '../support/processes/cloned-project.ts';
-import { runInProcess } from '../support/processes/in-process.ts';
-import { startScript } from '../support/processes/script.ts';
+import { BLOG, createAppProject } from '../support/processes/app-project.ts';
+import { startCommand } from '../support/processes/command.ts';
+import { runCommand } from '../support/processes/in-process.ts';
+import { getUsageError } from '../support/processes/usage-error.ts';
 
-const project = cloneProject();
+const project = createAppProject();
 project.writeApp(BLOG);
 afterAll(project.remove);
 
-const begin = (command: string, env?: Record<string, string>) => startScript(project.folder, command, env);
+/** Runs a command in a process of its own. */
+const begin = (command: string, env?: Record<string, string>) => startCommand(project.folder, command, env);
 
 // Each command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000 });
@@ -38,9 +39,8 @@ afterAll(async () => {
 });
 
 /** Runs a command in this process, with these keys, and returns its output. */
-const status = (keys: string, databaseUrl?: string) =>
-  runInProcess(async () => printStatus(made(keys, databaseUrl)).then(() => true));
-const rotating = (keys: string) => runInProcess(() => rotateAndPrint(made(keys), {}));
+const status = (keys: string, databaseUrl?: string) => runCommand('keys status', () => made(keys, databaseUrl));
+const rotate = (keys: string) => runCommand('keys rotate', () => made(keys));
 
 const idAt = (n: number) => n.toString(16).padStart(24, '0');
 
@@ -105,51 +105,52 @@ async function holdSecondBatch() {
 }
 
 test.each([
-  ['', 'No command given. Usage: npm run keys -- generate, status or rotate.'],
-  ['show', 'Unknown command show. Usage: npm run keys -- generate, status or rotate.'],
-  ['rotate now', 'Unknown argument now. Usage: npm run keys -- generate, status or rotate.'],
-  ['rotate --give-up now', '--give-up needs the id of the lost key, 8 hex digits. npm run keys -- status shows it.'],
-])('npm run keys -- %s is refused with one line', (given, line) => {
-  expect(() => readKeysArguments(given.split(' ').filter(Boolean))).toThrow(new Error(line));
+  ['show', 'Unknown command show.'],
+  ['rotat', 'Unknown command rotat. Did you mean rotate?'],
+  ['generate x', 'generate takes no arguments, but got: x.'],
+  ['status all', 'status takes no arguments, but got: all.'],
+  ['rotate now', 'rotate takes no arguments, but got: now.'],
+  ['rotate --give-up', '--give-up needs a value: <key id>.'],
+  ['rotate --give-up now', '--give-up now is invalid. A key id has 8 hex digits; npx belfry keys status lists them.'],
+  ['rotate --giveup 0a1b2c3d', 'Unknown option --giveup. Did you mean --give-up?'],
+])('belfry keys %s is refused: %s', async (line, error) => {
+  expect(await getUsageError(`keys ${line}`)).toBe(error);
 });
 
-test.each([
-  ['operations/keys.ts', 'No command given. Usage: npm run keys -- generate, status or rotate.'],
-  ['operations/keys.ts rotate', 'SVC_ENCRYPTION_KEYS is missing. Set it to the keys that the service runs with.'],
-])('%s is refused with one line', async (command, line) => {
-  expect(await begin(command).ended).toEqual({ code: 1, output: line });
+test('a rotation needs the keys of the service', async () => {
+  expect(await begin('keys rotate').ended).toEqual({
+    code: 1,
+    output: 'SVC_ENCRYPTION_KEYS is missing. Set it to the keys that the service runs with.',
+  });
 });
 
-test('keys -- generate prints only a key, a different one each time', async () => {
-  const [one, other] = await Promise.all([
-    begin('operations/keys.ts generate').ended,
-    begin('operations/keys.ts generate').ended,
-  ]);
-  expect(one.code).toBe(0);
+test('belfry keys generate prints only a key, a different one each time', async () => {
+  const [one, other] = [await runCommand('keys generate'), await runCommand('keys generate')];
+  expect(one).toMatchObject({ code: 0, errorOutput: '' });
   expect(createKeyring([one.output, other.output]).keyIds).toEqual([getKeyId(one.output), getKeyId(other.output)]);
 });
 
 test('a malformed key is refused without being printed; without tables, the error names the command that creates them', async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
-  const malformed = await runInProcess(async () => rotateAndPrint(made('short-and-secret'), {}));
+  const malformed = await rotate('short-and-secret');
   expect(malformed.code).toBe(1);
   expect(malformed.errorOutput).toContain('SVC_ENCRYPTION_KEYS is malformed');
   expect(malformed.errorOutput).not.toContain('short-and-secret');
   const bare = await status(generateKey(), database.databaseUrl);
-  expect(bare).toMatchObject({ code: 1, errorOutput: expect.stringContaining('npx belfry migrate') });
+  expect(bare).toMatchObject({ code: 1, errorOutput: expect.stringContaining(' migrate') });
 });
 
 test('status before and after a rotation shows how much is under which key, and which key may be removed', async () => {
   const { env, both, keys, allReadable } = await endpoints(1200);
   const [old, next] = keys.map(getKeyId);
-  const before = await begin('operations/keys.ts status', env).ended;
+  const before = await begin('keys status', env).ended;
   expect(before.code).toBe(0);
   expect(before.output).toMatch(new RegExp(`${next} +encrypts +never used by a running process +0 values`));
   expect(before.output).toMatch(new RegExp(`${old} +decrypts +never used by a running process +1,200 values`));
   expect(before.output).toMatch(/webhook_endpoints.secret +- +1,200/);
 
-  const rotated = await rotating(both);
+  const rotated = await rotate(both);
   expect(rotated.code).toBe(0);
   expect(rotated.output.split('\n').at(0)).toBe('webhook_endpoints: 500 of 1,200 values');
   expect(rotated.output.split('\n').slice(-3)).toEqual([
@@ -171,7 +172,7 @@ test('status before and after a rotation shows how much is under which key, and 
     for (const key of keys) expect(output).not.toContain(key);
     expect(output).not.toContain('whsec_');
   }
-  const again = await rotating(both);
+  const again = await rotate(both);
   expect(again.code).toBe(0);
   expect(again.output).toContain(`0 values were encrypted with key ${next}.`);
 });
@@ -180,7 +181,7 @@ test('a rotation killed in the middle loses nothing, and the next one completes 
   const { env, both, keys, under, allReadable } = await endpoints(1500);
   const [old, next] = keys;
   const { reached, release } = await holdSecondBatch();
-  const killed = begin('operations/keys.ts rotate', env);
+  const killed = begin('keys rotate', env);
   await reached(killed);
   expect(killed.out.output).toContain('500 of 1,500');
   killed.child.kill('SIGKILL');
@@ -194,7 +195,7 @@ test('a rotation killed in the middle loses nothing, and the next one completes 
   expect([500, 1000]).toContain(done);
   expect(await under(old)).toBe(1500 - done);
 
-  const nextRotation = await rotating(both);
+  const nextRotation = await rotate(both);
   expect(nextRotation.code).toBe(0);
   expect(nextRotation.output).toContain(
     `${(1500 - done).toLocaleString('en-US')} values were encrypted with key ${getKeyId(next)}.`,
@@ -205,7 +206,7 @@ test('a rotation killed in the middle loses nothing, and the next one completes 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a rotation after the current batch', async (signal) => {
   const { env, keys, under } = await endpoints(2000);
   const { reached, release } = await holdSecondBatch();
-  const stopped = begin('operations/keys.ts rotate', env);
+  const stopped = begin('keys rotate', env);
   await reached(stopped);
   stopped.child.kill(signal);
   await release();
@@ -226,7 +227,7 @@ test('values that cannot be decrypted are listed by id, the rest is rotated, and
     idAt(8),
     createKeyring([generateKey()]).encrypt('x', `webhook_endpoints/secret/${idAt(8)}`),
   ]);
-  const { code, output } = await begin('operations/keys.ts rotate', env).ended;
+  const { code, output } = await begin('keys rotate', env).ended;
   expect(code).toBe(1);
   expect(output).toContain(`webhook_endpoints.secret: 2 values cannot be decrypted: ${idAt(7)}, ${idAt(8)}`);
   expect(output).toContain(`598 values were encrypted with key ${getKeyId(keys[1])}.`);
@@ -237,7 +238,7 @@ test('values that cannot be decrypted are listed by id, the rest is rotated, and
 test('a running process that lacks the newest key prevents a rotation from starting', async () => {
   const { both, keys, under } = await endpoints(10);
   await client.query(`insert into encryption_processes (id, key_ids) values ('one', $1)`, [[getKeyId(keys[0])]]);
-  const { code, errorOutput } = await rotating(both);
+  const { code, errorOutput } = await rotate(both);
   expect(code).toBe(1);
   expect(errorOutput).toContain(`Key ${getKeyId(keys[1])} is not available in every running process yet`);
   expect(await under(keys[0])).toBe(10);

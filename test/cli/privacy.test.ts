@@ -1,32 +1,31 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { printReport, readPrivacyArguments } from '../../src/cli/privacy.ts';
 import { createApp, defineResource, defineUser, f, privacy } from '../../src/index.ts';
-import { cloneProject } from '../support/processes/cloned-project.ts';
-import { runInProcess } from '../support/processes/in-process.ts';
-import { runScript } from '../support/processes/script.ts';
+import { createAppProject } from '../support/processes/app-project.ts';
+import { runCommandProcess } from '../support/processes/command.ts';
+import { runCommand } from '../support/processes/in-process.ts';
+import { getUsageError } from '../support/processes/usage-error.ts';
 
-const project = cloneProject();
+const project = createAppProject();
 afterAll(project.remove);
 
 test.each([
-  ['', 'No command given. Usage:'],
   ['erase', 'Unknown command erase.'],
-  ['report user', 'Unknown argument user.'],
-  ['report --fix', 'Unknown argument --fix.'],
-])('npm run privacy -- %s: the error is followed by the usage', (args, says) => {
-  const read = () => readPrivacyArguments(args.split(' ').filter(Boolean));
-  expect(read).toThrow(says);
-  expect(read).toThrow('npm run privacy -- report [--json] [--strict]');
+  ['reprot', 'Unknown command reprot. Did you mean report?'],
+  ['report user', 'report takes no arguments, but got: user.'],
+  ['report --fix', 'Unknown option --fix.'],
+  ['report --json=yes', 'Unknown option --json=yes.'],
+])('belfry privacy %s is refused: %s', async (line, error) => {
+  expect(await getUsageError(`privacy ${line}`)).toBe(error);
 });
 
-test('npm run privacy -- report needs no database, and with --strict it fails if personal data is not marked', {
+test('belfry privacy report needs no database, and with --strict it fails if personal data is not marked', {
   timeout: 240_000,
 }, async () => {
-  project.writeApp(`import { createApp, defineResource, defineUser, f, privacy } from '../index.ts';
+  project.writeApp(`import { createApp, defineResource, defineUser, f, privacy } from 'belfry';
   const contact = defineResource('contact', { fields: { phone: f.string() } });
   export const app = (environment) =>
     createApp({ resources: [defineUser(), contact], extensions: [privacy()] }, environment);`);
-  const report = await runScript(project.folder, 'operations/privacy.ts report --strict');
+  const report = await runCommandProcess(project.folder, 'privacy report --strict');
   expect(report).toMatchObject({ code: 1, errorOutput: '' });
   expect(report.output).toContain(`contact.phone (name looks personal: NOT MARKED)
   stored   contacts.phone
@@ -36,13 +35,15 @@ test('npm run privacy -- report needs no database, and with --strict it fails if
   expect(report.output).toMatch(/Looks personal, but is not marked\. [^\n]+\n {2}contact\.phone$/);
 
   const contact = defineResource('contact', { fields: { phone: f.string().pii() } });
-  const app = createApp(
-    { resources: [defineUser(), contact], extensions: [privacy()] },
-    { NODE_ENV: 'test', DATABASE_URL: 'postgres://none', REDIS_URL: 'redis://none' },
-  );
-  onTestFinished(() => app.close());
-  const given = readPrivacyArguments(['report', '--json', '--strict']);
-  const { code, output } = await runInProcess(async () => printReport(app.privacy.report(app.tables), given));
+  const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://none', REDIS_URL: 'redis://none' };
+  const app = createApp({ resources: [defineUser(), contact], extensions: [privacy()] }, env);
+  const without = createApp({ resources: [contact] }, env);
+  onTestFinished(() => Promise.all([app.close(), without.close()]).then(() => undefined));
+  const { code, output } = await runCommand('privacy report --json --strict', app);
   expect(code).toBe(0);
   expect(JSON.parse(output)).toMatchObject({ unmarked: [], unclaimed: [] });
+  expect(await runCommand('privacy report', without)).toMatchObject({
+    code: 1,
+    errorOutput: 'This app does not use the extension privacy(). See docs/privacy.md.',
+  });
 });

@@ -1,20 +1,19 @@
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { readWebhookArguments, runWebhookCommand } from '../../src/cli/webhooks.ts';
-import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
 import { startReceiver } from '../fakes/receiver.ts';
 import { blog } from '../fixtures/blog/app.ts';
 import { startTestApp } from '../support/app.ts';
 import { generateKey } from '../support/database/encrypted-patients.ts';
-import { BLOG, cloneProject } from '../support/processes/cloned-project.ts';
-import { runInProcess } from '../support/processes/in-process.ts';
-import { runScript } from '../support/processes/script.ts';
+import { BLOG, createAppProject } from '../support/processes/app-project.ts';
+import { runCommandProcess } from '../support/processes/command.ts';
+import { runCommand } from '../support/processes/in-process.ts';
+import { getUsageError } from '../support/processes/usage-error.ts';
 import { ALL_DELIVERIES, failDeliveries } from '../support/webhooks/deliveries.ts';
 
 // Each command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
-const project = cloneProject();
+const project = createAppProject();
 project.writeApp(BLOG);
 afterAll(project.remove);
 const SVC_ENCRYPTION_KEYS = generateKey();
@@ -29,39 +28,36 @@ const stores = {
   SVC_ENCRYPTION_KEYS,
 };
 
-/** Runs a command in a separate process, as its npm command does. */
-const command = (args: string) => runScript(project.folder, `operations/webhooks.ts ${args}`, stores);
-
-const { webhooks: operations } = app as unknown as { webhooks: WebhookOperations };
+/** Runs a command in a process of its own. */
+const command = (args: string) => runCommandProcess(project.folder, `webhooks ${args}`, stores);
 
 /** Runs a command in this process, on the running app. */
-const webhooks = (args: string) =>
-  runInProcess(() => runWebhookCommand(operations, readWebhookArguments(args.split(' '))));
+const webhooks = (args: string) => runCommand(`webhooks ${args}`, app);
 
-test('a command line error is followed by the usage', async () => {
-  const says = (args: string) => {
-    try {
-      readWebhookArguments(args.split(' ').filter(Boolean));
-      return '';
-    } catch (error) {
-      return (error as Error).message;
-    }
-  };
-  expect(says('')).toMatch(/^No command given\. Usage:\nnpm run webhooks -- status /);
-  expect(says('stop')).toMatch(/^Unknown command stop\. Usage:\n/);
-  expect(says('retry')).toMatch(/^--endpoint or --since is missing\.\nnpm run webhooks -- retry /);
-  expect(says('retry --endpoint 12')).toMatch(/^--endpoint must be an id of 24 hex digits, not 12/);
-  expect(says('retry --since yesterday')).toMatch(/^--since must look like 2h, 1d, 2030-01-31 or .*, not yesterday\./);
-  expect(says('retry --since 2030-02-31T99:00Z')).toMatch(/^--since must look like .*, not 2030-02-31T99:00Z\./);
-  expect(says('drain --timeout soon')).toMatch(/^--timeout must look like 90s, 5m or 1h, not soon\./);
-  expect(says('status --worst -1')).toMatch(/^--worst must be a whole number from 0 to 1000, not -1\./);
-  expect(says('status --since 1d')).toMatch(/^Unknown argument --since\./);
-  expect(says('status all')).toMatch(/^Unknown argument all\./);
-  for (const right of ['status', 'status --json --worst 3', 'retry --since 2h', 'drain --timeout 90s'])
-    expect(says(right)).toBe('');
-  const { code, output, errorOutput } = await command('retry');
-  expect({ code, output }).toEqual({ code: 1, output: '' });
-  expect(errorOutput).toMatch(/^--endpoint or --since is missing/);
+test.each([
+  ['stop', 'Unknown command stop.'],
+  ['retyr', 'Unknown command retyr. Did you mean retry?'],
+  ['retry', '--endpoint or --since is missing.'],
+  ['retry --json', '--endpoint or --since is missing.'],
+  ['retry now', 'retry takes no arguments, but got: now.'],
+  ['retry --endpoint 12', '--endpoint 12 is invalid. It must be an id of 24 hex digits.'],
+  [
+    'retry --since yesterday',
+    '--since yesterday is invalid. It must look like 2h, 1d, 2030-01-31 or 2030-01-31T12:00:00Z.',
+  ],
+  [
+    'retry --since 2030-02-31T99:00Z',
+    '--since 2030-02-31T99:00Z is invalid. It must look like 2h, 1d, 2030-01-31 or 2030-01-31T12:00:00Z.',
+  ],
+  ['retry --since=', '--since needs a value: <time>.'],
+  ['drain --timeout soon', '--timeout soon is invalid. It must look like 90s, 5m or 1h.'],
+  ['drain all', 'drain takes no arguments, but got: all.'],
+  ['status --worst -1', '--worst -1 is invalid. It must be a whole number from 0 to 1000.'],
+  ['status --worst 1001', '--worst 1001 is invalid. It must be a whole number from 0 to 1000.'],
+  ['status --since 1d', 'Unknown option --since.'],
+  ['status all', 'status takes no arguments, but got: all.'],
+])('belfry webhooks %s is refused: %s', async (line, error) => {
+  expect(await getUsageError(`webhooks ${line}`)).toBe(error);
 });
 
 test('status reports waiting and failed deliveries, retry sends the failed ones again, drain waits until none are waiting', async () => {
@@ -93,7 +89,7 @@ test('status reports waiting and failed deliveries, retry sends the failed ones 
     `select count(*)::int as n from ${ALL_DELIVERIES} d where status = 'failed' and type = 'post.created'`,
   );
 
-  const statusResult = await command('status --json');
+  const statusResult = await command('status --json --worst 3');
   expect(statusResult).toMatchObject({ code: 0, errorOutput: '' });
   const statusReport = JSON.parse(statusResult.output);
   expect(statusReport).toMatchObject({

@@ -1,4 +1,4 @@
-import { closeSync, openSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, writeSync } from 'node:fs';
 import type { Administration } from '../../accounts/administration.ts';
 import type { ImportProgress, RefusedRow } from '../../accounts/import/import.ts';
 import { readLines } from './lines.ts';
@@ -36,7 +36,7 @@ function createProgressPrinter(): (progress: ImportProgress) => void {
  * @throws Error if the file does not exist
  */
 export async function importUsers(accounts: Administration, file: string, signal: AbortSignal): Promise<boolean> {
-  statSync(file);
+  if (!existsSync(file)) throw new Error(`${file}: there is no such file.`);
   const report = createRefusedFile(`${file}.refused.ndjson`);
   try {
     const progress = await accounts.importUsers(readLines(file), {

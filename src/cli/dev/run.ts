@@ -107,7 +107,7 @@ async function findPages(url: string): Promise<string[]> {
 function describeRateLimits(rateLimits: string): string {
   return rateLimits === 'off'
     ? `Rate limits do not apply to clients on this machine: LOOPBACK_RATE_LIMITS=off, which belfry dev sets.
-To enable them as in production: LOOPBACK_RATE_LIMITS=on npm run dev`
+To enable them as in production: LOOPBACK_RATE_LIMITS=on npx belfry dev`
     : `Rate limits apply as in production: LOOPBACK_RATE_LIMITS=${rateLimits}.`;
 }
 
@@ -145,7 +145,7 @@ async function assertAddressIsFree({ port, host }: Address): Promise<void> {
   const problem = await findPortError(port, host);
   if (problem === 'EADDRINUSE') {
     throw new Error(
-      `Port ${port} is in use. Stop the program that uses it, or choose another port: PORT=5002 npm run dev`,
+      `Port ${port} is in use. Stop the program that uses it, or choose another port: PORT=5002 npx belfry dev`,
     );
   }
   if (problem === 'EADDRNOTAVAIL' || problem === 'ENOTFOUND') {

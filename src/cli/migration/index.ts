@@ -45,6 +45,22 @@ export function addMigrateCommand(program: Command, openApp: AppOpener): void {
     });
 }
 
+/** Returns the words after `generate` as they were given, without `--app <file>`, which belongs to the program. */
+function readGivenArguments(program: Command): string[] {
+  const { rawArgs } = program as Command & { rawArgs: string[] };
+  const words = rawArgs.filter((word, i) => !/^--app(=|$)/.test(word) && rawArgs[i - 1] !== '--app');
+  return words.slice(words.indexOf('generate') + 1);
+}
+
+/** Ends the command if the name of the migration is invalid, before the app is loaded. */
+function refuseInvalidName(command: Command, given: readonly string[]): void {
+  try {
+    readMigrationArguments(given);
+  } catch (error) {
+    command.error(`error: ${(error as Error).message}`);
+  }
+}
+
 /** Adds `belfry migration`, which generates and lists migrations. */
 export function addMigrationCommand(program: Command, openApp: AppOpener): void {
   const migration = program.command('migration').description('Generate and list migrations');
@@ -53,10 +69,8 @@ export function addMigrationCommand(program: Command, openApp: AppOpener): void 
       'Write the SQL from the last migration to the current declarations. It asks no questions: options supply what it cannot know.',
     )
     .action(async (_words: string[], _options: object, command: Command) => {
-      const { rawArgs } = program as Command & { rawArgs: string[] };
-      const given = rawArgs.slice(rawArgs.indexOf('generate') + 1);
-      // Names are checked before the app is loaded.
-      readMigrationArguments(withoutAppOption(given));
+      const given = readGivenArguments(program);
+      refuseInvalidName(command, given);
       const appFile: string | undefined = command.optsWithGlobals().app;
       loadEnvironmentFile(findProject(appFile));
       const databaseUrl = readDirectUrl();
@@ -65,7 +79,7 @@ export function addMigrationCommand(program: Command, openApp: AppOpener): void 
       await using app = await openApp({ command: 'migration', appFile, environment });
       const { generate } = await import('./generate.ts');
       const folder = findMigrationsFolder(command);
-      const { ok, lines } = await generate(app, folder, withoutAppOption(given), databaseUrl);
+      const { ok, lines } = await generate(app, folder, given, databaseUrl);
       console[ok ? 'log' : 'error'](lines.join('\n'));
       if (!ok) throw new ReportedFailure();
     });
@@ -73,9 +87,4 @@ export function addMigrationCommand(program: Command, openApp: AppOpener): void 
     .command('status')
     .description('List each migration as applied or pending')
     .action((_options: object, command: Command) => printState(command, openApp, 'status'));
-}
-
-/** Removes `--app <file>`, which belongs to the program. */
-function withoutAppOption(given: readonly string[]): string[] {
-  return given.filter((word, i) => !/^--app(=|$)/.test(word) && given[i - 1] !== '--app');
 }

@@ -36,9 +36,7 @@ export async function readDatabase(url: string, folder: string, what: 'status' |
   }
   try {
     if (await isSynced(client))
-      throw new Error(
-        'This database was created by npx belfry dev (sync mode), so migrations cannot be applied to it.',
-      );
+      throw new Error('This database was created by belfry dev (sync mode), so migrations cannot be applied to it.');
     const state = await readMigrationState(client, migrations);
     return what === 'sql' ? sqlLines(state) : statusLines(state);
   } finally {

@@ -1,61 +1,79 @@
-import { expect, test } from 'vitest';
-import { readAdminArguments } from '../../../src/cli/admin/arguments.ts';
-
-const read = (line: string) => readAdminArguments(line === '' ? [] : line.split(' '));
-const fault = (line: string) => {
-  try {
-    read(line);
-    return '';
-  } catch (error) {
-    return (error as Error).message.split('\n')[0];
-  }
-};
+import { expect, test, vi } from 'vitest';
+import { runCommand } from '../../support/processes/in-process.ts';
+import { getUsageError } from '../../support/processes/usage-error.ts';
 
 test.each([
-  ['', 'No command given. Usage:'],
-  ['remove --email a@b.co', 'Unknown command remove. Usage:'],
-  ['constructor', 'Unknown command constructor. Usage:'],
+  ['remove --email a@b.co', 'Unknown command remove. Did you mean demote?'],
+  ['constructor', 'Unknown command constructor.'],
+  ['--email a@b.co', 'Unknown option --email.'],
   ['create', '--email is missing.'],
-  ['create --email', '--email needs a value.'],
-  ['create --email=', '--email needs a value.'],
-  ['create --email a@b.co --nmae Ann', 'Unknown argument --nmae.'],
-  ['create --email a@b.co Ann', 'Unknown argument Ann.'],
-  ['create --email a@b.co --password secret', 'Unknown argument --password.'],
-  ['create --email a@b.co --password-stdin=yes', '--password-stdin takes no value.'],
-  ['create --email a@b.co --set phone', '--set must be field=value or field:=json, not phone.'],
-  ['create --email a@b.co --set age:=x', '--set age:=x: the value after := must be JSON.'],
-  ['create --email a@b.co --set email=c@d.co', '--set cannot set email. Use --email.'],
-  ['create --email a@b.co --set password=secret', '--set cannot set password. Use --password-stdin.'],
-  ['create --email a@b.co --set roles:=["editor"]', '--set cannot set roles. Use --role.'],
-  ['promote --email a@b.co --end', 'Unknown argument --end.'],
-  ['list --email a@b.co', 'Unknown argument --email.'],
-  ['list --limit 0', '--limit must be a whole number from 1 to 10000, not 0.'],
-  ['list --limit many', '--limit must be a whole number from 1 to 10000, not many.'],
-  ['import', 'The file is missing.'],
-  ['import a.ndjson b.ndjson', 'Unknown argument b.ndjson.'],
-  ['import a.ndjson --force', 'Unknown argument --force.'],
-])('%s is refused in one line: %s', (line, text) => {
-  expect(fault(line)).toBe(text);
+  ['create --name Ann', '--email is missing.'],
+  ['create --email', '--email needs a value: <address>.'],
+  ['create --email=', '--email needs a value: <address>.'],
+  ['create --email a@b.co --nmae Ann', 'Unknown option --nmae. Did you mean --name?'],
+  ['create --email a@b.co Ann', 'create takes no arguments, but got: Ann.'],
+  ['create --email a@b.co --password secret', 'Unknown option --password.'],
+  ['create --email a@b.co --password-stdin=yes', 'Unknown option --password-stdin=yes.'],
+  ['create --email a@b.co --role=', '--role needs a value: <role>.'],
+  ['create --email a@b.co --set phone', '--set phone is invalid. It must be field=value or field:=json.'],
+  ['create --email a@b.co --set __proto__=x', '--set __proto__=x is invalid. It must be field=value or field:=json.'],
+  ['create --email a@b.co --set age:=x', '--set age:=x is invalid. The value after := must be JSON.'],
+  ['create --email a@b.co --set email=c@d.co', '--set email=c@d.co is invalid. Use --email instead.'],
+  ['create --email a@b.co --set password=secret', '--set password=secret is invalid. Use --password-stdin instead.'],
+  ['create --email a@b.co --set roles:=["editor"]', '--set roles:=["editor"] is invalid. Use --role instead.'],
+  ['promote', '--email is missing.'],
+  ['promote --email a@b.co --end', 'Unknown option --end.'],
+  ['demote --email a@b.co editor', 'demote takes no arguments, but got: editor.'],
+  ['disable a@b.co', '--email is missing.'],
+  ['enable --email a@b.co now', 'enable takes no arguments, but got: now.'],
+  ['sessions', '--email is missing.'],
+  ['sessions --email a@b.co --all', 'Unknown option --all.'],
+  ['list --email a@b.co', 'Unknown option --email.'],
+  ['list --limit 0', '--limit 0 is invalid. It must be a whole number from 1 to 10000.'],
+  ['list --limit -1', '--limit -1 is invalid. It must be a whole number from 1 to 10000.'],
+  ['list --limit 10001', '--limit 10001 is invalid. It must be a whole number from 1 to 10000.'],
+  ['list --limit many', '--limit many is invalid. It must be a whole number from 1 to 10000.'],
+  ['mails --limit=', '--limit needs a value: <n>.'],
+  ['mails a@b.co', 'mails takes no arguments, but got: a@b.co.'],
+  ['import', 'The argument <file> is missing.'],
+  ['import a.ndjson b.ndjson', 'import takes one argument, but got: a.ndjson, b.ndjson.'],
+  ['import a.ndjson --force', 'Unknown option --force.'],
+])('belfry admin %s is refused: %s', async (line, error) => {
+  expect(await getUsageError(`admin ${line}`)).toBe(error);
 });
 
-test('an error is followed by the usage of the command, or by the list of commands', () => {
-  expect(() => read('disable')).toThrow('--email is missing.\nnpm run admin -- disable --email ann@example.com');
-  expect(() => read('')).toThrow(/admin -- create [\s\S]*admin -- import users.ndjson$/);
+test('belfry admin without a command prints the list of commands and fails', async () => {
+  const { code, output, errorOutput } = await runCommand('admin');
+  expect([code, output]).toEqual([2, '']);
+  expect(errorOutput).toMatch(/^No command given\.\nUsage: belfry admin \[options\] \[command\]\n/);
+  expect(errorOutput).toMatch(/\n {2}create \[options\] [\s\S]*\n {2}import <file> /);
 });
 
-test('omitted options have their defaults', () => {
-  const given = read('create --email a@b.co');
-  expect(given).toMatchObject({
-    command: 'create',
+/** The accounts of an app, which record what commands ask for. */
+const createAccounts = () => ({
+  ready: async () => undefined,
+  list: vi.fn(async (_filter: object) => []),
+  find: async () => undefined,
+  create: vi.fn(async (input: { email: string }) => ({ id: '1', ...input })),
+});
+
+test('omitted options have their defaults', async () => {
+  const accounts = createAccounts();
+  expect(await runCommand('admin list', { accounts })).toMatchObject({ code: 0, output: 'No users found.' });
+  expect(accounts.list).toHaveBeenCalledWith({ role: undefined, limit: 50 });
+});
+
+test('additional fields are texts or JSON', async () => {
+  const accounts = createAccounts();
+  const fields = ['--set', 'phone=123', '--set', 'age:=30', '--set', 'tags:=["a"]', '--set', 'note=a = b'];
+  const words = ['admin', 'create', '--email', 'a@b.co', ...fields];
+  expect((await runCommand(words, { accounts, declared: { columns: new Map() } })).code).toBe(0);
+  expect(accounts.create).toHaveBeenCalledWith({
     email: 'a@b.co',
-    role: 'admin',
-    fields: {},
-    passwordFromInput: false,
+    password: expect.any(String),
+    phone: '123',
+    age: 30,
+    tags: ['a'],
+    note: 'a = b',
   });
-  expect(read('list')).toMatchObject({ role: undefined, limit: 50 });
-});
-
-test('additional fields are texts or JSON', () => {
-  const { fields } = read('create --email a@b.co --set phone=123 --set age:=30 --set tags:=["a"] --set note=a=b');
-  expect(fields).toEqual({ phone: '123', age: 30, tags: ['a'], note: 'a=b' });
 });

@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest';
-import { readAdminArguments } from '../../../src/cli/admin/arguments.ts';
-import { runAdminCommand } from '../../../src/cli/admin/run.ts';
 import type { AnyResource } from '../../../src/declare/resource.ts';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
-import type { App } from '../../../src/runtime/create-app.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
-import { runInProcess } from '../../support/processes/in-process.ts';
+import { runCommand } from '../../support/processes/in-process.ts';
 
 const account = { email: f.email().required().unique(), password: f.password().required() };
 const roles = (...words: [string, ...string[]]) => f.array(f.enum(words)).writableBy('admin');
@@ -16,10 +13,7 @@ async function withUsers(user: AnyResource) {
   const post = defineResource('post', { fields: { name: f.string(), roles: f.array(f.enum(['user'])) } });
   const { app, url } = await startTestApp({ resources: [user, post] });
   return {
-    admin: (args: string) =>
-      runInProcess(() =>
-        runAdminCommand(app as unknown as App, readAdminArguments(args.split(' ')), new AbortController().signal),
-      ),
+    admin: (args: string) => runCommand(`admin ${args}`, app),
     async signIn(output: string) {
       const password = output.split(' ').at(-1);
       const { body } = await createClient(url)('POST', '/api/auth/login', { email: 'root@example.com', password });

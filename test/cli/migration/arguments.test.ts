@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { readMigrationArguments } from '../../../src/cli/migration/arguments.ts';
+import { getUsageError } from '../../support/processes/usage-error.ts';
 
 test.each([
   [['add', 'tasks'], 'add_tasks'],
@@ -50,17 +51,33 @@ test('options take a space or =, can be repeated, and accept fields by field nam
   });
 });
 
-const OPTIONS = '--rename --rename-table --using --drop --drop-table --allow-loss --check --empty';
+test.each<[string[], string]>([
+  [['genrate'], 'Unknown command genrate. Did you mean generate?'],
+  [['generate', '--alow-loss'], 'Unknown option --alow-loss. Did you mean --allow-loss?'],
+  [['generate', 'add', '-f', '--name=x'], 'Unknown option -f.'],
+  [['generate', '--framework'], 'Unknown option --framework.'],
+  [['generate', '!?'], 'A migration name needs letters (a to z) or digits, not only !?'],
+  [['generate', '--rename', 'title=headline'], '--rename title=headline is invalid. Example: --rename posts.title=headline'],
+  [['generate', '--rename'], '--rename needs a value: <table.column=name>.'],
+  [['generate', '--rename='], '--rename needs a value: <table.column=name>.'],
+  [['generate', '--rename-table', 'posts'], '--rename-table posts is invalid. Example: --rename-table posts=articles'],
+  [['generate', '--drop=posts'], '--drop posts is invalid. Example: --drop posts.subtitle'],
+  [['generate', '--drop-table', 'a;b'], '--drop-table a;b is invalid. Example: --drop-table notes'],
+  [
+    ['generate', '--using', 'a.b='],
+    `--using a.b= is invalid. Example: --using posts.age="nullif(age, '')::bigint"`,
+  ],
+  [['status', 'all'], 'status takes no arguments, but got: all.'],
+  [['status', '--pending'], 'Unknown option --pending.'],
+])('belfry migration %j is refused: %s', async (given, error) => {
+  expect(await getUsageError(['migration', ...given])).toBe(error);
+});
 
 test.each([
-  [['--alow-loss'], `Unknown option --alow-loss. Options: ${OPTIONS}`],
-  [['add', '-f', '--name=x'], `Unknown option -f --name=x. Options: ${OPTIONS}`],
-  [['!?'], 'A migration name needs letters (a to z) or digits, not only !?'],
-  [['--rename', 'title=headline'], '--rename title=headline is malformed. Example: --rename posts.title=headline'],
-  [['--rename'], '--rename  is malformed. Example: --rename posts.title=headline'],
-  [['--drop=posts'], '--drop posts is malformed. Example: --drop posts.subtitle'],
-  [['--drop-table', 'a;b'], '--drop-table a;b is malformed. Example: --drop-table notes'],
-  [['--using', 'a.b='], `--using a.b= is malformed. Example: --using posts.age="nullif(age, '')::bigint"`],
-])('%j is refused with one line', (given, message) => {
-  expect(() => readMigrationArguments(given)).toThrow(new Error(message));
+  ['migrate --force', 'Unknown option --force.'],
+  ['migrate --status', 'Unknown option --status.'],
+  ['migrate --dry-rnu', 'Unknown option --dry-rnu. Did you mean --dry-run?'],
+  ['migrate all', 'migrate takes no arguments, but got: all.'],
+])('belfry %s is refused: %s', async (line, error) => {
+  expect(await getUsageError(line)).toBe(error);
 });

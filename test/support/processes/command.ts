@@ -1,21 +1,24 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { BARE_ENV } from './app-process.ts';
+
+const COMMAND_LINE = resolve('src/cli/belfry.ts');
 
 /**
  * Runs a command of `belfry` in a process, with only this environment. It is killed when the test ends.
  *
- * @param root the root folder of the project
+ * @param root the folder of the project
  * @param command for example `keys rotate`
  */
 export function startCommand(root: string, command: string, env: Record<string, string> = {}) {
-  const args = command.split(' ').filter(Boolean);
-  const child = spawn(process.execPath, [join(root, 'src/cli/belfry.ts'), ...args], {
-    cwd: root,
-    env: { ...BARE_ENV, ...env },
-  });
+  return startNode(root, [COMMAND_LINE, ...command.split(' ').filter(Boolean)], env);
+}
+
+/** Runs a program of Node like `startCommand`. @param args the arguments of `node` */
+export function startNode(root: string, args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, args, { cwd: root, env: { ...BARE_ENV, ...env } });
   onTestFinished(() => {
     child.kill('SIGKILL');
   });
@@ -29,12 +32,13 @@ export function startCommand(root: string, command: string, env: Record<string, 
   return { child, out: streams, ended };
 }
 
-/** Runs a command to its end, with standard output and standard error separate. */
-export async function runCommandProcess(root: string, command: string, env: Record<string, string> = {}) {
+/** Runs a command to its end, with standard output and standard error separate. @param input its standard input */
+export async function runCommandProcess(root: string, command: string, env: Record<string, string> = {}, input = '') {
   const { child, ended } = startCommand(root, command, env);
   const streams = { output: '', errorOutput: '' };
   child.stdout.on('data', (text: string) => (streams.output += text));
   child.stderr.on('data', (text: string) => (streams.errorOutput += text));
+  child.stdin.end(input);
   const { code } = await ended;
   return { code, output: streams.output.trim(), errorOutput: streams.errorOutput.trim() };
 }
