@@ -3,11 +3,11 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onStopRequest } from '../src/dev-servers/on-stop-request.ts';
-import { providePgBouncer, startPgBouncer } from './services/pgbouncer.ts';
 import { type GuardedProcess, runGuarded } from '../src/dev-servers/run-guarded.ts';
 import type { Service } from '../src/dev-servers/server.ts';
 import { type Services, startServices } from '../src/dev-servers/start.ts';
 import { createTemporaryFolder } from '../src/dev-servers/temporary-folder.ts';
+import { providePgBouncer, startPgBouncer } from './services/pgbouncer.ts';
 
 const CHROMIUM_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser'];
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findProgram, installDebianPackage } from './debian-package.ts';
 import { findFreePort, startServer } from '../../src/dev-servers/server.ts';
 import { createTemporaryFolder } from '../../src/dev-servers/temporary-folder.ts';
+import { findProgram, installDebianPackage } from './debian-package.ts';
 
 /** A proxy that is running. */
 export interface RunningProxy {

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findProgram, installDebianPackage } from './debian-package.ts';
 import { pingPostgres } from '../../src/dev-servers/ping.ts';
 import { ensurePostgresAccount } from '../../src/dev-servers/postgres-account.ts';
 import { type Service, startServer } from '../../src/dev-servers/server.ts';
 import { createTemporaryFolder } from '../../src/dev-servers/temporary-folder.ts';
+import { findProgram, installDebianPackage } from './debian-package.ts';
 
 /** The program of a PgBouncer. */
 export interface PgBouncerBinary {

@@ -4,10 +4,10 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
-import type { TlsFiles } from './certificates.ts';
 import { findRedis, installRedis, type RedisBinary } from '../../src/dev-servers/redis-binary.ts';
 import { runGuarded } from '../../src/dev-servers/run-guarded.ts';
 import { createTemporaryFolder } from '../../src/dev-servers/temporary-folder.ts';
+import type { TlsFiles } from './certificates.ts';
 
 const PATIENCE_MS = 60_000;
 

@@ -74,7 +74,7 @@ export function addAuditCommand(program: Command, openApp: AppOpener): void {
     .option('--expect <row:hash>', 'The last row that an earlier run printed; it must still be there', parseRow)
     .option('--json', 'Print JSON')
     .action(async (options: VerifyOptions, command: Command) => {
-      await using app = await openApp({
+      const app = await openApp({
         command: 'audit',
         appFile: command.optsWithGlobals().app,
         environment: DATABASE_ONLY,

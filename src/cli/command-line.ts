@@ -7,7 +7,7 @@ import { addDoctorCommand } from './doctor.ts';
 import { addKeysCommand } from './keys.ts';
 import { addMigrateCommand, addMigrationCommand } from './migration/index.ts';
 import { addPrivacyCommand } from './privacy.ts';
-import { type AppOpener, openProjectApp } from './project.ts';
+import { type AppOpener, type OpenedApp, openProjectApp } from './project.ts';
 import { addStartCommand } from './start.ts';
 import { ReportedFailure } from './terminal.ts';
 import { addTestCommand } from './test.ts';
@@ -52,16 +52,24 @@ function createProgram(openApp: AppOpener): Command {
  * Runs one command.
  *
  * @param given the arguments after `belfry`
- * @param openApp opens the app; default: the app of the project in the working directory
+ * @param openApp opens the app, which is closed at the end; default: the app of the project in the working directory
  * @returns the exit code: 0, 1 if the command failed, 2 if the arguments are malformed. `start` and `dev` go on running
  */
 export async function runCommandLine(given: readonly string[], openApp: AppOpener = openProjectApp): Promise<number> {
+  const opened: OpenedApp[] = [];
+  const openAndKeep: AppOpener = async (options) => {
+    const app = await openApp(options);
+    opened.push(app);
+    return app;
+  };
   try {
-    await createProgram(openApp).parseAsync(given, { from: 'user' });
+    await createProgram(openAndKeep).parseAsync(given, { from: 'user' });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
     if (!(error instanceof ReportedFailure)) console.error(error instanceof Error ? error.message : String(error));
     return 1;
+  } finally {
+    for (const app of opened) await app[Symbol.asyncDispose]();
   }
 }

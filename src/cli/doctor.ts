@@ -31,7 +31,7 @@ export function addDoctorCommand(program: Command, openApp: AppOpener): void {
         { level: 'ok', message: `Belfry ${VERSION} on Node ${process.versions.node} (${process.platform})` },
       ];
       try {
-        await using app = await openApp({
+        const app = await openApp({
           command: 'doctor',
           appFile: command.optsWithGlobals().app,
           environment: { LOG_LEVEL: 'silent' },

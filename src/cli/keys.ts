@@ -137,7 +137,7 @@ export function addKeysCommand(program: Command, openApp: AppOpener): void {
     .command('status')
     .description('Show which values are encrypted with which key')
     .action(async (_options: object, command: Command) => {
-      await using app = await open(command);
+      const app = await open(command);
       console.log(statusLines(await app.encryption.status()).join('\n'));
     });
   keys
@@ -145,7 +145,7 @@ export function addKeysCommand(program: Command, openApp: AppOpener): void {
     .description('Encrypt everything with the newest key')
     .option('--give-up <key id>', 'Discard values in the outbox that were encrypted with this lost key', parseKeyId)
     .action(async ({ giveUp }: { giveUp?: string }, command: Command) => {
-      await using app = await open(command);
+      const app = await open(command);
       await runUntilStopRequest((signal) => rotateAndPrint(app, giveUp, signal));
     });
 }

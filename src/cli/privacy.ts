@@ -64,7 +64,7 @@ export function addPrivacyCommand(program: Command, openApp: AppOpener): void {
     .option('--json', 'Print JSON')
     .option('--strict', 'Fail if data that looks personal is not marked')
     .action(async ({ json, strict }: { json?: boolean; strict?: boolean }, command: Command) => {
-      await using app = await openApp({
+      const app = await openApp({
         command: 'privacy',
         appFile: command.optsWithGlobals().app,
         environment: { ...DATABASE_ONLY, DATABASE_URL: 'postgres://none' },

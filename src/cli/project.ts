@@ -31,7 +31,7 @@ interface ExtensionApis {
   webhooks: WebhookOperations;
 }
 
-/** An app that a command works on. It is closed at the end of its scope. */
+/** An app that a command works on. It is closed when the command ends. */
 export type OpenedApp = App & Partial<ExtensionApis> & AsyncDisposable;
 
 /** How a command needs the app. */
@@ -50,7 +50,7 @@ interface OpenOptions {
   needsRedis?: boolean;
 }
 
-/** Opens the app for a command. It is not connected yet. */
+/** Opens the app for a command. It is not connected yet, and is closed when the command ends. */
 export type AppOpener = (options: OpenOptions) => Promise<OpenedApp>;
 
 /** The rest of an app's required environment, with unused values, for commands that need only the database. */

@@ -82,7 +82,10 @@ export function addTestCommand(program: Command): void {
       'Run a command, such as vitest or node --test, with a throw-away Postgres and Redis. Its exit code is that of the command.',
     )
     .argument('<command...>', 'The command and its options')
-    .addHelpText('after', '\nExamples:\n  belfry test vitest run\n  belfry test node --test\n  belfry test -- vitest --help')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  belfry test vitest run\n  belfry test node --test\n  belfry test -- vitest --help',
+    )
     .allowUnknownOption()
     .action(async (words: string[]) => {
       // The command line would report 0 for a command of its own that succeeded.

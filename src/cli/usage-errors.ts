@@ -8,8 +8,14 @@ const SENTENCES: readonly [error: RegExp, sentence: string][] = [
   [/^option '(--\S+) (.+?)' argument (?:missing|'' is invalid\..*)$/s, '$1 needs a value: $2.'],
   [/^option '(--\S+) .+?' argument '(.+)' is invalid\. (.+)$/s, '$1 $2 is invalid. $3'],
   [/^missing required argument '(.+)'$/, 'The argument <$1> is missing.'],
-  [/^command-argument value '(.*)' is invalid for argument '(.+)'\. Allowed choices are (.+)\.$/s, 'Unknown $2 $1. Choose from $3.'],
-  [/^too many arguments for '(.+)'\. Expected 0 arguments but got \d+: (.+)\.$/s, '$1 takes no arguments, but got: $2.'],
+  [
+    /^command-argument value '(.*)' is invalid for argument '(.+)'\. Allowed choices are (.+)\.$/s,
+    'Unknown $2 $1. Choose from $3.',
+  ],
+  [
+    /^too many arguments for '(.+)'\. Expected 0 arguments but got \d+: (.+)\.$/s,
+    '$1 takes no arguments, but got: $2.',
+  ],
   [/^too many arguments for '(.+)'\. Expected 1 argument but got \d+: (.+)\.$/s, '$1 takes one argument, but got: $2.'],
 ];
 

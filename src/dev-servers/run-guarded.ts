@@ -30,16 +30,12 @@ export function runGuarded(
   output: number | 'inherit',
 ): UnrefableProcess {
   const stdio: StdioOptions = ['ignore', output, output, 'pipe'];
-  const guard = spawn(
-    process.execPath,
-    [GUARD, JSON.stringify(settings)],
-    {
-      env,
-      stdio,
-      // The guard needs a session of its own: Ctrl-C in a terminal must reach this process, which then stops everything in order.
-      detached: true,
-    },
-  );
+  const guard = spawn(process.execPath, [GUARD, JSON.stringify(settings)], {
+    env,
+    stdio,
+    // The guard needs a session of its own: Ctrl-C in a terminal must reach this process, which then stops everything in order.
+    detached: true,
+  });
   const exited = new Promise<number>((resolve, reject) => {
     guard.on('error', reject);
     guard.on('exit', (code) => resolve(code ?? 1));

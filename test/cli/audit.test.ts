@@ -83,5 +83,8 @@ test('an app without an audit trail, and a database without its tables, are repo
     return [code, errorOutput];
   };
   expect(await errorOf(without)).toEqual([1, 'This app has no audit trail. See docs/audit.md.']);
-  expect(await errorOf(empty)).toEqual([1, 'The database has no audit trail. Apply the migrations: npx belfry migrate']);
+  expect(await errorOf(empty)).toEqual([
+    1,
+    'The database has no audit trail. Apply the migrations: npx belfry migrate',
+  ]);
 });

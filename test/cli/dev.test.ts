@@ -3,14 +3,14 @@ import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createClient } from '../support/app.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
 import { otherAddress } from '../support/other-address.ts';
-import { cloneProject } from '../support/processes/cloned-project.ts';
-import { startScript } from '../support/processes/script.ts';
+import { createAppProject } from '../support/processes/app-project.ts';
+import { startCommand } from '../support/processes/command.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
 
 const APP = `
-import { createApp, defineUser, developerConsole } from '../index.ts';
+import { createApp, defineUser, developerConsole } from 'belfry';
 export const app = (environment: Record<string, string | undefined>) =>
   createApp({ resources: [defineUser()], extensions: [developerConsole()] }, environment);
 `;
@@ -23,11 +23,11 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-const project = cloneProject();
+const project = createAppProject();
 project.writeApp(APP);
 afterAll(project.remove);
 
-/** Runs `npm run dev` in this file's project until it prints the next steps. It is stopped when the test ends. */
+/** Runs `belfry dev` in this file's project until it prints the next steps. It is stopped when the test ends. */
 async function startDev(env: Record<string, string>) {
   const port = await freePort();
   const services = {
@@ -36,7 +36,7 @@ async function startDev(env: Record<string, string>) {
     REDIS_PREFIX: `${database.redisPrefix}-${port}`,
     SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
   };
-  const dev = startScript(project.folder, 'dev/dev.ts', { ...services, PORT: String(port), ...env });
+  const dev = startCommand(project.folder, 'dev', { ...services, PORT: String(port), ...env });
   onTestFinished(async () => {
     dev.child.kill('SIGTERM');
     await dev.ended;
@@ -58,21 +58,21 @@ async function askOften(url: string, times: number): Promise<Set<number>> {
   return statuses;
 }
 
-test('npm run dev listens only on this machine, prints its pages, and says that rate limits are lifted here', {
+test('belfry dev listens only on this machine, prints its pages, and says that rate limits are lifted here', {
   timeout: 240_000,
 }, async () => {
   const { output, port } = await startDev({});
   const url = `http://localhost:${port}`;
   expect(output).toContain(`API reference  ${url}/api/docs`);
   expect(output).toContain(`Console        ${url}/console`);
-  expect(output).toContain('LOOPBACK_RATE_LIMITS=off, which npm run dev sets');
+  expect(output).toContain('LOOPBACK_RATE_LIMITS=off, which belfry dev sets');
   const page = await fetch(`${url}/console`);
   expect([page.status, page.url]).toEqual([200, `${url}/console/push`]);
   expect([...(await askOften(url, 12))]).toEqual([202]);
   if (otherAddress !== undefined) await expect(fetch(`http://${otherAddress}:${port}/healthz`)).rejects.toThrow();
 });
 
-test('npm run dev with HOST=0.0.0.0 serves other machines, except the console; LOOPBACK_RATE_LIMITS=on keeps the limits', {
+test('belfry dev with HOST=0.0.0.0 serves other machines, except the console; LOOPBACK_RATE_LIMITS=on keeps the limits', {
   timeout: 240_000,
 }, async () => {
   const { output, port } = await startDev({ HOST: '0.0.0.0', LOOPBACK_RATE_LIMITS: 'on' });
@@ -87,8 +87,8 @@ test('npm run dev with HOST=0.0.0.0 serves other machines, except the console; L
   expect([status, body.error.message]).toEqual([403, expect.stringContaining('came from another one')]);
 });
 
-test('npm run dev reports a HOST that this machine does not have', { timeout: 240_000 }, async () => {
-  const dev = startScript(project.folder, 'dev/dev.ts', { HOST: '203.0.113.9', PORT: String(await freePort()) });
+test('belfry dev reports a HOST that this machine does not have', { timeout: 240_000 }, async () => {
+  const dev = startCommand(project.folder, 'dev', { HOST: '203.0.113.9', PORT: String(await freePort()) });
   const { code, output } = await dev.ended;
   expect([code, output]).toEqual([
     1,

@@ -20,16 +20,8 @@ afterAll(remove);
 const migrations = join(folder, 'migrations');
 /** The names of the project's own files among the migrations. */
 const ownFiles = () => readdirSync(migrations).filter((name) => name !== 'belfry');
-const ownLines = (lines: string[]) => lines.filter((line) => line !== '' && !/^(\w+ {2})?belfry\//.test(line));
-
-// Applies the migrations of the clone in a process that tests can kill.
-writeFileSync(
-  join(folder, 'migrate.ts'),
-  `import { app } from './src/app/index.ts';
-  const migrated = app({ ...process.env, REDIS_URL: 'redis://none', NODE_ENV: 'test', LOG_LEVEL: 'warn' });
-  await migrated.migrate({ mode: 'apply', say: console.log });
-  await migrated.close();`,
-);
+const ownLines = (lines: string[]) =>
+  lines.filter((line) => line !== '' && line !== 'The database is up to date.' && !/^(\w+ {2})?belfry\//.test(line));
 
 /** The clone of this project, without migrations of its own, and a database for it. */
 async function project() {
@@ -66,7 +58,7 @@ async function project() {
   return {
     redis: { REDIS_URL: database.redisUrl, REDIS_PREFIX: database.redisPrefix },
     begin,
-    generate: (...args: string[]) => begin('scripts/migration-generate.ts', args).ended,
+    generate: (...args: string[]) => begin('src/cli/belfry.ts', ['migration', 'generate', ...args]).ended,
     /** Runs `generate` with these resources in this process. */
     generating: (resources: AnyResource[], ...args: string[]) =>
       generate(of(resources), migrations, args, database.databaseUrl),
@@ -74,7 +66,7 @@ async function project() {
     reading: async (what: 'status' | 'sql') => ownLines(await readDatabase(database.databaseUrl, migrations, what)),
     /** Migrates in a process of its own. */
     async migrate() {
-      const { code, output } = await begin('migrate.ts').ended;
+      const { code, output } = await begin('src/cli/belfry.ts', ['migrate']).ended;
       return { code, output: ownLines(output) };
     },
     /** Runs `generate` in this process. */
@@ -178,7 +170,7 @@ test('a migrate that is killed while it waits for a lock leaves nothing behind, 
   await write({ ...FIELDS, more: f.string().default('x') });
   const holder = await another();
   await holder.query('begin; select * from posts');
-  const first = begin('migrate.ts');
+  const first = begin('src/cli/belfry.ts', ['migrate']);
   const waiting = `select count(*)::int as n from pg_locks where not granted and relation = 'posts'::regclass`;
   await vi.waitUntil(async () => (await query(waiting))[0].n === 1, patience);
   first.child.kill('SIGKILL');
@@ -205,7 +197,7 @@ test.each([
   await holder.query(`begin; insert into posts (id, title) values ('1', 'a')`);
   const isBuilding = () => vi.waitUntil(async () => (await query(BUILDING)).length === 1, patience);
   if (what === 'process') {
-    const first = begin('migrate.ts');
+    const first = begin('src/cli/belfry.ts', ['migrate']);
     await isBuilding();
     first.child.kill('SIGKILL');
     await first.ended;

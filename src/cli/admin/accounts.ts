@@ -1,7 +1,14 @@
 import type { OpenedApp } from '../project.ts';
-import type { AdminContext } from './index.ts';
 import { generatePassword, readPasswordFromInput } from './password.ts';
 import { sessionLines } from './report.ts';
+
+type Accounts = NonNullable<OpenedApp['accounts']>;
+
+/** What a command works on. */
+export interface AdminContext {
+  app: OpenedApp;
+  accounts: Accounts;
+}
 
 type User = NonNullable<Awaited<ReturnType<AdminContext['accounts']['find']>>>;
 

@@ -1,18 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { runUntilStopRequest } from '../../dev-servers/on-stop-request.ts';
-import type { AppOpener, OpenedApp } from '../project.ts';
+import type { AppOpener } from '../project.ts';
 import { ReportedFailure } from '../terminal.ts';
-import { createUser, grantRole, revokeRole, setStatus, showSessions } from './accounts.ts';
+import { type AdminContext, createUser, grantRole, revokeRole, setStatus, showSessions } from './accounts.ts';
 import { importUsers } from './import-users.ts';
 import { mailLines, userLines } from './report.ts';
-
-type Accounts = NonNullable<OpenedApp['accounts']>;
-
-/** What a command works on. */
-export interface AdminContext {
-  app: OpenedApp;
-  accounts: Accounts;
-}
 
 const MAX_LIMIT = 10_000;
 
@@ -56,7 +48,7 @@ export function addAdminCommand(program: Command, openApp: AppOpener): void {
 
   /** Opens the app for a command, and closes it at the end. */
   async function run(command: Command, work: (context: AdminContext) => Promise<void>): Promise<void> {
-    await using app = await openApp({
+    const app = await openApp({
       command: 'admin',
       appFile: command.optsWithGlobals().app,
       environment: { NODE_ENV: 'test', LOG_LEVEL: 'error' },

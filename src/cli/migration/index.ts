@@ -16,7 +16,7 @@ function readDirectUrl(): string | undefined {
 
 /** Prints what a database has (`status`), or what it lacks (`sql`). This also validates the environment. */
 async function printState(command: Command, openApp: AppOpener, what: 'status' | 'sql'): Promise<void> {
-  await using _app = await openApp({
+  await openApp({
     command: 'migration',
     appFile: command.optsWithGlobals().app,
     environment: DATABASE_ONLY,
@@ -35,7 +35,7 @@ export function addMigrateCommand(program: Command, openApp: AppOpener): void {
     .option('--dry-run', 'Print the SQL of pending migrations instead')
     .action(async ({ dryRun }: { dryRun?: boolean }, command: Command) => {
       if (dryRun) return printState(command, openApp, 'sql');
-      await using app = await openApp({
+      const app = await openApp({
         command: 'migrate',
         appFile: command.optsWithGlobals().app,
         environment: DATABASE_ONLY,
@@ -76,7 +76,7 @@ export function addMigrationCommand(program: Command, openApp: AppOpener): void 
       const databaseUrl = readDirectUrl();
       // The environment does not affect the tables, and the app does not connect to anything.
       const environment = { ...DATABASE_ONLY, DATABASE_URL: 'postgres://none/none', DATABASE_DIRECT_URL: '' };
-      await using app = await openApp({ command: 'migration', appFile, environment });
+      const app = await openApp({ command: 'migration', appFile, environment });
       const { generate } = await import('./generate.ts');
       const folder = findMigrationsFolder(command);
       const { ok, lines } = await generate(app, folder, given, databaseUrl);

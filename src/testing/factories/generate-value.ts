@@ -3,7 +3,7 @@ import { newId } from '../../platform/ids.ts';
 import { generateMatchingText } from './matching-text.ts';
 
 /** The password of users that tests create without one. Strong enough for the password rules. */
-export const TEST_PASSWORD = 'a bell rings at noon';
+const TEST_PASSWORD = 'a bell rings at noon';
 
 /** What a generated value depends on besides its field. */
 export interface GenerationContext {
@@ -76,7 +76,7 @@ async function generateItems(name: string, spec: FieldSpec, context: GenerationC
 }
 
 /** Whether a record without a value for the field would be refused. */
-export function needsValue({ required, owner, ...spec }: FieldSpec): boolean {
+function needsValue({ required, owner, ...spec }: FieldSpec): boolean {
   return required === true && owner !== true && !('default' in spec);
 }
 
@@ -104,7 +104,7 @@ export async function generateMissingValues(
  *
  * @throws CannotGenerateError if there is no way to generate one
  */
-export async function generateValue(name: string, spec: FieldSpec, context: GenerationContext): Promise<unknown> {
+async function generateValue(name: string, spec: FieldSpec, context: GenerationContext): Promise<unknown> {
   const { sequence } = context;
   if (spec.example !== undefined && !spec.unique) return structuredClone(spec.example);
   switch (spec.type.kind) {

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import type { DatabaseServer } from './database-server.ts';
 
 /** The start of the names of the databases that tests create. */
-export const TEST_DATABASE_PREFIX = 'belfry_app_test_';
+const TEST_DATABASE_PREFIX = 'belfry_app_test_';
 const TEMPLATE_PREFIX = 'belfry_app_template_';
 
 /** The advisory lock of the server's database under which templates are created. An arbitrary number. */

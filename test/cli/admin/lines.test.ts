@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readLines } from '../../../src/cli/admin/lines.ts';
 import type { ImportLine } from '../../../src/accounts/import/import.ts';
+import { readLines } from '../../../src/cli/admin/lines.ts';
 
 async function read(text: string | Buffer): Promise<ImportLine[]> {
   const folder = mkdtempSync(join(tmpdir(), 'belfry-lines-'));

@@ -57,16 +57,16 @@ test.each<[string[], string]>([
   [['generate', 'add', '-f', '--name=x'], 'Unknown option -f.'],
   [['generate', '--framework'], 'Unknown option --framework.'],
   [['generate', '!?'], 'A migration name needs letters (a to z) or digits, not only !?'],
-  [['generate', '--rename', 'title=headline'], '--rename title=headline is invalid. Example: --rename posts.title=headline'],
+  [
+    ['generate', '--rename', 'title=headline'],
+    '--rename title=headline is invalid. Example: --rename posts.title=headline',
+  ],
   [['generate', '--rename'], '--rename needs a value: <table.column=name>.'],
   [['generate', '--rename='], '--rename needs a value: <table.column=name>.'],
   [['generate', '--rename-table', 'posts'], '--rename-table posts is invalid. Example: --rename-table posts=articles'],
   [['generate', '--drop=posts'], '--drop posts is invalid. Example: --drop posts.subtitle'],
   [['generate', '--drop-table', 'a;b'], '--drop-table a;b is invalid. Example: --drop-table notes'],
-  [
-    ['generate', '--using', 'a.b='],
-    `--using a.b= is invalid. Example: --using posts.age="nullif(age, '')::bigint"`,
-  ],
+  [['generate', '--using', 'a.b='], `--using a.b= is invalid. Example: --using posts.age="nullif(age, '')::bigint"`],
   [['status', 'all'], 'status takes no arguments, but got: all.'],
   [['status', '--pending'], 'Unknown option --pending.'],
 ])('belfry migration %j is refused: %s', async (given, error) => {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { findRedis } from '../../../src/dev-servers/redis-binary.ts';
 import { startRedisServers, withRedis } from '../../../scripts/services/redis-servers.ts';
+import { findRedis } from '../../../src/dev-servers/redis-binary.ts';
 import { startTwoProcesses } from './two-processes.ts';
 
 const valkey = findRedis('valkey-server');

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, vi } from 'vitest';
-import { startPostgres } from '../../../src/dev-servers/postgres.ts';
 import { startPostgresReplica } from '../../../scripts/services/postgres-replica.ts';
+import { startPostgres } from '../../../src/dev-servers/postgres.ts';
 import { completeKeyOf } from '../../../src/platform/replica/own-writes.ts';
 
 /** A Postgres with a streaming replica, for one test file. */
