@@ -72,7 +72,8 @@ export default {
     },
     {
       name: 'not-to-dev-dependencies',
-      comment: 'What runs in production must be in dependencies. Optional peer dependencies may be loaded when they are asked for.',
+      comment:
+        'What runs in production must be in dependencies. Optional peer dependencies may be loaded when they are asked for.',
       severity: 'error',
       from: { path: '^(src|workers)/' },
       to: { dependencyTypes: ['npm-dev'], pathNot: 'node_modules/(drizzle-kit|testcontainers)/' },

@@ -20,7 +20,8 @@ function examplesOf(page: string): string[] {
 }
 
 // Files of a deployment, which differ between clones, and the output of tests.
-const MAY_BE_MISSING = /^(src\/app\/(resources|extensions|transports)\/|test\/app\/|migrations\/\d+_|test\/\.output\/)/;
+const MAY_BE_MISSING =
+  /^(src\/app\.ts$|src\/(resources|transports)\/|src\/extensions\/\w+\.ts$|src\/app\/(resources|extensions|transports)\/|test\/app\/|migrations\/\d+_|test\/\.output\/)/;
 
 /** The files and folders of this repository that a page mentions. */
 function pathsIn(page: string): string[] {
@@ -85,8 +86,10 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
       writeFileSync(
         join(folder, `${page.replace('/', '-')}-${i}.ts`),
         example
-          .replaceAll("'../../index.ts'", "'../../src/index.ts'")
-          .replaceAll("'../../src/app/extensions/version.ts'", "'../fixtures/version.ts'"),
+          .replaceAll("'belfry'", "'../../src/index.ts'")
+          .replaceAll("'belfry/testing'", "'../../src/testing/index.ts'")
+          .replaceAll("'belfry/verify-webhook'", "'../../src/extensions/webhooks/verify-webhook.ts'")
+          .replaceAll("'../src/extensions/version.ts'", "'../fixtures/version.ts'"),
       );
     }
   }

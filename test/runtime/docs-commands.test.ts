@@ -39,7 +39,7 @@ test('the custom routes in docs/resources.md return what the page says', async (
   const example = /```ts\n([\s\S]*?)```/.exec(page)![1]!;
   const folder = mkdtempSync(join(root, 'test', '.examples-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, 'ticket.ts'), example.replace("'../../index.ts'", "'../../src/index.ts'"));
+  writeFileSync(join(folder, 'ticket.ts'), example.replace("'belfry'", "'../../src/index.ts'"));
   const { ticket } = (await import(join(folder, 'ticket.ts'))) as { ticket: Resource };
   const { person, url } = await startTestApp({ resources: [defineUser(), ticket] });
   const ada = await person('Ada');

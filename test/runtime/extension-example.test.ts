@@ -34,10 +34,10 @@ const { app, call, env, person } = await startTestApp({
 const ada = await person('Ada', ['user', 'admin']);
 
 test.each([
-  ['fixtures/reports.ts', '../../src/index.ts', '../../index.ts'],
-  ['fixtures/retention.ts', '../../src/index.ts', '../../index.ts'],
-  ['fixtures/version.ts', '../../src/index.ts', '../../index.ts'],
-  ['runtime/extension-test-example.test.ts', '../fixtures/version.ts', '../../src/app/extensions/version.ts'],
+  ['fixtures/reports.ts', '../../src/index.ts', 'belfry'],
+  ['fixtures/retention.ts', '../../src/index.ts', 'belfry'],
+  ['fixtures/version.ts', '../../src/index.ts', 'belfry'],
+  ['runtime/extension-test-example.test.ts', '../fixtures/version.ts', '../src/extensions/version.ts'],
 ])('docs/extensions.md contains test/%s, with the paths of an app', (file, path, pathInApp) => {
   const root = join(import.meta.dirname, '..', '..');
   const code = readFileSync(join(root, 'test', file), 'utf8').replaceAll(path, pathInApp);

@@ -25,7 +25,7 @@ declare module '../../declare/resource.ts' {
   }
 }
 
-/** `app.audit`, used by `npm run audit`. */
+/** `app.audit`, used by `npx belfry audit`. */
 export interface AuditApi {
   verify: Verify;
 }

@@ -26,7 +26,7 @@ declare module '../../declare/resource.ts' {
 
 const ON_OWNER_DELETE = ['delete', 'anonymize', 'keep'] as const;
 
-/** `app.privacy`, used by `npm run privacy`. */
+/** `app.privacy`, used by `npx belfry privacy`. */
 export interface PrivacyApi {
   /** @param tables `app.tables` */
   report(tables: Readonly<Record<string, PgTable>>): PrivacyReport;

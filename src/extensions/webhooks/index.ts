@@ -39,7 +39,7 @@ import {
 } from './tables.ts';
 import { createWebhookUserData } from './user-data.ts';
 
-/** Operations on webhooks: `app.webhooks`, used by `npm run webhooks`. */
+/** Operations on webhooks: `app.webhooks`, used by `npx belfry webhooks`. */
 export interface WebhookOperations extends StatusReader {
   recoverFailed: RecoverFailed;
 }

@@ -52,7 +52,7 @@ test('the example in docs/push.md matches this fixture', () => {
   const root = join(import.meta.dirname, '..', '..', '..');
   const fixture = readFileSync(join(root, 'test', 'fixtures', 'expo-transport.ts'), 'utf8');
   expect(readFileSync(join(root, 'docs', 'push.md'), 'utf8')).toContain(
-    `\`\`\`ts\n${fixture.replace('../../src/index.ts', '../../index.ts')}\`\`\``,
+    `\`\`\`ts\n${fixture.replace('../../src/index.ts', 'belfry')}\`\`\``,
   );
 });
 

@@ -16,12 +16,14 @@ const examples = [...readFileSync(join(root, 'docs/webhooks.md'), 'utf8').matchA
 const folder = mkdtempSync(join(root, 'test', '.examples-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs an example exactly as it is on the page. */
+const SOURCE = JSON.stringify(join(root, 'src/extensions/webhooks/verify-webhook.ts'));
+
+/** Runs an example as it is on the page, with the sources of the package. */
 async function example<Module>(holding: string): Promise<Module> {
   const [text, ...others] = examples.filter((one) => one.includes(holding));
   expect(others).toEqual([]);
   const file = join(folder, `${holding.replaceAll(/\W/g, '')}.ts`);
-  writeFileSync(file, text!);
+  writeFileSync(file, text!.replaceAll("'belfry/verify-webhook'", SOURCE));
   return import(file);
 }
 
