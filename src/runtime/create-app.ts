@@ -231,7 +231,7 @@ function checkAndAssemble(
 ): AssembledApp {
   const errors = new ConfigErrors();
   const env = tryReportingErrors(errors, () => readEnvironment(variables));
-  const settings = tryReportingErrors(errors, () => readSettings(options.settings, env?.nodeEnv));
+  const settings = tryReportingErrors(errors, () => readSettings(options.settings));
   const areOptionsValid = checkAppOptions(options, errors);
   const transports = chooseTransports(options.transports, env, settings, errors);
   const declared = { ...options, extensions: options.extensions ?? [], transports, members: APP_MEMBERS };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { limitRule, RULE_FORM } from '../limits/rule.ts';
 import type { MailTemplate, PasswordResetMail } from '../mail/message.ts';
 import { ConfigErrors, reportSettingErrors } from './config-errors.ts';
-import { type Environment, StartupError } from './environment.ts';
+import { StartupError } from './environment.ts';
 
 const MAX_HASH_BYTES = 256 * 2 ** 20;
 
@@ -179,21 +179,14 @@ export type Settings = z.output<typeof settingsSchema>;
 /** A project's settings as the project writes them, before defaults are filled in. */
 export type SettingsInput = z.input<typeof settingsSchema>;
 
-/** The password cost in test mode, unless the settings have one: tests that register users would spend most of their time on it. */
-const TEST_PASSWORD_COST = { logN: 4, r: 8, p: 1 };
-
 /**
- * Validates the settings and fills in the defaults. In test mode, the default cost of a password hash is low.
+ * Validates the settings and fills in the defaults.
  *
  * @throws StartupError naming every setting that is unknown or malformed
  */
-export function readSettings(input: SettingsInput | undefined, nodeEnv?: Environment['nodeEnv']): Settings {
+export function readSettings(input: SettingsInput | undefined): Settings {
   const parsed = settingsSchema.safeParse(input ?? {});
-  if (parsed.success) {
-    const { auth } = parsed.data;
-    const isCostGiven = nodeEnv !== 'test' || input?.auth?.password !== undefined;
-    return isCostGiven ? parsed.data : { ...parsed.data, auth: { ...auth, password: TEST_PASSWORD_COST } };
-  }
+  if (parsed.success) return parsed.data;
   const errors = new ConfigErrors();
   reportSettingErrors('settings', settingsSchema, parsed.error, errors);
   throw new StartupError('The settings have errors:', errors.lines);

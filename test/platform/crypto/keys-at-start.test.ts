@@ -65,7 +65,7 @@ test.each([
     expect(refusal).toContain('The encryption keys do not match those that encrypted the database');
     expect(refusal).toContain(getKeyId(right));
     for (const key of [right, wrong]) expect(refusal).not.toContain(key);
-    expect(refusal.includes('npm run dev -- --fresh')).toBe(mode === 'development');
+    expect(refusal.includes('npx belfry dev --fresh')).toBe(mode === 'development');
     expect(await inUse()).toEqual([getKeyId(right)]);
     expect(await startWith([right], env)).toBe('started');
   },
