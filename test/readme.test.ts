@@ -96,7 +96,8 @@ async function takeTour(url: string): Promise<void> {
   const [start, register, login, create, refuse] = blocksOf('Quick start', 'sh').map(here);
   const [subscribe, publish, log] = blocksOf('Receive a verified webhook', 'sh').map(here);
 
-  expect(start).toBe('npm run dev\n'); // The app at `url` runs instead.
+  // The app at `url` runs instead.
+  expect(start).toBe('npm run new -- ../my-app\ncd ../my-app\nnpm run dev\n');
   await shell.run(register!);
   expect(await shell.run(login!)).toContain('"email":"ada@example.com"');
   expect(await shell.run(create!)).toMatch(/"title":"Hello, world"[\s\S]*\{"data":\[\],"meta":\{"total":0/);
