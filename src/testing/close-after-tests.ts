@@ -2,30 +2,43 @@ import { after as afterNodeTests } from 'node:test';
 
 type Hook = (close: () => Promise<void>) => void;
 
-/** The hooks of vitest. Its name is not a literal, because Belfry does not depend on vitest. */
-async function findVitestHooks(): Promise<{ afterAll: Hook; onTestFinished: Hook } | undefined> {
-  const name = 'vitest';
-  try {
-    return await import(name);
-  } catch {
-    // A package manager may hide vitest from this package. Then the test closes the app itself.
-    return undefined;
+/** The hooks of a test runner. */
+interface Hooks {
+  afterAll: Hook;
+  /** Throws outside of a test. */
+  onTestFinished?: Hook;
+}
+
+/** Returns the hooks of vitest, or those that the runner has put into the global scope; undefined if there are none. */
+async function findHooks(): Promise<Hooks | undefined> {
+  if (process.env.VITEST !== undefined) {
+    // Not a literal, because Belfry does not depend on vitest.
+    const name = 'vitest';
+    try {
+      return await import(name);
+    } catch {
+      // A package manager may hide vitest from this package.
+    }
   }
+  const globals = globalThis as Partial<Hooks>;
+  return globals.afterAll === undefined ? undefined : (globals as Hooks);
 }
 
 /**
  * Registers a function that runs after the tests of the current file, or after the current test if it is called within one. Works with
- * vitest and `node --test`; with other runners, and within a hook such as `beforeAll`, it does nothing.
+ * vitest, `node --test` and runners with a global `afterAll`. Within a hook such as `beforeAll`, it may do nothing.
  */
 export async function closeAfterTests(close: () => Promise<void>): Promise<void> {
   if (process.env.NODE_TEST_CONTEXT !== undefined) return afterNodeTests(close);
-  if (process.env.VITEST === undefined) return;
-  const hooks = await findVitestHooks();
-  if (hooks === undefined) return;
+  const hooks = await findHooks();
   try {
-    // Throws outside of a test.
-    hooks.onTestFinished(close);
+    if (hooks?.onTestFinished !== undefined) return hooks.onTestFinished(close);
   } catch {
-    hooks.afterAll(close);
+    // The call is not within a test.
+  }
+  try {
+    hooks?.afterAll(close);
+  } catch {
+    // Some runners refuse hooks within a test. Then the test closes the app itself.
   }
 }
