@@ -8,7 +8,7 @@ import { StartupError } from '../platform/config/environment.ts';
 import type { App } from '../runtime/create-app.ts';
 
 /** Where the app's module is looked for, in the project's folder. */
-const APP_FILES = ['belfry.config', 'src/app', 'src/app/index', 'app'].flatMap((name) =>
+const APP_FILES = ['belfry.config', 'src/app', 'src/app/index'].flatMap((name) =>
   ['.ts', '.js', '.mjs'].map((extension) => name + extension),
 );
 

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createClient } from '../support/app.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
@@ -46,7 +49,7 @@ async function startDev(env: Record<string, string>) {
     interval: 50,
   });
   await Promise.race([ready, dev.ended.then(({ output }) => expect.fail(`it ended: ${output}`))]);
-  return { output: dev.out.output, port };
+  return { dev, output: dev.out.output, port };
 }
 
 /** The distinct statuses of this many requests to a route with a limit of 10 in 15 minutes. */
@@ -85,6 +88,54 @@ test('belfry dev with HOST=0.0.0.0 serves other machines, except the console; LO
   expect((await call('GET', '/healthz')).status).toBe(200);
   const { status, body } = await call('GET', '/console/push');
   expect([status, body.error.message]).toEqual([403, expect.stringContaining('came from another one')]);
+});
+
+test('while belfry dev runs, a saved file restarts it, other commands use its database, and a second one is refused', {
+  timeout: 240_000,
+}, async () => {
+  const { dev, port } = await startDev({});
+  const list = startCommand(project.folder, 'admin list').ended;
+  const second = startCommand(project.folder, 'dev', { PORT: String(await freePort()) }).ended;
+  expect(await list).toEqual({ code: 0, output: 'No users found.' });
+  expect(await second).toEqual({
+    code: 1,
+    output: `belfry dev is already running in this folder: http://localhost:${port} (process ${dev.child.pid}). Press Ctrl-C there first.`,
+  });
+
+  project.writeApp(`${APP}\nthrow new Error('half-written');`);
+  const printed = (text: string) =>
+    vi.waitUntil(() => dev.out.output.includes(text), { timeout: 60_000, interval: 50 });
+  await printed('src/app.ts changed, restarting.');
+  await printed('src/app.ts cannot be loaded:\n  - Error: half-written\n  - at src/app.ts:');
+  await printed('Waiting for a file change.');
+  project.writeApp(APP);
+  await vi.waitUntil(async () => (await fetch(`http://localhost:${port}/healthz`).catch(() => undefined))?.ok, {
+    timeout: 60_000,
+    interval: 50,
+  });
+
+  dev.child.kill('SIGTERM');
+  expect((await dev.ended).code).toBe(143);
+  expect(readdirSync(join(project.folder, '.data')).filter((name) => name.endsWith('.json'))).toEqual([]);
+  expect(await startCommand(project.folder, 'admin list').ended).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(/^SVC_ENCRYPTION_KEYS is missing/),
+  });
+});
+
+test('belfry dev reports a port in use, and a PORT that is no port', { timeout: 240_000 }, async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  expect(await startCommand(project.folder, 'dev', { PORT: String(port) }).ended).toEqual({
+    code: 1,
+    output: `Port ${port} is in use. Stop the program that uses it, or choose another port: PORT=5002 npx belfry dev`,
+  });
+  expect(await startCommand(project.folder, 'dev', { PORT: 'http' }).ended).toEqual({
+    code: 1,
+    output: 'PORT must be a number from 1 to 65535, not http.',
+  });
 });
 
 test('belfry dev reports a HOST that this machine does not have', { timeout: 240_000 }, async () => {

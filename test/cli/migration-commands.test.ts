@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -10,20 +8,19 @@ import type { Fields } from '../../src/declare/field.ts';
 import type { AnyResource } from '../../src/declare/resource.ts';
 import { createApp, defineResource, f } from '../../src/index.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
-import { BARE_ENV } from '../support/processes/app-process.ts';
-import { cloneProject } from '../support/processes/cloned-project.ts';
+import { createAppProject } from '../support/processes/app-project.ts';
+import { startCommand } from '../support/processes/command.ts';
 
 const patience = { timeout: 60_000, interval: 25 };
 
-const { folder, writeApp, remove } = cloneProject();
+const { folder, writeApp, remove } = createAppProject();
 afterAll(remove);
 const migrations = join(folder, 'migrations');
-/** The names of the project's own files among the migrations. */
-const ownFiles = () => readdirSync(migrations).filter((name) => name !== 'belfry');
-const ownLines = (lines: string[]) =>
-  lines.filter((line) => line !== '' && line !== 'The database is up to date.' && !/^(\w+ {2})?belfry\//.test(line));
 
-/** The clone of this project, without migrations of its own, and a database for it. */
+/** Returns the lines about the project's own migrations. */
+const ownLines = (lines: string[]) => lines.filter((line) => line !== '' && !/^(\w+ {2})?belfry\//.test(line));
+
+/** The project, without migrations of its own, and a database for it. */
 async function project() {
   const database = await createTestDatabase();
   const client = new pg.Client(database.databaseUrl);
@@ -31,7 +28,7 @@ async function project() {
   onTestFinished(async () => {
     await client.end();
     await database.drop();
-    for (const name of ownFiles()) rmSync(join(migrations, name), { recursive: true });
+    rmSync(migrations, { recursive: true, force: true });
   });
   const variables = { NODE_ENV: 'test', DATABASE_URL: database.databaseUrl, REDIS_URL: database.redisUrl };
   const of = (resources: AnyResource[]) => {
@@ -40,35 +37,23 @@ async function project() {
     return app;
   };
   const made = (fields: Fields) => of([defineResource('post', { fields })]);
-  function begin(file: string, args: string[] = [], variables: Record<string, string> = {}) {
-    const env = { ...BARE_ENV, DATABASE_URL: database.databaseUrl, ...variables };
-    const child = spawn(process.execPath, [join(folder, file), ...args], { cwd: folder, env });
-    onTestFinished(() => {
-      child.kill('SIGKILL');
-    });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-    return {
-      child,
-      output: () => output,
-      ended: once(child, 'close').then(([code]) => ({ code, output: output.trim().split('\n') })),
-    };
+  /** Starts a command in a process. */
+  const begin = (command: string, variables: Record<string, string> = {}) =>
+    startCommand(folder, command, { DATABASE_URL: database.databaseUrl, ...variables });
+  /** Runs a command in a process, and returns what it prints about the project's own migrations. */
+  async function run(command: string, variables: Record<string, string> = {}) {
+    const { code, output } = await begin(command, variables).ended;
+    return { code, output: ownLines(output.split('\n')) };
   }
   return {
     redis: { REDIS_URL: database.redisUrl, REDIS_PREFIX: database.redisPrefix },
     begin,
-    generate: (...args: string[]) => begin('src/cli/belfry.ts', ['migration', 'generate', ...args]).ended,
+    run,
     /** Runs `generate` with these resources in this process. */
     generating: (resources: AnyResource[], ...args: string[]) =>
       generate(of(resources), migrations, args, database.databaseUrl),
     /** Returns the state of the database, or the SQL of pending migrations. */
     reading: async (what: 'status' | 'sql') => ownLines(await readDatabase(database.databaseUrl, migrations, what)),
-    /** Migrates in a process of its own. */
-    async migrate() {
-      const { code, output } = await begin('src/cli/belfry.ts', ['migrate']).ended;
-      return { code, output: ownLines(output) };
-    },
     /** Runs `generate` in this process. */
     async write(fields: Fields) {
       const { ok, lines } = await generate(made(fields), migrations, [], undefined);
@@ -80,9 +65,10 @@ async function project() {
       await made({}).migrate({ mode: 'apply', folder: migrations, say: (line) => output.push(line) });
       return ownLines(output);
     },
+    /** Makes the database match a declaration, as `belfry dev` does. */
+    sync: (fields: Fields) => made(fields).migrate({ mode: 'sync' }),
     declare: (resources: string) =>
-      writeApp(`import type { AnyResource } from '../../src/declare/resource.ts';
-import { createApp, defineResource, f } from '../index.ts';
+      writeApp(`import { createApp, defineResource, f } from 'belfry';
         export const app = (environment) => createApp({ resources: [${resources}] }, environment);`),
     // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
     query: async (sql: string): Promise<any[]> => (await client.query(sql)).rows,
@@ -95,6 +81,7 @@ import { createApp, defineResource, f } from '../index.ts';
   };
 }
 
+const DONE = 'The database is up to date.';
 const FIRST = `defineResource('post', { fields: { title: f.string(), views: f.integer(), old: f.string() } })`;
 const FIELDS = { title: f.string(), views: f.integer(), old: f.string() };
 const UP_TO_DATE = { ok: true, lines: ['The migrations are up to date with the declarations.'] };
@@ -102,12 +89,17 @@ const UP_TO_DATE = { ok: true, lines: ['The migrations are up to date with the d
 test('a team adds, renames, changes a type and drops with commands alone, and its rows are preserved', {
   timeout: 240_000,
 }, async () => {
-  const { declare, generate, generating, migrate, reading, apply, query } = await project();
+  const { declare, run, generating, reading, apply, query } = await project();
   declare(FIRST);
-  expect(await generate('--check')).toMatchObject({ code: 1 });
-  expect(ownFiles()).toEqual([]);
-  expect((await generate()).code).toBe(0);
-  expect(await migrate()).toEqual({ code: 0, output: ['0000_init applied'] });
+  expect(await run('migration generate --check')).toMatchObject({ code: 1 });
+  expect(readdirSync(folder)).not.toContain('migrations');
+  expect(await run('migration generate')).toMatchObject({
+    code: 0,
+    output: expect.arrayContaining(['migrations/0000_init.sql: 2 statements.']),
+  });
+  expect(await run('migrate')).toEqual({ code: 0, output: ['0000_init applied', DONE] });
+  expect(await run('migration status')).toEqual({ code: 0, output: ['applied  0000_init'] });
+  expect(await run('migrate --dry-run')).toEqual({ code: 0, output: ['-- Nothing is pending.'] });
   expect(await generating([defineResource('post', { fields: FIELDS })], '--check')).toEqual(UP_TO_DATE);
   await query(`insert into posts (id, title, views, old) values ('1', 'a', 1, 'x'), ('2', 'b', 2, null)`);
 
@@ -170,7 +162,7 @@ test('a migrate that is killed while it waits for a lock leaves nothing behind, 
   await write({ ...FIELDS, more: f.string().default('x') });
   const holder = await another();
   await holder.query('begin; select * from posts');
-  const first = begin('src/cli/belfry.ts', ['migrate']);
+  const first = begin('migrate');
   const waiting = `select count(*)::int as n from pg_locks where not granted and relation = 'posts'::regclass`;
   await vi.waitUntil(async () => (await query(waiting))[0].n === 1, patience);
   first.child.kill('SIGKILL');
@@ -197,7 +189,7 @@ test.each([
   await holder.query(`begin; insert into posts (id, title) values ('1', 'a')`);
   const isBuilding = () => vi.waitUntil(async () => (await query(BUILDING)).length === 1, patience);
   if (what === 'process') {
-    const first = begin('src/cli/belfry.ts', ['migrate']);
+    const first = begin('migrate');
     await isBuilding();
     first.child.kill('SIGKILL');
     await first.ended;
@@ -227,13 +219,14 @@ test.each([
 test('of two concurrent migrate processes, each migration is applied once, and both succeed', {
   timeout: 240_000,
 }, async () => {
-  const { declare, write, migrate, reading } = await project();
+  const { declare, write, run, reading } = await project();
   declare(FIRST);
   await write(FIELDS);
   await write({ ...FIELDS, title: f.string().unique() });
-  const outcomes = await Promise.all([migrate(), migrate()]);
+  const outcomes = await Promise.all([run('migrate'), run('migrate')]);
   expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);
-  expect(outcomes.flatMap(({ output }) => output)).toEqual(['0000_init applied', '0001_change applied']);
+  const lines = outcomes.flatMap(({ output }) => output.filter((line) => line !== DONE));
+  expect(lines).toEqual(['0000_init applied', '0001_change applied']);
   expect(await reading('status')).toEqual(['applied  0000_init', 'applied  0001_change']);
 });
 
@@ -250,9 +243,39 @@ test('after a rollback, the older code starts on the newer database and reports 
     'applied  0000_init',
     'unknown  1 more, applied by a newer version of the app',
   ]);
-  const web = begin('src/web.ts', [], { ...redis, NODE_ENV: 'test', LOG_LEVEL: 'warn', PORT: '0' });
-  await vi.waitUntil(() => web.output().includes('listens on'), patience);
-  expect(web.output()).toContain('newer code has migrated the database; migrations unknown to this version: 1');
+  const web = begin('start web', { ...redis, NODE_ENV: 'test', LOG_LEVEL: 'warn', PORT: '0' });
+  await vi.waitUntil(() => web.out.output.includes('listens on'), patience);
+  expect(web.out.output).toContain('newer code has migrated the database; migrations unknown to this version: 1');
   web.child.kill('SIGTERM');
   expect((await web.ended).code).toBe(0);
+});
+
+test('belfry migrate needs only DATABASE_URL, even in production', { timeout: 240_000 }, async () => {
+  const { declare, write, run, query } = await project();
+  declare(FIRST);
+  await write(FIELDS);
+  expect(await run('migrate', { NODE_ENV: 'production' })).toEqual({ code: 0, output: ['0000_init applied', DONE] });
+  expect(await query(`select to_regclass('outbox') is not null as made`)).toEqual([{ made: true }]);
+});
+
+test('without migrations, and on a database of belfry dev, the error names the command to run', {
+  timeout: 240_000,
+}, async () => {
+  const { declare, write, run, sync } = await project();
+  declare(FIRST);
+  const absent = await run('migrate');
+  expect(absent).toMatchObject({
+    code: 1,
+    output: ['There are no migrations:', expect.stringContaining('npx belfry migration generate')],
+  });
+  await write(FIELDS);
+  await sync(FIELDS);
+  for (const command of ['migrate', 'migrate --dry-run', 'migration status'])
+    expect(await run(command)).toEqual({
+      code: 1,
+      output: [
+        'This database was created by npx belfry dev (sync mode), so migrations cannot be applied to it:',
+        '  - set DATABASE_URL to another database, or empty this one',
+      ],
+    });
 });

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { readMigrations } from '../../runtime/migrations/read-migrations.ts';
 import { type MigrationState, readMigrationState } from '../../runtime/migrations/state.ts';
-import { isSynced } from '../../runtime/migrations/sync.ts';
+import { refuseSyncedDatabase } from '../../runtime/migrations/sync.ts';
 
 function statusLines({ applied, pending, edited, unknown }: MigrationState): string[] {
   const lines = applied.map((one) => {
@@ -35,8 +35,7 @@ export async function readDatabase(url: string, folder: string, what: 'status' |
     throw new Error(`Postgres at ${new URL(url).host} cannot be reached: ${message || code}`);
   }
   try {
-    if (await isSynced(client))
-      throw new Error('This database was created by belfry dev (sync mode), so migrations cannot be applied to it.');
+    await refuseSyncedDatabase(client);
     const state = await readMigrationState(client, migrations);
     return what === 'sql' ? sqlLines(state) : statusLines(state);
   } finally {

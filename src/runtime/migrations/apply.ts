@@ -8,7 +8,7 @@ import { describeFrameworkCopy, isFrameworkMigration } from './framework.ts';
 import type { Migration } from './journal.ts';
 import { readMigrations } from './read-migrations.ts';
 import { readMigrationState } from './state.ts';
-import { isSynced } from './sync.ts';
+import { refuseSyncedDatabase } from './sync.ts';
 
 // The table of applied migrations, the same as that of drizzle's migrator, so that either can continue the other's work.
 const TABLE = `create schema if not exists drizzle;
@@ -43,12 +43,7 @@ export async function applyMigrations(
   const migrations = readMigrations(folder);
   const notice = describeFrameworkCopy(folder);
   if (notice !== undefined) log.warn(notice);
-  if (await isSynced(client)) {
-    throw new StartupError(
-      'This database was created by npx belfry dev (sync mode), so migrations cannot be applied to it:',
-      ['set DATABASE_URL to another database, or empty this one'],
-    );
-  }
+  await refuseSyncedDatabase(client);
   await client.query(TABLE);
   const { pending, edited, unknown } = await readMigrationState(client, migrations);
   if (edited.length > 0) throw createEditedMigrationError(edited);

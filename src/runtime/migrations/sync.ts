@@ -64,9 +64,18 @@ export function computeFingerprint(schema: Schema): string {
 }
 
 /** Whether a database is managed by `sync`, which stores its state in the table `belfry_sync`. */
-export async function isSynced(client: Client): Promise<boolean> {
+async function isSynced(client: Client): Promise<boolean> {
   const { rows } = await client.query(`select to_regclass('belfry_sync') is not null as is`);
   return rows[0].is;
+}
+
+/** Refuses to work with migrations on a database that sync manages. @throws StartupError */
+export async function refuseSyncedDatabase(client: Client): Promise<void> {
+  if (!(await isSynced(client))) return;
+  throw new StartupError(
+    'This database was created by npx belfry dev (sync mode), so migrations cannot be applied to it:',
+    ['set DATABASE_URL to another database, or empty this one'],
+  );
 }
 
 const START_OVER_HINT = 'rename the field, or start with an empty database (npx belfry dev --fresh)';

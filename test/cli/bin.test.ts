@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { BARE_ENV } from '../support/processes/app-process.ts';
+
+/** Creates a package with bin/belfry.mjs and these files. Returns a function that runs it. */
+function createPackage(files: Record<string, string>) {
+  const folder = mkdtempSync(join(tmpdir(), 'belfry-bin-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  cpSync('bin', join(folder, 'bin'), { recursive: true });
+  for (const [name, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files })) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return (node: string, ...args: string[]) => {
+    const run = spawnSync(node, [join(folder, 'bin/belfry.mjs'), ...args], { env: BARE_ENV, encoding: 'utf8' });
+    return { code: run.status, output: run.stdout.replaceAll(folder, '.'), errorOutput: run.stderr };
+  };
+}
+
+const PRINT_ARGUMENTS = 'console.log(JSON.stringify(process.argv.slice(2))); process.exitCode = 3;';
+
+/** The path and the version of a Node older than 24 on this machine, if there is one. */
+function findOldNode(): { node: string; version: string } | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/local/bin', '/usr/bin'];
+  return folders
+    .map((folder) => join(folder, 'node'))
+    .map((node) => ({
+      node,
+      version: spawnSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).stdout?.trim(),
+    }))
+    .find(({ version }) => version && Number.parseInt(version, 10) < 24);
+}
+
+const old = findOldNode();
+
+test.skipIf(old === undefined)('an older Node is refused in two lines, before any code of Belfry is loaded', () => {
+  const { node, version } = old!;
+  expect(createPackage({ 'dist/cli/belfry.js': PRINT_ARGUMENTS })(node, 'migrate')).toEqual({
+    code: 1,
+    output: '',
+    errorOutput: `Belfry needs Node 24 or newer, but this is Node ${version}.
+Install a newer Node from https://nodejs.org, then run the command again.
+`,
+  });
+});
+
+test('the package runs its compiled command line, with all arguments and its exit code', () => {
+  const run = createPackage({ 'dist/cli/belfry.js': PRINT_ARGUMENTS });
+  expect(run(process.execPath, 'keys', 'rotate', '--give-up', 'a b')).toEqual({
+    code: 3,
+    output: '["keys","rotate","--give-up","a b"]\n',
+    errorOutput: '',
+  });
+});
+
+test.each([['this Node', process.execPath], ...(old === undefined ? [] : [['an older Node', old.node]])])(
+  'in a clone, %s runs the sources by the script that installs what is missing',
+  (_, node) => {
+    const run = createPackage({ 'scripts/bootstrap.mjs': PRINT_ARGUMENTS });
+    expect(run(node!, 'admin', 'list')).toEqual({
+      code: 3,
+      output: '["./src/cli/belfry.ts","admin","list"]\n',
+      errorOutput: '',
+    });
+  },
+);
