@@ -43,6 +43,14 @@ async function startPooler(
   return started;
 }
 
+/**
+ * Returns the filter of vitest for an argument. `app` stands for the tests of src/app: as a part of any path, it would match hundreds of
+ * other files.
+ */
+function toPathFilter(argument: string): string {
+  return argument === 'app' ? 'test/app/' : argument;
+}
+
 interface Report {
   numPassedTests: number;
   numFailedTests: number;
@@ -95,7 +103,7 @@ try {
     '--reporter=default',
     '--reporter=json',
     `--outputFile.json=${reportFile}`,
-    ...process.argv.slice(2),
+    ...process.argv.slice(2).map(toPathFilter),
   ];
   vitest = runGuarded(
     { command: process.execPath, args, cwd: root, stopSignal: 'SIGTERM', graceMs: 5000 },

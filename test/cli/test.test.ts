@@ -31,7 +31,7 @@ test('an unknown command is an error that says how to install it', async () => {
 
 test('without a command, it prints its usage', async () => {
   const { code, output } = await start().ended;
-  expect(output).toContain("Missing required argument 'command'.");
+  expect(output).toContain('The argument <command> is missing.');
   expect(code).toBe(2);
 });
 

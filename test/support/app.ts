@@ -64,6 +64,7 @@ let userCount = 0;
 /**
  * Creates and starts an app for the whole test file, or for one test if called within it. The app is closed, and its database
  * dropped, after the last test of the file, or after that test.
+ * Passwords are hashed with a low cost.
  *
  * @param testOptions `env`: environment variables in addition to (or instead of) the test's services
  */
@@ -86,7 +87,9 @@ export async function startTestApp<const R extends readonly AnyResource[]>(
   // The test's own clients, which get `env`, may need a session of their own. The app connects through the run's pooler.
   const isOwnAddress = env.DATABASE_URL === services.DATABASE_URL;
   const appEnv = isOwnAddress ? { ...env, ...database.appVariables } : env;
-  const app = createApp(options, appEnv);
+  const cheapPasswordCost = { logN: 4, r: 8, p: 1 };
+  const settings = { ...options.settings, auth: { password: cheapPasswordCost, ...options.settings?.auth } };
+  const app = createApp({ ...options, settings }, appEnv);
   // Within a test, vitest ignores afterAll.
   const atEnd = TestRunner.getCurrentTest() === undefined ? afterAll : onTestFinished;
   atEnd(async () => {

@@ -39,7 +39,9 @@ type RefClient = Client & { ref(): void; unref(): void };
  */
 export function createDatabaseServer(url: string): DatabaseServer {
   let connection: Promise<RefClient> | undefined;
-  let running = 0;
+  /** The number of statements that have not ended. */
+  let waiting = 0;
+  let last: Promise<unknown> = Promise.resolve();
 
   function connect(): Promise<RefClient> {
     connection ??= (async () => {
@@ -56,16 +58,24 @@ export function createDatabaseServer(url: string): DatabaseServer {
     return connection;
   }
 
+  async function runStatement<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
+    const client = await connect();
+    return (await client.query<Row>(text, [...values])).rows;
+  }
+
   async function query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     const client = await connect();
     // The idle connection must not keep the process alive, but a process that waits for a statement must not end.
-    running += 1;
+    waiting += 1;
     client.ref();
+    // A connection runs one statement at a time.
+    const result = last.then(() => runStatement<Row>(text, values));
+    last = result.catch(() => undefined);
     try {
-      return (await client.query<Row>(text, [...values])).rows;
+      return await result;
     } finally {
-      running -= 1;
-      if (running === 0) client.unref();
+      waiting -= 1;
+      if (waiting === 0) client.unref();
     }
   }
 
