@@ -30,6 +30,9 @@ const OPTIONS = /** @type {const} */ ({
   version: { type: 'boolean', short: 'v' },
 });
 
+/** A name with more differences is not suggested: `--install` must not suggest `--no-install`. */
+const MAX_EDITS = 2;
+
 export const HELP = `Usage: create-belfry [folder] [options]
 
 Creates a Belfry app in a new folder. At a terminal, it asks for what is not given.
@@ -77,7 +80,7 @@ function countEdits(from, to) {
 function suggest(given, names) {
   const [nearest] = names
     .map((name) => ({ name, edits: countEdits(given, name) }))
-    .filter(({ name, edits }) => edits <= Math.max(2, name.length / 3) && edits < given.length)
+    .filter(({ edits }) => edits <= MAX_EDITS && edits < given.length)
     .sort((a, b) => a.edits - b.edits);
   return nearest ? ` Did you mean ${nearest.name}?` : '';
 }

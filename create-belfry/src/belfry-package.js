@@ -29,7 +29,12 @@ export function readBelfryPackage(given) {
     throw new Failure(`--belfry ${given}: name a packed Belfry, a file that ends with .tgz.`, USAGE_ERROR);
   try {
     // The first bytes of a gzip file.
-    if (readFileSync(tarball).readUInt16BE(0) !== 0x1f8b) throw new Error('it is not a .tgz file');
+    if (
+      !readFileSync(tarball)
+        .subarray(0, 2)
+        .equals(Buffer.from([0x1f, 0x8b]))
+    )
+      throw new Error('it is not a .tgz file');
   } catch (error) {
     const missing = /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT';
     throw new Failure(

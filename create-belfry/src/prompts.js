@@ -67,7 +67,10 @@ export class Prompts {
     });
   }
 
+  /** Ends the questions. */
   close() {
     this.#lines.close();
+    // Nothing else reads the input, so it must not keep the process running.
+    process.stdin.unref();
   }
 }
