@@ -1,6 +1,6 @@
 import type { CapturedMail } from '../platform/mail/store.ts';
 import type { CapturedPush } from '../push/history/read-push.ts';
-import type { App } from '../runtime/create-app.ts';
+import type { AssembledApp } from '../runtime/assemble.ts';
 import { type WaitOptions, waitFor } from './wait.ts';
 
 /** Which e-mail a test waits for. */
@@ -60,7 +60,8 @@ function listCaptured(lines: readonly string[]): string {
 }
 
 /** Creates the access to the captured messages of an app. */
-export function createCapturedMessages({ captured }: Pick<App, 'captured'>): CapturedMessages {
+export function createCapturedMessages({ mail, push }: Pick<AssembledApp, 'mail' | 'push'>): CapturedMessages {
+  const captured = { mails: mail.listCaptured, pushes: push.captured.pushes };
   const nextMail = createOnceReader(captured.mails);
   const nextPush = createOnceReader(captured.pushes);
   return {

@@ -108,7 +108,7 @@ export async function createTestApp<const R extends readonly AnyResource[], X>(
       url,
       api: createTestApi(url),
       clock,
-      ...createCapturedMessages(app),
+      ...createCapturedMessages(parts),
       signInAs: createSignIn(parts, factory, url),
       create: (resource: string, values?: Record<string, unknown>) => factory.create(resource, values),
       createMany: (resource: string, count: number, values: unknown) => createMany(factory, resource, count, values),

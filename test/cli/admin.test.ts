@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createApp } from '../../src/index.ts';
 import { blog } from '../fixtures/blog/app.ts';
@@ -51,6 +52,12 @@ test('the first admin is created on the command line, with a generated password 
     input,
   });
   expect(own).toMatchObject({ code: 0, output: expect.not.stringContaining('bell') });
+  const client = new Client({ connectionString: stores.DATABASE_URL });
+  await client.connect();
+  const { rows } = await client.query(`select password from users where email = 'two@example.com'`);
+  await client.end();
+  // At full cost: a command must not hash passwords more cheaply than the service.
+  expect(rows[0].password).toMatch(/^\$scrypt\$ln=15,r=8,p=3\$/);
   const second = await login('two@example.com', 'a bell rings at noon');
   expect(second.body.data.user).toMatchObject({ name: 'two', roles: ['user', 'editor'], bio: 'Counts' });
 

@@ -3,6 +3,7 @@ import { createReclaimSweep, createRetentionSweep } from '../leased-work/sweeps.
 import type { Sweep } from '../outbox/relay.ts';
 import type { Platform } from '../platform.ts';
 import type { RunningWorker } from '../redis/queues.ts';
+import type { CompleteMail } from './message.ts';
 import { createMailJob, createMailSender, MAIL_QUEUE, type MailSender } from './sender.ts';
 import { type CapturedMail, createMailStore, encryptedMails, REMOVE_OLD_MAILS } from './store.ts';
 import { type MailComposer, startMailWorker } from './worker.ts';
@@ -12,13 +13,15 @@ export { mailTables } from './store.ts';
 /** E-mails that were captured instead of sent, for development and tests. */
 export interface CapturedMails {
   /** The newest 1,000 e-mails, newest first. Always empty if a mail server is set, and in production. */
-  mails(): Promise<CapturedMail[]>;
+  mails(): Promise<CompleteMail[]>;
 }
 
 /** The e-mail of an app. */
 export interface Mail {
   sender: MailSender;
   captured: CapturedMails;
+  /** The captured e-mails with their ids, newest first. */
+  listCaptured(): Promise<CapturedMail[]>;
   /** The feature parts: the sweeps, the encrypted columns and the worker that sends e-mails. */
   parts: {
     sweeps: readonly Sweep[];
@@ -37,7 +40,8 @@ export function createMail(platform: Platform, composers: () => Readonly<Record<
   const store = createMailStore(database, keyring);
   return {
     sender: createMailSender(store, database, queues),
-    captured: { mails: () => store.listCaptured() },
+    captured: { mails: async () => (await store.listCaptured()).map(({ id: _, ...mail }) => mail) },
+    listCaptured: () => store.listCaptured(),
     parts: {
       sweeps: [
         createReclaimSweep({
