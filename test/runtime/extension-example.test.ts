@@ -33,15 +33,25 @@ const { app, call, env, person } = await startTestApp({
 });
 const ada = await person('Ada', ['user', 'admin']);
 
-test.each([
-  ['fixtures/reports.ts', '../../src/index.ts', 'belfry'],
-  ['fixtures/retention.ts', '../../src/index.ts', 'belfry'],
-  ['fixtures/version.ts', '../../src/index.ts', 'belfry'],
-  ['runtime/extension-test-example.test.ts', '../fixtures/version.ts', '../src/extensions/version.ts'],
-])('docs/extensions.md contains test/%s, with the paths of an app', (file, path, pathInApp) => {
-  const root = join(import.meta.dirname, '..', '..');
-  const code = readFileSync(join(root, 'test', file), 'utf8').replaceAll(path, pathInApp);
-  expect(readFileSync(join(root, 'docs', 'extensions.md'), 'utf8')).toContain(`\`\`\`ts\n${code}\`\`\``);
+const readText = (file: string) => readFileSync(join(import.meta.dirname, '..', '..', file), 'utf8');
+
+test.each(['reports', 'retention', 'version'])('docs/extensions.md contains test/fixtures/%s.ts', (name) => {
+  const code = readText(`test/fixtures/${name}.ts`).replaceAll('../../src/index.ts', 'belfry');
+  expect(readText('docs/extensions.md')).toContain(`\`\`\`ts\n${code}\`\`\``);
+});
+
+test('docs/extensions.md contains the test of an extension; its imports are sorted as in an app', () => {
+  const code = readText('test/runtime/extension-test-example.test.ts')
+    .replaceAll('../../src/index.ts', 'belfry')
+    .replaceAll('../../src/testing/index.ts', 'belfry/testing')
+    .replaceAll('../fixtures/version.ts', '../src/extensions/version.ts');
+  const [imports, body] = [code.slice(0, code.indexOf('\nconst ')), code.slice(code.indexOf('\nconst '))];
+  const sorted = imports
+    .trim()
+    .split('\n')
+    .sort((a, b) => (a.split(' from ')[1]! < b.split(' from ')[1]! ? -1 : 1));
+  const [own, ...packages] = sorted;
+  expect(readText('docs/extensions.md')).toContain(`\`\`\`ts\n${[...packages, own].join('\n')}\n${body}\`\`\``);
 });
 
 test('the settings of an extension can be values of the environment, and a misspelled one stops the start', () => {
