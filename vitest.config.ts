@@ -4,6 +4,8 @@ import { scaleRuns } from './test/support/vitest/fuzz-runs.ts';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // The tests of an app that the upgrade test creates.
+    exclude: ['**/node_modules/**', 'test/fixtures/upgrade/test/**'],
     globalSetup: ['test/support/vitest/global-setup.ts'],
     setupFiles: ['test/support/vitest/fixed-seed.ts', 'test/support/vitest/patient-waits.ts'],
     // Four processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry

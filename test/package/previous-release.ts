@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/** A release of this repository, with its sources and its package. */
+export interface Release {
+  version: string;
+  /** The folder with its sources. */
+  folder: string;
+  /** The path of its tarball. */
+  tarball: string;
+}
+
+const CACHE = resolve('.data/releases');
+
+/** Runs a program. @throws Error with its output if it fails */
+function run(cwd: string, command: string, ...args: string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8', maxBuffer: 1 << 28 });
+  if (status !== 0) throw error ?? new Error(`${command} ${args.join(' ')} failed in ${cwd}:\n${stdout}${stderr}`);
+  return stdout.trim();
+}
+
+/** Returns the versions in CHANGELOG.md, newest first. */
+export function readReleasedVersions(changelog: string): string[] {
+  return Array.from(changelog.matchAll(/^## \[?(\d+\.\d+\.\d+[^\s\]]*)/gm), ([, version]) => version!);
+}
+
+/** Returns the commit that released a version: the one that added its heading to CHANGELOG.md. Undefined if git does not have it. */
+function findReleaseCommit(version: string): string | undefined {
+  const heading = `^## \\[?${version.replaceAll('.', '\\.')}\\b`;
+  const commits = run('.', 'git', 'log', '--format=%H', '-G', heading, '--', 'CHANGELOG.md').split('\n');
+  return commits.at(-1) || undefined;
+}
+
+/**
+ * Returns the commit of the newest release in CHANGELOG.md, or of the one before it if nothing has changed since the newest.
+ * `UPGRADE_FROM`, a commit, replaces it. Undefined if the history does not have the commit, as in a shallow clone.
+ */
+export function findPreviousRelease(): string | undefined {
+  if (process.env.UPGRADE_FROM) return run('.', 'git', 'rev-parse', '--verify', `${process.env.UPGRADE_FROM}^{commit}`);
+  if (!existsSync('.git')) return undefined;
+  const commits = readReleasedVersions(readFileSync('CHANGELOG.md', 'utf8')).slice(0, 2).map(findReleaseCommit);
+  const [newest, before] = commits;
+  const head = run('.', 'git', 'rev-parse', 'HEAD');
+  return newest === head && before !== undefined ? before : newest;
+}
+
+/** Builds and packs a release from its commit, with the packages of its own lock file. The result is kept for later runs. */
+export function packRelease(commit: string): Release {
+  const folder = join(CACHE, commit);
+  if (!existsSync(folder)) {
+    mkdirSync(CACHE, { recursive: true });
+    const building = mkdtempSync(join(CACHE, 'building-'));
+    try {
+      run('.', 'git', 'archive', '--output', join(building, 'tree.tar'), commit);
+      run(building, 'tar', 'xf', 'tree.tar');
+      rmSync(join(building, 'tree.tar'));
+      const lockFile = (root: string) => readFileSync(join(root, 'package-lock.json'), 'utf8');
+      if (lockFile(building) === lockFile('.')) symlinkSync(resolve('node_modules'), join(building, 'node_modules'));
+      else run(building, 'npm', 'ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund');
+      run(building, process.execPath, 'scripts/package/pack.ts', '--to', 'packages');
+      renameSync(building, folder);
+    } catch (error) {
+      rmSync(building, { recursive: true, force: true });
+      // Another process may have packed it meanwhile.
+      if (!existsSync(folder)) throw error;
+    }
+  }
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  return { version, folder, tarball: join(folder, 'packages', `belfry-${version}.tgz`) };
+}
