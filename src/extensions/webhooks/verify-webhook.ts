@@ -1,5 +1,5 @@
-// Receivers import or copy this file alone, so it imports nothing else from this project. It must run on Node, Bun, Deno and Workers:
-// apart from node:crypto, which all of them have, it uses only web platform APIs.
+// Receivers import or copy this file alone, so it imports nothing else from this project. It must run on Node 18, Bun and Deno: apart from
+// node:crypto, it uses only web platform APIs. For browsers and Workers, scripts/package/bundle-verify-webhook.ts replaces node:crypto.
 import { createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto';
 
 /** Names the check that a request did not pass. */
@@ -64,7 +64,8 @@ export function verifyWebhook<Payload = WebhookPayload>(
   { toleranceSeconds = 300, now = Date.now() }: { toleranceSeconds?: number; now?: Date | number } = {},
 ): Payload {
   const isGenuine = createSignatureCheck(secret);
-  if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array)) {
+  // An object can have the prototype of Uint8Array without being bytes.
+  if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array && ArrayBuffer.isView(rawBody))) {
     throw new WebhookVerificationError('INVALID_BODY', 'Pass the raw body as a string or bytes, not a parsed body');
   }
   const id = readHeader(headers, 'webhook-id');

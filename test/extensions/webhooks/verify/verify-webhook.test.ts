@@ -162,6 +162,14 @@ describe.each(verifyWebhookBuilds)('the build %s', (_, { verifyWebhook, WebhookV
       expect(() => verifyWebhook(SECRET, signed(), JSON.parse(BODY), options)).toThrow(/raw body/);
     });
 
+    test.each([
+      ['with the prototype of bytes', Object.create(Uint8Array.prototype)],
+      ['that is a proxy of bytes', new Proxy(new TextEncoder().encode(BODY), {})],
+      ['of another type of array', new Uint16Array(2)],
+    ])('a body %s is refused', (_, body) => {
+      expect(codeOf(() => verifyWebhook(SECRET, signed(), body, options))).toBe('INVALID_BODY');
+    });
+
     test.each([undefined, null, '', 'whsec_', 'whsec_***', 5])('the secret %j is refused', (secret) => {
       expect(codeOf(() => verifyWebhook(secret as string, signed(), BODY, options))).toBe('INVALID_SECRET');
     });
