@@ -107,8 +107,7 @@ function createPublicKeyCheck(publicKey: string): SignatureCheck {
       'The public key is not whpk_ followed by the base64 of 32 bytes',
     );
   }
-  const x = toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace('=', '');
-  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  const key = importPublicKey(bytes);
   return (start, body, signatures) => {
     const parts = [new TextEncoder().encode(start), typeof body === 'string' ? new TextEncoder().encode(body) : body];
     const text = new Uint8Array(parts[0]!.length + parts[1]!.length);
@@ -117,9 +116,22 @@ function createPublicKeyCheck(publicKey: string): SignatureCheck {
     return signatures.some((signature) => {
       const given = /^v1a,([A-Za-z0-9+/]{86})==$/.exec(signature)?.[1];
       const decoded = given === undefined ? undefined : decodeBase64(given);
-      return decoded !== undefined && verify(null, text, key, decoded);
+      return decoded !== undefined && key !== undefined && verify(null, text, key, decoded);
     });
   };
+}
+
+/**
+ * Returns undefined if the bytes encode no point and the runtime refuses such a key, as Deno does. Others accept it; either way, no
+ * signature matches.
+ */
+function importPublicKey(bytes: Uint8Array): ReturnType<typeof createPublicKey> | undefined {
+  const x = toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace('=', '');
+  try {
+    return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Decodes a text of base64 without padding; undefined for any other text. */

@@ -1,8 +1,9 @@
 // Verification with a public key, in both builds.
-import { createHash } from 'node:crypto';
+import crypto, { createHash } from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   createSignatureHeader,
   generateKeyPair,
@@ -153,6 +154,21 @@ describe('keys and signatures that no honest signer creates', () => {
 
   test('a key that encodes no point is well-formed, but verifies nothing', () => {
     for (const y of [2n, p - 2n, p + 2n]) expect(resultsOf({ key: encode(y) })).toEqual(REFUSED);
+  });
+
+  test('a key that encodes no point verifies nothing on a runtime that refuses to import it, such as Deno', () => {
+    const { createPublicKey } = crypto;
+    onTestFinished(() => {
+      Object.assign(crypto, { createPublicKey });
+      syncBuiltinESMExports();
+    });
+    const refuse = vi.fn(() => {
+      throw new Error('Cannot decompress Edwards point');
+    });
+    Object.assign(crypto, { createPublicKey: refuse });
+    syncBuiltinESMExports();
+    expect(resultsOf({ key: encode(2n) })).toEqual(REFUSED);
+    expect(refuse).toHaveBeenCalledOnce();
   });
 
   // Older versions of Node accept some of these signatures, so only the other build is tested.
