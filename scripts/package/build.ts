@@ -1,8 +1,10 @@
-// `npm run build`: compiles src/ into dist/, as published: JavaScript, source maps, declarations, and the files of pages.
+// `npm run build`: compiles src/ into dist/, as published: JavaScript, source maps, declarations, the files of pages, and verify-webhook
+// for browsers.
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundleVerifyWebhook } from './bundle-verify-webhook.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const dist = join(root, 'dist');
@@ -43,6 +45,7 @@ export function build(): void {
   compile();
   renameImportsInDeclarations();
   copyPages();
+  writeFileSync(join(dist, 'extensions/webhooks/verify-webhook.browser.js'), bundleVerifyWebhook());
 }
 
 if (import.meta.main) {

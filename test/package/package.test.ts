@@ -1,14 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test, vi } from 'vitest';
+import { bundleVerifyWebhook } from '../../scripts/package/bundle-verify-webhook.ts';
+import vectors from '../data/webhook-vectors.json' with { type: 'json' };
 
 // Building takes long on a busy machine.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const MAX_BYTES = 1_500_000;
-const folder = mkdtempSync(join(tmpdir(), 'belfry-package-'));
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'belfry-package-')));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Runs a program of Node in the repository. Returns its exit code and its output. */
@@ -52,4 +55,38 @@ test('publint and attw find no problem', () => {
 
 test('declarations name compiled modules', () => {
   expect(readFileSync('dist/index.d.ts', 'utf8')).not.toMatch(/\.ts['"]/);
+});
+
+/** The package in a project that has no other packages. */
+const installed = join(folder, 'node_modules/belfry');
+mkdirSync(installed, { recursive: true });
+spawnSync('tar', ['xzf', tarball, '-C', installed, '--strip-components=1']);
+
+/** A receiver that prints the modules it loads, and the payload of the first vector. */
+const RECEIVER = `
+  import { registerHooks } from 'node:module';
+  const loaded = [];
+  registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+  const { verifyWebhook } = await import('belfry/verify-webhook');
+  const { secret, id, timestamp, body, signature } = ${JSON.stringify(vectors[0])};
+  const headers = { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signature };
+  console.log(JSON.stringify([verifyWebhook(secret, headers, body, { now: timestamp * 1000 }), loaded]));`;
+
+test.each([
+  ['Node', [], ['verify-webhook.js', 'node:crypto']],
+  ['a browser', ['--conditions=browser'], ['verify-webhook.browser.js']],
+  ['a worker', ['--conditions=worker'], ['verify-webhook.browser.js']],
+  ['Cloudflare Workers', ['--conditions=workerd'], ['verify-webhook.browser.js']],
+])('without any of its dependencies, belfry/verify-webhook loads one file in %s', (_, conditions, modules) => {
+  const receiver = join(folder, 'receiver.mjs');
+  writeFileSync(receiver, RECEIVER);
+  const { code, output } = run(...conditions, receiver);
+  const urlOf = (name: string) =>
+    name.includes(':') ? name : pathToFileURL(join(installed, 'dist/extensions/webhooks', name)).href;
+  expect({ code, output }).toMatchObject({ code: 0 });
+  expect(JSON.parse(output)).toEqual([JSON.parse(vectors[0]!.body), modules.map(urlOf)]);
+});
+
+test('the file for browsers is the one that the tests of verify-webhook use', () => {
+  expect(readFileSync('dist/extensions/webhooks/verify-webhook.browser.js', 'utf8')).toBe(bundleVerifyWebhook());
 });

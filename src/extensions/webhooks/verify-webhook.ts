@@ -1,5 +1,5 @@
-// Receivers import or copy this file alone, so it imports nothing else from this project. It must run on Node, Bun, Deno and Workers:
-// apart from node:crypto, which all of them have, it uses only web platform APIs.
+// Receivers import or copy this file alone, so it imports nothing else from this project. It must run on Node 18, Bun and Deno: apart from
+// node:crypto, it uses only web platform APIs. For browsers and Workers, scripts/package/bundle-verify-webhook.ts replaces node:crypto.
 import { createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto';
 
 /** Names the check that a request did not pass. */
@@ -64,7 +64,8 @@ export function verifyWebhook<Payload = WebhookPayload>(
   { toleranceSeconds = 300, now = Date.now() }: { toleranceSeconds?: number; now?: Date | number } = {},
 ): Payload {
   const isGenuine = createSignatureCheck(secret);
-  if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array)) {
+  // An object can have the prototype of Uint8Array without being bytes.
+  if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array && ArrayBuffer.isView(rawBody))) {
     throw new WebhookVerificationError('INVALID_BODY', 'Pass the raw body as a string or bytes, not a parsed body');
   }
   const id = readHeader(headers, 'webhook-id');
@@ -106,8 +107,7 @@ function createPublicKeyCheck(publicKey: string): SignatureCheck {
       'The public key is not whpk_ followed by the base64 of 32 bytes',
     );
   }
-  const x = toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace('=', '');
-  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  const key = importPublicKey(bytes);
   return (start, body, signatures) => {
     const parts = [new TextEncoder().encode(start), typeof body === 'string' ? new TextEncoder().encode(body) : body];
     const text = new Uint8Array(parts[0]!.length + parts[1]!.length);
@@ -116,9 +116,22 @@ function createPublicKeyCheck(publicKey: string): SignatureCheck {
     return signatures.some((signature) => {
       const given = /^v1a,([A-Za-z0-9+/]{86})==$/.exec(signature)?.[1];
       const decoded = given === undefined ? undefined : decodeBase64(given);
-      return decoded !== undefined && verify(null, text, key, decoded);
+      return decoded !== undefined && key !== undefined && verify(null, text, key, decoded);
     });
   };
+}
+
+/**
+ * Returns undefined if the bytes encode no point and the runtime refuses such a key, as Deno does. Others accept it; either way, no
+ * signature matches.
+ */
+function importPublicKey(bytes: Uint8Array): ReturnType<typeof createPublicKey> | undefined {
+  const x = toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace('=', '');
+  try {
+    return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Decodes a text of base64 without padding; undefined for any other text. */

@@ -6,26 +6,16 @@ import { afterAll, describe, expect, test } from 'vitest';
 import {
   createSignatureHeader,
   generateKeyPair,
-  generateSecret,
   parsePrivateSigningKey,
-  parseSigningSecret,
 } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { verifyWebhook, type WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
+import vector from '../../../data/webhook-key-pair-vector.json' with { type: 'json' };
 import { type ReceivedRequest, startReceiver } from '../../../fakes/receiver.ts';
 import { anyCharacter } from '../../../support/any-text.ts';
 import { type Person, startTestApp } from '../../../support/app.ts';
 
-// The reference vector of Svix, which introduced this signature. Its server's own test and its documentation contain these keys.
-const vector = {
-  privateKey: 'whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==',
-  publicKey: 'whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=',
-  id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
-  timestamp: 1_614_265_330,
-  body: '{"test": 2432232314}',
-  signature: 'v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==',
-};
 const headersOf = (signature: string, id = vector.id, timestamp = vector.timestamp) => ({
   'webhook-id': id,
   'webhook-timestamp': String(timestamp),
@@ -89,56 +79,6 @@ describe('a signature', () => {
     ['a key whose halves do not belong together', vector.privateKey.replace('LlX0dR', 'LlaaaR')],
   ])('a private key that is %s is refused without being printed', (_, key) => {
     expect(() => parsePrivateSigningKey(key)).toThrow(/^A private signing key is whsk_ followed by [^+/]+$/);
-  });
-});
-
-describe('verifying', () => {
-  const { id, timestamp, body, signature, publicKey } = vector;
-  const check = (headers: object, key = publicKey, raw: string | Uint8Array = body) =>
-    codeOf(() => verifyWebhook(key, headers as Headers, raw, options));
-  const secret = generateSecret();
-  const shared = createSignatureHeader([parseSigningSecret(secret)], id, timestamp, body);
-
-  test.each([
-    ['alone', signature, 'accepted'],
-    ['next to one made with the secret', `${shared} ${signature}`, 'accepted'],
-    ['next to one of another key', `v1a,${'A'.repeat(86)}== ${signature}`, 'accepted'],
-    ['named v1', signature.replace('v1a', 'v1'), 'SIGNATURE_MISMATCH'],
-    ['named v2a', signature.replace('v1a', 'v2a'), 'SIGNATURE_MISMATCH'],
-    ['without padding', signature.replace('==', ''), 'SIGNATURE_MISMATCH'],
-    ['the same bytes in other base64', signature.replace('Ag==', 'Ah=='), 'SIGNATURE_MISMATCH'],
-    ['cut short', `${signature.slice(0, 40)}==`, 'SIGNATURE_MISMATCH'],
-    ['only one made with the secret', shared, 'SIGNATURE_MISMATCH'],
-    [
-      'a MAC keyed with the public key',
-      createSignatureHeader([parseSigningSecret(`whsec_${publicKey.slice(5)}`)], id, timestamp, body),
-      'SIGNATURE_MISMATCH',
-    ],
-  ])('a signature that is %s has the expected result', (_, header, expected) => {
-    expect(check(headersOf(header))).toBe(expected);
-  });
-
-  test('verifying with the secret ignores signatures of the key', () => {
-    expect(check(headersOf(signature), secret)).toBe('SIGNATURE_MISMATCH');
-    expect(check(headersOf(`${signature} ${shared}`), secret)).toBe('accepted');
-  });
-
-  test.each([
-    'whpk_',
-    'whpk_***',
-    `whpk_${'A'.repeat(44)}`,
-    `${publicKey}=`,
-    publicKey.replace('ir4=', 'ir5='),
-    vector.privateKey,
-  ])('the key %s is refused', (key) => {
-    expect(check(headersOf(signature), key)).toBe('INVALID_SECRET');
-  });
-
-  test('the signature covers the id, the time and the body, and bytes are used as they are', () => {
-    expect(check(headersOf(signature), publicKey, new TextEncoder().encode(body))).toBe('accepted');
-    expect(check(headersOf(signature, 'msg_other'))).toBe('SIGNATURE_MISMATCH');
-    expect(check(headersOf(signature, id, timestamp + 1))).toBe('SIGNATURE_MISMATCH');
-    expect(codeOf(() => verifyWebhook(publicKey, headersOf(signature), body))).toBe('TIMESTAMP_TOO_OLD');
   });
 });
 

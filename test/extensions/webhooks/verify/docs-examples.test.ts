@@ -3,6 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { bundleVerifyWebhook } from '../../../../scripts/package/bundle-verify-webhook.ts';
 import {
   createSignatureHeader,
   generateSigningSecrets,
@@ -16,14 +17,16 @@ const examples = [...readFileSync(join(root, 'docs/webhooks.md'), 'utf8').matchA
 const folder = mkdtempSync(join(root, 'test', '.examples-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const SOURCE = JSON.stringify(join(root, 'src/extensions/webhooks/verify-webhook.ts'));
+const source = join(root, 'src/extensions/webhooks/verify-webhook.ts');
+const browserBuild = join(folder, 'verify-webhook.browser.js');
+writeFileSync(browserBuild, bundleVerifyWebhook());
 
-/** Runs an example as it is on the page, with the sources of the package. */
-async function example<Module>(holding: string): Promise<Module> {
+/** Runs an example as it is on the page, with a build of `belfry/verify-webhook`. */
+async function example<Module>(holding: string, build: string): Promise<Module> {
   const [text, ...others] = examples.filter((one) => one.includes(holding));
   expect(others).toEqual([]);
-  const file = join(folder, `${holding.replaceAll(/\W/g, '')}.ts`);
-  writeFileSync(file, text!.replaceAll("'belfry/verify-webhook'", SOURCE));
+  const file = join(folder, `${holding.replaceAll(/\W/g, '')}-${build === source ? 'source' : 'browser'}.ts`);
+  writeFileSync(file, text!.replaceAll("'belfry/verify-webhook'", JSON.stringify(build)));
   return import(file);
 }
 
@@ -52,9 +55,11 @@ async function statuses(send: (body: string, headers: Record<string, string>) =>
 }
 
 describe.each([
-  ['the secret', secret],
-  ['the public key', publicKey!],
-])('with %s', (_, key) => {
+  ['the secret', 'the source', secret, source],
+  ['the secret', 'the build for browsers', secret, browserBuild],
+  ['the public key', 'the source', publicKey!, source],
+  ['the public key', 'the build for browsers', publicKey!, browserBuild],
+])('with %s and %s', (_, __, key, build) => {
   const logged = () => {
     const log = vi.spyOn(console, 'log').mockReturnValue(undefined);
     onTestFinished(() => log.mockRestore());
@@ -65,7 +70,7 @@ describe.each([
     vi.stubEnv('WEBHOOK_SECRET', key);
     onTestFinished(() => void vi.unstubAllEnvs());
     const log = logged();
-    const { app } = await example<{ app: RequestListener }>('express.raw');
+    const { app } = await example<{ app: RequestListener }>('express.raw', build);
     const server = createServer(app).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await vi.waitUntil(() => server.listening, { timeout: 60_000, interval: 20 });
@@ -80,7 +85,7 @@ describe.each([
     const log = logged();
     const { default: handler } = await example<{
       default: { fetch(request: Request, env: object): Promise<Response> };
-    }>('async fetch(request');
+    }>('async fetch(request', build);
     const send = (text: string, sent: Record<string, string>) =>
       handler.fetch(new Request('https://receiver.example.com/', { method: 'POST', headers: sent, body: text }), {
         WEBHOOK_SECRET: key,

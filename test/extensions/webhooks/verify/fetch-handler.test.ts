@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { bundleVerifyWebhook } from '../../../../scripts/package/bundle-verify-webhook.ts';
 import {
   createSignatureHeader,
   generateSecret,
   parseSigningSecret,
 } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
-import { verifyWebhook, WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
+import { verifyWebhookBuilds } from '../../../support/webhooks/verify-webhook-builds.ts';
 
 const file = new URL('../../../../src/extensions/webhooks/verify-webhook.ts', import.meta.url);
 const secret = generateSecret();
@@ -23,24 +24,26 @@ function request(text = body): Request {
   return new Request('https://receiver.example.com/', { method: 'POST', headers, body: text });
 }
 
-/** A receiver that handles requests as in Workers, Deno and Bun. */
-async function handle(received: Request, read: 'text' | 'bytes'): Promise<Response> {
-  try {
-    const raw = read === 'text' ? await received.text() : new Uint8Array(await received.arrayBuffer());
-    return Response.json(verifyWebhook(secret, received.headers, raw).data);
-  } catch (error) {
-    if (!(error instanceof WebhookVerificationError)) throw error;
-    return new Response(error.code, { status: 400 });
+describe.each(verifyWebhookBuilds)('the build %s', (_, { verifyWebhook, WebhookVerificationError }) => {
+  /** A receiver that handles requests as in Workers, Deno and Bun. */
+  async function handle(received: Request, read: 'text' | 'bytes'): Promise<Response> {
+    try {
+      const raw = read === 'text' ? await received.text() : new Uint8Array(await received.arrayBuffer());
+      return Response.json(verifyWebhook(secret, received.headers, raw).data);
+    } catch (error) {
+      if (!(error instanceof WebhookVerificationError)) throw error;
+      return new Response(error.code, { status: 400 });
+    }
   }
-}
 
-test.each(['text', 'bytes'] as const)('a fetch handler verifies a Request by its headers and %s', async (read) => {
-  expect(await (await handle(request(), read)).json()).toEqual({ title: 'Zoë 😀' });
-  const changed = await handle(request(body.replace('Zoë', 'Zoe')), read);
-  expect([changed.status, await changed.text()]).toEqual([400, 'SIGNATURE_MISMATCH']);
+  test.each(['text', 'bytes'] as const)('a fetch handler verifies a Request by its headers and %s', async (read) => {
+    expect(await (await handle(request(), read)).json()).toEqual({ title: 'Zoë 😀' });
+    const changed = await handle(request(body.replace('Zoë', 'Zoe')), read);
+    expect([changed.status, await changed.text()]).toEqual([400, 'SIGNATURE_MISMATCH']);
+  });
 });
 
-test('it verifies without any global of Node', async () => {
+test('the source verifies without any global of Node', async () => {
   const script = `
     const { env } = process;
     const headers = new Headers(JSON.parse(env.HEADERS));
@@ -69,8 +72,20 @@ test('it verifies without any global of Node', async () => {
   ]);
 });
 
-test('it imports only node:crypto, since receivers copy this one file', () => {
+test('the source imports only node:crypto, since receivers copy this one file', () => {
   const source = readFileSync(file, 'utf8');
   expect(source.match(/from '(.*)'|import\(|require\(/g)).toEqual(["from 'node:crypto'"]);
   expect(source).not.toMatch(/\b(Buffer|process|global|setImmediate|__dirname)\b\.?/);
+});
+
+test('the build for browsers imports nothing, and contains the licences of its packages', () => {
+  const code = bundleVerifyWebhook();
+  expect(code.match(/^\s*import\b|\bfrom ["']|\bimport\(|\brequire\(/gm)).toBeNull();
+  const comment = code.slice(0, code.indexOf('*/')).replaceAll(/^ \* ?/gm, '');
+  for (const name of ['@noble/curves', '@noble/hashes']) {
+    const folder = new URL(`../../../../node_modules/${name}/`, import.meta.url);
+    const { version } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'));
+    expect(comment).toContain(`${name} ${version}`);
+    expect(comment).toContain(readFileSync(new URL('LICENSE', folder), 'utf8').trim());
+  }
 });
