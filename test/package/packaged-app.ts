@@ -103,6 +103,11 @@ export function createSandbox(): Sandbox {
     npm_config_update_notifier: 'false',
   };
   const running = new Set<RunningCommand>();
+  const kill = () => {
+    for (const one of running) one.signal('SIGKILL');
+  };
+  // The groups of the commands would outlive an interrupted process.
+  process.on('exit', kill);
 
   return {
     root,
@@ -116,7 +121,8 @@ export function createSandbox(): Sandbox {
       return started;
     },
     async remove() {
-      for (const one of running) one.signal('SIGKILL');
+      kill();
+      process.off('exit', kill);
       await Promise.allSettled([...running].map(({ ended }) => ended));
       rmSync(root, { recursive: true, force: true, maxRetries: 5 });
     },
