@@ -13,6 +13,7 @@ import { erasure } from './groups/erasure.ts';
 import { connections } from './groups/hosting/connections.ts';
 import { recovery } from './groups/hosting/recovery.ts';
 import { restart } from './groups/hosting/restart.ts';
+import { packaged } from './groups/package.ts';
 import { pushAccept } from './groups/push/accept.ts';
 import { pushProviders } from './groups/push/providers.ts';
 import { realtime } from './groups/realtime.ts';
@@ -62,6 +63,7 @@ const GROUPS: readonly Group[] = [
   recovery,
   connections,
   startup,
+  packaged,
   recordsScale,
 ];
 const MAX_RUN_MS = 40 * 60_000;

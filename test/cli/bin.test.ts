@@ -1,14 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { BARE_ENV } from '../support/processes/app-process.ts';
 
-/** Creates a package with bin/belfry.mjs and these files. Returns a function that runs it. */
-function createPackage(files: Record<string, string>) {
+function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'belfry-bin-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** Writes a package with bin/belfry.mjs and these files. Returns a function that runs it. */
+function createPackage(files: Record<string, string>, folder = createFolder()) {
   cpSync('bin', join(folder, 'bin'), { recursive: true });
   for (const [name, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files })) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -54,6 +58,18 @@ test('the package runs its compiled command line, with all arguments and its exi
     output: '["keys","rotate","--give-up","a b"]\n',
     errorOutput: '',
   });
+});
+
+test('code that was compiled once is kept in the folder of the package, or where NODE_COMPILE_CACHE says', () => {
+  const [folder, elsewhere] = [createFolder(), createFolder()];
+  const cache = join(folder, '.cache');
+  createPackage({ 'dist/cli/belfry.js': PRINT_ARGUMENTS }, folder);
+  const bin = join(folder, 'bin/belfry.mjs');
+  const { PATH } = BARE_ENV;
+  spawnSync(process.execPath, [bin], { env: { PATH, NODE_COMPILE_CACHE: elsewhere } });
+  expect([existsSync(cache), readdirSync(elsewhere).length]).toEqual([false, 1]);
+  spawnSync(process.execPath, [bin], { env: { PATH } });
+  expect(existsSync(cache)).toBe(true);
 });
 
 test.each([['this Node', process.execPath], ...(old === undefined ? [] : [['an older Node', old.node]])])(

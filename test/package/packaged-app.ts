@@ -1,6 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { waitFor } from '../../src/testing/wait.ts';
@@ -44,8 +53,13 @@ interface CommandOptions {
   env?: Record<string, string>;
 }
 
-/** A machine for apps: an empty folder with an empty HOME, and a folder for temporary files. npm's cache and settings are this machine's. */
+/**
+ * A machine for apps: an empty folder, with a HOME and a folder for temporary files that are empty, too. npm has this machine's settings,
+ * and the packages in its cache.
+ */
 export interface Sandbox {
+  /** The folder of everything in the sandbox. */
+  root: string;
   /** The folder of apps. */
   folder: string;
   home: string;
@@ -60,8 +74,18 @@ export function createSandbox(): Sandbox {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'belfry-sandbox-')));
   // Started by root, Postgres runs as another user, who must be able to enter the folder.
   chmodSync(root, 0o755);
-  const [folder, home, temporary] = ['apps', 'home', 'tmp'].map((name) => join(root, name)) as [string, string, string];
-  for (const path of [folder, home, temporary]) mkdirSync(path);
+  const [folder, home, temporary, npm] = ['apps', 'home', 'tmp', 'npm'].map((name) => join(root, name)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  for (const path of [folder, home, temporary, npm]) mkdirSync(path);
+  // The packages of an app are packages of this repository, too, so its installation has filled the cache with them. The sandbox shares
+  // nothing else with npm's folder: neither logs nor the packages of `npm exec`.
+  const cache = join(process.env.npm_config_cache ?? join(homedir(), '.npm'), '_cacache');
+  mkdirSync(cache, { recursive: true });
+  symlinkSync(cache, join(npm, '_cacache'));
   const path = (process.env.PATH ?? '').split(delimiter).filter((place) => basename(place) !== '.bin');
   const sandboxEnv: Record<string, string> = {
     ...(Object.fromEntries(Object.entries(process.env).filter(([name]) => NETWORK.test(name))) as Record<
@@ -71,16 +95,22 @@ export function createSandbox(): Sandbox {
     PATH: [dirname(process.execPath), ...path].join(delimiter),
     HOME: home,
     TMPDIR: temporary,
+    NO_COLOR: '1',
     // No Docker engine, so that the servers are the same on every machine.
     DOCKER_HOST: `unix://${root}/docker.sock`,
-    // The packages of an app are packages of this repository, too: what installed this repository has filled the cache with them.
-    npm_config_cache: process.env.npm_config_cache ?? join(homedir(), '.npm'),
+    npm_config_cache: npm,
     npm_config_prefer_offline: 'true',
     npm_config_update_notifier: 'false',
   };
   const running = new Set<RunningCommand>();
+  const kill = () => {
+    for (const one of running) one.signal('SIGKILL');
+  };
+  // The groups of the commands would outlive an interrupted process.
+  process.on('exit', kill);
 
   return {
+    root,
     folder,
     home,
     temporary,
@@ -91,7 +121,8 @@ export function createSandbox(): Sandbox {
       return started;
     },
     async remove() {
-      for (const one of running) one.signal('SIGKILL');
+      kill();
+      process.off('exit', kill);
       await Promise.allSettled([...running].map(({ ended }) => ended));
       rmSync(root, { recursive: true, force: true, maxRetries: 5 });
     },

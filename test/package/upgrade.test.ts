@@ -1,7 +1,5 @@
 // An app that was created with the previous release and has data of every feature is upgraded to this version, without downtime.
-import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -11,6 +9,7 @@ import { startSmtpServer } from '../fakes/smtp-server.ts';
 import { type Feature, register, send, type World } from '../fixtures/upgrade/data/world.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
 import { createPackagedApp, createSandbox, openApp, type PackagedApp } from './packaged-app.ts';
+import { providePackages } from './packages.ts';
 import { findPreviousRelease, packRelease, type Release } from './previous-release.ts';
 
 // Two installations, eight processes, and the tests of the app.
@@ -21,11 +20,6 @@ const FIXTURE = 'test/fixtures/upgrade';
 const CLIENTS = 4;
 /** The number of articles that the clients create in each phase of the upgrade. */
 const CREATES_PER_PHASE = 20;
-
-function packCurrent(): string {
-  const args = ['scripts/package/pack.ts', '--to', join(tmpdir(), 'belfry-current')];
-  return execFileSync(process.execPath, args, { encoding: 'utf8' }).trim();
-}
 
 /** Starts what the app sends to: a receiver of webhooks and pushes, and a mail server. */
 async function startOutside() {
@@ -148,7 +142,7 @@ describe.skipIf(release === undefined)('an upgrade from the previous release', (
     const folder = join(sandbox.folder, 'new');
     cpSync(old.folder, folder, { recursive: true, verbatimSymlinks: true });
     const copy = openApp(sandbox, folder);
-    cpSync(packCurrent(), join(folder, 'vendor/belfry-current.tgz'));
+    cpSync((await providePackages()).belfry, join(folder, 'vendor/belfry-current.tgz'));
     await copy.run('npm', ['install', '--no-audit', '--no-fund', 'belfry@file:vendor/belfry-current.tgz']);
     return copy;
   }

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 
@@ -8,12 +11,14 @@ declare module 'vitest' {
     templateDatabase: string;
     /** The prefix of the name of every database of this run. */
     databasePrefix: string;
+    /** A folder for the packages that the tests of this run share. */
+    packagesFolder: string;
   }
 }
 
 /**
- * Creates the template of this run's test databases. Returns the function that removes it at the end, which throws if a
- * test file has left a database behind.
+ * Creates what the test files of this run share: the template of their databases, and a folder for packages. Returns the function that
+ * removes both at the end, which throws if a test file has left a database behind.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const url = process.env.TEST_DATABASE_URL;
@@ -36,8 +41,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await admin.end();
   project.provide('templateDatabase', template);
   project.provide('databasePrefix', prefix);
+  const packagesFolder = mkdtempSync(join(tmpdir(), 'belfry-packages-'));
+  project.provide('packagesFolder', packagesFolder);
 
   return async () => {
+    rmSync(packagesFolder, { recursive: true, force: true });
     const client = new Client({ connectionString: url });
     await client.connect();
     try {

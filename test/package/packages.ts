@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { inject } from 'vitest';
+import { pack } from '../../scripts/package/pack.ts';
+import { waitFor } from '../../src/testing/wait.ts';
+
+const TIMEOUT_MS = 240_000;
+
+/** The paths of the packages as npm would publish them. */
+export interface Packages {
+  belfry: string;
+  createBelfry: string;
+}
+
+/** Builds and packs Belfry in a process, so that this one stays responsive, and packs create-belfry. */
+async function packAll(folder: string): Promise<Packages> {
+  const args = [resolve('scripts/package/pack.ts'), '--to', folder];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  return { belfry: stdout.trim(), createBelfry: pack(resolve('create-belfry'), folder) };
+}
+
+/**
+ * Returns the packages of this run. The first caller builds them, and callers in all processes of the run wait for them: a build writes
+ * to `dist/`, so two at once would mix.
+ *
+ * @throws Error with the reason if they cannot be built
+ */
+export async function providePackages(): Promise<Packages> {
+  const folder = inject('packagesFolder');
+  const result = join(folder, 'result.json');
+  try {
+    mkdirSync(join(folder, 'building'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const find = () => (existsSync(result) ? JSON.parse(readFileSync(result, 'utf8')) : undefined);
+    const { packages, failure } = await waitFor<{ packages?: Packages; failure?: string }>(
+      find,
+      () => 'The packages were not built in time by the process that began.',
+      { timeoutMs: TIMEOUT_MS },
+    );
+    if (packages === undefined) throw new Error(failure);
+    return packages;
+  }
+  const outcome = await packAll(folder).then(
+    (packages) => ({ packages }),
+    (error: Error) => ({ failure: error.message }),
+  );
+  // Complete when it appears.
+  writeFileSync(`${result}.incomplete`, JSON.stringify(outcome));
+  renameSync(`${result}.incomplete`, result);
+  if ('failure' in outcome) throw new Error(outcome.failure);
+  return outcome.packages;
+}
