@@ -173,7 +173,7 @@ function startCommand(
 }
 
 /** A process of a deployment. */
-export const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
+const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
 type Role = (typeof ROLES)[number];
 
 /** The processes of a deployment. */

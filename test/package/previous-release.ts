@@ -21,7 +21,7 @@ function run(cwd: string, command: string, ...args: string[]): string {
 }
 
 /** Returns the versions in CHANGELOG.md, newest first. */
-export function readReleasedVersions(changelog: string): string[] {
+function readReleasedVersions(changelog: string): string[] {
   return Array.from(changelog.matchAll(/^## \[?(\d+\.\d+\.\d+[^\s\]]*)/gm), ([, version]) => version!);
 }
 
