@@ -9,7 +9,12 @@ import { announcementOf } from './announcement.ts';
 const PAGES = ['https://a.example.com/', 'https://b.example.com/x,y;z?q=1', 'http://c.example.com/'];
 const day = fc.date({ min: new Date('1960-01-01'), max: new Date('2090-01-01'), noInvalidDate: true });
 const deprecation: fc.Arbitrary<Deprecation> = fc
-  .record({ dates: fc.tuple(day, day), isDated: fc.boolean(), hasSunset: fc.boolean(), page: fc.option(fc.constantFrom(...PAGES)) })
+  .record({
+    dates: fc.tuple(day, day),
+    isDated: fc.boolean(),
+    hasSunset: fc.boolean(),
+    page: fc.option(fc.constantFrom(...PAGES)),
+  })
   .map(({ dates, isDated, hasSunset, page }) => {
     const text = (date: Date) => (isDated ? date.toISOString().slice(0, 10) : `${date.toISOString().slice(0, 19)}Z`);
     const [first, last] = dates.toSorted((a, b) => a.getTime() - b.getTime());

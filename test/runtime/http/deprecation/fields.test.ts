@@ -21,7 +21,12 @@ const post = defineResource('post', {
       .filterable()
       .sortable()
       .searchable()
-      .deprecated({ since: '2026-11-01', sunset: '2027-06-01', use: 'headline', link: 'https://docs.example.com/title' }),
+      .deprecated({
+        since: '2026-11-01',
+        sunset: '2027-06-01',
+        use: 'headline',
+        link: 'https://docs.example.com/title',
+      }),
     count: f.integer().deprecated(since('2026-01-01')),
     company: f.ref('company'),
     sponsor: f.ref('company').populate().deprecated(since('2026-03-01')),
@@ -76,16 +81,14 @@ test('a field in a body is announced with its dates and page, whatever its value
   const expected = {
     deprecation: atMidnight('2026-11-01'),
     sunset: 'Tue, 01 Jun 2027 00:00:00 GMT',
-    links: [
-      '<https://docs.example.com/title>; rel="deprecation"',
-      '<https://docs.example.com/title>; rel="sunset"',
-    ],
+    links: ['<https://docs.example.com/title>; rel="deprecation"', '<https://docs.example.com/title>; rel="sunset"'],
   };
   const created = await call('POST', '/api/posts', { title: 'Hello' });
   expect(created.status).toBe(201);
   expect(created.body.data.title).toBe('Hello');
   expect(announcementOf(created)).toEqual(expected);
-  for (const method of ['PATCH', 'PUT']) expect(announcementOf(await call(method, item, { title: null }))).toEqual(expected);
+  for (const method of ['PATCH', 'PUT'])
+    expect(announcementOf(await call(method, item, { title: null }))).toEqual(expected);
   const refused = await call('PATCH', item, { title: 'x'.repeat(300) });
   expect(refused.status).toBe(422);
   expect(announcementOf(refused)).toEqual(expected);
@@ -123,7 +126,13 @@ test('a parameter of lists that has the name of a deprecated field is announced 
 test('a refused query with a deprecated field is announced, and one with an unknown field is not', async () => {
   const refused = await call('GET', '/api/posts?title=Old&colour=red');
   expect([refused.status, announcementOf(refused)?.deprecation]).toEqual([400, atMidnight('2026-11-01')]);
-  for (const query of ['constructor=1', 'sort=__proto__', 'include=toString.title', 'fields=titel', 'sort=title&sort=title']) {
+  for (const query of [
+    'constructor=1',
+    'sort=__proto__',
+    'include=toString.title',
+    'fields=titel',
+    'sort=title&sort=title',
+  ]) {
     const response = await call('GET', `/api/posts?${query}`);
     expect([query, response.status, announcementOf(response)]).toEqual([query, 400, undefined]);
   }
@@ -146,24 +155,23 @@ test('a field inside an object or an array is announced if the body sets it', as
   }
 });
 
-test.each([['null', 'null'], ['a list', '[{"title":"x"}]'], ['a text', '"title"'], ['malformed', '{"title":']])(
-  'a body that is %s names no field',
-  async (_name, body) => {
-    const response = await call('PATCH', item, body);
-    expect([400, 422]).toContain(response.status);
-    expect(announcementOf(response)).toBeUndefined();
-  },
-);
+test.each([
+  ['null', 'null'],
+  ['a list', '[{"title":"x"}]'],
+  ['a text', '"title"'],
+  ['malformed', '{"title":'],
+])('a body that is %s names no field', async (_name, body) => {
+  const response = await call('PATCH', item, body);
+  expect([400, 422]).toContain(response.status);
+  expect(announcementOf(response)).toBeUndefined();
+});
 
 test('several deprecated things in a request announce the earliest dates and all pages', async () => {
   const response = await call('PATCH', `${item}`, { title: 'x', count: 2, place: { zip: '1' } });
   expect(announcementOf(response)).toEqual({
     deprecation: atMidnight('2026-01-01'),
     sunset: 'Tue, 01 Jun 2027 00:00:00 GMT',
-    links: [
-      '<https://docs.example.com/title>; rel="deprecation"',
-      '<https://docs.example.com/title>; rel="sunset"',
-    ],
+    links: ['<https://docs.example.com/title>; rel="deprecation"', '<https://docs.example.com/title>; rel="sunset"'],
   });
 });
 

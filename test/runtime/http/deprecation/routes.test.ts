@@ -56,7 +56,11 @@ const post = defineResource('post', {
       () => ({}),
     ),
     route.post('/once', { policy: 'authenticated', deprecated: { since: '2025-01-01' } }, () => ({ done: true })),
-    route.get('/:id/parts/:part', { policy: 'public', deprecated: { since: '2025-01-01', use: 'GET /api/posts/:id' } }, () => ({})),
+    route.get(
+      '/:id/parts/:part',
+      { policy: 'public', deprecated: { since: '2025-01-01', use: 'GET /api/posts/:id' } },
+      () => ({}),
+    ),
     route.get(
       '/by-slug/:slug',
       { policy: 'public', deprecated: { since: '2025-01-01', use: 'GET /api/posts/:id' } },

@@ -12,12 +12,10 @@ const post = defineResource('post', {
   },
   policies: OPEN,
   deprecated: { delete: { since: '2026-11-01' } },
-  routes: (route) => [
-    route.get('/:id/old', { policy: 'public', deprecated: { since: '2026-11-01' } }, () => ({})),
-  ],
+  routes: (route) => [route.get('/:id/old', { policy: 'public', deprecated: { since: '2026-11-01' } }, () => ({}))],
 });
 
-let output: string[] = [];
+const output: string[] = [];
 const written = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
   output.push(String(chunk));
   return true;
@@ -39,7 +37,9 @@ async function lineOf(send: () => Promise<{ headers: Headers }>): Promise<Record
 /** The counter of deprecated uses: the value by series. */
 async function readCounts(): Promise<Record<string, number>> {
   const response = await fetch(`${url}/metrics`, { headers: { authorization: 'Bearer scrape' } });
-  const series = (await response.text()).matchAll(/^belfry_deprecated_requests_total\{kind="(\w+)",name="(.*)"\} (\d+)$/gm);
+  const series = (await response.text()).matchAll(
+    /^belfry_deprecated_requests_total\{kind="(\w+)",name="(.*)"\} (\d+)$/gm,
+  );
   return Object.fromEntries(Array.from(series, ([, kind, name, value]) => [`${kind} ${name}`, Number(value)]));
 }
 
