@@ -67,7 +67,7 @@ test('any combination of deprecated fields and routes announces the earliest dat
     names,
     fc.boolean(),
     async (route, { filtered, sorted, selected }, inBody, isWrite) => {
-      const query = new URLSearchParams(filtered.map((name) => [name, 'x']));
+      const query = new URLSearchParams(filtered.map((name): [string, string] => [name, 'x']));
       if (sorted.length > 0) query.set('sort', sorted.join(','));
       if (selected.length > 0) query.set('fields', selected.join(','));
       const path = route === 'plain' ? '/api/plains' : '/api/olds';

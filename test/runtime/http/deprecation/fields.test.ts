@@ -15,18 +15,12 @@ const company = defineResource('company', {
 const post = defineResource('post', {
   fields: {
     headline: f.string().max(200),
-    title: f
-      .string()
-      .max(200)
-      .filterable()
-      .sortable()
-      .searchable()
-      .deprecated({
-        since: '2026-11-01',
-        sunset: '2027-06-01',
-        use: 'headline',
-        link: 'https://docs.example.com/title',
-      }),
+    title: f.string().max(200).filterable().sortable().searchable().deprecated({
+      since: '2026-11-01',
+      sunset: '2027-06-01',
+      use: 'headline',
+      link: 'https://docs.example.com/title',
+    }),
     count: f.integer().deprecated(since('2026-01-01')),
     company: f.ref('company'),
     sponsor: f.ref('company').populate().deprecated(since('2026-03-01')),
