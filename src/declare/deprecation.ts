@@ -47,6 +47,6 @@ export function describeDeprecation({ since, sunset, use, link }: Deprecation): 
     `Deprecated as of ${since}.`,
     ...(use === undefined ? [] : [`Use \`${use}\` instead.`]),
     ...(sunset === undefined ? [] : [`It may be removed after ${sunset}.`]),
-    ...(link === undefined ? [] : [`[More information](${new URL(link).href}).`]),
+    ...(link === undefined ? [] : [`More information: <${new URL(link).href}>.`]),
   ].join(' ');
 }

@@ -59,7 +59,7 @@ test('a deprecated operation is marked, and its description names the dates, the
   expect(deprecatedOperations()).toEqual(['getPostsOld', 'listNotes']);
   expect(at('getPostsOld').description).toBe(
     'Deprecated as of 2026-11-01. Use `GET /api/posts` instead. It may be removed after 2027-06-01. ' +
-      '[More information](https://docs.example.com/old).\n\nReturns nothing.\n\nAccess: `public`.',
+      'More information: <https://docs.example.com/old>.\n\nReturns nothing.\n\nAccess: `public`.',
   );
   expect(at('listNotes').description).toMatch(/^Deprecated as of 2026-11-01\.\n\n/);
 });
@@ -67,7 +67,7 @@ test('a deprecated operation is marked, and its description names the dates, the
 test('a deprecated field is marked in responses and bodies, and its type is unchanged', () => {
   const text =
     'The old title. Deprecated as of 2026-11-01. Use `headline` instead. It may be removed after 2027-06-01. ' +
-    '[More information](https://docs.example.com/title).';
+    'More information: <https://docs.example.com/title>.';
   expect(schemas.Post.properties.title).toEqual({
     type: 'string',
     deprecated: true,

@@ -165,7 +165,7 @@ const thing = defineResource('thing', {
     route.delete('/:id/parts/:part', { policy: 'none' }, () => 'never'),
     route.get(
       '/former',
-      { policy: 'public', deprecated: { since: '2026-11-01', use: 'GET /api/things' } },
+      { policy: 'public', errors: [], deprecated: { since: '2026-11-01', use: 'GET /api/things' } },
       () => 'old',
     ),
     route.get('/secret-door', { policy: 'public', hidden: true }, () => 'hidden'),

@@ -22,7 +22,7 @@ function findSuccessor(replacement: string, path: string): readonly string[] | u
   const segments = replacement.split('/');
   const known = new Set(path.split('/'));
   // Wildcards and optional parts are not filled in. A route with another method on the same path is no other resource.
-  const isLink = segments.every((segment) => (segment.startsWith(':') ? known.has(segment) : !/[*{}:]/.test(segment)));
+  const isLink = segments.every((segment) => (/^:\w+$/.test(segment) ? known.has(segment) : !/[*{}:]/.test(segment)));
   return isLink && replacement !== path ? segments : undefined;
 }
 

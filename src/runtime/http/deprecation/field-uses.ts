@@ -1,5 +1,6 @@
 import type { FieldSpec, Fields } from '../../../declare/field.ts';
 import { isFilterable } from '../../../records/query/filter.ts';
+import { MAX_LEVELS } from '../../../records/query/include.ts';
 import type { CompiledResource } from '../../../records/schema/compiled.ts';
 import { compileDeprecation, type DeprecatedItem } from './announcement.ts';
 
@@ -76,13 +77,15 @@ export function compileFieldUses(resources: ReadonlyMap<string, CompiledResource
   if (items.length === 0) return undefined;
   const itemOf = (resource: string, field: string) => byResource.get(resource)!.get(field)?.item;
 
-  function addIncluded(resource: string, path: readonly string[], found: Set<DeprecatedItem>): void {
-    const [field, ...rest] = path;
-    const declared = field === undefined ? undefined : resources.get(resource)!.field.get(field);
-    if (declared?.target === undefined) return;
-    const item = itemOf(resource, field!);
-    if (item !== undefined) found.add(item);
-    addIncluded(declared.target, rest, found);
+  function addIncluded(resource: string, path: string, found: Set<DeprecatedItem>): void {
+    let source = resource;
+    for (const field of path.split('.', MAX_LEVELS)) {
+      const target = resources.get(source)!.field.get(field)?.target;
+      if (target === undefined) return;
+      const item = itemOf(source, field);
+      if (item !== undefined) found.add(item);
+      source = target;
+    }
   }
 
   /** Whether a resource, or one that its references lead to, has a deprecated field. */
@@ -119,7 +122,7 @@ export function compileFieldUses(resources: ReadonlyMap<string, CompiledResource
       }
       for (const term of namesIn(query.sort)) add(term.replace(/^-/, ''));
       for (const field of namesIn(query.fields)) add(field);
-      for (const path of namesIn(query.include)) addIncluded(resource, path.split('.'), found);
+      for (const path of namesIn(query.include)) addIncluded(resource, path, found);
       return found;
     },
   };

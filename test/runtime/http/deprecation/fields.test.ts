@@ -9,7 +9,11 @@ const since = (date: string) => ({ since: date });
 
 const region = defineResource('region', { fields: { name: f.string() }, policies: OPEN });
 const company = defineResource('company', {
-  fields: { name: f.string().required(), region: f.ref('region').deprecated(since('2026-04-01')) },
+  fields: {
+    name: f.string().required(),
+    holding: f.ref('company'),
+    region: f.ref('region').deprecated(since('2026-04-01')),
+  },
   policies: OPEN,
 });
 const post = defineResource('post', {
@@ -130,6 +134,12 @@ test('a refused query with a deprecated field is announced, and one with an unkn
     const response = await call('GET', `/api/posts?${query}`);
     expect([query, response.status, announcementOf(response)]).toEqual([query, 400, undefined]);
   }
+});
+
+test('an include path of any length is refused as before', async () => {
+  const path = `${'holding.'.repeat(8000)}region`;
+  const response = await call('GET', `/api/companies?include=${path}`);
+  expect([response.status, announcementOf(response)]).toEqual([400, undefined]);
 });
 
 test('a field inside an object or an array is announced if the body sets it', async () => {
