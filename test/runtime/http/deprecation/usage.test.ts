@@ -59,7 +59,7 @@ test('before the first request, everything deprecated is counted with 0, and a n
   expect(await readCounts()).toEqual(NONE);
 });
 
-test('the log line of a request names the deprecated routes and fields that it used, and who used them', async () => {
+test('the log line of a request names the user, and the deprecated routes and fields that it used', async () => {
   const ann = await person('Ann');
   expect(await lineOf(() => ann.call('GET', `/api/posts/${id}/old`))).toMatchObject({
     msg: 'request',
