@@ -1,4 +1,5 @@
 export { defineUser } from './accounts/define-user.ts';
+export type { Deprecation } from './declare/deprecation.ts';
 export type { RecordEvent } from './declare/events.ts';
 export type { Extension, ExtensionHost, FeatureParts, Job } from './declare/extension.ts';
 export { defineExtension } from './declare/extension.ts';

@@ -1,3 +1,4 @@
+import type { Deprecation } from './deprecation.ts';
 import type { Policy } from './policy.ts';
 import type { Operator } from './service.ts';
 
@@ -82,6 +83,7 @@ export interface FieldSpec {
   owner?: boolean;
   populate?: boolean;
   renamedFrom?: readonly string[];
+  deprecated?: Deprecation;
 }
 
 /** Whether a field's value must be present on create and is always present in responses. Only the inferred types use it. */
@@ -243,5 +245,13 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends W
   /** Former names of the field, latest first: migrations rename its column. No effect once that is done. */
   renamedFrom(...names: readonly string[]): Field<T, P, I, C, W> {
     return this.#with({ renamedFrom: names });
+  }
+  /**
+   * Announces to clients that use the field that they should stop. The field works as before.
+   *
+   * @example f.string().deprecated({ since: '2026-11-01', sunset: '2027-06-01', use: 'headline' })
+   */
+  deprecated(deprecation: Deprecation): Field<T, P, I, C, W> {
+    return this.#with({ deprecated: deprecation });
   }
 }

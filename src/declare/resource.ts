@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { Deprecation } from './deprecation.ts';
 import type { Fields } from './field.ts';
 import type {
   CreateBody,
@@ -87,6 +88,11 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   defaultSort?: string;
   /** `count`: how lists count their total if a request does not say. Default `settings.pagination.count`. */
   pagination?: { count?: CountMode };
+  /**
+   * Responses announce that clients should stop using the routes of the resource, all or by action: `{ delete: { since: '2026-11-01' } }`.
+   * A custom route with a deprecation of its own announces that one.
+   */
+  deprecated?: Deprecation | Partial<Record<Action, Deprecation>>;
   /** Which CRUD routes exist. Default all. */
   crud?: boolean | readonly Action[];
   indexes?: readonly { fields: readonly string[]; unique?: boolean }[];
@@ -111,6 +117,20 @@ export type AnyResource = Resource<string, any, any>;
 /** Former names (or table names) of a resource, latest first. */
 export function formerNames({ renamedFrom }: AnyResource): readonly string[] {
   return typeof renamedFrom === 'string' ? [renamedFrom] : (renamedFrom ?? []);
+}
+
+/** The deprecation of all routes of a resource; undefined if it has none, or only deprecated actions. */
+export function deprecationOfAllRoutes({ deprecated }: Pick<AnyResource, 'deprecated'>): Deprecation | undefined {
+  return deprecated !== undefined && 'since' in deprecated ? deprecated : undefined;
+}
+
+/** The deprecation of the routes of an action. */
+export function deprecationOfAction(
+  resource: Pick<AnyResource, 'deprecated'>,
+  action: Action,
+): Deprecation | undefined {
+  const { deprecated } = resource;
+  return deprecationOfAllRoutes(resource) ?? (deprecated as Partial<Record<Action, Deprecation>> | undefined)?.[action];
 }
 
 /** Declares a resource. `createApp` reports all configuration errors in it at once. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ErrorCode } from '../platform/errors.ts';
 import type { LimitRule } from '../platform/limits/rule.ts';
 import type { Logger } from '../platform/observability/log.ts';
+import type { Deprecation } from './deprecation.ts';
 import type { StandardSchema } from './field.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
@@ -21,6 +22,12 @@ export interface Auth {
  */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Anything = any;
+
+/** The parameters of a list or a read of a resource inside the query of another route. */
+export interface RecordQuery {
+  resource: string;
+  query: Readonly<Record<string, unknown>>;
+}
 
 /** A raw query string: flat, with null prototype; a repeated parameter is an array. */
 type RawQuery = Record<string, string | string[]>;
@@ -113,6 +120,13 @@ export interface Route {
   scope?: string;
   /** Left out of the OpenAPI document. */
   hidden?: boolean;
+  /** Responses announce that clients should stop using the route. It works as before. */
+  deprecated?: Deprecation | undefined;
+  /**
+   * The queries of records in the query of this route, so that deprecated fields in them are noticed. May throw the `ApiError` that the
+   * handler would throw.
+   */
+  recordQueries?: (query: RawQuery) => readonly RecordQuery[];
   /**
    * Loads the object that the path names, before the body is read and before body and query are checked: a caller that may not know of the
    * object gets NOT_FOUND, not validation errors. The handler receives the result as `ctx.doc`. Not for routes with `resource`.
@@ -145,6 +159,7 @@ type RouteOptions = Pick<
   | 'rateLimit'
   | 'hidden'
   | 'scope'
+  | 'deprecated'
 > & {
   /** false: a POST is carried out every time, whatever its `Idempotency-Key`. */
   idempotent?: boolean;

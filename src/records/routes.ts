@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { Deprecation } from '../declare/deprecation.ts';
 import { pluralName } from '../declare/naming.ts';
-import type { Action } from '../declare/resource.ts';
+import { type Action, deprecationOfAction, deprecationOfAllRoutes } from '../declare/resource.ts';
 import { createRouteBuilder, type Route, type RouteContext, recordShape } from '../declare/route.ts';
 import { withMeta } from '../platform/http/response.ts';
 import { createRequestContext, type OperationContext } from './access/operation-context.ts';
@@ -18,6 +19,10 @@ import { markForSerialization } from './serialize/serialize.ts';
 /** The context of a write that honors `If-Match`. */
 function createWriteContext(ctx: RouteContext): OperationContext {
   return { ...createRequestContext(ctx), ifMatch: parseIfMatchHeader(ctx.req) };
+}
+
+function deprecatedBy(deprecation: Deprecation | undefined): Pick<Route, 'deprecated'> {
+  return deprecation === undefined ? {} : { deprecated: deprecation };
 }
 
 /**
@@ -115,6 +120,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
     method: 'POST',
     path: `${item}/restore`,
     policy: policyOf('delete'),
+    ...deprecatedBy(deprecationOfAllRoutes(resource.declaration)),
     summary: `Restore a deleted ${singular}`,
     errors: ['CONFLICT'],
     output: recordOutput,
@@ -122,7 +128,12 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   };
   return [
     ...[...resource.actions].flatMap((action) =>
-      routes[action]!.map((route) => ({ ...route, crud: action, policy: policyOf(action) })),
+      routes[action]!.map((route) => ({
+        ...route,
+        crud: action,
+        policy: policyOf(action),
+        ...deprecatedBy(deprecationOfAction(resource.declaration, action)),
+      })),
     ),
     ...(resource.softDelete && resource.actions.has('delete') ? [restoreRoute] : []),
   ];
@@ -131,5 +142,6 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
 /** The custom routes of a resource, mounted before its CRUD routes. */
 export function customRoutes({ resource }: Entity): readonly Route[] {
   const routes = resource.declaration.routes?.(createRouteBuilder(resource.path, resource.name)) ?? [];
-  return routes.map((route) => ({ tags: [resource.name], ...route }));
+  const shared = { tags: [resource.name], ...deprecatedBy(deprecationOfAllRoutes(resource.declaration)) };
+  return routes.map((route) => ({ ...shared, ...route }));
 }

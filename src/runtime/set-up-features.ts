@@ -3,6 +3,7 @@ import { mergeParts } from '../declare/merge-parts.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
 import { StartupError } from '../platform/config/environment.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
+import { checkReplacementRoutes } from '../records/configuration/deprecation-errors.ts';
 import { checkExtensionRoutes } from '../records/configuration/route-errors.ts';
 import { withArchives } from '../records/index.ts';
 import { findEncryptedColumns } from '../records/store/codec.ts';
@@ -35,7 +36,7 @@ interface Features {
  */
 export function setUpFeatures(
   core: Core,
-  { extensions, members = {} }: Declarations,
+  { resources, extensions, members = {} }: Declarations,
   errors: ConfigErrors,
 ): Features | undefined {
   const { platform, compiled, records, push, mail, accounts, host } = core;
@@ -86,6 +87,7 @@ export function setUpFeatures(
   const pagesByExtension = features.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] }));
   checkExtensionRoutes('route', routesByExtension, coreParts.routes ?? [], errors);
   checkExtensionRoutes('page', pagesByExtension, coreParts.pages ?? [], errors);
+  checkReplacementRoutes(resources, { routes: routes(), pages: mergedParts.pages ?? [] }, errors);
   for (const extension of features) checkExtensionJobs(extension, errors);
   checkExtensionApis(features, members, errors);
   checkOperationIds(routes(), errors);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { readSubscriptions } from './streams/request.ts';
 import type { Tickets } from './streams/tickets.ts';
 
 const TICKETS_A_MINUTE = 60;
@@ -21,8 +22,16 @@ const DESCRIPTION = `Server-sent events \`<resource>.created\`, \`.updated\`, \`
 before an update. Control events: \`ready\` (the stream is complete from here on), \`reset\` (events may be missing: load the data again),
 \`heartbeat\` and \`end\`. The filters of a single subscription may also be query parameters: \`?subscribe=post&status=published\`.`;
 
-/** The routes to open streams and to create tickets. */
-export function realtimeRoutes(open: (ctx: RouteContext) => Promise<void>, tickets: Tickets): Route[] {
+/**
+ * The routes to open streams and to create tickets.
+ *
+ * @param maxSubscriptions of one stream
+ */
+export function realtimeRoutes(
+  open: (ctx: RouteContext) => Promise<void>,
+  tickets: Tickets,
+  maxSubscriptions: number,
+): Route[] {
   return [
     {
       method: 'GET',
@@ -31,6 +40,8 @@ export function realtimeRoutes(open: (ctx: RouteContext) => Promise<void>, ticke
       policy: 'public',
       eventStream: true,
       queryShape: streamQuery,
+      recordQueries: (query) =>
+        readSubscriptions(query, maxSubscriptions).map(({ resource, filters }) => ({ resource, query: filters })),
       errors: ['FORBIDDEN', 'NOT_FOUND', 'RATE_LIMITED'],
       operationId: 'openStream',
       summary: 'Stream changes of records',

@@ -28,6 +28,7 @@ const OPTION_SCHEMAS = {
   pagination: z
     .strictObject({ count: z.enum(['exact', 'capped', 'none']).optional() })
     .describe('an object such as { count: "capped" }; count is "exact", "capped" or "none"'),
+  deprecated: anyObject.describe("an object such as { since: '2026-11-01' }, or such objects by action"),
   crud: z.union([z.boolean(), anyList]).describe('true, false or a list of actions'),
   indexes: z
     .array(z.strictObject({ fields: z.array(z.string()), unique: z.boolean().optional() }))

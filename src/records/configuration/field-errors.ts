@@ -8,6 +8,7 @@ import {
   TYPED_MODIFIERS,
 } from '../fields/field-type.ts';
 import { createDefaultValue } from '../fields/missing-values.ts';
+import { checkFieldDeprecation } from './deprecation-errors.ts';
 import type { SlowPatternCheck } from './patterns/slow-pattern.ts';
 import { checkVisibility } from './visibility-errors.ts';
 
@@ -60,6 +61,12 @@ function checkModifiers(spec: FieldSpec, errors: ConfigErrors): void {
   }
   if (type.modifiers.includes('filterable') && !spec.encrypted) checkFilterOperators(spec, errors);
   if (spec.lowercase && spec.uppercase) errors.report('lowercase() and uppercase() cannot be combined; remove one');
+}
+
+function checkDeprecated(spec: FieldSpec, errors: ConfigErrors): void {
+  if (!('deprecated' in spec)) return;
+  checkFieldDeprecation(spec.deprecated, errors.at('deprecated()'));
+  if (spec.hidden) errors.report('hidden() and deprecated() cannot be combined: no client uses the field; remove one');
 }
 
 function checkBounds(spec: FieldSpec, errors: ConfigErrors): void {
@@ -150,6 +157,12 @@ function checkNestedModifiers(inner: FieldSpec, isItem: boolean, errors: ConfigE
     errors.report('visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
   if (isItem && 'default' in inner)
     errors.report('default() has no effect on the items of an array; set it on the array');
+  if (isItem && inner.deprecated !== undefined)
+    errors.report('deprecated() has no effect on the items of an array; set it on the array');
+  else if (inner.deprecated !== undefined && inner.required && !('default' in inner))
+    errors.report(
+      'with required() and deprecated(), clients cannot stop sending it; remove required(), or give it a default()',
+    );
   if (fieldTypeOf(inner).concealed) errors.report(`a ${inner.type.kind} cannot be inside an array or object`);
 }
 
@@ -195,6 +208,7 @@ export function checkField(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldE
   const isSoundInside = errorCount() === atFirst;
   checkVisibility(spec, errors);
   checkModifiers(spec, errors);
+  checkDeprecated(spec, errors);
   const beforeRules = errorCount();
   checkBounds(spec, errors);
   checkPatternAndCustomRules(spec, isSlow, errors);

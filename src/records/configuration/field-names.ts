@@ -4,6 +4,7 @@ import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
+import { checkReplacementFields } from './deprecation-errors.ts';
 import { checkField } from './field-errors.ts';
 import type { SlowPatternCheck } from './patterns/slow-pattern.ts';
 
@@ -55,6 +56,7 @@ export function checkFields(
       at.report(`it would share the column "${snakeCase(name)}" with "${sameColumn}"; rename one`);
     columns.set(snakeCase(name), name);
     if (!checkField(field.spec, isSlow, (path) => errors.at(`field "${name}${path}"`))) continue;
+    checkReplacementFields(name, field.spec, resource.fields, (path) => errors.at(`field "${path}"`));
     for (const target of referenceTargetsOf(field.spec)) {
       if (names.has(target)) continue;
       at.report(`ref("${target}") names an unknown resource${suggestKnownNames(target, 'resources', names)}`);

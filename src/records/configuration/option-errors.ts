@@ -6,6 +6,7 @@ import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import { archiveTable } from '../schema/table-names.ts';
+import { checkResourceDeprecation } from './deprecation-errors.ts';
 import { isPolicyForNobody } from './visibility-errors.ts';
 
 const RESOURCE_NAME = /^[a-z][a-z0-9-]*$/;
@@ -99,7 +100,7 @@ function closingModifierOf({ hidden, readOnly, writableBy }: FieldSpec): string 
   return writableBy !== undefined && isPolicyForNobody(writableBy) ? 'writableBy("none")' : undefined;
 }
 
-/** Reports required fields that no client can send. Resources that only code creates (without a create route) are not checked. */
+/** Reports required fields that no client can send, and those that clients must send although they should not. Resources that only code creates (without a create route) are not checked. */
 function checkRequiredFieldsAreSettable(resource: AnyResource, errors: ConfigErrors): void {
   const { crud = true, hooks, policies } = resource;
   const creates = crud === true || (Array.isArray(crud) && crud.includes('create'));
@@ -111,12 +112,18 @@ function checkRequiredFieldsAreSettable(resource: AnyResource, errors: ConfigErr
     return;
   for (const [name, { spec }] of Object.entries(resource.fields as Fields)) {
     const closed = closingModifierOf(spec);
-    if (!spec.required || closed === undefined || 'default' in spec || spec.owner) continue;
-    errors
-      .at(`field "${name}"`)
-      .report(
-        `with required() and ${closed}, no client can create a record; give it a default(), set it in hooks.beforeCreate, or remove create from crud`,
-      );
+    if (!spec.required || 'default' in spec || spec.owner) continue;
+    const at = errors.at(`field "${name}"`);
+    if (closed === undefined) {
+      if (spec.deprecated !== undefined)
+        at.report(
+          'with required() and deprecated(), clients cannot stop sending it; remove required(), give it a default(), or set it in hooks.beforeCreate',
+        );
+      continue;
+    }
+    at.report(
+      `with required() and ${closed}, no client can create a record; give it a default(), set it in hooks.beforeCreate, or remove create from crud`,
+    );
   }
 }
 
@@ -150,6 +157,7 @@ export function checkOptions(resource: AnyResource, taken: ReadonlySet<string>, 
     if (new Set(resource.crud).size < resource.crud.length)
       errors.at('crud').report('an action is named twice; keep one');
   }
+  checkResourceDeprecation(resource, errors.at('deprecated'));
   checkDefaultSort(resource, errors);
   checkIndexes(resource, errors);
   checkRequiredFieldsAreSettable(resource, errors);

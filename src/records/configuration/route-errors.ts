@@ -8,6 +8,7 @@ import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
 import { ownerFieldOf } from '../schema/compile.ts';
+import { checkRouteDeprecation } from './deprecation-errors.ts';
 import { unknownRoleErrors } from './roles.ts';
 
 const ROUTE_OPTIONS = [
@@ -27,6 +28,7 @@ const ROUTE_OPTIONS = [
   'idempotent',
   'hidden',
   'scope',
+  'deprecated',
 ];
 /** Properties that the builder itself sets. */
 const BUILDER_PROPERTIES = ['method', 'path', 'resource', 'handler'];
@@ -79,6 +81,7 @@ function checkSharedRouteOptions(route: Route, path: string | undefined, errors:
     errors.at('idempotent').report('must be true or false, and is allowed only on POST routes');
   }
   if (route.scope !== undefined && !isScope(route.scope)) errors.at('scope').report(`must be ${SCOPE_FORMAT}`);
+  if (route.deprecated !== undefined) checkRouteDeprecation(route.deprecated, errors.at('deprecated'));
   const { rateLimit } = route;
   if (rateLimit !== undefined && rateLimit !== 'auth' && !limitRule.safeParse(rateLimit).success) {
     errors.at('rateLimit').report(`must be 'auth' or ${RULE_FORM}`);

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { describeDeprecation } from '../../declare/deprecation.ts';
 import type { DeclaredType, FieldSpec } from '../../declare/field.ts';
 import type { Operator } from '../../declare/service.ts';
 import type { ColumnType } from './column-type.ts';
@@ -167,17 +168,21 @@ export function fieldSchema(spec: FieldSpec, unknownFields: 'reject' | 'strip', 
 
 /** The JSON Schema of a non-null value of a field: in a body, in a response, or as an operand of a query. */
 export function fieldJsonSchema(spec: FieldSpec, direction: Direction): JsonSchema {
-  const { description, example, default: preset } = spec;
+  const { example, deprecated, default: preset } = spec;
   // The output of a Standard Schema has passed none of the field's own rules; in an encrypted field it can be any JSON.
   const replaced = direction === 'output' && spec.standard !== undefined;
   const replacement = spec.encrypted ? {} : columnTypeOf(spec).jsonSchema;
   // Results of a default function differ between records, and a response has no default.
   const filled = direction === 'input' && preset !== undefined && typeof preset !== 'function';
+  const schema = replaced
+    ? replacement
+    : fieldTypeOf(spec).jsonSchema(spec, (inner) => fieldJsonSchema(inner, direction), direction);
+  const texts = [spec.description ?? schema.description, deprecated && describeDeprecation(deprecated)];
+  const description = texts.filter((text) => text !== undefined).join(' ');
   return {
-    ...(replaced
-      ? replacement
-      : fieldTypeOf(spec).jsonSchema(spec, (inner) => fieldJsonSchema(inner, direction), direction)),
-    ...(description === undefined ? {} : { description }),
+    ...schema,
+    ...(description === '' ? {} : { description }),
+    ...(deprecated === undefined ? {} : { deprecated: true }),
     ...(example === undefined ? {} : { examples: [example] }),
     ...(filled ? { default: preset } : {}),
   };

@@ -18,6 +18,7 @@ import { parseQueryString } from '../../platform/http/query-string.ts';
 import { assignRequestId, identityOf, requestIdOf } from '../../platform/http/request-context.ts';
 import { sendError } from '../../platform/http/response.ts';
 import { createCors } from './cors.ts';
+import { createDeprecations } from './deprecation/index.ts';
 import { createEndpoint, type Endpoint, type EndpointParts } from './endpoint.ts';
 import { addHomePage } from './home-page.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
@@ -57,13 +58,18 @@ function withAccessRefusedEvent(endpoint: Endpoint, { policy, method }: Route, e
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 
-/** Creates the handlers of a route. The rate limits come first, so that a refused request causes no other work. */
+/**
+ * Creates the handlers of a route. The rate limits come before other work, so that a refused request causes none; only a deprecated route
+ * is announced in every response.
+ */
 function createRouteHandlers(route: Route, parts: EndpointParts, limits: RequestLimits | undefined): RequestHandler[] {
   const middleware = route.middleware ?? [];
+  const announceRoute = parts.deprecations?.createRouteAnnouncer(route);
   // Middleware may take long, and the result of an early sign-in could become outdated.
   const startMeanwhile = middleware.length > 0 ? undefined : (req: Request) => beginSignIn(req, parts.authenticators);
   return [
     createRouteRecorder(route.path),
+    ...(announceRoute === undefined ? [] : [announceRoute]),
     ...(limits === undefined ? [] : [limits.createLimitHandler(route, startMeanwhile)]),
     ...middleware,
     withAccessRefusedEvent(createEndpoint(route, parts), route, parts.host.events),
@@ -143,11 +149,13 @@ function createSegmentHandler(routers: ReadonlyMap<string, Router>): RequestHand
  */
 export function createApi(
   { routes, pages }: { routes: readonly Route[]; pages: readonly Route[] },
-  parts: EndpointParts,
+  endpointParts: Omit<EndpointParts, 'deprecations'>,
   health: Health,
   pending: PendingResponses,
 ): Express {
-  const { env, log, metrics, tracing } = parts.host;
+  const { env, log, metrics, tracing } = endpointParts.host;
+  const deprecations = createDeprecations({ routes, pages, records: endpointParts.records, metrics });
+  const parts = { ...endpointParts, deprecations };
   const countRequest = createRequestCounter(metrics);
   const app = express();
   app.disable('x-powered-by');
@@ -168,7 +176,8 @@ export function createApi(
     runAsActor({ user: undefined, req, requestId }, next);
   });
   const isDevelopment = env.nodeEnv === 'development';
-  if (env.corsOrigins.length > 0 || isDevelopment) app.use(createCors(env.corsOrigins, isDevelopment));
+  if (env.corsOrigins.length > 0 || isDevelopment)
+    app.use(createCors(env.corsOrigins, { allowLocal: isDevelopment, exposed: deprecations?.headers ?? [] }));
   app.use(createHealthRouter(health));
   if (env.metricsToken !== undefined) app.use(createMetricsRouter(metrics, env.metricsToken));
   const limits = createRequestLimits(parts.host);

@@ -7,9 +7,13 @@ const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 /**
  * Creates the middleware that responds to preflights and names allowed origins.
  *
- * @param allowLocal whether origins on the same machine are allowed in addition to `origins`
+ * @param options `allowLocal`: whether origins on the same machine are allowed in addition to `origins`; `exposed`: the names of response
+ *   headers that pages may read, besides those of every app
  */
-export function createCors(origins: readonly string[], allowLocal: boolean): RequestHandler {
+export function createCors(
+  origins: readonly string[],
+  { allowLocal, exposed }: { allowLocal: boolean; exposed: readonly string[] },
+): RequestHandler {
   const allowsAny = origins.includes('*');
   const allowed = [...origins, ...(allowLocal ? [LOCAL_ORIGIN] : [])];
   const isAllowed = (origin: string) =>
@@ -34,6 +38,7 @@ export function createCors(origins: readonly string[], allowLocal: boolean): Req
       'Retry-After',
       'ETag',
       'Idempotency-Replayed',
+      ...exposed,
     ],
     maxAge: 600,
   });

@@ -24,6 +24,7 @@ import type { Records } from '../../records/index.ts';
 import { reserveId } from '../../records/operations/create.ts';
 import { assertIfMatch, parseIfMatchHeader, versionOf } from '../../records/operations/versions.ts';
 import { serializeResponse, storedRecordOf } from '../../records/serialize/serialize.ts';
+import type { Deprecations } from './deprecation/index.ts';
 import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
 import { validateBody, validateQuery } from './input.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
@@ -65,6 +66,8 @@ export interface EndpointParts {
   host: Host;
   records: Records;
   authenticators: readonly Authenticator[];
+  /** Undefined if the app declares nothing deprecated. */
+  deprecations?: Deprecations | undefined;
 }
 
 const SLOW_BODY_MS = 250;
@@ -96,6 +99,8 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const idempotent = route.idempotent ? createIdempotentRequests(route, host) : undefined;
   const isCreate = route.idempotent === 'create';
   const scopeChecks = new Map(parts.authenticators.map((each) => [each, createScopeCheck(route, [each])]));
+
+  const announceDeprecatedFields = parts.deprecations?.createFieldAnnouncer(route);
 
   const ruleErrors = createRuleErrorReporter(host.log);
   const rule = {
@@ -211,6 +216,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     const body = await readBody(req);
     // A client could delay its body until after a logout or the loss of a role, so authorise again after a slow body.
     if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req);
+    announceDeprecatedFields?.(req, res, { query: query as RouteContext['query'], body });
     const { user, auth, doc, missingError } = access;
     const response = await runAsActor(actorOf(req, user), async () => {
       const input =

@@ -4,6 +4,7 @@ import { createPerRequestStore } from '../../platform/http/per-request.ts';
 import { identityOf, traceIdsOf } from '../../platform/http/request-context.ts';
 import { type Logger, redactTokens } from '../../platform/observability/log.ts';
 import { startTimer, type WorkLine } from '../../platform/observability/log-work.ts';
+import { deprecatedNamesOf } from './deprecation/uses.ts';
 
 const MAX_PATH_LENGTH = 1000;
 
@@ -37,7 +38,7 @@ export function createRouteRecorder(path: string): RequestHandler {
 /**
  * Logs one line per request when its response is sent or its connection is lost. `route` is the pattern (`/api/posts/:id`), never the
  * path, and is omitted if no route matched. Lines of signed-in requests also have `userId`, `via` and `credential` (the id of the session
- * or API key).
+ * or API key). Lines of requests that use something deprecated have its names as `deprecated`.
  */
 export function logRequestWhenDone(log: Logger, req: IncomingMessage, res: ServerResponse, requestId: string): void {
   if (!log.isLevelEnabled('info') || isMonitoringRequest(req)) return;
@@ -55,6 +56,7 @@ export function logRequestWhenDone(log: Logger, req: IncomingMessage, res: Serve
       userId,
       via,
       credential,
+      deprecated: deprecatedNamesOf(req),
     };
     log.info(line, 'request');
   });

@@ -4,6 +4,7 @@ import type { Route } from '../../declare/route.ts';
 import type { Settings } from '../../platform/config/settings.ts';
 import { memoizeAsync, prepareContent, type ServedContent, sendContent } from '../../platform/http/served-bytes.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
+import { compileFieldUses } from '../http/deprecation/field-uses.ts';
 import { createComponents } from './components.ts';
 import { createDocsFiles } from './docs-page.ts';
 import { createDocumentPathLookup, pascalCase, selectDocumentedRoutes } from './documented-routes.ts';
@@ -81,7 +82,8 @@ function createOpenApiDocument({ routes, resources, authenticators, sent, settin
   const { title, version, description } = settings.openapi;
   const components = createComponents(resources, settings.unknownFields);
   const schemes = schemesOf(authenticators);
-  const parts = { resources: new Map(resources.map((each) => [each.name, each])), schemes, settings, components };
+  const byName = new Map(resources.map((each) => [each.name, each]));
+  const parts = { resources: byName, schemes, settings, components, fieldUses: compileFieldUses(byName) };
   const paths: Record<string, Json> = {};
   const documented = selectDocumentedRoutes(routes);
   const pathOf = createDocumentPathLookup(documented);

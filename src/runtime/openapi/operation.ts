@@ -1,10 +1,13 @@
 import type { z } from 'zod';
 import type { Authenticator, SignInScheme } from '../../declare/authenticator.ts';
+import { describeDeprecation } from '../../declare/deprecation.ts';
 import { type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
 import { recordShapes } from '../../declare/route.ts';
 import type { Settings } from '../../platform/config/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
+import type { FieldUses } from '../http/deprecation/field-uses.ts';
+import { canUseDeprecatedField } from '../http/deprecation/index.ts';
 import { deriveDefaultSummary, operationIdOf, pascalCase } from './documented-routes.ts';
 import { collectErrorCodes, mayReturnAnyError, readsBody } from './error-codes.ts';
 import {
@@ -14,7 +17,7 @@ import {
   createPathParameters,
   createReadParameters,
 } from './parameters.ts';
-import { createErrorResponses, createSuccessResponses } from './responses.ts';
+import { createDeprecationHeaders, createErrorResponses, createSuccessResponses } from './responses.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
@@ -70,6 +73,8 @@ export interface OperationParts {
   schemes: readonly SignInScheme[];
   settings: Settings;
   components: Components;
+  /** Undefined if the app has no deprecated field. */
+  fieldUses: FieldUses | undefined;
 }
 
 function createQueryParameters(route: Route, resource: CompiledResource | undefined, parts: OperationParts): Json[] {
@@ -109,7 +114,7 @@ function isRateLimited({ rateLimit }: Route, { rateLimit: { enabled, global: all
  * @param path the path as written in the document
  */
 export function buildOperation(route: Route, path: string, parts: OperationParts): Json {
-  const { resources, schemes, settings, components } = parts;
+  const { resources, schemes, settings, components, fieldUses } = parts;
   const operationId = operationIdOf(route);
   const name = pascalCase(operationId);
   const policy = compilePolicy(route.policy ?? 'authenticated', () => undefined);
@@ -129,12 +134,20 @@ export function buildOperation(route: Route, path: string, parts: OperationParts
     ...addConditionalAndIdempotencyHeaders(route, components),
   ];
   const scope = findRequiredScope(route, schemes);
-  const context = { limited: facts.limited, components };
-  const description = [route.description, describeAccess(route, policy, schemes)].filter((text) => text !== undefined);
+  const mayAnnounce =
+    route.deprecated !== undefined || (fieldUses !== undefined && canUseDeprecatedField(route, fieldUses));
+  const announced = mayAnnounce ? createDeprecationHeaders(components) : {};
+  const context = { limited: facts.limited, announced, components };
+  const description = [
+    route.deprecated && describeDeprecation(route.deprecated),
+    route.description,
+    describeAccess(route, policy, schemes),
+  ].filter((text) => text !== undefined);
   return {
     operationId,
     summary: route.summary ?? deriveDefaultSummary(operationId),
     description: description.join('\n\n'),
+    ...(route.deprecated === undefined ? {} : { deprecated: true }),
     tags: route.tags ?? [route.path.split('/')[1]],
     ...(scope === undefined ? {} : { 'x-required-scope': scope }),
     security: securityOf(route, policy, schemes),

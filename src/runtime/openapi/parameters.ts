@@ -1,3 +1,4 @@
+import { describeDeprecation } from '../../declare/deprecation.ts';
 import type { Route } from '../../declare/route.ts';
 import type { CountMode, Operator } from '../../declare/service.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
@@ -129,11 +130,13 @@ function comparisonValueSchema({ spec }: CompiledField): Json {
 function createFilterParameters(field: CompiledField): Json[] {
   const { name, operators, spec } = field;
   const comparisonSchema = comparisonValueSchema(field);
+  const { deprecated } = spec;
+  const deprecationNote = deprecated === undefined ? '' : ` ${describeDeprecation(deprecated)}`;
   const visibilityNote = field.visibleTo === undefined ? '' : ' Matches only records in which you may see the field.';
   const createOperatorParameter = (parameterName: string, op: Operator): Json => {
     const meaning = spec.inner !== undefined && op === 'eq' ? 'contains the value' : OPERATOR_TEXT[op];
     const sameFilterNote = parameterName === `${name}[eq]` ? ` Equivalent to \`${name}\`; send only one of them.` : '';
-    const text = `Records whose \`${name}\` ${meaning}.${visibilityNote}${sameFilterNote}`;
+    const text = `Records whose \`${name}\` ${meaning}.${visibilityNote}${sameFilterNote}${deprecationNote}`;
     if (op === 'exists') return createQueryParameter(parameterName, text, { type: 'boolean' });
     if (!LIST_OPERATORS.has(op)) return createQueryParameter(parameterName, text, comparisonSchema);
     // A value in a comma-separated list must not be empty or contain a comma, encoded or not.
@@ -143,18 +146,28 @@ function createFilterParameters(field: CompiledField): Json[] {
         : comparisonSchema;
     return createCommaListParameter(parameterName, text, item, { maxItems: MAX_LIST_VALUES });
   };
-  return [
+  const parameters = [
     ...(operators.has('eq') ? [createOperatorParameter(name, 'eq')] : []),
     ...[...operators].map((op) => createOperatorParameter(`${name}[${op}]`, op)),
   ];
+  return deprecated === undefined ? parameters : parameters.map((parameter) => ({ ...parameter, deprecated: true }));
+}
+
+/** The sentence that names the deprecated fields among the values of a parameter, with a space before it; empty if there are none. */
+function describeDeprecatedNames(names: readonly string[], resource: CompiledResource): string {
+  const deprecated = names.filter((name) => resource.field.get(name)?.spec.deprecated !== undefined);
+  return deprecated.length === 0 ? '' : ` Deprecated: ${deprecated.map((name) => `\`${name}\``).join(', ')}.`;
 }
 
 function createSortParameter(resource: CompiledResource): Json {
   const defaultOrder = resource.defaultSort
     .map(({ field, descending }) => (descending ? `-${field}` : field))
     .join(',');
-  const text = `The fields to sort by; \`-\` before a field sorts in descending order. Default: \`${defaultOrder}\`.`;
-  const values = fieldsSortableBySomeClient(resource).flatMap((name) => [name, `-${name}`]);
+  const names = fieldsSortableBySomeClient(resource);
+  const text =
+    `The fields to sort by; \`-\` before a field sorts in descending order. Default: \`${defaultOrder}\`.` +
+    describeDeprecatedNames(names, resource);
+  const values = names.flatMap((name) => [name, `-${name}`]);
   return createCommaListParameter(
     'sort',
     text,
@@ -174,20 +187,37 @@ function collectIncludePaths(resource: CompiledResource, resourceOf: ResourceOf)
   return { paths, all: true };
 }
 
+/** The sentence that names the include paths that contain a deprecated reference, with a space before it; empty if there are none. */
+function describeDeprecatedPaths(paths: readonly string[], resource: CompiledResource, resourceOf: ResourceOf): string {
+  const isDeprecated = (path: string) => {
+    let source = resource;
+    return path.split('.').some((name) => {
+      const { spec, target } = source.field.get(name)!;
+      source = resourceOf(target!);
+      return spec.deprecated !== undefined;
+    });
+  };
+  const deprecated = paths.filter(isDeprecated);
+  return deprecated.length === 0 ? '' : ` Deprecated: ${deprecated.map((path) => `\`${path}\``).join(', ')}.`;
+}
+
 function createIncludeParameters(resource: CompiledResource, resourceOf: ResourceOf): Json[] {
   const { paths, all } = collectIncludePaths(resource, resourceOf);
   if (all && paths.length === 0) return [];
   const text =
     'References to expand. A path joins up to three references with dots. References that you may not see stay ids.' +
-    (resource.populated.length === 0 ? '' : ` Always expanded: ${resource.populated.join(', ')}.`);
+    (resource.populated.length === 0 ? '' : ` Always expanded: ${resource.populated.join(', ')}.`) +
+    describeDeprecatedPaths(paths, resource, resourceOf);
   const items = all ? { type: 'string', enum: paths } : { type: 'string', examples: paths };
   return [createCommaListParameter('include', text, items, { maxItems: MAX_PATHS })];
 }
 
 function createFieldsParameter(resource: CompiledResource): Json {
+  const names = selectableFields(resource);
   const text =
-    'Returns a subset of each record: only these fields, and always `id`. The schema of the response describes the full record.';
-  return createCommaListParameter('fields', text, { type: 'string', enum: selectableFields(resource) }, {});
+    'Returns a subset of each record: only these fields, and always `id`. The schema of the response describes the full record.' +
+    describeDeprecatedNames(names, resource);
+  return createCommaListParameter('fields', text, { type: 'string', enum: names }, {});
 }
 
 /** Creates the query parameters for reading one record. */

@@ -45,8 +45,12 @@ function isReadOnly({ spec }: CompiledField): boolean {
 
 /** The schema of a reference field: an id, or the referenced record if the client requested its expansion and may see it. */
 function referenceSchema(field: CompiledField, context: RecordSchemaContext): Json {
-  const { description, readOnly, ...rest } = fieldSchema(field, 'output');
-  const notes = { ...(description === undefined ? {} : { description }), ...(readOnly ? { readOnly } : {}) };
+  const { description, readOnly, deprecated, ...rest } = fieldSchema(field, 'output');
+  const notes = {
+    ...(description === undefined ? {} : { description }),
+    ...(readOnly ? { readOnly } : {}),
+    ...(deprecated ? { deprecated } : {}),
+  };
   const target = context.record({ resource: field.target!, view: 'read' });
   if (field.spec.inner === undefined) return { ...notes, oneOf: [rest, target] };
   return { ...notes, ...rest, items: { oneOf: [rest.items, target] } };
@@ -82,7 +86,7 @@ function isAcceptedInBody(
 }
 
 /** Schema keywords that describe a value rather than its type. In a schema with `anyOf`, they stay beside it, not in its parts. */
-const DESCRIPTIVE = ['description', 'examples', 'writeOnly', 'x-personal-data'];
+const DESCRIPTIVE = ['description', 'deprecated', 'examples', 'writeOnly', 'x-personal-data'];
 
 /** Splits a schema into its type and the descriptive keywords. */
 function splitDescription(schema: Json): [type: Json, beside: Json] {

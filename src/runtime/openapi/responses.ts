@@ -27,6 +27,23 @@ const LIMITS = {
   'RateLimit-Reset': { description: 'Seconds until the window ends.', schema: { type: 'integer' } },
 };
 
+const DEPRECATION = {
+  Deprecation: {
+    description:
+      'Set if the route, or a field that the request uses, is deprecated: `@` and the Unix time of the (earliest) deprecation, RFC 9745.',
+    schema: { type: 'string', pattern: '^@-?\\d+$' },
+  },
+  Sunset: {
+    description: 'The date after which the deprecated route or field may be removed, if one is planned, RFC 8594.',
+    schema: { type: 'string' },
+  },
+  Link: {
+    description:
+      'Pages about the deprecation (`rel="deprecation"`, `rel="sunset"`), and the replacement (`rel="successor-version"`), if declared.',
+    schema: { type: 'string' },
+  },
+};
+
 function addHeaderReference(name: string, header: Json, components: Components): Json {
   return { [name]: components.addPart('headers', name.replaceAll('-', ''), header) };
 }
@@ -45,6 +62,14 @@ function createRateLimitHeaders(components: Components): Json {
   return Object.assign(
     {},
     ...Object.entries(LIMITS).map(([name, header]) => addHeaderReference(name, header, components)),
+  );
+}
+
+/** Creates the headers that announce a deprecated route, or deprecated fields that a request uses. */
+export function createDeprecationHeaders(components: Components): Json {
+  return Object.assign(
+    {},
+    ...Object.entries(DEPRECATION).map(([name, header]) => addHeaderReference(name, header, components)),
   );
 }
 
@@ -97,12 +122,13 @@ function returnsRecord(route: Route): boolean {
 export function createSuccessResponses(
   route: Route,
   name: string,
-  { limited, components }: { limited: boolean; components: Components },
+  { limited, announced, components }: ResponseContext,
 ): Json {
   const { status = 200, output } = route;
   const shared = {
     ...createResponseHeaders(200, components),
     ...(limited ? createRateLimitHeaders(components) : {}),
+    ...announced,
     ...(route.idempotent ? createReplayedHeader(components) : {}),
   };
   if (route.eventStream) {
@@ -165,6 +191,8 @@ function componentNameOf(code: ErrorCode): string {
 interface ResponseContext {
   /** Whether a rate limit applies to the route: then every response has the headers of the limit. */
   limited: boolean;
+  /** The headers that announce what is deprecated; empty if requests of the route cannot use anything deprecated. */
+  announced: Json;
   components: Components;
 }
 
@@ -172,10 +200,10 @@ function createErrorResponse(
   description: string,
   statuses: readonly number[],
   codes: readonly ErrorCode[],
-  { limited, components }: ResponseContext,
+  { limited, announced, components }: ResponseContext,
 ): Json {
   const headersByStatus = statuses.map((status) => createResponseHeaders(status, components));
-  const headers = Object.assign({}, ...headersByStatus, limited ? createRateLimitHeaders(components) : {});
+  const headers = Object.assign({}, ...headersByStatus, limited ? createRateLimitHeaders(components) : {}, announced);
   return { description, headers, content: { 'application/json': { schema: errorSchema(codes) } } };
 }
 

@@ -31,7 +31,7 @@ const importer = defineExtension({
   },
 });
 const note = defineResource('note', {
-  fields: { text: f.string() },
+  fields: { text: f.string(), title: f.string().deprecated({ since: '2026-11-01' }) },
   policies: { list: 'public', read: 'public', create: 'authenticated' },
   routes: (route) => [
     route.get('/limited', { policy: 'public', rateLimit: { limit: 1, windowMs: 60_000 } }, () => ({})),
@@ -141,6 +141,12 @@ test('sign-ins are counted by outcome, and lockouts', async () => {
 test('refusals by a rate limit are counted by the limit', async () => {
   for (let i = 0; i < 3; i++) await call('GET', '/api/notes/limited');
   expect((await scrape()).get('belfry_rate_limit_refusals_total{limit="GET /notes/limited"}')).toBe(2);
+});
+
+test('uses of deprecated fields are counted by the name of the field', async () => {
+  const ann = await person('Old');
+  await ann.call('POST', '/api/notes', { title: 'x' });
+  expect((await scrape()).get('belfry_deprecated_requests_total{kind="field",name="note.title"}')).toBe(1);
 });
 
 test('jobs of extensions are counted by outcome', async () => {

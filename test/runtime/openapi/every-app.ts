@@ -28,6 +28,7 @@ const binned = defineResource('binned', {
   fields: { title: f.string().required().filterable(), author: f.ref('user').owner() },
   softDelete: true,
   audit: true,
+  deprecated: { delete: { since: '2026-11-01' } },
 });
 
 const thing = defineResource('thing', {
@@ -76,6 +77,7 @@ const thing = defineResource('thing', {
     staff: f.string().visibleTo('admin').writableBy('admin').filterable().sortable().searchable(),
     watched: f.string().visibleTo(({ doc, user }) => doc.title === user?.name),
     guarded: f.string().writableBy('owner | admin'),
+    former: f.string().filterable().deprecated({ since: '2026-11-01', sunset: '2027-06-01', use: 'title' }),
     closed: f.string().writableBy('none'),
     checked: f.integer().check((value) => value % 2 === 0 || 'Must be even'),
     shaped: f.string().schema(z.string().transform((text) => `${text}!`.repeat(3))),
@@ -161,6 +163,11 @@ const thing = defineResource('thing', {
       },
     ),
     route.delete('/:id/parts/:part', { policy: 'none' }, () => 'never'),
+    route.get(
+      '/former',
+      { policy: 'public', errors: [], deprecated: { since: '2026-11-01', use: 'GET /api/things' } },
+      () => 'old',
+    ),
     route.get('/secret-door', { policy: 'public', hidden: true }, () => 'hidden'),
     route.post('/tree', { policy: 'public', input: tree, output: tree, errors: [] }, ({ input }) => input),
   ],

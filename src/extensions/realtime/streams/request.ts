@@ -42,20 +42,17 @@ function parseSubscription(text: string): RequestedSubscription {
   };
 }
 
+/** The raw query of a stream. */
+type StreamQuery = Readonly<Record<string, unknown>>;
+
 /**
- * Parses the query of a stream: `subscribe`, once for each subscription, `ticket` and `lastEventId`. Filters are part of the
- * subscription or, if there is only one, may be query parameters of their own.
+ * Parses the subscriptions in the query of a stream: `subscribe`, once for each. Filters are part of the subscription or, if there is only
+ * one, may be query parameters of their own.
  *
- * @param query the raw query
- * @param lastEventId the header `Last-Event-ID`, which takes precedence over the parameter
  * @throws ApiError BAD_REQUEST naming the parameter
  */
-export function readStreamRequest(
-  query: Readonly<Record<string, unknown>>,
-  lastEventId: string | undefined,
-  maxSubscriptions: number,
-): StreamRequest {
-  const { subscribe, ticket, lastEventId: given, ...filters } = query;
+export function readSubscriptions(query: StreamQuery, maxSubscriptions: number): RequestedSubscription[] {
+  const { subscribe, ticket: _ticket, lastEventId: _lastEventId, ...filters } = query;
   const texts = [...new Set(Array.isArray(subscribe) ? subscribe : [subscribe ?? []])].flat() as string[];
   if (texts.length === 0) {
     throw new ApiError(
@@ -75,10 +72,25 @@ export function readStreamRequest(
     }
     subscriptions[0] = { ...only!, filters };
   }
-  const after = lastEventId ?? readSingleParameter('lastEventId', given);
+  return subscriptions;
+}
+
+/**
+ * Parses the query of a stream: its subscriptions, `ticket` and `lastEventId`.
+ *
+ * @param lastEventId the header `Last-Event-ID`, which takes precedence over the parameter
+ * @throws ApiError BAD_REQUEST naming the parameter
+ */
+export function readStreamRequest(
+  query: StreamQuery,
+  lastEventId: string | undefined,
+  maxSubscriptions: number,
+): StreamRequest {
+  const subscriptions = readSubscriptions(query, maxSubscriptions);
+  const after = lastEventId ?? readSingleParameter('lastEventId', query.lastEventId);
   return {
     subscriptions,
-    ticket: readSingleParameter('ticket', ticket),
+    ticket: readSingleParameter('ticket', query.ticket),
     after: after === undefined || after === '' ? undefined : isEntryId(after) ? after : OLDEST_ID,
   };
 }
