@@ -1,7 +1,6 @@
 import { Argument, type Command } from 'commander';
-import { PROCESS_ROLES, type ProcessRole } from '../declare/extension.ts';
-import { runProcess } from '../runtime/run-process.ts';
-import { findProject, loadAppModule, loadEnvironmentFile } from './project.ts';
+import { PROCESS_ROLES, type ProcessRole } from '../declare/process-role.ts';
+import { findProject, loadEnvironmentFile } from './project.ts';
 
 /** Adds `belfry start`, which runs one process of a deployment. */
 export function addStartCommand(program: Command): void {
@@ -14,6 +13,8 @@ export function addStartCommand(program: Command): void {
     .action(async (role: ProcessRole, _options: object, command: Command) => {
       const project = findProject(command.optsWithGlobals().app);
       loadEnvironmentFile(project);
+      const { runProcess } = await import('../runtime/run-process.ts');
+      const { loadAppModule } = await import('./open-app.ts');
       await runProcess(role, () => loadAppModule(project), process.env);
     });
 }

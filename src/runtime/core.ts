@@ -28,7 +28,8 @@ import { createRuleErrorReporter } from '../records/access/rule-errors.ts';
 import { compileResources, createRecordsRuntime, type Records } from '../records/index.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
 import { createAfterCommitQueue, createTransactionContext } from '../records/transaction/transaction.ts';
-import { findAccountFields, VERSION } from './config-errors.ts';
+import { findAccountFields } from './config-errors.ts';
+import { VERSION } from '../platform/version.ts';
 import { collectNonResourceTables, type Declarations } from './declarations.ts';
 import { collectRelationNames } from './migrations/relation-names.ts';
 

@@ -15,9 +15,10 @@ test('the command gets both servers and the commands of packages, and its exit c
   expect(code).toBe(7);
 });
 
-test('options of the command are passed on', async () => {
-  const { code, output } = await start('node', '--print', '6 * 7').ended;
-  expect(output).toMatch(/^42$/m);
+test('options after the command are passed on to it, also those that belfry has itself', async () => {
+  const script = 'console.log(process.argv.slice(1))';
+  const { code, output } = await start('node', '--eval', script, 'a', '--version', '--help', '--app').ended;
+  expect(output).toMatch(/^\[ 'a', '--version', '--help', '--app' \]$/m);
   expect(code).toBe(0);
 });
 
