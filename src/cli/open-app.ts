@@ -25,8 +25,7 @@ function createAppError(project: Project, error: unknown): Error {
   const file = relative(project.root, project.appFile);
   const reason = `${name}: ${message}`.split('\n')[0]!;
   const described = new StartupError(`${file} cannot be loaded:`, [
-    reason,
-    ...(origin === undefined ? [] : [`at ${origin}`]),
+    origin === undefined ? reason : `${reason} (${origin})`,
   ]);
   described.cause = error;
   return described;

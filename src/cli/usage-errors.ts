@@ -22,7 +22,9 @@ const SENTENCES: readonly [error: RegExp, sentence: string][] = [
 /** Returns the option without a value that a command was given with one: `--json` for `--json=yes`; undefined for other errors. */
 function findOptionWithoutValue(error: string, { options }: Command): string | undefined {
   const [, flag] = /^unknown option '(--[^=]+)=/.exec(error) ?? [];
-  return [...options.map(({ long }) => long), '--help'].find((long) => flag !== undefined && long === flag) ?? undefined;
+  return (
+    [...options.map(({ long }) => long), '--help'].find((long) => flag !== undefined && long === flag) ?? undefined
+  );
 }
 
 /** Turns an error of commander about a command (`error: unknown option '--x'`) into a sentence. */

@@ -9,8 +9,8 @@ import { addOutboxMetrics } from '../platform/outbox/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
 import { logConnectionLimits } from '../platform/postgres/server-limits.ts';
 import { createRedisCheck } from '../platform/redis/check.ts';
-import type { AssembledApp } from './assemble.ts';
 import { VERSION } from '../platform/version.ts';
+import type { AssembledApp } from './assemble.ts';
 import { withPostgresAndRedis } from './connect.ts';
 import { createApi } from './http/api.ts';
 import {

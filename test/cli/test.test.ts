@@ -30,12 +30,6 @@ test('an unknown command is an error that says how to install it', async () => {
   expect(code).toBe(127);
 });
 
-test('without a command, it prints its usage', async () => {
-  const { code, output } = await start().ended;
-  expect(output).toContain('The argument <command> is missing.');
-  expect(code).toBe(2);
-});
-
 test('a signal ends the command, then the servers', async () => {
   const script = "trap 'echo stopped; exit 0' TERM; echo $$ $TEST_DATABASE_URL; while :; do sleep 0.1; done";
   const { child, ended, output } = start('sh', '-c', script);

@@ -59,26 +59,26 @@ const PRINT_LOADED = `import { registerHooks } from 'node:module';
   registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
   process.on('exit', () => console.log(JSON.stringify(loaded)));`;
 
-test.each([
-  '--version',
-  '--help',
-  'admin create --help',
-  'doctor --jsno',
-])('belfry %s loads the command line, and nothing of the app, the database or the servers', async (line) => {
-  const hook = `data:text/javascript,${encodeURIComponent(PRINT_LOADED)}`;
-  const { ended } = startNode('.', ['--import', hook, 'src/cli/belfry.ts', ...line.split(' ')]);
-  const urls: string[] = JSON.parse((await ended).output.split('\n').at(-1)!);
-  const files = urls.filter((url) => url.startsWith('file:')).map((url) => url.replace(/^.*?\/(?=src\/|node_modules\/)/, ''));
-  expect(files).toContain('src/cli/command-line.ts');
-  const others = files.filter((file) => !/^(src\/cli|node_modules\/commander)\//.test(file));
-  expect(others.toSorted()).toEqual([
-    'node_modules/inflection/lib/inflection.js',
-    'src/declare/naming.ts',
-    'src/declare/process-role.ts',
-    'src/dev-servers/on-stop-request.ts',
-    'src/platform/version.ts',
-  ]);
-});
+test.each(['--version', '--help', 'admin create --help', 'doctor --jsno'])(
+  'belfry %s loads the command line, and nothing of the app, the database or the servers',
+  async (line) => {
+    const hook = `data:text/javascript,${encodeURIComponent(PRINT_LOADED)}`;
+    const { ended } = startNode('.', ['--import', hook, 'src/cli/belfry.ts', ...line.split(' ')]);
+    const urls: string[] = JSON.parse((await ended).output.split('\n').at(-1)!);
+    const files = urls
+      .filter((url) => url.startsWith('file:'))
+      .map((url) => url.replace(/^.*?\/(?=src\/|node_modules\/)/, ''));
+    expect(files).toContain('src/cli/command-line.ts');
+    const others = files.filter((file) => !/^(src\/cli|node_modules\/commander)\//.test(file));
+    expect(others.toSorted()).toEqual([
+      'node_modules/inflection/lib/inflection.js',
+      'src/declare/naming.ts',
+      'src/declare/process-role.ts',
+      'src/dev-servers/on-stop-request.ts',
+      'src/platform/version.ts',
+    ]);
+  },
+);
 
 /** The help of each command, by its words: `admin create`. Groups of commands are those that list commands. */
 async function collectHelp(words = ''): Promise<Map<string, string>> {

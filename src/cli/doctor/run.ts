@@ -1,20 +1,36 @@
-import { StartupError } from '../../platform/config/environment.ts';
+import { join } from 'node:path';
+import type { StartupError } from '../../platform/config/environment.ts';
 import { VERSION } from '../../platform/version.ts';
-import type { Finding } from '../../runtime/diagnose.ts';
-import type { AppOpener } from '../project.ts';
+import type { Finding } from '../../runtime/diagnosis/finding.ts';
+import { type AppOpener, findProject } from '../project.ts';
 import { ReportedFailure, stripControlCharacters } from '../terminal.ts';
 
 const MARKS: Record<Finding['level'], string> = { ok: 'ok      ', warning: 'warning ', error: 'error   ' };
 
+function toSentence(text: string): string {
+  return `${stripControlCharacters(text).replace(/[.:]$/, '')}.`;
+}
+
 function findingLines({ level, message, fix }: Finding): string[] {
-  const lines = [`${MARKS[level]} ${stripControlCharacters(message)}.`];
-  return fix === undefined ? lines : [...lines, `         Fix: ${stripControlCharacters(fix)}.`];
+  const lines = [`${MARKS[level]} ${toSentence(message)}`];
+  return fix === undefined ? lines : [...lines, `         Fix: ${toSentence(fix)}`];
 }
 
 /** Returns the findings for an app that cannot be created: one for each configuration error. */
 function describeStartupError(error: unknown): Finding[] {
-  const lines = error instanceof StartupError ? error.errors : [(error as Error).message];
-  return lines.map((message) => ({ level: 'error', message }));
+  const { message, errors = [message] } = error as Error & Partial<StartupError>;
+  // The summary says more than the error only if the app could not be loaded.
+  const lines = errors.length === 1 ? [message.replaceAll(/\n( {2}- )?/g, ' ')] : errors;
+  return [
+    ...lines.map((line): Finding => ({ level: 'error', message: line })),
+    {
+      level: 'warning',
+      message: 'The servers and the database were not checked',
+      fix: process.env.DATABASE_URL
+        ? 'fix the errors above, then run npx belfry doctor again'
+        : 'set the variables in the shell or in .env. To check the app in development, start npx belfry dev in another terminal first',
+    },
+  ];
 }
 
 /**
@@ -34,7 +50,7 @@ export async function runDoctor(openApp: AppOpener, appFile: string | undefined,
       orDevelopment: true,
       needsRedis: true,
     });
-    findings.push(...(await app.diagnose()));
+    findings.push(...(await app.diagnose({ folder: join(findProject(appFile).root, 'migrations') })));
   } catch (error) {
     findings.push(...describeStartupError(error));
   }
