@@ -141,8 +141,13 @@ test('captured e-mails are shown, newest first', async () => {
 
 test('a missing encryption key, a missing DATABASE_URL and a malformed one are reported in plain words', async () => {
   const { DATABASE_URL } = stores;
+  const environments: Record<string, string>[] = [
+    { DATABASE_URL },
+    { SVC_ENCRYPTION_KEYS },
+    { ...stores, DATABASE_URL: 'mysql://x' },
+  ];
   const results = await runCommandsInOneProcess(
-    [{ DATABASE_URL }, { SVC_ENCRYPTION_KEYS }, { ...stores, DATABASE_URL: 'mysql://x' }].map((env) => ({
+    environments.map((env) => ({
       folder: project.folder,
       command: 'admin list',
       env,

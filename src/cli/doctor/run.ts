@@ -26,9 +26,9 @@ function describeStartupError(error: unknown): Finding[] {
     {
       level: 'warning',
       message: 'The servers and the database were not checked',
-      fix: process.env.DATABASE_URL
-        ? 'fix the errors above, then run npx belfry doctor again'
-        : 'set the variables in the shell or in .env. To check the app in development, start npx belfry dev in another terminal first',
+      fix: lines.some((line) => line.startsWith('DATABASE_URL is missing'))
+        ? 'set the variables in the shell or in .env. To check the app in development, start npx belfry dev in another terminal first'
+        : 'fix the errors above, then run npx belfry doctor again',
     },
   ];
 }
