@@ -68,10 +68,14 @@ async function verifyAndPrint(audit: AuditApi, { expect: expected, json = false 
 export function addAuditCommand(program: Command, openApp: AppOpener): void {
   program
     .command('audit')
-    .description('Check the audit trail')
+    .description('Verify the audit trail')
     .command('verify')
-    .description('Verify the chain of the audit trail and name the first row that was changed or removed')
-    .option('--expect <row:hash>', 'The last row that an earlier run printed; it must still be there', parseRow)
+    .description('Verify that no row of the audit trail was changed or removed, and name the first one that was')
+    .option(
+      '--expect <row:hash>',
+      'The last row that an earlier run printed. Fail if it is not there any more',
+      parseRow,
+    )
     .option('--json', 'Print JSON')
     .action(async (options: VerifyOptions, command: Command) => {
       const app = await openApp({

@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, Help, Option } from 'commander';
 import { VERSION } from '../platform/version.ts';
 import { addAdminCommand } from './admin/index.ts';
 import { addAuditCommand } from './audit.ts';
@@ -23,7 +23,7 @@ const openProjectApp: AppOpener = async (options) => {
   return open(options);
 };
 
-const createAppOption = () => new Option('--app <file>', 'The file that exports the app');
+const createAppOption = () => new Option('--app <file>', 'The file that exports the app (default: belfry.config.ts or src/app.ts)');
 
 /** Adds `--app` to the commands of a program or a group. */
 function addAppOption({ commands }: Command): void {
@@ -41,7 +41,7 @@ function formatUsageErrors(command: Command): void {
 
 function createProgram(openApp: AppOpener): Command {
   const program = new Command('belfry')
-    .description('Runs and manages a Belfry app. The app is the module belfry.config.ts or src/app.ts of this folder.')
+    .description('Run and manage a Belfry app: the module belfry.config.ts or src/app.ts of this folder')
     .version(VERSION, '--version', 'Print the version of Belfry')
     .addOption(createAppOption())
     .helpOption('-h, --help', 'Print the help of a command')
@@ -49,6 +49,7 @@ function createProgram(openApp: AppOpener): Command {
     .exitOverride()
     // Options after the name of a command are the command's own, so that `belfry test vitest --version` asks vitest.
     .enablePositionalOptions()
+    .configureHelp({ subcommandTerm: (command) => new Help().subcommandTerm(command).replace(' [options]', '') })
     .configureOutput({
       // Tests and programs that embed the command line replace `console`.
       writeOut: (text) => console.log(text.trimEnd()),
@@ -73,6 +74,22 @@ function createProgram(openApp: AppOpener): Command {
   return program;
 }
 
+/** What the operating system says if a file or folder cannot be written, by the code of the error. */
+const FILE_ERRORS: Record<string, string> = {
+  EACCES: 'permission denied. Allow this user to write there, or run the command as the owner',
+  EPERM: 'operation not permitted. Allow this user to write there, or run the command as the owner',
+  EROFS: 'the file system is read-only. Run the command where it can write',
+  ENOSPC: 'the disk is full. Free some space, then run the command again',
+};
+
+/** Describes the error of a command that failed, without a stack trace. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, name, code = '', path } = error as NodeJS.ErrnoException;
+  const known = FILE_ERRORS[code];
+  return path !== undefined && known !== undefined ? `${path}: ${known}.` : message || code || name;
+}
+
 /**
  * Runs one command.
  *
@@ -92,7 +109,7 @@ export async function runCommandLine(given: readonly string[], openApp: AppOpene
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
-    if (!(error instanceof ReportedFailure)) console.error(error instanceof Error ? error.message : String(error));
+    if (!(error instanceof ReportedFailure)) console.error(describeFailure(error));
     return 1;
   } finally {
     for (const app of opened) await app[Symbol.asyncDispose]();

@@ -49,7 +49,7 @@ interface OpenOptions {
 export type AppOpener = (options: OpenOptions) => Promise<OpenedApp>;
 
 /** The rest of an app's required environment, with unused values, for commands that need only the database. */
-export const DATABASE_ONLY = { REDIS_URL: 'redis://none', NODE_ENV: 'test', LOG_LEVEL: 'warn' };
+export const DATABASE_ONLY = { REDIS_URL: 'redis://none', NODE_ENV: 'test', LOG_LEVEL: 'error' };
 
 /**
  * Finds the project of the working directory: the nearest folder with an app, at most up to the one with package.json.

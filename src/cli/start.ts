@@ -7,7 +7,7 @@ export function addStartCommand(program: Command): void {
   program
     .command('start')
     .description(
-      'Run a process of the app. web serves HTTP and runs every role that the environment does not disable; the others run alone.',
+      'Run a process of the app. The role web serves HTTP and runs every other role that the environment does not disable; each other role runs alone.',
     )
     .addArgument(new Argument('[role]', 'The role of the process').choices(PROCESS_ROLES).default('web'))
     .action(async (role: ProcessRole, _options: object, command: Command) => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { WebhookOperations } from '../extensions/webhooks/index.ts';
 import type { RecoveredEndpoint } from '../extensions/webhooks/recovery/recoveries.ts';
 import type { WebhookQueue, WebhookStatus } from '../extensions/webhooks/status.ts';
@@ -182,7 +182,9 @@ async function drain(webhooks: WebhookOperations, { timeout: timeoutMs, json }: 
 
 /** Adds `belfry webhooks`, which shows and repairs webhook deliveries. */
 export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
-  const webhooks = program.command('webhooks').description('Show the state of webhooks, and send failed ones again');
+  const webhooks = program
+    .command('webhooks')
+    .description('Show the state of webhooks, and send failed deliveries again');
   const run = async (command: Command, work: (webhooks: WebhookOperations) => Promise<void>) => {
     const app = await openApp({
       command: 'webhooks',
@@ -197,15 +199,19 @@ export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
   };
   webhooks
     .command('status')
-    .description('Show the state of endpoints and of the queue')
-    .option('--worst <n>', 'The number of endpoints to list', parseWorst, 10)
+    .description('Show the state of the endpoints and of the queue')
+    .option('--worst <n>', 'The number of endpoints to list, those with the most work first', parseWorst, 10)
     .option('--json', 'Print JSON')
     .action((options: StatusOptions, command: Command) => run(command, (operations) => status(operations, options)));
   webhooks
     .command('retry')
-    .description('Send failed deliveries again. Name an endpoint, a time, or both')
+    .description('Send failed deliveries again. Give --endpoint, --since or both')
     .option('--endpoint <id>', 'Only deliveries of this endpoint', parseEndpoint)
-    .option('--since <time>', 'Only deliveries since this time: 2h, 1d, 2030-01-31 or 2030-01-31T12:00:00Z', parseTime)
+    .option(
+      '--since <time>',
+      'Only deliveries of the last 2h or 1d, or since a time: 2030-01-31 or 2030-01-31T12:00:00Z',
+      parseTime,
+    )
     .option('--json', 'Print JSON')
     .action((options: RetryOptions, command: Command) => {
       if (options.endpoint === undefined && options.since === undefined)
@@ -215,7 +221,11 @@ export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
   webhooks
     .command('drain')
     .description('Wait until no delivery is due or in flight')
-    .option('--timeout <duration>', 'How long to wait: 90s, 5m or 1h', parseTimeout, UNIT_MS.m! * 5)
+    .addOption(
+      new Option('--timeout <duration>', 'The longest time to wait: 90s, 5m or 1h')
+        .argParser(parseTimeout)
+        .default(UNIT_MS.m! * 5, '5m'),
+    )
     .option('--json', 'Print JSON')
     .action((options: DrainOptions, command: Command) => run(command, (operations) => drain(operations, options)));
 }

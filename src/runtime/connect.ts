@@ -74,7 +74,7 @@ function connectRedis(platform: Platform): Promise<string | undefined> {
 
 function throwIfAnyProblem(problems: readonly (string | undefined)[]): void {
   const errors = problems.filter((problem) => problem !== undefined);
-  if (errors.length > 0) throw new StartupError('The app cannot start:', errors);
+  if (errors.length > 0) throw new StartupError('The app cannot use its servers:', errors);
 }
 
 /**

@@ -196,7 +196,7 @@ test('a Postgres and a Redis that are not there are reported in plain lines, wit
       const { logged = [], plain } = Object.groupBy(output.split('\n'), (line) =>
         line[0] === '{' ? 'logged' : 'plain',
       );
-      expect([code, plain]).toEqual([1, ['The app cannot start:', ...lines]]);
+      expect([code, plain]).toEqual([1, ['The app cannot use its servers:', ...lines]]);
       expect(output).not.toMatch(/hidden|AQEBAQ/);
       // Attempts are logged in the name of the command.
       for (const line of logged) expect(JSON.parse(line)).toMatchObject({ level: 'warn', process });

@@ -48,6 +48,17 @@ test.each([
   expect(errorOutput).toMatch(/\nCommands:\n {2}\w+ /);
 });
 
+test.each([
+  ['EACCES', '/app/.data: permission denied. Allow this user to write there, or run the command as the owner.'],
+  ['EROFS', '/app/.data: the file system is read-only. Run the command where it can write.'],
+  ['EISDIR', 'EISDIR: mkdir'],
+])('a command that cannot write a file (%s) says so without a stack trace', async (code, message) => {
+  const fail = () => {
+    throw Object.assign(new Error(`${code}: mkdir`), { code, path: '/app/.data' });
+  };
+  expect(await runCommand('privacy report', fail)).toEqual({ code: 1, output: '', errorOutput: message });
+});
+
 test('--version prints the version of the package', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
   expect(await runCommand('--version')).toEqual({ code: 0, output: version, errorOutput: '' });

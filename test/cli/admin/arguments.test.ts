@@ -46,7 +46,7 @@ test('belfry admin without a command prints the list of commands and fails', asy
   const { code, output, errorOutput } = await runCommand('admin');
   expect([code, output]).toEqual([2, '']);
   expect(errorOutput).toMatch(/^No command given\.\nUsage: belfry admin \[options\] \[command\]\n/);
-  expect(errorOutput).toMatch(/\n {2}create \[options\] [\s\S]*\n {2}import \[options\] <file> /);
+  expect(errorOutput).toMatch(/\n {2}create +Create [\s\S]*\n {2}import <file> /);
 });
 
 /** The accounts of an app, which record what commands ask for. */
