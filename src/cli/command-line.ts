@@ -23,7 +23,8 @@ const openProjectApp: AppOpener = async (options) => {
   return open(options);
 };
 
-const createAppOption = () => new Option('--app <file>', 'The file that exports the app (default: belfry.config.ts or src/app.ts)');
+const createAppOption = () =>
+  new Option('--app <file>', 'The file that exports the app (default: belfry.config.ts or src/app.ts)');
 
 /** Adds `--app` to the commands of a program or a group. */
 function addAppOption({ commands }: Command): void {
