@@ -64,13 +64,15 @@ test('--app names the file of the app, relative to the working directory', () =>
 });
 
 test('a command outside of a project fails with what to do', async () => {
-  const { folder, run } = createProject({});
-  expect(await run('privacy report')).toEqual({
+  const { folder } = createProject({});
+  const commands = ['privacy report', 'privacy report --app app.ts'];
+  const [absent, named] = await runCommandsInOneProcess(commands.map((command) => ({ folder, command })));
+  expect(absent).toEqual({
     code: 1,
     output: `No app found in ${folder}: there is neither src/app.ts nor belfry.config.ts.
 Run the command in the folder of your app, name the file with --app, or create an app: npm create belfry@latest`,
   });
-  expect(await run('privacy report --app app.ts')).toEqual({ code: 1, output: '--app app.ts: there is no such file.' });
+  expect(named).toEqual({ code: 1, output: '--app app.ts: there is no such file.' });
 });
 
 const NO_APP = 'src/app.ts does not export an app:';

@@ -134,6 +134,17 @@ test('a direct address that leads to another database is an error', async () => 
   ]);
 });
 
+test('a read replica that cannot be reached, or that accepts writes, is a warning', async () => {
+  expect(await findProblems({ DATABASE_REPLICA_URL: 'postgres://a:b@127.0.0.1:1/x' })).toEqual([
+    'warning The read replica at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1 | check DATABASE_REPLICA_URL, and that Postgres runs',
+  ]);
+  expect(await findProblems({ DATABASE_REPLICA_URL: env.DATABASE_URL! })).toEqual([
+    expect.stringMatching(
+      /^warning The read replica at \S+ is not a replica: it accepts writes \| check DATABASE_REPLICA_URL /,
+    ),
+  ]);
+});
+
 test('tables that belfry dev manages need no migrations', async () => {
   const other = await createMigrationProject();
   await other.sync([post]);

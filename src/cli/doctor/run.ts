@@ -26,7 +26,7 @@ function describeStartupError(error: unknown): Finding[] {
     {
       level: 'warning',
       message: 'The servers and the database were not checked',
-      fix: lines.some((line) => line.startsWith('DATABASE_URL is missing'))
+      fix: lines.some((line) => line.includes('DATABASE_URL is missing'))
         ? 'set the variables in the shell or in .env. To check the app in development, start npx belfry dev in another terminal first'
         : 'fix the errors above, then run npx belfry doctor again',
     },

@@ -7,6 +7,7 @@ import { describeRedisProblem, suggestRedisFix } from '../../platform/redis/prob
 import { compareClocks } from './clock.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
 import { diagnosePostgres } from './postgres.ts';
+import { diagnoseReplica } from './replica.ts';
 
 /** What the checks need of an app. */
 interface DiagnosedApp {
@@ -79,6 +80,10 @@ export async function diagnose(
   { platform, tables }: DiagnosedApp,
   { folder = join(process.cwd(), 'migrations') }: DiagnoseOptions,
 ): Promise<Finding[]> {
-  const checks = await Promise.all([diagnosePostgres(platform, tables, folder), diagnoseRedis(platform)]);
+  const checks = await Promise.all([
+    diagnosePostgres(platform, tables, folder),
+    diagnoseReplica(platform),
+    diagnoseRedis(platform),
+  ]);
   return [...diagnoseEnvironment(platform), ...checks.flat()];
 }

@@ -13,7 +13,9 @@ const print = console.log;
 const results: { code: number; output: string }[] = [];
 for (const { folder, words, env } of JSON.parse(process.argv[2]!) as Run[]) {
   process.chdir(folder);
-  process.env = { ...own, ...env };
+  // Replacing `process.env` would hide what `process.loadEnvFile` sets.
+  for (const name of Object.keys(process.env)) if (own[name] === undefined) delete process.env[name];
+  Object.assign(process.env, own, env);
   const lines: string[] = [];
   console.log = console.error = (line: string) => void lines.push(line);
   const code = await runCommandLine(words);
