@@ -4,10 +4,7 @@ import { runUntilStopRequest } from '../dev-servers/on-stop-request.ts';
 import type { EncryptionStatus, KeyStatus } from '../platform/crypto/encryption.ts';
 import type { Rotation, RotationProgress } from '../platform/crypto/rotation/rotate.ts';
 import { type AppOpener, DATABASE_ONLY, type OpenedApp } from './project.ts';
-import { alignColumns, formatCount, ReportedFailure } from './terminal.ts';
-
-const pluralize = (count: number, thing: string, more = `${thing}s`) =>
-  `${formatCount(count)} ${count === 1 ? thing : more}`;
+import { alignColumns, formatCount, pluralize, ReportedFailure } from './terminal.ts';
 
 function describeRole({ place }: KeyStatus): string {
   if (place === undefined) return 'not in SVC_ENCRYPTION_KEYS';

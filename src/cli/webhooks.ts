@@ -4,7 +4,7 @@ import type { WebhookOperations } from '../extensions/webhooks/index.ts';
 import type { RecoveredEndpoint } from '../extensions/webhooks/recovery/recoveries.ts';
 import type { WebhookQueue, WebhookStatus } from '../extensions/webhooks/status.ts';
 import type { AppOpener } from './project.ts';
-import { alignColumns, formatCount, ReportedFailure, stripControlCharacters } from './terminal.ts';
+import { alignColumns, formatCount, pluralize, ReportedFailure, stripControlCharacters } from './terminal.ts';
 
 interface StatusOptions {
   /** The number of endpoints to list. */
@@ -77,11 +77,11 @@ function describeOldest(ms: number | null): string {
 /** Formats the state of the queue as one line. */
 function queueLine({ due, retrying, held, inFlight, oldestMs, events, oldestEventMs }: WebhookQueue): string {
   const parts = [
-    `${formatCount(events)} events wait for the relay${describeOldest(oldestEventMs)}`,
-    `${formatCount(due)} deliveries wait to be sent${describeOldest(oldestMs)}`,
-    `${formatCount(inFlight)} are in flight`,
-    `${formatCount(retrying)} wait for their next attempt`,
-    ...(held > 0 ? [`${formatCount(held)} are held for disabled or paused endpoints`] : []),
+    `${pluralize(events, 'event waits', 'events wait')} for the relay${describeOldest(oldestEventMs)}`,
+    `${pluralize(due, 'delivery waits', 'deliveries wait')} to be sent${describeOldest(oldestMs)}`,
+    `${pluralize(inFlight, 'is', 'are')} in flight`,
+    pluralize(retrying, 'waits for its next attempt', 'wait for their next attempt'),
+    ...(held > 0 ? [`${pluralize(held, 'is', 'are')} held for disabled or paused endpoints`] : []),
   ];
   return parts.join('; ');
 }
@@ -111,7 +111,7 @@ function statusLines({ endpoints, queue, failed, attempts, recentMs, worst }: We
   return [
     `Endpoints: ${endpointsLine(endpoints)}.`,
     `Queue: ${queueLine(queue)}.`,
-    `Log: ${formatCount(failed)} deliveries failed every attempt (to send them again: npx belfry webhooks retry).`,
+    `Log: ${pluralize(failed, 'delivery', 'deliveries')} failed every attempt (to send them again: npx belfry webhooks retry).`,
     '',
     results.length === 0
       ? `No attempts in the last ${formatDuration(recentMs)}.`
@@ -140,7 +140,7 @@ function retryLines(recovered: readonly RecoveredEndpoint[]): string[] {
   if (recovered.length === 0) return ['No failed deliveries.'];
   return recovered.map(({ endpoint, state, total }) =>
     state === 'begun'
-      ? `${endpoint}: ${formatCount(total)} ${total === 1 ? 'delivery is' : 'deliveries are'} being sent again`
+      ? `${endpoint}: ${pluralize(total, 'delivery is', 'deliveries are')} being sent again`
       : `${endpoint} ${REFUSAL_TEXTS[state]}`,
   );
 }
