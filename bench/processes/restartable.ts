@@ -1,5 +1,5 @@
 // Belfry as an entry point of a deployment runs it, in the role of BENCH_ROLE: it stops on SIGTERM.
-import type { ProcessRole } from '../../src/declare/extension.ts';
+import type { ProcessRole } from '../../src/declare/process-role.ts';
 import { runProcess } from '../../src/runtime/run-process.ts';
 import { createBenchApp } from '../apps/articles.ts';
 import { reportReady } from './child.ts';

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { AuditApi } from '../extensions/audit/index.ts';
 import type { BrokenRow, Verification } from '../extensions/audit/trail/verify.ts';
 import { type AppOpener, DATABASE_ONLY } from './project.ts';
-import { formatCount, ReportedFailure } from './terminal.ts';
+import { formatCount, pluralize, ReportedFailure } from './terminal.ts';
 
 const UNDEFINED_TABLE = '42P01';
 
@@ -37,7 +37,7 @@ function isSound({ broken, expected, guarded }: Verification): boolean {
 
 /** Formats the output of `verify`. */
 function verificationLines({ rows, head, broken, expected, guarded }: Verification): string[] {
-  const lines = [`${formatCount(rows)} ${rows === 1 ? 'row is' : 'rows are'} unchanged.`];
+  const lines = [`${pluralize(rows, 'row is', 'rows are')} unchanged.`];
   if (broken !== undefined) lines.push(`Row ${broken.id} ${BROKEN_TEXTS[broken.fault]}. Later rows were not checked.`);
   else lines.push(`Last row, for --expect: ${head.id}:${head.hash}`);
   if (expected !== undefined && broken === undefined) lines.push(EXPECTED_TEXTS[expected]);
@@ -68,10 +68,14 @@ async function verifyAndPrint(audit: AuditApi, { expect: expected, json = false 
 export function addAuditCommand(program: Command, openApp: AppOpener): void {
   program
     .command('audit')
-    .description('Check the audit trail')
+    .description('Verify the audit trail')
     .command('verify')
-    .description('Verify the chain of the audit trail and name the first row that was changed or removed')
-    .option('--expect <row:hash>', 'The last row that an earlier run printed; it must still be there', parseRow)
+    .description('Verify that no row of the audit trail was changed or removed, and name the first one that was')
+    .option(
+      '--expect <row:hash>',
+      'The last row that an earlier run printed. Fail if it is not there any more',
+      parseRow,
+    )
     .option('--json', 'Print JSON')
     .action(async (options: VerifyOptions, command: Command) => {
       const app = await openApp({

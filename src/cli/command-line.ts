@@ -1,35 +1,60 @@
-import { Command, CommanderError } from 'commander';
-import { VERSION } from '../runtime/config-errors.ts';
+import { Command, CommanderError, Help, Option } from 'commander';
+import { VERSION } from '../platform/version.ts';
 import { addAdminCommand } from './admin/index.ts';
 import { addAuditCommand } from './audit.ts';
 import { addDevCommand } from './dev/index.ts';
-import { addDoctorCommand } from './doctor.ts';
+import { addDoctorCommand } from './doctor/index.ts';
 import { addKeysCommand } from './keys.ts';
 import { addMigrateCommand, addMigrationCommand } from './migration/index.ts';
 import { addPrivacyCommand } from './privacy.ts';
-import { type AppOpener, type OpenedApp, openProjectApp } from './project.ts';
+import type { AppOpener, OpenedApp } from './project.ts';
 import { addStartCommand } from './start.ts';
 import { ReportedFailure } from './terminal.ts';
-import { addTestCommand } from './test.ts';
+import { addTestCommand } from './test/index.ts';
 import { describeMissingCommand, formatUsageError, refuseEmptyOptions } from './usage-errors.ts';
 import { addWebhooksCommand } from './webhooks.ts';
 
 /** The exit code if the command line is malformed. A command that fails ends with 1. */
 const USAGE_ERROR = 2;
 
+// Loaded on demand, like everything that only some commands need: a command line that is malformed or asks for help loads no app.
+const openProjectApp: AppOpener = async (options) => {
+  const { openProjectApp: open } = await import('./open-app.ts');
+  return open(options);
+};
+
+const createAppOption = () =>
+  new Option('--app <file>', 'The file that exports the app (default: belfry.config.ts or src/app.ts)');
+
+/** Adds `--app` to the commands of a program or a group. */
+function addAppOption({ commands }: Command): void {
+  for (const command of commands) {
+    command.addOption(createAppOption());
+    addAppOption(command);
+  }
+}
+
+/** Makes a command, and those below it, print usage errors as sentences. */
+function formatUsageErrors(command: Command): void {
+  command.configureOutput({ outputError: (text, write) => write(formatUsageError(text, command)) });
+  for (const below of command.commands) formatUsageErrors(below);
+}
+
 function createProgram(openApp: AppOpener): Command {
   const program = new Command('belfry')
-    .description('Runs and manages a Belfry app. The app is the module belfry.config.ts or src/app.ts of this folder.')
+    .description('Run and manage a Belfry app: the module belfry.config.ts or src/app.ts of this folder')
     .version(VERSION, '--version', 'Print the version of Belfry')
-    .option('--app <file>', 'The file that exports the app')
+    .addOption(createAppOption())
     .helpOption('-h, --help', 'Print the help of a command')
     .helpCommand('help [command]', 'Print the help of a command')
     .exitOverride()
+    // Options after the name of a command are the command's own, so that `belfry test vitest --version` asks vitest.
+    .enablePositionalOptions()
+    .configureHelp({ subcommandTerm: (command) => new Help().subcommandTerm(command).replace(' [options]', '') })
     .configureOutput({
       // Tests and programs that embed the command line replace `console`.
       writeOut: (text) => console.log(text.trimEnd()),
       writeErr: (text) => console.error(text.trimEnd()),
-      outputError: (text, write) => write(formatUsageError(text)),
     })
     .showHelpAfterError('For all commands and options, add --help.')
     .addHelpText('beforeAll', describeMissingCommand)
@@ -44,8 +69,26 @@ function createProgram(openApp: AppOpener): Command {
   addAuditCommand(program, openApp);
   addPrivacyCommand(program, openApp);
   addDoctorCommand(program, openApp);
+  addAppOption(program);
   addTestCommand(program);
+  formatUsageErrors(program);
   return program;
+}
+
+/** What the operating system says if a file or folder cannot be written, by the code of the error. */
+const FILE_ERRORS: Record<string, string> = {
+  EACCES: 'permission denied. Allow this user to write there, or run the command as the owner',
+  EPERM: 'operation not permitted. Allow this user to write there, or run the command as the owner',
+  EROFS: 'the file system is read-only. Run the command where it can write',
+  ENOSPC: 'the disk is full. Free some space, then run the command again',
+};
+
+/** Describes the error of a command that failed, without a stack trace. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, name, code = '', path } = error as NodeJS.ErrnoException;
+  const known = FILE_ERRORS[code];
+  return path !== undefined && known !== undefined ? `${path}: ${known}.` : message || code || name;
 }
 
 /**
@@ -67,7 +110,7 @@ export async function runCommandLine(given: readonly string[], openApp: AppOpene
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR;
-    if (!(error instanceof ReportedFailure)) console.error(error instanceof Error ? error.message : String(error));
+    if (!(error instanceof ReportedFailure)) console.error(describeFailure(error));
     return 1;
   } finally {
     for (const app of opened) await app[Symbol.asyncDispose]();

@@ -4,10 +4,7 @@ import { runUntilStopRequest } from '../dev-servers/on-stop-request.ts';
 import type { EncryptionStatus, KeyStatus } from '../platform/crypto/encryption.ts';
 import type { Rotation, RotationProgress } from '../platform/crypto/rotation/rotate.ts';
 import { type AppOpener, DATABASE_ONLY, type OpenedApp } from './project.ts';
-import { alignColumns, formatCount, ReportedFailure } from './terminal.ts';
-
-const pluralize = (count: number, thing: string, more = `${thing}s`) =>
-  `${formatCount(count)} ${count === 1 ? thing : more}`;
+import { alignColumns, formatCount, pluralize, ReportedFailure } from './terminal.ts';
 
 function describeRole({ place }: KeyStatus): string {
   if (place === undefined) return 'not in SVC_ENCRYPTION_KEYS';
@@ -121,7 +118,7 @@ function parseKeyId(text: string): string {
 
 /** Adds `belfry keys`, which manages the keys of encrypted values. */
 export function addKeysCommand(program: Command, openApp: AppOpener): void {
-  const keys = program.command('keys').description('Manage the keys of encrypted values');
+  const keys = program.command('keys').description('Generate, list and rotate encryption keys');
   const open = (command: Command) =>
     openApp({
       command: 'keys',
@@ -131,19 +128,23 @@ export function addKeysCommand(program: Command, openApp: AppOpener): void {
     });
   keys
     .command('generate')
-    .description('Print a new key for SVC_ENCRYPTION_KEYS')
+    .description('Generate a key for SVC_ENCRYPTION_KEYS, and print it')
     .action(() => console.log(randomBytes(32).toString('base64')));
   keys
     .command('status')
-    .description('Show which values are encrypted with which key')
+    .description('Show how many values each key encrypts')
     .action(async (_options: object, command: Command) => {
       const app = await open(command);
       console.log(statusLines(await app.encryption.status()).join('\n'));
     });
   keys
     .command('rotate')
-    .description('Encrypt everything with the newest key')
-    .option('--give-up <key id>', 'Discard values in the outbox that were encrypted with this lost key', parseKeyId)
+    .description('Encrypt all values again with the newest key')
+    .option(
+      '--give-up <key id>',
+      'Discard the values in the outbox that were encrypted with this key, which is lost',
+      parseKeyId,
+    )
     .action(async ({ giveUp }: { giveUp?: string }, command: Command) => {
       const app = await open(command);
       await runUntilStopRequest((signal) => rotateAndPrint(app, giveUp, signal));

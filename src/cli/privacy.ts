@@ -56,10 +56,10 @@ function reportLines({ fields, unmarked, data, unclaimed }: PrivacyReport): stri
 export function addPrivacyCommand(program: Command, openApp: AppOpener): void {
   program
     .command('privacy')
-    .description('Report personal data')
+    .description('Report where personal data is stored')
     .command('report')
     .description(
-      'Show where personal data is stored, who can see it and how long it is kept. Reads the declarations only, not the database.',
+      'Show where personal data is stored, who can see it and how long it is kept. Reads only the declarations, not the database.',
     )
     .option('--json', 'Print JSON')
     .option('--strict', 'Fail if data that looks personal is not marked')

@@ -3,6 +3,11 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }
 
+/** Formats a count of things: `1 value`, `1,234 values`. @param more the words for several things; default: `thing` with an s */
+export function pluralize(count: number, thing: string, more = `${thing}s`): string {
+  return `${formatCount(count)} ${count === 1 ? thing : more}`;
+}
+
 /** Removes control characters from user-provided text, because they could manipulate the terminal. */
 export function stripControlCharacters(value: unknown): string {
   return String(value ?? '').replaceAll(/\p{Cc}/gu, ' ');

@@ -19,9 +19,19 @@ const SENTENCES: readonly [error: RegExp, sentence: string][] = [
   [/^too many arguments for '(.+)'\. Expected 1 argument but got \d+: (.+)\.$/s, '$1 takes one argument, but got: $2.'],
 ];
 
-/** Turns an error of commander (`error: unknown option '--x'`) into a sentence. */
-export function formatUsageError(text: string): string {
+/** Returns the option without a value that a command was given with one: `--json` for `--json=yes`; undefined for other errors. */
+function findOptionWithoutValue(error: string, { options }: Command): string | undefined {
+  const [, flag] = /^unknown option '(--[^=]+)=/.exec(error) ?? [];
+  return (
+    [...options.map(({ long }) => long), '--help'].find((long) => flag !== undefined && long === flag) ?? undefined
+  );
+}
+
+/** Turns an error of commander about a command (`error: unknown option '--x'`) into a sentence. */
+export function formatUsageError(text: string, command: Command): string {
   const error = text.replace(/^error: /, '').trim();
+  const flag = findOptionWithoutValue(error, command);
+  if (flag !== undefined) return `${flag} takes no value.\n`;
   const known = SENTENCES.find(([pattern]) => pattern.test(error));
   return `${known === undefined ? error : error.replace(...known)}\n`;
 }
@@ -33,7 +43,7 @@ export function formatUsageError(text: string): string {
 export function describeMissingCommand({ error, command }: { error: boolean; command: Command }): string {
   if (!error) return '';
   const [first, name] = command.args;
-  return first === 'help' ? formatUsageError(`unknown command '${name}'`) : 'No command given.';
+  return first === 'help' ? formatUsageError(`unknown command '${name}'`, command) : 'No command given.';
 }
 
 /** Refuses options whose value is empty: `--email=`, or `--email "$EMAIL"` if that variable is not set. */

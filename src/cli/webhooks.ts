@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { WebhookOperations } from '../extensions/webhooks/index.ts';
 import type { RecoveredEndpoint } from '../extensions/webhooks/recovery/recoveries.ts';
 import type { WebhookQueue, WebhookStatus } from '../extensions/webhooks/status.ts';
 import type { AppOpener } from './project.ts';
-import { alignColumns, formatCount, ReportedFailure, stripControlCharacters } from './terminal.ts';
+import { alignColumns, formatCount, pluralize, ReportedFailure, stripControlCharacters } from './terminal.ts';
 
 interface StatusOptions {
   /** The number of endpoints to list. */
@@ -77,11 +77,11 @@ function describeOldest(ms: number | null): string {
 /** Formats the state of the queue as one line. */
 function queueLine({ due, retrying, held, inFlight, oldestMs, events, oldestEventMs }: WebhookQueue): string {
   const parts = [
-    `${formatCount(events)} events wait for the relay${describeOldest(oldestEventMs)}`,
-    `${formatCount(due)} deliveries wait to be sent${describeOldest(oldestMs)}`,
-    `${formatCount(inFlight)} are in flight`,
-    `${formatCount(retrying)} wait for their next attempt`,
-    ...(held > 0 ? [`${formatCount(held)} are held for disabled or paused endpoints`] : []),
+    `${pluralize(events, 'event waits', 'events wait')} for the relay${describeOldest(oldestEventMs)}`,
+    `${pluralize(due, 'delivery waits', 'deliveries wait')} to be sent${describeOldest(oldestMs)}`,
+    `${pluralize(inFlight, 'is', 'are')} in flight`,
+    pluralize(retrying, 'waits for its next attempt', 'wait for their next attempt'),
+    ...(held > 0 ? [`${pluralize(held, 'is', 'are')} held for disabled or paused endpoints`] : []),
   ];
   return parts.join('; ');
 }
@@ -111,7 +111,7 @@ function statusLines({ endpoints, queue, failed, attempts, recentMs, worst }: We
   return [
     `Endpoints: ${endpointsLine(endpoints)}.`,
     `Queue: ${queueLine(queue)}.`,
-    `Log: ${formatCount(failed)} deliveries failed every attempt (to send them again: npx belfry webhooks retry).`,
+    `Log: ${pluralize(failed, 'delivery', 'deliveries')} failed every attempt (to send them again: npx belfry webhooks retry).`,
     '',
     results.length === 0
       ? `No attempts in the last ${formatDuration(recentMs)}.`
@@ -140,7 +140,7 @@ function retryLines(recovered: readonly RecoveredEndpoint[]): string[] {
   if (recovered.length === 0) return ['No failed deliveries.'];
   return recovered.map(({ endpoint, state, total }) =>
     state === 'begun'
-      ? `${endpoint}: ${formatCount(total)} ${total === 1 ? 'delivery is' : 'deliveries are'} being sent again`
+      ? `${endpoint}: ${pluralize(total, 'delivery is', 'deliveries are')} being sent again`
       : `${endpoint} ${REFUSAL_TEXTS[state]}`,
   );
 }
@@ -182,7 +182,9 @@ async function drain(webhooks: WebhookOperations, { timeout: timeoutMs, json }: 
 
 /** Adds `belfry webhooks`, which shows and repairs webhook deliveries. */
 export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
-  const webhooks = program.command('webhooks').description('Show the state of webhooks, and send failed ones again');
+  const webhooks = program
+    .command('webhooks')
+    .description('Show the state of webhooks, and send failed deliveries again');
   const run = async (command: Command, work: (webhooks: WebhookOperations) => Promise<void>) => {
     const app = await openApp({
       command: 'webhooks',
@@ -197,15 +199,19 @@ export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
   };
   webhooks
     .command('status')
-    .description('Show the state of endpoints and of the queue')
-    .option('--worst <n>', 'The number of endpoints to list', parseWorst, 10)
+    .description('Show the state of the endpoints and of the queue')
+    .option('--worst <n>', 'The number of endpoints to list, those with the most work first', parseWorst, 10)
     .option('--json', 'Print JSON')
     .action((options: StatusOptions, command: Command) => run(command, (operations) => status(operations, options)));
   webhooks
     .command('retry')
-    .description('Send failed deliveries again. Name an endpoint, a time, or both')
+    .description('Send failed deliveries again. Give --endpoint, --since or both')
     .option('--endpoint <id>', 'Only deliveries of this endpoint', parseEndpoint)
-    .option('--since <time>', 'Only deliveries since this time: 2h, 1d, 2030-01-31 or 2030-01-31T12:00:00Z', parseTime)
+    .option(
+      '--since <time>',
+      'Only deliveries of the last 2h or 1d, or since a time: 2030-01-31 or 2030-01-31T12:00:00Z',
+      parseTime,
+    )
     .option('--json', 'Print JSON')
     .action((options: RetryOptions, command: Command) => {
       if (options.endpoint === undefined && options.since === undefined)
@@ -215,7 +221,11 @@ export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
   webhooks
     .command('drain')
     .description('Wait until no delivery is due or in flight')
-    .option('--timeout <duration>', 'How long to wait: 90s, 5m or 1h', parseTimeout, UNIT_MS.m! * 5)
+    .addOption(
+      new Option('--timeout <duration>', 'The longest time to wait: 90s, 5m or 1h')
+        .argParser(parseTimeout)
+        .default(UNIT_MS.m! * 5, '5m'),
+    )
     .option('--json', 'Print JSON')
     .action((options: DrainOptions, command: Command) => run(command, (operations) => drain(operations, options)));
 }

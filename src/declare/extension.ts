@@ -12,12 +12,9 @@ import type { SentEvent } from './events.ts';
 import type { Host, UserData } from './host.ts';
 import { camelCase } from './naming.ts';
 import { compilePolicy, type Policy } from './policy.ts';
+import type { ProcessRole } from './process-role.ts';
 import type { ExtensionResourceOptions } from './resource.ts';
 import type { Route } from './route.ts';
-
-/** The roles that a process can have. */
-export const PROCESS_ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
-export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
 /** A queued job whose rows are in the extension's tables. */
 export interface Job {

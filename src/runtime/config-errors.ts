@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import semver from 'semver';
 import { z } from 'zod';
-import { type Extension, type FeatureParts, type Job, PROCESS_ROLES } from '../declare/extension.ts';
+import type { Extension, FeatureParts, Job } from '../declare/extension.ts';
+import { PROCESS_ROLES } from '../declare/process-role.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
@@ -9,14 +9,12 @@ import { suggestKnownNames } from '../platform/config/did-you-mean.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
 import { MAX_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/identifiers.ts';
+import { VERSION } from '../platform/version.ts';
 import { type ExtensionOptions, isBuiltInOption } from '../records/configuration/declaration-shape.ts';
 import { pathAndTableOf } from '../records/configuration/option-errors.ts';
 import { archiveRelationNames } from '../records/schema/table-names.ts';
 import { collectRelationNamesOfTable, findOverlongNames } from './migrations/relation-names.ts';
 import { operationIdOf, selectDocumentedRoutes } from './openapi/documented-routes.ts';
-
-/** The running version of Belfry. */
-export const VERSION: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
 const OPTIONS = ['resources', 'extensions', 'settings', 'transports', 'listeners'];
 const LISTS = ['resources', 'extensions'];

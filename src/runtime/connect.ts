@@ -3,35 +3,46 @@ import type { Client } from 'pg';
 import { StartupError } from '../platform/config/environment.ts';
 import type { Platform } from '../platform/platform.ts';
 import { isClosed, isStatementTimeout, isTransient } from '../platform/postgres/errors.ts';
+import { describePostgresProblem, suggestPostgresFix } from '../platform/postgres/problems.ts';
 import { connectAndCheckRedis, describeEviction } from '../platform/redis/check.ts';
-import { describeRedisProblem, RedisProblem } from '../platform/redis/problems.ts';
+import { describeRedisProblem, RedisProblem, suggestRedisFix } from '../platform/redis/problems.ts';
 import { assertSameDatabase, connectForMigrations } from './migrations/direct-connection.ts';
 
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
 
-function describeUnreachable(error: unknown): string {
-  const reason =
-    error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
-  return `cannot be reached: ${reason}`;
+/** A server to connect to. */
+interface Server {
+  /** The server as the start of a sentence: `Postgres at db.example.com:5432`. */
+  name: string;
+  connect(): Promise<unknown>;
+  /** Describes an error as the rest of that sentence. */
+  describe(error: unknown): string;
+  /** Returns what to do about an error; undefined if its description says that. */
+  suggestFix(error: unknown): string | undefined;
 }
 
-/** Tries up to 5 times to connect to a server. Returns the last error as a sentence, or undefined once connected. */
-async function tryToConnect(
-  server: string,
-  attempt: () => Promise<unknown>,
-  log: Platform['log'],
-  describe: (error: unknown) => string = describeUnreachable,
-): Promise<string | undefined> {
+function postgresServer(url: string, variable: string, connect: () => Promise<unknown>): Server {
+  return {
+    name: `Postgres at ${hostOf(url)}`,
+    connect,
+    describe: describePostgresProblem,
+    suggestFix: (error) => suggestPostgresFix(error, variable),
+  };
+}
+
+/** Tries up to 5 times to connect to a server. Returns the last error and what to do about it, or undefined once connected. */
+async function tryToConnect(server: Server, log: Platform['log']): Promise<string | undefined> {
   for (let attempts = 1; ; attempts++) {
     try {
-      await attempt();
+      await server.connect();
       return undefined;
     } catch (error) {
       if (error instanceof StartupError || isClosed(error)) throw error;
-      const problem = `${server} ${describe(error)}`;
+      const problem = `${server.name} ${server.describe(error)}`;
       // Another attempt would find the same server.
-      if (attempts === ATTEMPTS || error instanceof RedisProblem) return problem;
+      if (attempts === ATTEMPTS || error instanceof RedisProblem)
+        return [problem, server.suggestFix(error)].filter((part) => part !== undefined).join('; ');
       const wait = FIRST_WAIT_MS * 2 ** (attempts - 1);
       log.warn(`${problem}; trying again in ${wait} ms (attempt ${attempts} of ${ATTEMPTS})`);
       await sleep(wait);
@@ -46,22 +57,24 @@ function hostOf(url: string): string {
 
 function connectPostgres({ env, database, log }: Platform): Promise<string | undefined> {
   const ping = () => database.write({ text: 'select 1', values: [] });
-  return tryToConnect(`Postgres at ${hostOf(env.databaseUrl)}`, ping, log);
+  return tryToConnect(postgresServer(env.databaseUrl, 'DATABASE_URL', ping), log);
 }
 
 function connectRedis(platform: Platform): Promise<string | undefined> {
   const { env, redis, log } = platform;
+  const name = `Redis at ${redis.address}`;
   const describe = (error: unknown) => describeRedisProblem(error, env.redisPrefix);
   const connect = async () => {
-    const { evictionPolicy } = await connectAndCheckRedis(platform);
-    if (evictionPolicy !== undefined) log.warn(`Redis at ${redis.address} ${describeEviction(evictionPolicy)}`);
+    const { evictionPolicy = 'noeviction' } = await connectAndCheckRedis(platform);
+    if (evictionPolicy !== 'noeviction')
+      log.warn(`${name} ${describeEviction(evictionPolicy)}. Set maxmemory-policy noeviction`);
   };
-  return tryToConnect(`Redis at ${redis.address}`, connect, log, describe);
+  return tryToConnect({ name, connect, describe, suggestFix: suggestRedisFix }, log);
 }
 
 function throwIfAnyProblem(problems: readonly (string | undefined)[]): void {
   const errors = problems.filter((problem) => problem !== undefined);
-  if (errors.length > 0) throw new StartupError('The app cannot start:', errors);
+  if (errors.length > 0) throw new StartupError('The app cannot use its servers:', errors);
 }
 
 /**
@@ -113,17 +126,20 @@ export function withPostgresAndRedis<T>(platform: Platform, work: () => Promise<
  */
 export function withMigrationClient<T>(platform: Platform, work: (client: Client) => Promise<T>): Promise<T> {
   const { env, log } = platform;
-  const server = `Postgres at ${hostOf(env.databaseDirectUrl ?? env.databaseUrl)}`;
   let client: Client;
   const open = async () => {
     client = await connectForMigrations(env);
   };
-  const connect = async () => throwIfAnyProblem([await tryToConnect(server, open, log)]);
+  const server =
+    env.databaseDirectUrl === undefined
+      ? postgresServer(env.databaseUrl, 'DATABASE_URL', open)
+      : postgresServer(env.databaseDirectUrl, 'DATABASE_DIRECT_URL', open);
+  const connect = async () => throwIfAnyProblem([await tryToConnect(server, log)]);
   return runOnceConnected(platform, connect, async () => {
     try {
       if (env.databaseDirectUrl !== undefined) {
         const compare = () => assertSameDatabase(client, env);
-        throwIfAnyProblem([await tryToConnect(`Postgres at ${hostOf(env.databaseUrl)}`, compare, log)]);
+        throwIfAnyProblem([await tryToConnect(postgresServer(env.databaseUrl, 'DATABASE_URL', compare), log)]);
       }
       return await work(client);
     } finally {

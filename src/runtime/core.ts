@@ -23,12 +23,13 @@ import { openRedis } from '../platform/redis/connections.ts';
 import { createQueues } from '../platform/redis/queues.ts';
 import { withJobTracing } from '../platform/redis/tracing.ts';
 import { openReplica } from '../platform/replica/index.ts';
+import { VERSION } from '../platform/version.ts';
 import { createPush, type Push } from '../push/index.ts';
 import { createRuleErrorReporter } from '../records/access/rule-errors.ts';
 import { compileResources, createRecordsRuntime, type Records } from '../records/index.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
 import { createAfterCommitQueue, createTransactionContext } from '../records/transaction/transaction.ts';
-import { findAccountFields, VERSION } from './config-errors.ts';
+import { findAccountFields } from './config-errors.ts';
 import { collectNonResourceTables, type Declarations } from './declarations.ts';
 import { collectRelationNames } from './migrations/relation-names.ts';
 

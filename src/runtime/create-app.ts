@@ -18,7 +18,8 @@ import type { Transport } from '../push/transport.ts';
 import { type AppAdministration, type AssembledApp, assembleApp } from './assemble.ts';
 import { checkAppOptions } from './config-errors.ts';
 import { checkDeclarations } from './declarations.ts';
-import { diagnose, type Finding } from './diagnose.ts';
+import { type DiagnoseOptions, diagnose } from './diagnosis/diagnose.ts';
+import type { Finding } from './diagnosis/finding.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
 import type { DeclaredFacts } from './migrations/plan/declared.ts';
 import { createShutdown } from './shutdown.ts';
@@ -84,8 +85,8 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
    * @throws StartupError if a requirement is missing
    */
   start(options?: StartOptions): Promise<{ url: string; metricsUrl: string; healthUrl: string }>;
-  /** Checks the environment, the servers, the database and the clocks, for `belfry doctor`. Changes nothing. */
-  diagnose(): Promise<Finding[]>;
+  /** Checks the environment, the servers, the migrations, the tables and the clocks, for `belfry doctor`. Changes nothing. */
+  diagnose(options?: DiagnoseOptions): Promise<Finding[]>;
   /** Finishes work in progress and stops. `web` first goes on serving for `DRAIN_DELAY_MS`. */
   close(): Promise<void>;
   /** The ms that `close` may need with these settings; a process that takes longer should exit. */
@@ -176,7 +177,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
   const app: App<R> = {
     migrate: (how) => parts.migrate(how),
     start: (how = {}) => startRoles(parts, how, shutdown),
-    diagnose: () => diagnose(parts),
+    diagnose: (options = {}) => diagnose(parts, options),
     close() {
       closing ??= (async () => {
         const { database } = parts.platform;

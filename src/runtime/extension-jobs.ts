@@ -1,5 +1,6 @@
 import { Counter, Histogram } from 'prom-client';
-import type { ExtensionHost, FeatureParts, Job, ProcessRole } from '../declare/extension.ts';
+import type { ExtensionHost, FeatureParts, Job } from '../declare/extension.ts';
+import type { ProcessRole } from '../declare/process-role.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { JobData, RunningWorker } from '../platform/redis/queues.ts';

@@ -1,7 +1,7 @@
 import { format } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { ProcessRole } from '../declare/extension.ts';
+import type { ProcessRole } from '../declare/process-role.ts';
 import { LOG_LEVELS, StartupError } from '../platform/config/environment.ts';
 import { createLogger } from '../platform/observability/log.ts';
 import { DEFAULT_POOL_MAX } from '../platform/postgres/lanes.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ProcessRole } from '../declare/extension.ts';
+import type { ProcessRole } from '../declare/process-role.ts';
 import { type Environment, StartupError } from '../platform/config/environment.ts';
 import { createPendingResponses } from '../platform/http/pending-responses.ts';
 import { type ListeningServer, startHttpServer } from '../platform/http/server.ts';
@@ -9,8 +9,8 @@ import { addOutboxMetrics } from '../platform/outbox/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
 import { logConnectionLimits } from '../platform/postgres/server-limits.ts';
 import { createRedisCheck } from '../platform/redis/check.ts';
+import { VERSION } from '../platform/version.ts';
 import type { AssembledApp } from './assemble.ts';
-import { VERSION } from './config-errors.ts';
 import { withPostgresAndRedis } from './connect.ts';
 import { createApi } from './http/api.ts';
 import {

@@ -78,7 +78,7 @@ test.each([['this Node', process.execPath], ...(old === undefined ? [] : [['an o
     const run = createPackage({ 'scripts/bootstrap.mjs': PRINT_ARGUMENTS });
     expect(run(node!, 'admin', 'list')).toEqual({
       code: 3,
-      output: '["./src/cli/belfry.ts","admin","list"]\n',
+      output: '["src/cli/belfry.ts","admin","list"]\n',
       errorOutput: '',
     });
   },

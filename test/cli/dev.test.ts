@@ -106,7 +106,7 @@ test('while belfry dev runs, a saved file restarts it, other commands use its da
   const printed = (text: string) =>
     vi.waitUntil(() => dev.out.output.includes(text), { timeout: 60_000, interval: 50 });
   await printed('src/app.ts changed, restarting.');
-  await printed('src/app.ts cannot be loaded:\n  - Error: half-written\n  - at src/app.ts:');
+  await printed('src/app.ts cannot be loaded:\n  - Error: half-written (src/app.ts:');
   await printed('Waiting for a file change.');
   project.writeApp(APP);
   await vi.waitUntil(async () => (await fetch(`http://localhost:${port}/healthz`).catch(() => undefined))?.ok, {

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -9,7 +9,7 @@ import type { AnyResource } from '../../src/declare/resource.ts';
 import { createApp, defineResource, f } from '../../src/index.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
 import { createAppProject } from '../support/processes/app-project.ts';
-import { startCommand } from '../support/processes/command.ts';
+import { runCommandsInOneProcess, startCommand } from '../support/processes/command.ts';
 
 const patience = { timeout: 60_000, interval: 25 };
 
@@ -45,7 +45,14 @@ async function project() {
     const { code, output } = await begin(command, variables).ended;
     return { code, output: ownLines(output.split('\n')) };
   }
+  /** Runs commands in one process, and returns what they print about the project's own migrations. */
+  async function runAll(commands: readonly string[]) {
+    const runs = commands.map((command) => ({ folder, command, env: { DATABASE_URL: database.databaseUrl } }));
+    const results = await runCommandsInOneProcess(runs);
+    return results.map(({ code, output }) => ({ code, output: ownLines(output.split('\n')) }));
+  }
   return {
+    runAll,
     redis: { REDIS_URL: database.redisUrl, REDIS_PREFIX: database.redisPrefix },
     begin,
     run,
@@ -82,6 +89,7 @@ async function project() {
 }
 
 const DONE = 'The database is up to date.';
+const NONE_PENDING = 'No migrations are pending.';
 const FIRST = `defineResource('post', { fields: { title: f.string(), views: f.integer(), old: f.string() } })`;
 const FIELDS = { title: f.string(), views: f.integer(), old: f.string() };
 const UP_TO_DATE = { ok: true, lines: ['The migrations are up to date with the declarations.'] };
@@ -89,17 +97,19 @@ const UP_TO_DATE = { ok: true, lines: ['The migrations are up to date with the d
 test('a team adds, renames, changes a type and drops with commands alone, and its rows are preserved', {
   timeout: 240_000,
 }, async () => {
-  const { declare, run, generating, reading, apply, query } = await project();
+  const { declare, runAll, generating, reading, apply, query } = await project();
   declare(FIRST);
-  expect(await run('migration generate --check')).toMatchObject({ code: 1 });
-  expect(readdirSync(folder)).not.toContain('migrations');
-  expect(await run('migration generate')).toMatchObject({
-    code: 0,
-    output: expect.arrayContaining(['migrations/0000_init.sql: 2 statements.']),
-  });
-  expect(await run('migrate')).toEqual({ code: 0, output: ['0000_init applied', DONE] });
-  expect(await run('migration status')).toEqual({ code: 0, output: ['applied  0000_init'] });
-  expect(await run('migrate --dry-run')).toEqual({ code: 0, output: ['-- Nothing is pending.'] });
+  const commands = ['migration generate', 'migrate', 'migration status', 'migrate --dry-run'];
+  const [check, ...results] = await runAll(['migration generate --check', 'migration status', ...commands]);
+  expect(check).toMatchObject({ code: 1 });
+  expect(results).toEqual([
+    // The check has written nothing.
+    { code: 1, output: ['There are no migrations:', expect.any(String)] },
+    { code: 0, output: expect.arrayContaining(['migrations/0000_init.sql: 2 statements.']) },
+    { code: 0, output: ['0000_init applied', DONE] },
+    { code: 0, output: ['applied  0000_init', NONE_PENDING] },
+    { code: 0, output: ['-- Nothing is pending.'] },
+  ]);
   expect(await generating([defineResource('post', { fields: FIELDS })], '--check')).toEqual(UP_TO_DATE);
   await query(`insert into posts (id, title, views, old) values ('1', 'a', 1, 'x'), ('2', 'b', 2, null)`);
 
@@ -130,6 +140,7 @@ test('a team adds, renames, changes a type and drops with commands alone, and it
     'applied  0000_init',
     'pending  0001_headline',
     'pending  0002_headline_indexes',
+    'Pending: 2. Apply with: npx belfry migrate',
   ]);
   const dry = (await reading('sql')).join('\n').split('\n');
   expect(dry).toContain('-- 0001_headline.sql');
@@ -171,7 +182,7 @@ test('a migrate that is killed while it waits for a lock leaves nothing behind, 
   await holder.query('commit');
   expect(await second).toEqual(['0001_change applied']);
   expect(await query('select more from posts')).toEqual([]);
-  expect(await reading('status')).toEqual(['applied  0000_init', 'applied  0001_change']);
+  expect(await reading('status')).toEqual(['applied  0000_init', 'applied  0001_change', NONE_PENDING]);
 });
 
 const BUILDING = `select pid from pg_stat_activity where datname = current_database() and query like 'CREATE%INDEX CONCURRENTLY%' and wait_event_type = 'Lock'`;
@@ -227,7 +238,7 @@ test('of two concurrent migrate processes, each migration is applied once, and b
   expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);
   const lines = outcomes.flatMap(({ output }) => output.filter((line) => line !== DONE));
   expect(lines).toEqual(['0000_init applied', '0001_change applied']);
-  expect(await reading('status')).toEqual(['applied  0000_init', 'applied  0001_change']);
+  expect(await reading('status')).toEqual(['applied  0000_init', 'applied  0001_change', NONE_PENDING]);
 });
 
 test('after a rollback, the older code starts on the newer database and reports that the database is ahead', {
@@ -241,7 +252,8 @@ test('after a rollback, the older code starts on the newer database and reports 
   await query(`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 9999999999999)`);
   expect(await reading('status')).toEqual([
     'applied  0000_init',
-    'unknown  1 more, applied by a newer version of the app',
+    'unknown  1 more, applied by a newer version of the app or of Belfry',
+    NONE_PENDING,
   ]);
   const web = begin('start web', { ...redis, NODE_ENV: 'test', LOG_LEVEL: 'warn', PORT: '0' });
   await vi.waitUntil(() => web.out.output.includes('listens on'), patience);
@@ -261,17 +273,17 @@ test('belfry migrate needs only DATABASE_URL, even in production', { timeout: 24
 test('without migrations, and on a database of belfry dev, the error names the command to run', {
   timeout: 240_000,
 }, async () => {
-  const { declare, write, run, sync } = await project();
+  const { declare, write, runAll, sync } = await project();
   declare(FIRST);
-  const absent = await run('migrate');
+  const [absent] = await runAll(['migrate']);
   expect(absent).toMatchObject({
     code: 1,
     output: ['There are no migrations:', expect.stringContaining('npx belfry migration generate')],
   });
   await write(FIELDS);
   await sync(FIELDS);
-  for (const command of ['migrate', 'migrate --dry-run', 'migration status'])
-    expect(await run(command)).toEqual({
+  for (const result of await runAll(['migrate', 'migrate --dry-run', 'migration status']))
+    expect(result).toEqual({
       code: 1,
       output: [
         'This database was created by npx belfry dev (sync mode), so migrations cannot be applied to it:',

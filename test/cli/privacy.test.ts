@@ -13,7 +13,7 @@ test.each([
   ['reprot', 'Unknown command reprot. Did you mean report?'],
   ['report user', 'report takes no arguments, but got: user.'],
   ['report --fix', 'Unknown option --fix.'],
-  ['report --json=yes', 'Unknown option --json=yes.'],
+  ['report --json=yes', '--json takes no value.'],
 ])('belfry privacy %s is refused: %s', async (line, error) => {
   expect(await getUsageError(`privacy ${line}`)).toBe(error);
 });

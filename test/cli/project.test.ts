@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { findProject } from '../../src/cli/project.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
 import { createAppProject } from '../support/processes/app-project.ts';
-import { startCommand } from '../support/processes/command.ts';
+import { runCommandsInOneProcess, startCommand } from '../support/processes/command.ts';
 
 // Each command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000 });
@@ -64,13 +64,15 @@ test('--app names the file of the app, relative to the working directory', () =>
 });
 
 test('a command outside of a project fails with what to do', async () => {
-  const { folder, run } = createProject({});
-  expect(await run('privacy report')).toEqual({
+  const { folder } = createProject({});
+  const commands = ['privacy report', 'privacy report --app app.ts'];
+  const [absent, named] = await runCommandsInOneProcess(commands.map((command) => ({ folder, command })));
+  expect(absent).toEqual({
     code: 1,
     output: `No app found in ${folder}: there is neither src/app.ts nor belfry.config.ts.
 Run the command in the folder of your app, name the file with --app, or create an app: npm create belfry@latest`,
   });
-  expect(await run('privacy report --app app.ts')).toEqual({ code: 1, output: '--app app.ts: there is no such file.' });
+  expect(named).toEqual({ code: 1, output: '--app app.ts: there is no such file.' });
 });
 
 const NO_APP = 'src/app.ts does not export an app:';
@@ -79,49 +81,43 @@ const MUST_EXPORT =
   'export a function that creates it: export const app = (environment) => createApp({ … }, environment)';
 const FAILED = 'src/app.ts cannot be loaded:';
 
-test.each<[what: string, app: string, heading: string, ...lines: string[]]>([
+const BROKEN_APPS: [what: string, app: string, heading: string, ...lines: string[]][] = [
   [
     'throws while it loads',
     'const settings: any = undefined;\nsettings.port;',
     FAILED,
-    "TypeError: Cannot read properties of undefined (reading 'port')",
-    'at src/app.ts:2:10',
+    "TypeError: Cannot read properties of undefined (reading 'port') (src/app.ts:2:10)",
   ],
   [
     'throws while it creates the app',
     `export const app = () => { throw new RangeError('too many'); };`,
     FAILED,
-    'RangeError: too many',
-    'at src/app.ts:1:34',
+    'RangeError: too many (src/app.ts:1:34)',
   ],
   [
     'imports a module that throws',
     `import './resources/a b.ts';`,
     FAILED,
-    'Error: from another file',
-    'at src/resources/a b.ts:1:7',
+    'Error: from another file (src/resources/a b.ts:1:7)',
   ],
   ['throws something else than an Error', `throw 'a text';`, FAILED, 'Error: a text'],
   [
     'calls Belfry in a way that throws',
     `import { f } from 'belfry';\nf.string().foo();`,
     FAILED,
-    'TypeError: f.string(...).foo is not a function',
-    'at src/app.ts:2:12',
+    'TypeError: f.string(...).foo is not a function (src/app.ts:2:12)',
   ],
   [
     'has a syntax error',
     'export const app = () => {{;',
     FAILED,
-    "SyntaxError: Expected '}', got '<eof>'",
-    'at src/app.ts:1',
+    "SyntaxError: Expected '}', got '<eof>' (src/app.ts:1)",
   ],
   [
     'imports a name that does not exist',
     `import { creatApp } from 'belfry';`,
     FAILED,
-    "SyntaxError: The requested module 'belfry' does not provide an export named 'creatApp'",
-    'at src/app.ts:1',
+    "SyntaxError: The requested module 'belfry' does not provide an export named 'creatApp' (src/app.ts:1)",
   ],
   ['exports nothing', 'const app = () => 1;', NO_APP, MUST_EXPORT],
   ['exports no function', 'export const app = {};', NO_APP, MUST_EXPORT],
@@ -137,19 +133,24 @@ test.each<[what: string, app: string, heading: string, ...lines: string[]]>([
     expect.stringMatching(/^resource "post": .*"id"/),
     expect.stringMatching(/^resource "post": .*"writer"/),
   ],
-])('an app that %s is reported without a stack trace', async (_, app, heading, ...lines) => {
-  const { run } = createProject({
-    'src/app.ts': app,
-    'src/resources/a b.ts': `throw new Error('from another file');`,
+];
+
+test('an app that cannot be loaded is reported without a stack trace, with the place in its code', async () => {
+  const runs = BROKEN_APPS.map(([, app]) => {
+    const files = { 'src/app.ts': app, 'src/resources/a b.ts': `throw new Error('from another file');` };
+    return { folder: createProject(files).folder, command: 'privacy report' };
   });
-  const { code, output } = await run('privacy report');
-  const [first, ...others] = output.split('\n');
-  expect([code, first, ...others.map((line) => line.replace(/^ {2}- /, ''))]).toEqual([1, heading, ...lines]);
+  const results = await runCommandsInOneProcess(runs);
+  const shown = results.map(({ code, output }, i) => {
+    const [heading, ...lines] = output.split('\n');
+    return [BROKEN_APPS[i]![0], code, heading, ...lines.map((line) => line.replace(/^ {2}- /, ''))];
+  });
+  expect(shown).toEqual(BROKEN_APPS.map(([what, , ...lines]) => [what, 1, ...lines]));
 });
 
 test('start reports an app that cannot be loaded: in plain lines, or in production as a log line', async () => {
   const { run } = createProject({ 'src/app.ts': `throw new Error('no')` });
-  const message = `${FAILED}\n  - Error: no\n  - at src/app.ts:1:7`;
+  const message = `${FAILED}\n  - Error: no (src/app.ts:1:7)`;
   expect(await run('start', { NODE_ENV: 'development' })).toEqual({ code: 1, output: message });
   const { code, output } = await run('start', { NODE_ENV: 'production' });
   expect([code, JSON.parse(output)]).toEqual([
@@ -165,7 +166,9 @@ test('.env is read from the root of the project, also from a folder below, and t
   });
   const env = { SECOND: 'from the shell', THIRD: '' };
   for (const from of ['.', 'src'])
-    expect((await run('privacy report', env, from)).output).toContain('Error: from .env, from the shell, \n');
+    expect((await run('privacy report', env, from)).output).toContain(
+      'Error: from .env, from the shell,  (src/app.ts:',
+    );
 });
 
 const APP = `import { createApp, defineUser } from 'belfry';
@@ -180,14 +183,14 @@ test('a Postgres and a Redis that are not there are reported in plain lines, wit
     REDIS_URL: 'redis://default:hidden@127.0.0.1:2/0',
     SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
   };
-  const POSTGRES = '  - Postgres at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1';
-  const REDIS = '  - Redis at 127.0.0.1:2 cannot be reached: connect ECONNREFUSED 127.0.0.1:2';
+  const POSTGRES =
+    '  - Postgres at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1; check DATABASE_URL, and that Postgres runs';
+  const REDIS =
+    '  - Redis at 127.0.0.1:2 cannot be reached: connect ECONNREFUSED 127.0.0.1:2; check REDIS_URL, and that Redis runs';
   const commands: [command: string, process: string, ...lines: string[]][] = [
     ['start', 'web', POSTGRES, REDIS],
-    ['start relay', 'relay', POSTGRES, REDIS],
     ['migrate', 'migrate', POSTGRES],
     ['admin list', 'admin', POSTGRES],
-    ['keys status', 'keys', POSTGRES],
   ];
   await Promise.all(
     commands.map(async ([command, process, ...lines]) => {
@@ -195,7 +198,7 @@ test('a Postgres and a Redis that are not there are reported in plain lines, wit
       const { logged = [], plain } = Object.groupBy(output.split('\n'), (line) =>
         line[0] === '{' ? 'logged' : 'plain',
       );
-      expect([code, plain]).toEqual([1, ['The app cannot start:', ...lines]]);
+      expect([code, plain]).toEqual([1, ['The app cannot use its servers:', ...lines]]);
       expect(output).not.toMatch(/hidden|AQEBAQ/);
       // Attempts are logged in the name of the command.
       for (const line of logged) expect(JSON.parse(line)).toMatchObject({ level: 'warn', process });

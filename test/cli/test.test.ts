@@ -15,9 +15,10 @@ test('the command gets both servers and the commands of packages, and its exit c
   expect(code).toBe(7);
 });
 
-test('options of the command are passed on', async () => {
-  const { code, output } = await start('node', '--print', '6 * 7').ended;
-  expect(output).toMatch(/^42$/m);
+test('options after the command are passed on to it, also those that belfry has itself', async () => {
+  const script = 'console.log(process.argv.slice(1))';
+  const { code, output } = await start('node', '--eval', script, 'a', '--version', '--help', '--app').ended;
+  expect(output).toMatch(/^\[ 'a', '--version', '--help', '--app' \]$/m);
   expect(code).toBe(0);
 });
 
@@ -27,12 +28,6 @@ test('an unknown command is an error that says how to install it', async () => {
     'no-such-runner: command not found. If it is a package, run: npm install --save-dev no-such-runner',
   );
   expect(code).toBe(127);
-});
-
-test('without a command, it prints its usage', async () => {
-  const { code, output } = await start().ended;
-  expect(output).toContain('The argument <command> is missing.');
-  expect(code).toBe(2);
 });
 
 test('a signal ends the command, then the servers', async () => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { startNode } from '../support/processes/command.ts';
 import { runCommand } from '../support/processes/in-process.ts';
 import { getUsageError } from '../support/processes/usage-error.ts';
 
@@ -13,7 +14,11 @@ test.each([
   ['doctor --app', '--app needs a value: <file>.'],
   ['dev fast', 'dev takes no arguments, but got: fast.'],
   ['dev --frehs', 'Unknown option --frehs. Did you mean --fresh?'],
-  ['dev --fresh=yes', 'Unknown option --fresh=yes.'],
+  ['dev --fresh=yes', '--fresh takes no value.'],
+  ['dev --frehs=yes', 'Unknown option --frehs=yes.'],
+  ['admin create --email a@b.c --password-stdin=yes', '--password-stdin takes no value.'],
+  ['--version=1', '--version takes no value.'],
+  ['keys status --help=yes', '--help takes no value.'],
   ['dev --allow-los', 'Unknown option --allow-los. Did you mean --allow-loss?'],
   ['start db', 'Unknown role db. Choose from web, relay, webhook-worker, push-worker.'],
   ['start web relay', 'start takes one argument, but got: web, relay.'],
@@ -21,6 +26,7 @@ test.each([
   ['doctor all', 'doctor takes no arguments, but got: all.'],
   ['doctor --jsno', 'Unknown option --jsno. Did you mean --json?'],
   ['test', 'The argument <command> is missing.'],
+  ['test --watch vitest', 'Unknown option --watch.'],
 ])('belfry %s is refused: %s', async (line, error) => {
   expect(await getUsageError(line)).toBe(error);
 });
@@ -42,10 +48,48 @@ test.each([
   expect(errorOutput).toMatch(/\nCommands:\n {2}\w+ /);
 });
 
+test.each([
+  ['EACCES', '/app/.data: permission denied. Allow this user to write there, or run the command as the owner.'],
+  ['EROFS', '/app/.data: the file system is read-only. Run the command where it can write.'],
+  ['EISDIR', 'EISDIR: mkdir'],
+])('a command that cannot write a file (%s) says so without a stack trace', async (code, message) => {
+  const fail = () => {
+    throw Object.assign(new Error(`${code}: mkdir`), { code, path: '/app/.data' });
+  };
+  expect(await runCommand('privacy report', fail)).toEqual({ code: 1, output: '', errorOutput: message });
+});
+
 test('--version prints the version of the package', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
   expect(await runCommand('--version')).toEqual({ code: 0, output: version, errorOutput: '' });
 });
+
+/** Prints the files and packages that a process loads, when it exits. */
+const PRINT_LOADED = `import { registerHooks } from 'node:module';
+  const loaded = [];
+  registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+  process.on('exit', () => console.log(JSON.stringify(loaded)));`;
+
+test.each(['--version', '--help', 'admin create --help', 'doctor --jsno'])(
+  'belfry %s loads the command line, and nothing of the app, the database or the servers',
+  async (line) => {
+    const hook = `data:text/javascript,${encodeURIComponent(PRINT_LOADED)}`;
+    const { ended } = startNode('.', ['--import', hook, 'src/cli/belfry.ts', ...line.split(' ')]);
+    const urls: string[] = JSON.parse((await ended).output.split('\n').at(-1)!);
+    const files = urls
+      .filter((url) => url.startsWith('file:'))
+      .map((url) => url.replace(/^.*?\/(?=src\/|node_modules\/)/, ''));
+    expect(files).toContain('src/cli/command-line.ts');
+    const others = files.filter((file) => !/^(src\/cli|node_modules\/commander)\//.test(file));
+    expect(others.toSorted()).toEqual([
+      'node_modules/inflection/lib/inflection.js',
+      'src/declare/naming.ts',
+      'src/declare/process-role.ts',
+      'src/dev-servers/on-stop-request.ts',
+      'src/platform/version.ts',
+    ]);
+  },
+);
 
 /** The help of each command, by its words: `admin create`. Groups of commands are those that list commands. */
 async function collectHelp(words = ''): Promise<Map<string, string>> {

@@ -18,7 +18,7 @@ interface NewAccount {
   name?: string;
   role: string;
   /** Additional fields, by name. */
-  set: Record<string, unknown>;
+  set?: Record<string, unknown>;
   passwordStdin?: boolean;
 }
 

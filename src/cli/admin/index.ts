@@ -22,7 +22,7 @@ const RESERVED_FIELDS = new Map([
 ]);
 
 /** `phone=123` sets the text 123, `age:=30` the number: the value after `:=` is JSON. */
-function parseField(text: string, earlier: Record<string, unknown>): Record<string, unknown> {
+function parseField(text: string, earlier: Record<string, unknown> = {}): Record<string, unknown> {
   const [, name, json, value] = /^([A-Za-z]\w*)(:?)=(.*)$/s.exec(text) ?? [];
   if (name === undefined) throw new InvalidArgumentError('It must be field=value or field:=json.');
   if (RESERVED_FIELDS.has(name)) throw new InvalidArgumentError(`Use ${RESERVED_FIELDS.get(name)} instead.`);
@@ -71,17 +71,24 @@ export function addAdminCommand(program: Command, openApp: AppOpener): void {
       .description(description)
       .requiredOption('--email <address>', 'The e-mail address of the account');
 
-  addAccountCommand('create', 'Create an account. Its password is generated and printed, or read from standard input')
-    .option('--name <name>', 'The name of the person; default: the part of the address before the @')
-    .option('--role <role>', 'A role in addition to the role user', 'admin')
-    .option('--set <field=value>', 'Set a field: phone=123 sets a text, age:=30 a JSON value', parseField, {})
+  addAccountCommand(
+    'create',
+    'Create an account. Without --password-stdin, it gets a generated password, which is printed',
+  )
+    .option('--name <name>', 'The name of the person (default: the part of the address before the @)')
+    .option('--role <role>', 'The role of the account, besides user', 'admin')
+    .option(
+      '--set <field=value>',
+      'Set a field: phone=123 sets a text, age:=30 a JSON value. Can be repeated',
+      parseField,
+    )
     .option('--password-stdin', 'Read the password from standard input')
     .action((options, command: Command) => run(command, (context) => createUser(context, options)));
   addAccountCommand('promote', 'Give an account a role')
-    .option('--role <role>', 'The role', 'admin')
+    .option('--role <role>', 'The role to give', 'admin')
     .action(({ email, role }, command: Command) => run(command, (context) => grantRole(context, email, role)));
   addAccountCommand('demote', 'Remove a role from an account')
-    .option('--role <role>', 'The role', 'admin')
+    .option('--role <role>', 'The role to remove', 'admin')
     .action(({ email, role }, command: Command) => run(command, (context) => revokeRole(context, email, role)));
   addAccountCommand('disable', 'Disable an account and end its sessions').action(({ email }, command: Command) =>
     run(command, (context) => setStatus(context, email, 'disabled')),
@@ -90,13 +97,13 @@ export function addAdminCommand(program: Command, openApp: AppOpener): void {
     run(command, (context) => setStatus(context, email, 'active')),
   );
   addAccountCommand('sessions', 'List the sessions of an account')
-    .option('--end', 'End all of them')
+    .option('--end', 'End all sessions of the account instead')
     .action(({ email, end }, command: Command) => run(command, (context) => showSessions(context, email, end)));
   admin
     .command('list')
     .description('List accounts, newest first')
     .option('--role <role>', 'Only accounts with this role')
-    .option('--limit <n>', 'The number of accounts', parseLimit, 50)
+    .option('--limit <n>', 'The maximum number of accounts', parseLimit, 50)
     .action((options: { role?: string; limit: number }, command: Command) =>
       run(command, async ({ accounts }) =>
         console.log(userLines(await accounts.list({ role: options.role, limit: options.limit })).join('\n')),
@@ -104,9 +111,9 @@ export function addAdminCommand(program: Command, openApp: AppOpener): void {
     );
   admin
     .command('mails')
-    .description('Print the e-mails that development captured, newest first')
+    .description('Print the e-mails that were captured in development, newest first')
     .option('--email <address>', 'Only e-mails to this address')
-    .option('--limit <n>', 'The number of e-mails', parseLimit, 50)
+    .option('--limit <n>', 'The maximum number of e-mails', parseLimit, 50)
     .action(({ email, limit }: { email?: string; limit: number }, command: Command) =>
       run(command, async ({ app }) => {
         const mails = (await app.captured.mails()).filter(({ to }) => email === undefined || to === email);
@@ -115,8 +122,8 @@ export function addAdminCommand(program: Command, openApp: AppOpener): void {
     );
   admin
     .command('import')
-    .description('Import accounts from a file with one JSON object per line')
-    .argument('<file>', 'The file (NDJSON)')
+    .description('Import accounts from an NDJSON file, which has one JSON object per line')
+    .argument('<file>', 'The path of the file')
     .action((file: string, _options: object, command: Command) =>
       run(command, async ({ accounts }) => {
         const isComplete = await runUntilStopRequest((signal) => importUsers(accounts, file, signal));

@@ -1,5 +1,5 @@
 import type { ImportProgress } from '../../accounts/import/import.ts';
-import { alignColumns, formatCount, stripControlCharacters } from '../terminal.ts';
+import { alignColumns, formatCount, pluralize, stripControlCharacters } from '../terminal.ts';
 
 type Shown = Record<string, unknown>;
 
@@ -32,5 +32,5 @@ export function mailLines(mails: readonly { to: string; subject: string; text: s
 
 /** Formats the progress of an import. */
 export function importLine({ lines, imported, existing, refused }: ImportProgress): string {
-  return `${formatCount(lines)} lines: ${formatCount(imported)} imported, ${formatCount(existing)} already stored, ${formatCount(refused)} refused`;
+  return `${pluralize(lines, 'line')}: ${formatCount(imported)} imported, ${formatCount(existing)} already stored, ${formatCount(refused)} refused`;
 }

@@ -1,5 +1,6 @@
 import type { RefusedChange } from '../../runtime/migrations/plan/column-changes.ts';
 import type { Loss } from '../../runtime/migrations/plan/losses.ts';
+import { pluralize } from '../terminal.ts';
 import { readMigrationArguments } from './arguments.ts';
 import type { ValueCounts } from './count-values.ts';
 
@@ -15,7 +16,7 @@ function renameOption({ table, column }: Loss, candidate: string): string {
 function describeRows(loss: Loss, counts: ValueCounts): string {
   const count = counts.countOf(loss);
   if (count === undefined) return '';
-  const rows = `${count} ${count === 1 ? 'row' : 'rows'}`;
+  const rows = pluralize(count, 'row');
   if (loss.column === undefined) return `: it has ${rows}`;
   return `: ${rows} ${count === 1 ? 'holds' : 'hold'} a value`;
 }

@@ -30,15 +30,16 @@ export function addMigrateCommand(program: Command, openApp: AppOpener): void {
   program
     .command('migrate')
     .description(
-      'Apply the migrations that the database of DATABASE_URL lacks. Several processes may run this at once.',
+      'Apply the pending migrations to the database of DATABASE_URL. Several processes may run this at once.',
     )
-    .option('--dry-run', 'Print the SQL of pending migrations instead')
+    .option('--dry-run', 'Print the SQL of the pending migrations instead of running it')
     .action(async ({ dryRun }: { dryRun?: boolean }, command: Command) => {
       if (dryRun) return printState(command, openApp, 'sql');
       const app = await openApp({
         command: 'migrate',
         appFile: command.optsWithGlobals().app,
-        environment: DATABASE_ONLY,
+        // A deployment waits while Postgres starts or another process migrates. Its log says so.
+        environment: { ...DATABASE_ONLY, LOG_LEVEL: 'warn' },
       });
       await app.migrate({ mode: 'apply', folder: findMigrationsFolder(command), say: (line) => console.log(line) });
       console.log('The database is up to date.');
@@ -63,10 +64,10 @@ function refuseInvalidName(command: Command, given: readonly string[]): void {
 
 /** Adds `belfry migration`, which generates and lists migrations. */
 export function addMigrationCommand(program: Command, openApp: AppOpener): void {
-  const migration = program.command('migration').description('Generate and list migrations');
+  const migration = program.command('migration').description('Write and list migrations');
   addGenerateOptions(migration.command('generate'))
     .description(
-      'Write the SQL from the last migration to the current declarations. It asks no questions: options supply what it cannot know.',
+      'Write a migration that brings the tables to the current declarations. It asks no questions: options supply what it cannot know.',
     )
     .action(async (_words: string[], _options: object, command: Command) => {
       const given = readGivenArguments(program);
@@ -85,6 +86,6 @@ export function addMigrationCommand(program: Command, openApp: AppOpener): void 
     });
   migration
     .command('status')
-    .description('List each migration as applied or pending')
+    .description('List all migrations, applied and pending')
     .action((_options: object, command: Command) => printState(command, openApp, 'status'));
 }

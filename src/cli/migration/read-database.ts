@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { describePostgresProblem, suggestPostgresFix } from '../../platform/postgres/problems.ts';
 import { readMigrations } from '../../runtime/migrations/read-migrations.ts';
 import { type MigrationState, readMigrationState } from '../../runtime/migrations/state.ts';
 import { refuseSyncedDatabase } from '../../runtime/migrations/sync.ts';
@@ -10,8 +11,10 @@ function statusLines({ applied, pending, edited, unknown }: MigrationState): str
       : `applied  ${one.name}`;
   });
   lines.push(...pending.map(({ name }) => `pending  ${name}`));
-  if (unknown > 0) lines.push(`unknown  ${unknown} more, applied by a newer version of the app`);
-  return lines.length > 0 ? lines : ['No migrations.'];
+  if (unknown > 0) lines.push(`unknown  ${unknown} more, applied by a newer version of the app or of Belfry`);
+  const advice =
+    pending.length > 0 ? `Pending: ${pending.length}. Apply with: npx belfry migrate` : 'No migrations are pending.';
+  return [...lines, '', advice];
 }
 
 function sqlLines({ pending }: MigrationState): string[] {
@@ -31,8 +34,9 @@ export async function readDatabase(url: string, folder: string, what: 'status' |
   try {
     await client.connect();
   } catch (error) {
-    const { message, code } = error as NodeJS.ErrnoException;
-    throw new Error(`Postgres at ${new URL(url).host} cannot be reached: ${message || code}`);
+    const problem = `Postgres at ${new URL(url).host} ${describePostgresProblem(error)}`;
+    const fix = suggestPostgresFix(error, process.env.DATABASE_DIRECT_URL ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL');
+    throw new Error([problem, fix].filter((part) => part !== undefined).join('\n'));
   }
   try {
     await refuseSyncedDatabase(client);

@@ -117,7 +117,7 @@ function assertUsable({ name, version, mode }: ServerFacts, isCluster: boolean):
 export interface UsableRedis {
   /** Of each master, for example `Redis 7.2.4`; empty if the user may not ask for it. */
   versions: string[];
-  /** The policy by which a server deletes keys when its memory is full; undefined if none does. */
+  /** The policy by which a server deletes keys when its memory is full; `noeviction` if none does; undefined if that is not known. */
   evictionPolicy: string | undefined;
 }
 
@@ -135,9 +135,10 @@ export async function connectAndCheckRedis({ redis, env }: Pick<Parts, 'redis' |
     const facts = (await Promise.all(servers.map(readServerFacts))).filter((server) => server !== undefined);
     for (const server of facts) assertUsable(server, cluster !== undefined);
     await writeToEveryMaster(commands, env.redisPrefix);
+    const policies = facts.flatMap((server) => server.evictionPolicy ?? []);
     return {
       versions: facts.map(({ name, version }) => `${name} ${version}`),
-      evictionPolicy: facts.map((server) => server.evictionPolicy).find((policy) => policy && policy !== 'noeviction'),
+      evictionPolicy: policies.find((policy) => policy !== 'noeviction') ?? policies[0],
     };
   } catch (error) {
     // `lastError` says why the connection was closed; the error of a command only says that it is closed.
@@ -147,5 +148,5 @@ export async function connectAndCheckRedis({ redis, env }: Pick<Parts, 'redis' |
 
 /** Describes what happens if Redis may delete keys. */
 export function describeEviction(policy: string): string {
-  return `deletes keys when its memory is full (maxmemory-policy ${policy}): jobs would start late, and rate limits would forget clients. Set maxmemory-policy noeviction`;
+  return `deletes keys when its memory is full (maxmemory-policy ${policy}): jobs would start late, and rate limits would forget clients`;
 }

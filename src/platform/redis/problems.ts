@@ -42,11 +42,21 @@ const PROBLEMS: readonly (readonly [kind: RegExp, describe: Describe])[] = [
   ],
 ];
 
+function findProblem(error: unknown) {
+  const { message = String(error), code = '' } = error as NodeJS.ErrnoException;
+  const text = message || code;
+  return { text, describe: PROBLEMS.find(([kind]) => kind.test(text))?.[1] };
+}
+
 /** Describes why Redis is not usable, as the rest of a sentence that begins with the address of Redis. */
 export function describeRedisProblem(error: unknown, prefix: string): string {
-  const { message = String(error), code = '' } = error as NodeJS.ErrnoException;
-  if (error instanceof RedisProblem) return message;
-  const text = message || code;
-  const [, describe] = PROBLEMS.find(([kind]) => kind.test(text)) ?? [];
+  if (error instanceof RedisProblem) return error.message;
+  const { text, describe } = findProblem(error);
   return describe?.(text, prefix) ?? `cannot be reached: ${text}`;
+}
+
+/** Returns what to do if Redis is not usable; undefined if the description of the problem says that. */
+export function suggestRedisFix(error: unknown): string | undefined {
+  const isDescribed = error instanceof RedisProblem || findProblem(error).describe !== undefined;
+  return isDescribed ? undefined : 'check REDIS_URL, and that Redis runs';
 }

@@ -57,7 +57,7 @@ function readOwnMigrations(folder: string): { migrations: Migration[]; indexes: 
   const journal = readJournal(folder);
   if (journal === undefined || journal.entries.length === 0) {
     throw new StartupError('There are no migrations:', [
-      `${folder} is empty. Generate the first migration with: npx belfry migration generate init`,
+      `${folder} contains none. Generate the first one with npx belfry migration generate init, or restore the folder from version control`,
     ]);
   }
   const migrations = readMigrationFiles(folder, journal, '', readPublishedMigrations().earlier);

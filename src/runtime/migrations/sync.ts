@@ -64,7 +64,7 @@ export function computeFingerprint(schema: Schema): string {
 }
 
 /** Whether a database is managed by `sync`, which stores its state in the table `belfry_sync`. */
-async function isSynced(client: Client): Promise<boolean> {
+export async function isSynced(client: Client): Promise<boolean> {
   const { rows } = await client.query(`select to_regclass('belfry_sync') is not null as is`);
   return rows[0].is;
 }

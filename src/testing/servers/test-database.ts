@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Client } from 'pg';
+import { VERSION } from '../../platform/version.ts';
 import type { AssembledApp } from '../../runtime/assemble.ts';
-import { VERSION } from '../../runtime/config-errors.ts';
 import { computeFingerprint } from '../../runtime/migrations/sync.ts';
 import { clockStatements, SEARCH_PATH } from '../clock/database-clock.ts';
 import { createDatabaseServer, type DatabaseServer } from './database-server.ts';

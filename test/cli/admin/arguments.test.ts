@@ -13,7 +13,7 @@ test.each([
   ['create --email a@b.co --nmae Ann', 'Unknown option --nmae. Did you mean --name?'],
   ['create --email a@b.co Ann', 'create takes no arguments, but got: Ann.'],
   ['create --email a@b.co --password secret', 'Unknown option --password.'],
-  ['create --email a@b.co --password-stdin=yes', 'Unknown option --password-stdin=yes.'],
+  ['create --email a@b.co --password-stdin=yes', '--password-stdin takes no value.'],
   ['create --email a@b.co --role=', '--role needs a value: <role>.'],
   ['create --email a@b.co --set phone', '--set phone is invalid. It must be field=value or field:=json.'],
   ['create --email a@b.co --set __proto__=x', '--set __proto__=x is invalid. It must be field=value or field:=json.'],
@@ -46,7 +46,7 @@ test('belfry admin without a command prints the list of commands and fails', asy
   const { code, output, errorOutput } = await runCommand('admin');
   expect([code, output]).toEqual([2, '']);
   expect(errorOutput).toMatch(/^No command given\.\nUsage: belfry admin \[options\] \[command\]\n/);
-  expect(errorOutput).toMatch(/\n {2}create \[options\] [\s\S]*\n {2}import <file> /);
+  expect(errorOutput).toMatch(/\n {2}create +Create [\s\S]*\n {2}import <file> /);
 });
 
 /** The accounts of an app, which record what commands ask for. */

@@ -10,7 +10,7 @@ import {
   webhooks,
 } from '../../../src/index.ts';
 import { pgTable, text } from '../../../src/platform/postgres/drizzle.ts';
-import { VERSION } from '../../../src/runtime/config-errors.ts';
+import { VERSION } from '../../../src/platform/version.ts';
 
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
 

@@ -34,7 +34,7 @@ test('ten instances that migrate concurrently apply each migration once, even th
 test('migrating with an empty folder explains how to create the first migration, and applies nothing', async () => {
   const project = await createMigrationProject();
   await expect(project.apply()).rejects.toThrow(
-    `There are no migrations:\n  - ${project.folder} is empty. Generate the first migration with: npx belfry migration generate init`,
+    `There are no migrations:\n  - ${project.folder} contains none. Generate the first one with npx belfry migration generate init, or restore the folder from version control`,
   );
   expect(
     await project.query(

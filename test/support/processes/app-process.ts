@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
-import type { ProcessRole } from '../../../src/declare/extension.ts';
+import type { ProcessRole } from '../../../src/declare/process-role.ts';
 import type { TestDatabase } from '../database/test-database.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');

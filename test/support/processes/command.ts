@@ -42,3 +42,23 @@ export async function runCommandProcess(root: string, command: string, env: Reco
   const { code } = await ended;
   return { code, output: streams.output.trim(), errorOutput: streams.errorOutput.trim() };
 }
+
+/** A command, the folder in which it runs, and its environment. */
+interface CommandRun {
+  folder: string;
+  command: string;
+  env?: Record<string, string>;
+}
+
+/**
+ * Runs commands one after the other in one process, which loads Belfry once. Only for commands that end by themselves and print with
+ * `console`: not for `start`, `dev` and `test`.
+ */
+export async function runCommandsInOneProcess(
+  runs: readonly CommandRun[],
+): Promise<{ code: number; output: string }[]> {
+  const list = runs.map(({ folder, command, env = {} }) => ({ folder, words: command.split(' '), env }));
+  const { output } = await startNode('.', [resolve('test/support/processes/command-lines.ts'), JSON.stringify(list)])
+    .ended;
+  return JSON.parse(output);
+}

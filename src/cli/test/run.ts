@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import type { Command } from 'commander';
-import { onStopRequest } from '../dev-servers/on-stop-request.ts';
-import { startServices } from '../dev-servers/start.ts';
+import { onStopRequest } from '../../dev-servers/on-stop-request.ts';
+import { startServices } from '../../dev-servers/start.ts';
 
 /** The exit code of a shell for a command that does not exist. */
 const NOT_FOUND = 127;
@@ -48,7 +47,7 @@ function startCommand([command, ...args]: readonly string[], environment: Record
  *
  * @throws Error if a server cannot be started
  */
-async function runWithServers(words: readonly string[]): Promise<number> {
+export async function runWithServers(words: readonly string[]): Promise<number> {
   let running: RunningCommand | undefined;
   // Lines about the servers must not mix with the output of the command, which may be a report.
   const starting = startServices({ mode: 'test', inMemory: true, announce: (line) => console.error(line) });
@@ -71,24 +70,4 @@ async function runWithServers(words: readonly string[]): Promise<number> {
     await stopServers();
     removeListeners();
   }
-}
-
-/** Adds `belfry test`, which runs the tests of an app. All of their processes share one Postgres and one Redis. */
-export function addTestCommand(program: Command): void {
-  program
-    .command('test')
-    .usage('<command...>')
-    .description(
-      'Run a command, such as vitest or node --test, with a throw-away Postgres and Redis. Its exit code is that of the command.',
-    )
-    .argument('<command...>', 'The command and its options')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  belfry test vitest run\n  belfry test node --test\n  belfry test -- vitest --help',
-    )
-    .allowUnknownOption()
-    .action(async (words: string[]) => {
-      // The command line would report 0 for a command of its own that succeeded.
-      process.exit(await runWithServers(words));
-    });
 }

@@ -1,0 +1,3 @@
+/** The roles that a process can have. */
+export const PROCESS_ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
+export type ProcessRole = (typeof PROCESS_ROLES)[number];

@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import type { PgTable } from 'drizzle-orm/pg-core';
+import { withDeadline } from '../../platform/concurrency/deadline.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { connectAndCheckRedis, describeEviction } from '../../platform/redis/check.ts';
+import { describeRedisProblem, suggestRedisFix } from '../../platform/redis/problems.ts';
+import { compareClocks } from './clock.ts';
+import { type Finding, failure, ok, warning } from './finding.ts';
+import { diagnosePostgres } from './postgres.ts';
+import { diagnoseReplica } from './replica.ts';
+
+/** What the checks need of an app. */
+interface DiagnosedApp {
+  platform: Platform;
+  tables: Record<string, PgTable>;
+}
+
+/** What `diagnose` compares the database with. */
+export interface DiagnoseOptions {
+  /** The folder of the project's migrations. Default: `migrations` in the working directory. */
+  folder?: string;
+}
+
+const DEADLINE_MS = 5000;
+
+function diagnoseEnvironment({ env }: Platform): Finding[] {
+  const findings = [ok(`The environment is valid (NODE_ENV=${env.nodeEnv})`)];
+  if (env.nodeEnv !== 'production') return findings;
+  if (env.appUrl?.startsWith('http:'))
+    findings.push(warning('APP_URL starts with http:', 'serve the app over HTTPS: tokens are sent in every request'));
+  if (env.trustProxy === undefined) {
+    findings.push(
+      warning(
+        'TRUST_PROXY is not set',
+        'behind a proxy or load balancer, set it: otherwise all clients share one rate limit (docs/rate-limits.md)',
+      ),
+    );
+  }
+  if (env.smtp === undefined)
+    findings.push(
+      warning(
+        'SMTP_URL is not set',
+        'set SMTP_URL and MAIL_FROM: until then, e-mails such as password resets are not sent',
+      ),
+    );
+  if (env.corsOrigins.includes('*'))
+    findings.push(warning('CORS_ORIGINS allows every origin', 'list the origins of your front ends'));
+  return findings;
+}
+
+function describeEvictionPolicy(policy: string | undefined): Finding {
+  if (policy === undefined) {
+    return warning(
+      'The user of REDIS_URL may not ask for the eviction policy of Redis',
+      'allow the user to run INFO, or check on the server that maxmemory-policy is noeviction',
+    );
+  }
+  if (policy === 'noeviction') return ok('Redis keeps all keys when its memory is full (maxmemory-policy noeviction)');
+  return warning(`Redis ${describeEviction(policy)}`, 'set maxmemory-policy noeviction (docs/redis.md)');
+}
+
+async function diagnoseRedis({ redis, env }: Platform): Promise<Finding[]> {
+  const address = `Redis at ${redis.address}`;
+  try {
+    const { versions, evictionPolicy } = await withDeadline(connectAndCheckRedis({ redis, env }), DEADLINE_MS);
+    const asked = Date.now();
+    const [seconds = 0, micros = 0] = (await redis.commands.time()).map(Number);
+    return [
+      ok(`${address} accepts writes${versions.length > 0 ? ` (${versions.join(', ')})` : ''}`),
+      compareClocks('Redis', seconds * 1000 + micros / 1000, asked, Date.now()),
+      describeEvictionPolicy(evictionPolicy),
+    ];
+  } catch (error) {
+    return [failure(`${address} ${describeRedisProblem(error, env.redisPrefix)}`, suggestRedisFix(error))];
+  }
+}
+
+/** Checks the environment of an app, its servers, the migrations, the tables and the clocks. Changes nothing. */
+export async function diagnose(
+  { platform, tables }: DiagnosedApp,
+  { folder = join(process.cwd(), 'migrations') }: DiagnoseOptions,
+): Promise<Finding[]> {
+  const checks = await Promise.all([
+    diagnosePostgres(platform, tables, folder),
+    diagnoseReplica(platform),
+    diagnoseRedis(platform),
+  ]);
+  return [...diagnoseEnvironment(platform), ...checks.flat()];
+}

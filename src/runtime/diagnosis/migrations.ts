@@ -1,0 +1,98 @@
+import type { Client } from 'pg';
+import { withDeadline } from '../../platform/concurrency/deadline.ts';
+import { type Environment, StartupError } from '../../platform/config/environment.ts';
+import { describePostgresProblem, suggestPostgresFix } from '../../platform/postgres/problems.ts';
+import { VERSION } from '../../platform/version.ts';
+import { assertSameDatabase, connectForMigrations } from '../migrations/direct-connection.ts';
+import { describeFrameworkCopy, isFrameworkMigration } from '../migrations/framework.ts';
+import type { Migration } from '../migrations/journal.ts';
+import { readMigrations } from '../migrations/read-migrations.ts';
+import { type MigrationState, readMigrationState } from '../migrations/state.ts';
+import { isSynced } from '../migrations/sync.ts';
+import { type Finding, failure, ok, warning } from './finding.ts';
+
+const DEADLINE_MS = 5000;
+const PERMISSION_DENIED = '42501';
+
+/** How the tables of a database are kept up to date, and what is wrong with that. */
+export interface MigrationDiagnosis {
+  /** `sync`: by `belfry dev`, `apply`: by migrations; undefined if that is not known. */
+  mode: 'apply' | 'sync' | undefined;
+  findings: Finding[];
+}
+
+const listNames = (migrations: readonly Migration[]) => migrations.map(({ name }) => name).join(', ');
+
+function describePending(pending: readonly Migration[]): Finding[] {
+  const { app = [], belfry = [] } = Object.groupBy(pending, (one) => (isFrameworkMigration(one) ? 'belfry' : 'app'));
+  return [
+    { owner: 'Belfry', migrations: belfry },
+    { owner: 'the app', migrations: app },
+  ]
+    .filter(({ migrations }) => migrations.length > 0)
+    .map(({ owner, migrations }) =>
+      failure(`Pending migrations of ${owner}: ${listNames(migrations)}`, 'run npx belfry migrate'),
+    );
+}
+
+function describeState({ applied, pending, edited, unknown }: MigrationState): Finding[] {
+  const findings = describePending(pending);
+  if (edited.length > 0)
+    findings.push(
+      failure(
+        `Migrations were changed after they were applied: ${listNames(edited)}`,
+        'run npx belfry migrate, which changes nothing and says what to do for each of them',
+      ),
+    );
+  if (unknown > 0)
+    findings.push(
+      warning(
+        `The database is ahead: it has ${unknown} ${unknown === 1 ? 'migration' : 'migrations'} that neither this version of the app nor Belfry ${VERSION} has`,
+        'deploy the version that migrated the database, unless you went back to this one on purpose',
+      ),
+    );
+  return findings.length > 0 ? findings : [ok(`All ${applied.length} migrations are applied`)];
+}
+
+async function compare(client: Client, folder: string): Promise<MigrationDiagnosis> {
+  if (await isSynced(client))
+    return { mode: 'sync', findings: [ok('The tables are managed by belfry dev, not by migrations')] };
+  const migrations = readMigrations(folder);
+  const copy = describeFrameworkCopy(folder);
+  const findings = describeState(await readMigrationState(client, migrations));
+  return { mode: 'apply', findings: copy === undefined ? findings : [...findings, warning(copy)] };
+}
+
+function describeError(error: unknown, { databaseDirectUrl }: Environment): Finding {
+  if (error instanceof StartupError) return failure(error.message.replace('\n  - ', ' ').replaceAll(/\n {2}- /g, '; '));
+  // The app runs without this permission.
+  if ((error as { code?: string }).code === PERMISSION_DENIED) {
+    return warning(
+      `The user of the database may not see which migrations are applied: ${(error as Error).message}`,
+      'run npx belfry migration status as the user that migrates',
+    );
+  }
+  const variable = databaseDirectUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL';
+  return failure(
+    `The migrations cannot be checked: the server of ${variable} ${describePostgresProblem(error)}`,
+    suggestPostgresFix(error, variable),
+  );
+}
+
+/**
+ * Compares the database with the migrations of a project and of Belfry, over the connection that `belfry migrate` uses.
+ *
+ * @param folder the folder of the project's migrations
+ */
+export async function diagnoseMigrations(env: Environment, folder: string): Promise<MigrationDiagnosis> {
+  let client: Client | undefined;
+  try {
+    client = await withDeadline(connectForMigrations(env), DEADLINE_MS);
+    if (env.databaseDirectUrl !== undefined) await assertSameDatabase(client, env);
+    return await compare(client, folder);
+  } catch (error) {
+    return { mode: undefined, findings: [describeError(error, env)] };
+  } finally {
+    await client?.end();
+  }
+}

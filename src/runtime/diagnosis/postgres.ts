@@ -1,0 +1,98 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
+import { withDeadline } from '../../platform/concurrency/deadline.ts';
+import { checkKeys } from '../../platform/crypto/register-keys.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { describePostgresProblem, suggestPostgresFix } from '../../platform/postgres/problems.ts';
+import { areConnectionsAvailable, readConnectionLimits } from '../../platform/postgres/server-limits.ts';
+import { findMissingSchemaParts } from '../migrations/check-schema.ts';
+import { compareClocks } from './clock.ts';
+import { type Finding, failure, ok, warning } from './finding.ts';
+import { diagnoseMigrations, type MigrationDiagnosis } from './migrations.ts';
+
+const DEADLINE_MS = 5000;
+/** The oldest version that the Postgres project still maintains, as in `server_version_num`. */
+const OLDEST_VERSION = 150_000;
+const MAX_LISTED = 3;
+
+const SELECT_FACTS = `select current_setting('server_version'), current_setting('server_version_num')::int,
+  current_setting('server_encoding'), extract(epoch from clock_timestamp())::float8 * 1000`;
+
+type Facts = [version: string, number: number, encoding: string, epochMs: number];
+
+async function diagnoseServer({ database, env }: Platform): Promise<Finding[]> {
+  const address = `Postgres at ${new URL(env.databaseUrl).host}`;
+  const asked = Date.now();
+  const [row] = await withDeadline(database.write<Facts>({ text: SELECT_FACTS, values: [] }), DEADLINE_MS);
+  const [version, number, encoding, epochMs] = row!;
+  const findings = [
+    ok(`${address} responds (${version.split(' ')[0]})`),
+    compareClocks('Postgres', Number(epochMs), asked, Date.now()),
+  ];
+  if (number < OLDEST_VERSION)
+    findings.push(
+      warning(`Postgres ${version} no longer gets security fixes`, 'upgrade to a version that is maintained'),
+    );
+  if (encoding !== 'UTF8')
+    findings.push(failure(`The database has the encoding ${encoding}`, 'create it again with the encoding UTF8'));
+  return findings;
+}
+
+async function diagnoseConnectionLimits({ database }: Platform): Promise<Finding[]> {
+  // Without the table of processes, an app that is not installed yet, nothing is known.
+  const limits = await readConnectionLimits(database).catch(() => undefined);
+  if (limits === undefined || areConnectionsAvailable(limits)) return [];
+  const { poolMax, allowed, openElsewhere } = limits;
+  return [
+    warning(
+      `${poolMax} connections per process do not fit: ${allowed} are allowed, and other programs have ${openElsewhere}`,
+      'lower POOL_MAX, or use a pooler (docs/hosting.md)',
+    ),
+  ];
+}
+
+async function diagnoseTables(
+  platform: Platform,
+  tables: Record<string, PgTable>,
+  mode: MigrationDiagnosis['mode'],
+): Promise<Finding[]> {
+  const missing = await findMissingSchemaParts(platform.database, tables);
+  if (missing.length > 0) {
+    const more = missing.length > MAX_LISTED ? ` and ${missing.length - MAX_LISTED} more` : '';
+    const fix =
+      mode === 'sync'
+        ? 'start npx belfry dev, which updates the tables'
+        : 'if the declarations changed, run npx belfry migration generate, then npx belfry migrate; if not, the database was changed by hand';
+    return [failure(`The database lacks ${missing.slice(0, MAX_LISTED).join(', ')}${more}`, fix)];
+  }
+  const keyErrors = await checkKeys(platform);
+  return [
+    ok('The database has everything that the app declares'),
+    ...keyErrors.map((error) => failure(`Encryption: ${error}`, 'see docs/encryption.md')),
+  ];
+}
+
+/**
+ * Checks Postgres: the connection, the version, the clock, the migrations, the tables and the keys of encrypted values.
+ *
+ * @param folder the folder of the project's migrations
+ */
+export async function diagnosePostgres(
+  platform: Platform,
+  tables: Record<string, PgTable>,
+  folder: string,
+): Promise<Finding[]> {
+  const { env } = platform;
+  const findings: Finding[] = [];
+  try {
+    findings.push(...(await diagnoseServer(platform)), ...(await diagnoseConnectionLimits(platform)));
+    const migrations = await diagnoseMigrations(env, folder);
+    findings.push(...migrations.findings);
+    // Pending migrations create what the tables lack.
+    if (!migrations.findings.some(({ level }) => level === 'error'))
+      findings.push(...(await diagnoseTables(platform, tables, migrations.mode)));
+  } catch (error) {
+    const address = `Postgres at ${new URL(env.databaseUrl).host}`;
+    findings.push(failure(`${address} ${describePostgresProblem(error)}`, suggestPostgresFix(error, 'DATABASE_URL')));
+  }
+  return findings;
+}
