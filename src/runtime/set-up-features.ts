@@ -17,7 +17,7 @@ import type { Core } from './core.ts';
 import type { Declarations } from './declarations.ts';
 import { createJobCounter, createJobsOfExtension } from './extension-jobs.ts';
 import { createIdempotencyParts } from './http/idempotency/index.ts';
-import { openApiRoutes } from './openapi/document.ts';
+import { createOpenApiDocument, openApiRoutes } from './openapi/document.ts';
 
 /** The combined features of an app. */
 interface Features {
@@ -26,6 +26,8 @@ interface Features {
   mails: Readonly<Record<string, MailComposer>>;
   /** The API that each extension offers to the project's code, with the extension's name. */
   apis: readonly { name: string; api: object }[];
+  /** Creates the OpenAPI document of the app, whether or not the app serves it. */
+  createOpenApiDocument: () => Record<string, unknown>;
 }
 
 /**
@@ -51,6 +53,14 @@ export function setUpFeatures(
     authenticators,
     userData: () => mergedParts.userData ?? [],
   };
+  const createDocument = () =>
+    createOpenApiDocument({
+      routes: routes(),
+      authenticators: authenticators(),
+      sent: mergedParts.sent ?? [],
+      resources: compiled,
+      settings,
+    });
   const jobCounter = createJobCounter(platform.metrics);
   const features = extensions.map((extension) => {
     const { name } = extension;
@@ -69,15 +79,7 @@ export function setUpFeatures(
     push.parts,
     mail.parts,
     createIdempotencyParts(platform),
-    {
-      routes: openApiRoutes(settings, () => ({
-        routes: routes(),
-        authenticators: authenticators(),
-        sent: mergedParts.sent ?? [],
-        resources: compiled,
-        settings,
-      })),
-    },
+    { routes: openApiRoutes(settings, createDocument) },
     accounts?.createFeatureParts(extensionParts) ?? {},
   );
   mergedParts = mergeParts(coreParts, extensionParts);
@@ -95,6 +97,7 @@ export function setUpFeatures(
     parts: mergeParts(mergedParts, ...features.flatMap(({ parts, jobs }) => jobs.createWorkerFeatures(parts.jobs))),
     mails,
     apis: features.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }])),
+    createOpenApiDocument: createDocument,
   };
 }
 
