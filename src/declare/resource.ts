@@ -105,6 +105,7 @@ export interface Resource<N extends string = string, F extends Fields = Fields, 
   readonly $service?: Service<F, T>;
 }
 
+/** A resource of any fields. */
 // biome-ignore lint/suspicious/noExplicitAny: stands for a resource of any fields
 export type AnyResource = Resource<string, any, any>;
 
@@ -113,7 +114,12 @@ export function formerNames({ renamedFrom }: AnyResource): readonly string[] {
   return typeof renamedFrom === 'string' ? [renamedFrom] : (renamedFrom ?? []);
 }
 
-/** Declares a resource. `createApp` reports all configuration errors in it at once. */
+/**
+ * Declares a resource. `createApp` reports all configuration errors in it at once.
+ *
+ * @param name the name in the singular: `post` is served at `/api/posts`
+ * @example defineResource('post', { fields: { title: f.string().required() }, policies: { list: 'public', read: 'public' } })
+ */
 export function defineResource<const N extends string, F extends Fields, T extends boolean = true>(
   name: N,
   options: ResourceOptions<F, T>,

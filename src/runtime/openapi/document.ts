@@ -129,11 +129,7 @@ function createContentRoute(path: string, ready: () => Promise<ServedContent>): 
 export function openApiRoutes({ openapi }: Settings, createDocument: () => Json): Route[] {
   if (!openapi.enabled) return [];
   const document = memoizeAsync(() =>
-    prepareContent(
-      'application/json; charset=utf-8',
-      Buffer.from(JSON.stringify(createDocument())),
-      DOCUMENT_HEADERS,
-    ),
+    prepareContent('application/json; charset=utf-8', Buffer.from(JSON.stringify(createDocument())), DOCUMENT_HEADERS),
   );
   const docs = openapi.docs
     ? [...createDocsFiles(openapi.title)].map(([path, ready]) => createContentRoute(path, ready))

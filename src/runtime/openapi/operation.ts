@@ -136,6 +136,7 @@ export function buildOperation(route: Route, path: string, parts: OperationParts
     summary: route.summary ?? deriveDefaultSummary(operationId),
     description: description.join('\n\n'),
     tags: route.tags ?? [route.path.split('/')[1]],
+    'x-policy': policy.text,
     ...(scope === undefined ? {} : { 'x-required-scope': scope }),
     security: securityOf(route, policy, schemes),
     ...(parameters.length === 0 ? {} : { parameters }),
