@@ -9,7 +9,10 @@ export interface Review {
   text: string;
 }
 
+/** Lines of a change that are printed. */
 const MAX_LINES = 40;
+/** Names of a change that are printed. */
+const MAX_NAMES = 5;
 
 /** Indents the lines of a change after the first one. A change of many lines is shortened: `git diff api/` shows all of them. */
 function formatText(text: string): string {
@@ -36,7 +39,11 @@ export function formatAll(changes: readonly Change[]): string {
 
 function explainEntries(unmentioned: readonly Change[]): string {
   const wanted = unmentioned.map(
-    ({ place, names }) => `  ${place}: ${names.map((name) => `\`${name}\``).join(' or ')}`,
+    ({ place, names }) =>
+      `  ${place}: ${names
+        .slice(0, MAX_NAMES)
+        .map((name) => `\`${name}\``)
+        .join(' or ')}`,
   );
   return [
     'CHANGELOG.md does not mention these breaking changes. Add entries under "Removed" or "Changed" of "Unreleased" that contain:',

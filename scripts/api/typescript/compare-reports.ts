@@ -11,10 +11,16 @@ interface Declaration {
 /** The declarations of a report by name. */
 function declarationsOf({ exported, reachable }: ApiReport): Map<string, Declaration> {
   const declarations = new Map<string, Declaration>();
-  for (const [name, text] of reachable) declarations.set(name, { isExported: false, text });
   for (const [name, text] of exported)
     declarations.set(name, { isExported: true, text: text.replaceAll(/^export /gm, '') });
+  for (const [name, text] of reachable)
+    if (!declarations.has(name)) declarations.set(name, { isExported: false, text });
   return declarations;
+}
+
+/** Whether code contains an identifier. */
+function refersTo(code: string, name: string): boolean {
+  return new RegExp(`(?<![\\w$])${name.replaceAll('$', '\\$&')}(?![\\w$])`).test(code);
 }
 
 /**
@@ -25,8 +31,7 @@ function namesOf(name: string, declarations: ReadonlyMap<string, Declaration>): 
   const names = new Set([name]);
   for (const each of names) {
     if (declarations.get(each)?.isExported) continue;
-    const reference = new RegExp(`(?<![\\w$])${each.replaceAll('$', '\\$&')}(?![\\w$])`);
-    for (const [other, { text }] of declarations) if (reference.test(text)) names.add(other);
+    for (const [other, { text }] of declarations) if (refersTo(text, each)) names.add(other);
   }
   return [...names].filter((each) => each === name || declarations.get(each)?.isExported);
 }
@@ -61,7 +66,10 @@ export function compareReports(entryPoint: string, before: ApiReport, after: Api
       if (!was.isExported && is.isExported) report.compatible('exported');
       const lines = changedLines(was.text, is.text);
       const text = ['changed', ...lines].join('\n');
-      if (lines.some((line) => line.startsWith('-') && !isComment(line))) report.breaking(text);
+      const removed = lines.filter((line) => line.startsWith('-') && !isComment(line));
+      // If a type was renamed, every declaration that refers to it has changed: the entry about the type is enough.
+      const renamed = [...old.keys()].filter((each) => !current.has(each) && refersTo(removed.join('\n'), each));
+      if (removed.length > 0) report.breaking(text, ...renamed);
       else if (lines.length > 0) report.compatible(text);
     }
   }

@@ -1,5 +1,5 @@
 import { type Change, createReporter } from '../../change.ts';
-import { asList, asObject, compareNames, type Json, resolve } from '../json.ts';
+import { asList, asObject, compareNames, isObject, type Json, resolve } from '../json.ts';
 import { compareLimits, compareUnknownKeyword, type Difference, type Effect, LIMITS } from './limits.ts';
 import { describeVariant, isAnnotation, pairVariants, toVariants, USAGE, variantsOfUnion } from './variants.ts';
 
@@ -143,7 +143,7 @@ export function createSchemaComparer(oldDocument: Json, newDocument: Json, chang
     // Clients ignore properties that they do not know.
     if (areRefused && !wereRefused) report(at, at.direction === 'requests', 'other properties are refused');
     else if (wereRefused && !areRefused) report(at, false, 'other properties are allowed');
-    else if (!areRefused) compare(before, after, { ...at, path: joinPath(at.path, '*') });
+    else if (isObject(before) || isObject(after)) compare(before, after, { ...at, path: joinPath(at.path, '*') });
   }
 
   function compareUsage(before: Json, after: Json, at: SchemaPlace): void {
