@@ -1,23 +1,30 @@
 export { defineUser } from './accounts/define-user.ts';
+export type { ConfirmStep, RevocationStep, SignInStep } from './declare/accounts.ts';
+export type { Authenticator } from './declare/authenticator.ts';
 export type { Deprecation } from './declare/deprecation.ts';
-export type { RecordEvent } from './declare/events.ts';
+export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';
 export type { Extension, ExtensionHost, FeatureParts, Job } from './declare/extension.ts';
 export { defineExtension } from './declare/extension.ts';
-export type { Field } from './declare/field.ts';
-export type { Host, UserData } from './declare/host.ts';
+export type { Field, Fields } from './declare/field.ts';
+export type { Host, ResourceGateway, StoredRecord, UserData, ViewContext } from './declare/host.ts';
 export type { CreateBody, CreateInput, RecordOf, UpdateBody, UpdateInput } from './declare/infer.ts';
-export type { Policy, PolicyArguments, Viewer } from './declare/policy.ts';
+export type { Policy, PolicyArguments, PolicyFunction, Viewer } from './declare/policy.ts';
+export type { PushResult, PushSender } from './declare/push.ts';
 export type {
+  AnyResource,
   ExtensionResourceOptions,
   HookContext,
+  Hooks,
   Resource,
+  ResourceOptions,
+  ScopeArguments,
   ScopeFilter,
   Service,
 } from './declare/resource.ts';
 export { defineResource } from './declare/resource.ts';
-export type { Route, RouteContext } from './declare/route.ts';
+export type { Auth, Route, RouteBuilder, RouteContext } from './declare/route.ts';
 export { recordShape } from './declare/route.ts';
-export type { AnyService, Services, Transaction } from './declare/service.ts';
+export type { ActAs, AnyService, Page, Services, Transaction } from './declare/service.ts';
 export type { ApiKeysApi } from './extensions/api-keys/index.ts';
 export { apiKeys } from './extensions/api-keys/index.ts';
 export type { AuditApi } from './extensions/audit/index.ts';
@@ -31,9 +38,20 @@ export { twoFactor } from './extensions/two-factor/index.ts';
 export type { WebhooksApi } from './extensions/webhooks/fanout/publish.ts';
 export type { WebhookOperations } from './extensions/webhooks/index.ts';
 export { webhooks } from './extensions/webhooks/index.ts';
+export type {
+  WebhookHeaders,
+  WebhookPayload,
+  WebhookVerificationCode,
+} from './extensions/webhooks/verify-webhook.ts';
 export { verifyWebhook, WebhookVerificationError } from './extensions/webhooks/verify-webhook.ts';
+export type { LegacyPassword, SettingsInput } from './platform/config/settings.ts';
+export type { ErrorCode, ErrorDetails } from './platform/errors.ts';
 export { ApiError } from './platform/errors.ts';
 export { newId } from './platform/ids.ts';
+export type { MailMessage, PasswordResetMail } from './platform/mail/message.ts';
+export type { MailSender } from './platform/mail/sender.ts';
+export type { OutboxConsumer } from './platform/outbox/consumer.ts';
+export type { Sweep } from './platform/outbox/relay.ts';
 export type { PushContent } from './push/message.ts';
 export type { SendContext, Transport, TransportDevice, TransportRequest, TransportResult } from './push/transport.ts';
 export { f } from './records/fields/f.ts';

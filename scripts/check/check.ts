@@ -1,4 +1,5 @@
-// `npm run check`: types, format and lint, import rules, pinned files, dead code, concurrently. Fails if one of them fails.
+// `npm run check`: types, format and lint, import rules, pinned files, dead code and the public API, concurrently. Fails if one of them
+// fails.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -10,6 +11,7 @@ const checks: [name: string, ...command: string[]][] = [
   ['format and lint', 'node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', colors, '.'],
   ['import rules', 'scripts/check/import-rules.ts'],
   ['pinned files', 'scripts/check/pinned-files.ts'],
+  ['public API', 'scripts/api/api.ts'],
   ['dead code', 'node_modules/knip/bin/knip.js', '--no-progress'],
 ];
 

@@ -9,13 +9,11 @@ import { bundleVerifyWebhook } from './bundle-verify-webhook.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const dist = join(root, 'dist');
 
-/** Compiles the sources. @throws Error with the compiler's messages */
-function compile(): void {
+/** Compiles the sources into a folder. @throws Error with the compiler's messages */
+function compile(folder: string, ...options: string[]): void {
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
-  const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', 'scripts/package/tsconfig.json'], {
-    cwd: root,
-    encoding: 'utf8',
-  });
+  const args = [compiler, '-p', 'scripts/package/tsconfig.json', '--outDir', folder, ...options];
+  const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
   if (status !== 0) throw new Error(stdout);
 }
 
@@ -23,10 +21,10 @@ function compile(): void {
  * Names the compiled modules in declarations. The compiler does so in JavaScript only; declarations keep `./x.ts`, which some tools
  * cannot resolve.
  */
-function renameImportsInDeclarations(): void {
+function renameImportsInDeclarations(folder: string): void {
   const importPath = /((?:from|module|import) ?\(?['"]\.{1,2}\/[^'"]+)\.ts(['"])/g;
-  for (const name of globSync('**/*.d.ts', { cwd: dist })) {
-    const file = join(dist, name);
+  for (const name of globSync('**/*.d.ts', { cwd: folder })) {
+    const file = join(folder, name);
     const text = readFileSync(file, 'utf8');
     const renamed = text.replaceAll(importPath, '$1.js$2');
     if (renamed !== text) writeFileSync(file, renamed);
@@ -39,11 +37,21 @@ function copyPages(): void {
     cpSync(join(root, 'src', folder), join(dist, folder), { recursive: true });
 }
 
+/**
+ * Writes only the declarations of the package into a folder, without checking types.
+ *
+ * @throws Error with the compiler's messages
+ */
+export function buildDeclarations(folder: string): void {
+  compile(folder, '--emitDeclarationOnly', '--noCheck');
+  renameImportsInDeclarations(folder);
+}
+
 /** Builds the package's files in dist/. */
 export function build(): void {
   rmSync(dist, { recursive: true, force: true });
-  compile();
-  renameImportsInDeclarations();
+  compile(dist);
+  renameImportsInDeclarations(dist);
   copyPages();
   writeFileSync(join(dist, 'extensions/webhooks/verify-webhook.browser.js'), bundleVerifyWebhook());
 }

@@ -111,6 +111,7 @@ export interface Resource<N extends string = string, F extends Fields = Fields, 
   readonly $service?: Service<F, T>;
 }
 
+/** A resource of any fields. */
 // biome-ignore lint/suspicious/noExplicitAny: stands for a resource of any fields
 export type AnyResource = Resource<string, any, any>;
 
@@ -133,7 +134,12 @@ export function deprecationOfAction(
   return deprecationOfAllRoutes(resource) ?? (deprecated as Partial<Record<Action, Deprecation>> | undefined)?.[action];
 }
 
-/** Declares a resource. `createApp` reports all configuration errors in it at once. */
+/**
+ * Declares a resource. `createApp` reports all configuration errors in it at once.
+ *
+ * @param name the name in the singular: `post` is served at `/api/posts`
+ * @example defineResource('post', { fields: { title: f.string().required() }, policies: { list: 'public', read: 'public' } })
+ */
 export function defineResource<const N extends string, F extends Fields, T extends boolean = true>(
   name: N,
   options: ResourceOptions<F, T>,

@@ -100,7 +100,7 @@ export interface CursorMeta {
 type MetaOf<Q> = Q extends { after: string } | { count: 'none' } ? CursorMeta : PageMeta;
 
 /** A page of records, as requested by the query `Q`. */
-interface Page<R, Q = unknown> {
+export interface Page<R, Q = unknown> {
   data: R[];
   meta: MetaOf<Q>;
 }

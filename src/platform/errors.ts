@@ -44,8 +44,10 @@ function limitDetails(details: ErrorDetails): ErrorDetails {
 
 /** An error that a client may see: its message and the first 100 of its details are public. The cause, if any, is only logged. */
 export class ApiError extends Error {
+  /** The status of the HTTP response. */
   readonly status: number;
   readonly code: ErrorCode;
+  /** Messages by input, such as `title` or `address.city`. */
   readonly details: ErrorDetails | undefined;
   /** Seconds after which a retry is worthwhile: the `Retry-After` header of the response. */
   readonly retryAfter: number | undefined;

@@ -8,7 +8,7 @@ import type { Platform } from '../platform/platform.ts';
 import { createPushSweeps } from './delivery/sweeps.ts';
 import { startPushWorker } from './delivery/worker.ts';
 import { type CapturedPushes, createCapturedPushes } from './history/read-push.ts';
-import { createOpenedListener, createReceiptRecorder, type Receipt } from './history/receipt.ts';
+import { createOpenedListener, createReceiptRecorder, type PushReceipts } from './history/receipt.ts';
 import { createPushUserData } from './history/user-data.ts';
 import { createBrowserScriptRoutes, createPushRoutes } from './routes.ts';
 import { createPushFinishedSignals } from './send/finished.ts';
@@ -30,7 +30,7 @@ export { transportConfigErrors } from './transport.ts';
 export interface Push {
   enqueueWithin: TransactionalPushSender['enqueueWithin'];
   /** Sends push notifications; the app's `app.push`. */
-  sender: PushSender & { receipt(pushId: string, deviceId: string, report: Receipt): Promise<void> };
+  sender: PushSender & PushReceipts;
   /** Routes, pages, worker, sweeps and the listener that records taps. */
   parts: FeatureParts;
   captured: CapturedPushes;

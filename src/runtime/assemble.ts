@@ -45,6 +45,8 @@ export interface AssembledApp {
   /** The parts of core features and extensions, merged: core first, then extensions in order. */
   parts: FeatureParts;
   apis: readonly { name: string; api: object }[];
+  /** Creates the OpenAPI document of the app, whether or not the app serves it. */
+  createOpenApiDocument: () => Record<string, unknown>;
   tables: Record<string, PgTable>;
   /** Facts about the tables that migrations need, beyond the SQL of the tables. */
   declared: DeclaredFacts;
@@ -68,7 +70,7 @@ export function assembleApp(
   const core = createCore(declared, platform, () => features?.mails ?? {});
   const features = setUpFeatures(core, declared, errors);
   if (features === undefined) return undefined;
-  const { parts, apis } = features;
+  const { parts, apis, createOpenApiDocument } = features;
   for (const [name, listener] of Object.entries(parts.listeners ?? {})) platform.events.on(name, listener);
   const { compiled, records, push, mail, host, accounts } = core;
   const otherTables = collectNonResourceTables(declared.extensions);
@@ -90,6 +92,7 @@ export function assembleApp(
     administration: accounts && { ...accounts.administration, ready },
     parts,
     apis,
+    createOpenApiDocument,
     tables,
     declared: declaredFacts,
     migrate: (options) =>

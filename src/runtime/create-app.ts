@@ -2,6 +2,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import { emittedActionsOf, type PlatformEventName, type RecordAction, type RecordEvent } from '../declare/events.ts';
 import type { Extension } from '../declare/extension.ts';
 import type { RecordOf } from '../declare/infer.ts';
+import type { PushSender, SimulatedDevices } from '../declare/push.ts';
 import type { AnyResource, Resource, Service } from '../declare/resource.ts';
 import type { AnyService, DeclarationWithService, Transaction } from '../declare/service.ts';
 import { ConfigErrors } from '../platform/config/config-errors.ts';
@@ -12,7 +13,7 @@ import type { CapturedMails } from '../platform/mail/index.ts';
 import type { MailSender } from '../platform/mail/sender.ts';
 import { availabilityOf } from '../platform/postgres/availability.ts';
 import type { CapturedPushes } from '../push/history/read-push.ts';
-import type { Push } from '../push/index.ts';
+import type { PushReceipts } from '../push/history/receipt.ts';
 import { createDefaultTransports } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { type AppAdministration, type AssembledApp, assembleApp } from './assemble.ts';
@@ -27,8 +28,11 @@ import { type StartOptions, startRoles } from './start.ts';
 
 /** The options of `createApp`. */
 export interface AppOptions<R extends readonly AnyResource[], E extends readonly Extension[] = readonly Extension[]> {
+  /** The declarations of `defineResource` and `defineUser`. An app without a user resource has no accounts. */
   resources: R;
+  /** Default: none. */
   extensions?: E;
+  /** Settings of the app; those of extensions are arguments of the extensions. Default: a default for each setting. */
   settings?: SettingsInput;
   /**
    * Push transports; the first one that accepts a device sends to it. Default: APNs, FCM and Web Push, if their credentials are in the
@@ -103,14 +107,21 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   // biome-ignore lint/suspicious/noExplicitAny: what an event of the platform carries is documented with its feature
   on(name: PlatformEventName, handler: (payload: any) => unknown): void;
   on<Payload, N extends string = string>(name: OtherEvent<R, N>, handler: (payload: Payload) => unknown): void;
-  /** Returns the service of a resource, by its declaration or its name. */
+  /**
+   * Returns the service of a resource, by its declaration or its name.
+   *
+   * @throws Error if the app has no such resource
+   * @example await app.service('post').create({ title: 'Hello' }, { user })
+   */
   service<S>(resource: DeclarationWithService<S, R[number]['name']>): S;
   service<N extends R[number]['name']>(name: N): ServiceNamed<R, N>;
   /** Changes several records atomically; their events are sent only after the commit. */
   transaction<T>(work: (tx: TypedTransaction<R>) => Promise<T>): Promise<T>;
-  push: Push['sender'];
+  /** Sends push notifications, and records receipts that providers report later. */
+  push: PushSender & PushReceipts;
   /** Simulated devices for development, which receive pushes without a real device; undefined in production. */
-  simulated: Push['simulated'];
+  simulated: SimulatedDevices | undefined;
+  /** Sends e-mails. */
   mail: MailSender;
   /** The account commands of the command line; undefined if the app has no accounts. */
   accounts: AppAdministration | undefined;
@@ -165,6 +176,7 @@ function computeStopLimitMs({ drainDelayMs }: Environment, { graceMs }: Settings
  *
  * @param variables the environment, read once: usually `process.env`
  * @throws StartupError listing every configuration error in environment, settings and declarations at once
+ * @example createApp({ resources: [defineUser(), post], extensions: [webhooks(), apiKeys()] }, process.env)
  */
 export function createApp<const R extends readonly AnyResource[], const E extends readonly Extension[] = readonly []>(
   options: AppOptions<R, E>,

@@ -18,7 +18,7 @@ import type { Core } from './core.ts';
 import type { Declarations } from './declarations.ts';
 import { createJobCounter, createJobsOfExtension } from './extension-jobs.ts';
 import { createIdempotencyParts } from './http/idempotency/index.ts';
-import { openApiRoutes } from './openapi/document.ts';
+import { createOpenApiDocument, openApiRoutes } from './openapi/document.ts';
 
 /** The combined features of an app. */
 interface Features {
@@ -27,6 +27,8 @@ interface Features {
   mails: Readonly<Record<string, MailComposer>>;
   /** The API that each extension offers to the project's code, with the extension's name. */
   apis: readonly { name: string; api: object }[];
+  /** Creates the OpenAPI document of the app, whether or not the app serves it. */
+  createOpenApiDocument: () => Record<string, unknown>;
 }
 
 /**
@@ -52,6 +54,14 @@ export function setUpFeatures(
     authenticators,
     userData: () => mergedParts.userData ?? [],
   };
+  const createDocument = () =>
+    createOpenApiDocument({
+      routes: routes(),
+      authenticators: authenticators(),
+      sent: mergedParts.sent ?? [],
+      resources: compiled,
+      settings,
+    });
   const jobCounter = createJobCounter(platform.metrics);
   const features = extensions.map((extension) => {
     const { name } = extension;
@@ -70,15 +80,7 @@ export function setUpFeatures(
     push.parts,
     mail.parts,
     createIdempotencyParts(platform),
-    {
-      routes: openApiRoutes(settings, () => ({
-        routes: routes(),
-        authenticators: authenticators(),
-        sent: mergedParts.sent ?? [],
-        resources: compiled,
-        settings,
-      })),
-    },
+    { routes: openApiRoutes(settings, createDocument) },
     accounts?.createFeatureParts(extensionParts) ?? {},
   );
   mergedParts = mergeParts(coreParts, extensionParts);
@@ -97,6 +99,7 @@ export function setUpFeatures(
     parts: mergeParts(mergedParts, ...features.flatMap(({ parts, jobs }) => jobs.createWorkerFeatures(parts.jobs))),
     mails,
     apis: features.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }])),
+    createOpenApiDocument: createDocument,
   };
 }
 

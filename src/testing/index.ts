@@ -1,8 +1,10 @@
+export type { CapturedMail } from '../platform/mail/store.ts';
+export type { CapturedPush } from '../push/history/read-push.ts';
 export type { ApiResponse, RequestOptions, TestApi } from './api.ts';
 export type { CapturedMessages, MailFilter, PushFilter } from './captured.ts';
 export type { Period, TestClock } from './clock/test-clock.ts';
 export { type AppDefinition, createTestApp, type TestAppOptions } from './create-test-app.ts';
 export type { TestApp } from './test-app.ts';
-export type { TestUser } from './users.ts';
+export type { TestDevice, TestUser } from './users.ts';
 export type { WaitOptions } from './wait.ts';
 export type { ReceivedWebhook, WebhookReceiver } from './webhook-receiver.ts';

@@ -19,7 +19,7 @@ export interface TestUser<User = StoredRecord> {
 }
 
 /** A device for pushes. No push leaves the machine: without a transport, pushes are captured. */
-interface TestDevice {
+export interface TestDevice {
   /** Default: `ios`. */
   platform?: 'ios' | 'android';
   /** Such as `de-DE`. */

@@ -5,13 +5,24 @@ import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** A provider's later report about a notification that the provider had accepted. */
-export interface Receipt {
+interface Receipt {
   ok: boolean;
   error?: string | undefined;
   /** Whether the token is no longer valid, so that the device is removed. */
   unregistered?: boolean | undefined;
   /** Name of the transport that received the report. */
   transport?: string | undefined;
+}
+
+/** Records what providers report later about notifications. */
+export interface PushReceipts {
+  /**
+   * Stores a provider's later report about a device of a push, and emits `push.receipt`. A report about an unknown push or device is
+   * ignored, because reports can arrive after the push was deleted.
+   *
+   * @throws ApiError VALIDATION_ERROR if the report is malformed
+   */
+  receipt(pushId: string, deviceId: string, report: Receipt): Promise<void>;
 }
 
 const MAX_ERROR_LENGTH = 500;
@@ -32,14 +43,13 @@ const STORE_RECEIPT = `
   update push_results r set receipt = $3::jsonb || jsonb_build_object('at', now()) from pushes p
   where r.push_id = $1 and r.device_id = $2 and p.id = r.push_id returning p.created_at`;
 
-/**
- * Creates `app.push.receipt`, which stores a provider's later report and emits `push.receipt`. A report about an unknown push or device
- * is only logged, because reports can arrive after the push was deleted.
- *
- * @throws ApiError VALIDATION_ERROR when the report is malformed
- */
-export function createReceiptRecorder({ database, events, log }: Pick<Platform, 'database' | 'events' | 'log'>) {
-  return async (pushId: string, deviceId: string, report: Receipt): Promise<void> => {
+/** Creates `app.push.receipt`. */
+export function createReceiptRecorder({
+  database,
+  events,
+  log,
+}: Pick<Platform, 'database' | 'events' | 'log'>): PushReceipts['receipt'] {
+  return async (pushId, deviceId, report) => {
     const parsed = receiptSchema.safeParse(report);
     if (!parsed.success) {
       const [issue] = parsed.error.issues;

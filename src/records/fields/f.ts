@@ -17,44 +17,57 @@ import { stringType } from './types/string.ts';
 import { textType } from './types/text.ts';
 import { urlType } from './types/url.ts';
 
+/** A field type, of which the declarations of the package contain only the function that creates fields. */
+interface Creates<F> {
+  readonly field: F;
+}
+
+function define<F>(type: FieldType & Creates<F>): Creates<F> {
+  return type;
+}
+
 /** The field types by kind. To add a type, add a line here; `f` is derived from it. */
 const TYPES = {
   /** Strings, trimmed unless `trim(false)`. */
-  string: stringType,
+  string: define(stringType),
   /** Long strings, not trimmed. */
-  text: textType,
+  text: define(textType),
   /** E-mail addresses, trimmed and lower-cased. */
-  email: emailType,
+  email: define(emailType),
   /** `http://` and `https://` URLs, trimmed. */
-  url: urlType,
+  url: define(urlType),
   /** 8 to 128 characters; hashed, never returned, cannot be changed by an update. */
-  password: passwordType,
+  password: define(passwordType),
   /** Finite numbers. */
-  number: numberType,
+  number: define(numberType),
   /** Whole numbers within ±(2^53−1). */
-  integer: integerType,
+  integer: define(integerType),
   /** Exact decimal numbers, as strings: `f.decimal({ precision: 12, scale: 2 })`. */
-  decimal: decimalType,
-  boolean: booleanType,
+  decimal: define(decimalType),
+  boolean: define(booleanType),
   /** ISO strings or epoch ms, in code also a Date; returned as ISO strings. */
-  date: dateType,
+  date: define(dateType),
   /** One of the declared values. */
-  enum: enumType,
+  enum: define(enumType),
   /** A 24-character hex id that is not a reference. */
-  id: idType,
+  id: define(idType),
   /** Reference to a record of another resource. Only the format of the id is checked, not that the record exists. */
-  ref: refType,
+  ref: define(refType),
   /** Arrays; each item is validated with the inner field. */
-  array: arrayType,
+  array: define(arrayType),
   /** Objects of the given shape; unknown keys are refused. */
-  object: objectType,
+  object: define(objectType),
   /** Any JSON, not validated. */
-  json: jsonType,
-} satisfies Record<string, FieldType>;
+  json: define(jsonType),
+};
 
-const types: ReadonlyMap<string, FieldType> = new Map(Object.entries(TYPES));
+const types = new Map(Object.entries(TYPES as object as Record<string, FieldType>));
 
-/** The field types: `f.string()`, `f.ref('user')`, `f.array(f.string())` … */
+/**
+ * The field types: `f.string()`, `f.ref('user')`, `f.array(f.string())` … Modifiers add rules to a field.
+ *
+ * @example f.string().required().max(200).searchable()
+ */
 export const f = Object.fromEntries([...types].map(([kind, { field }]) => [kind, field])) as unknown as {
   readonly [K in keyof typeof TYPES]: (typeof TYPES)[K]['field'];
 };

@@ -78,7 +78,7 @@ function createEventWebhooks(events: readonly SentEvent[], taken: ReadonlySet<st
  * Creates the OpenAPI 3.1 document of an app (https://spec.openapis.org/oas/v3.1.1.html): all requests that its routes accept, with their
  * responses.
  */
-function createOpenApiDocument({ routes, resources, authenticators, sent, settings }: DocumentParts): Json {
+export function createOpenApiDocument({ routes, resources, authenticators, sent, settings }: DocumentParts): Json {
   const { title, version, description } = settings.openapi;
   const components = createComponents(resources, settings.unknownFields);
   const schemes = schemesOf(authenticators);
@@ -126,16 +126,12 @@ function createContentRoute(path: string, ready: () => Promise<ServedContent>): 
 /**
  * The routes `GET /api/openapi.json`, and the reference at `GET /api/docs`.
  *
- * @param parts called once, at the first request for the document: by then all routes of the app are known
+ * @param createDocument called once, at the first request for the document: by then all routes of the app are known
  */
-export function openApiRoutes({ openapi }: Settings, parts: () => DocumentParts): Route[] {
+export function openApiRoutes({ openapi }: Settings, createDocument: () => Json): Route[] {
   if (!openapi.enabled) return [];
   const document = memoizeAsync(() =>
-    prepareContent(
-      'application/json; charset=utf-8',
-      Buffer.from(JSON.stringify(createOpenApiDocument(parts()))),
-      DOCUMENT_HEADERS,
-    ),
+    prepareContent('application/json; charset=utf-8', Buffer.from(JSON.stringify(createDocument())), DOCUMENT_HEADERS),
   );
   const docs = openapi.docs
     ? [...createDocsFiles(openapi.title)].map(([path, ready]) => createContentRoute(path, ready))

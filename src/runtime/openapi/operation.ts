@@ -149,6 +149,7 @@ export function buildOperation(route: Route, path: string, parts: OperationParts
     description: description.join('\n\n'),
     ...(route.deprecated === undefined ? {} : { deprecated: true }),
     tags: route.tags ?? [route.path.split('/')[1]],
+    'x-policy': policy.text,
     ...(scope === undefined ? {} : { 'x-required-scope': scope }),
     security: securityOf(route, policy, schemes),
     ...(parameters.length === 0 ? {} : { parameters }),

@@ -1,0 +1,60 @@
+import { app } from '../../src/app/index.ts';
+import { assemblyOf } from '../../src/runtime/create-app.ts';
+import type { Change } from './change.ts';
+import { compareDocuments } from './openapi/documents.ts';
+import { type Json, sortKeys } from './openapi/json.ts';
+import { compareReports } from './typescript/compare-reports.ts';
+import { createReports } from './typescript/report.ts';
+import { formatReport, parseReport, withoutDeclarationsOf } from './typescript/report-text.ts';
+
+/** The public API as committed: the texts of the files in api/, by file name. */
+export type Snapshot = Record<string, string>;
+
+const REPORTS: Record<string, string> = {
+  'belfry.api.md': 'belfry',
+  'testing.api.md': 'belfry/testing',
+  'verify-webhook.api.md': 'belfry/verify-webhook',
+};
+const OPENAPI = 'openapi.json';
+
+/** The names of the files in api/. */
+export const FILES = [...Object.keys(REPORTS), OPENAPI];
+
+/** Creates the OpenAPI document of the app in src/app. The environment does not affect it, and the app connects to nothing. */
+function createDocument(): string {
+  const created = app({ NODE_ENV: 'test', DATABASE_URL: 'postgres://none/none', REDIS_URL: 'redis://none' });
+  return `${JSON.stringify(sortKeys(assemblyOf(created)!.createOpenApiDocument()), undefined, 2)}\n`;
+}
+
+/**
+ * Creates the snapshot of the sources.
+ *
+ * @throws Error if the sources do not compile, or if the app has configuration errors
+ */
+export function createSnapshot(): Snapshot {
+  const reports = createReports(Object.values(REPORTS));
+  const texts = Object.entries(REPORTS).map(([file, entryPoint]) => {
+    const report = reports[entryPoint]!;
+    // `belfry/testing` refers to many types of `belfry`, which one report is enough for.
+    const own = entryPoint === 'belfry' ? report : withoutDeclarationsOf(report, reports.belfry!);
+    return [file, formatReport(entryPoint, own)];
+  });
+  return { ...Object.fromEntries(texts), [OPENAPI]: createDocument() };
+}
+
+/** Compares two snapshots. */
+export function compareSnapshots(before: Snapshot, after: Snapshot): Change[] {
+  return FILES.flatMap((file) => {
+    const [old, current] = [before[file], after[file]];
+    if (old === current) return [];
+    if (old === undefined || current === undefined)
+      return {
+        breaking: current === undefined,
+        place: `api/${file}`,
+        text: current ? 'new' : 'removed',
+        names: [file],
+      };
+    if (file === OPENAPI) return compareDocuments(JSON.parse(old) as Json, JSON.parse(current) as Json);
+    return compareReports(REPORTS[file]!, parseReport(old), parseReport(current));
+  });
+}

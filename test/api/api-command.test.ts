@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test, vi } from 'vitest';
+
+// Compiling takes long on a busy machine.
+vi.setConfig({ testTimeout: 600_000 });
+
+const copy = mkdtempSync(join(tmpdir(), 'belfry-api-'));
+afterAll(() => rmSync(copy, { recursive: true }));
+for (const name of ['src', 'scripts', 'api', 'migrations', 'package.json', 'tsconfig.json', 'CHANGELOG.md'])
+  cpSync(name, join(copy, name), { recursive: true, filter: (path) => !path.includes('node_modules') });
+symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'), 'junction');
+
+function edit(file: string, before: string, after: string): void {
+  const text = readFileSync(join(copy, file), 'utf8');
+  expect(text).toContain(before);
+  writeFileSync(join(copy, file), text.replaceAll(before, after));
+}
+
+/** Runs the command in the copy of the repository. Returns its exit code and its output. */
+function api(...args: string[]): { code: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/api/api.ts', ...args], {
+    cwd: copy,
+    encoding: 'utf8',
+  });
+  return { code: status, output: stdout + stderr };
+}
+
+test('a changed copy of the repository is written only after a review of what breaks', () => {
+  edit('src/app/resources/comment.ts', 'fields: {', 'fields: {\n    mood: f.string().max(20),');
+  const withField = api();
+  expect(withField).toEqual({ code: 1, output: expect.stringMatching(/run: npm run api -- --write\n$/) });
+  expect(withField.output).toContain('schema Comment in responses: mood: new property');
+  expect(withField.output).toContain('schema CommentCreate in requests: mood: new property');
+  expect(withField.output).not.toContain('Breaking');
+
+  edit('src/app/resources/comment.ts', 'fields: {', "crud: ['list', 'read', 'create', 'update'],\n  fields: {");
+  for (const file of ['src/declare/policy.ts', 'src/index.ts', 'src/records/access/visibility-key.ts'])
+    edit(file, 'PolicyFunction', 'PolicyRule');
+  const refused = api('--write');
+  expect(refused).toEqual({ code: 1, output: expect.stringMatching(/run: npm run api -- --write --breaking\n$/) });
+  expect(refused.output).toContain('DELETE /api/comments/{id}: removed');
+  expect(refused.output).toContain('belfry: PolicyFunction: removed');
+  expect(refused.output).toContain('belfry: PolicyRule: new export');
+
+  const entries = '- `DELETE /api/comments/{id}`.\n- The type `PolicyFunction` is now `PolicyRule`.';
+  edit('CHANGELOG.md', '### Changed\n', `### Removed\n\n${entries}\n\n### Changed\n`);
+  expect(api('--write', '--breaking')).toEqual({
+    code: 0,
+    output: expect.stringContaining('Wrote api/belfry.api.md, api/openapi.json.'),
+  });
+  expect(api()).toEqual({ code: 0, output: 'The public API is what the files in api/ say.\n' });
+});
+
+test('options that do not belong together are refused', () => {
+  const output = '--breaking belongs to --write: npm run api -- --write --breaking\n';
+  expect(api('--breaking')).toEqual({ code: 1, output });
+  expect(api('--since', 'no-such-release')).toEqual({ code: 1, output: 'git has no revision "no-such-release"\n' });
+});
