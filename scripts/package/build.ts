@@ -1,5 +1,5 @@
-// `npm run build`: compiles src/ into dist/, as published: JavaScript, source maps, declarations, the files of pages, and verify-webhook
-// for browsers.
+// `npm run build`: compiles src/ into dist/: JavaScript, source maps, declarations, the files of pages, and verify-webhook for browsers.
+// The package contains all of it except dist/app, the app of this repository, which is for the image (Dockerfile).
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ export function buildDeclarations(folder: string): void {
   renameImportsInDeclarations(folder);
 }
 
-/** Builds the package's files in dist/. */
+/** Builds the files of the package and of the image in dist/. */
 export function build(): void {
   rmSync(dist, { recursive: true, force: true });
   compile(dist);
