@@ -172,8 +172,8 @@ function startCommand(
   };
 }
 
-/** A process of a deployment. */
-export const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
+/** The processes of a deployment. */
+const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
 type Role = (typeof ROLES)[number];
 
 /** The processes of a deployment. */
