@@ -81,9 +81,7 @@ export async function startTestApp<const R extends readonly AnyResource[]>(
     REDIS_URL: database.redisUrl,
     REDIS_PREFIX: database.redisPrefix,
   };
-  // Some tests hold a lock until as many transactions wait for it as clients have sent.
-  const defaults = { NODE_ENV: 'test', POOL_MAX: '28' };
-  const env: Record<string, string> = { ...defaults, ...services, ...testOptions.env?.(services) };
+  const env: Record<string, string> = { NODE_ENV: 'test', ...services, ...testOptions.env?.(services) };
   // The test's own clients, which get `env`, may need a session of their own. The app connects through the run's pooler.
   const isOwnAddress = env.DATABASE_URL === services.DATABASE_URL;
   const appEnv = isOwnAddress ? { ...env, ...database.appVariables } : env;

@@ -31,7 +31,7 @@ export const app = (environment: Record<string, string | undefined>) =>
         comment,
       ],
       extensions: [webhooks({ retrySchedule: ['1h', '1d'], notifyOwner: false }), apiKeys()],
-      settings: { auth: { register: false } },
+      settings: { auth: { register: false, password: { logN: 4, r: 8, p: 1 } } },
       listeners: (created) => {
         created.on('task.created', async ({ record }) => {
           if (record.owner) await created.push.send({ to: record.owner, title: `New task: ${record.title}` });

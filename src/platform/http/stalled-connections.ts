@@ -23,8 +23,8 @@ interface Handle {
   writeQueueSize: number;
 }
 
-/** Returns the number of bytes of a connection that the kernel has accepted. */
-function readAcceptedBytes(socket: Socket): number {
+/** Returns the number of bytes of a connection that the kernel has accepted. It also advances within a large write. */
+export function readAcceptedBytes(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: Handle | null };
   return handle ? handle.bytesWritten - handle.writeQueueSize : 0;
 }

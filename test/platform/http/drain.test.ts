@@ -16,7 +16,7 @@ async function startServer() {
   };
   const server = await startHttpServer(handler, { port: 0, setting: 'PORT', host: '127.0.0.1' }, { stallMs: 30_000 });
   onTestFinished(() => server.close(0));
-  const nextWaiting = () => vi.waitUntil(() => waiting.shift(), { timeout: 10_000, interval: 5 });
+  const nextWaiting = () => vi.waitUntil(() => waiting.shift(), { interval: 5 });
   return { server, nextWaiting };
 }
 
@@ -32,7 +32,7 @@ async function open(server: ListeningServer) {
   const request = (path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
   const countResponses = () => received.split('HTTP/1.1 200').length - 1;
   const waitForResponses = (count: number) =>
-    vi.waitUntil(() => countResponses() === count, { timeout: 10_000, interval: 5 });
+    vi.waitUntil(() => countResponses() === count, { interval: 5 });
   return { socket, request, waitForResponses, countResponses, received: () => received, ended };
 }
 
@@ -87,7 +87,7 @@ test('a request on a connection that was used a moment ago is served while the s
   await one.waitForResponses(1);
   const closed = server.close(GRACE_MS, GRACE_MS);
   res.end('done');
-  await vi.waitUntil(() => one.received().endsWith('done'), { timeout: 10_000, interval: 5 });
+  await vi.waitUntil(() => one.received().endsWith('done'), { interval: 5 });
   one.request('/fast');
   await Promise.all([closed, one.ended]);
   expect(one.received()).toMatch(/done.*Connection: close.*fast/s);

@@ -110,7 +110,7 @@ test('web serves requests through its drain delay, while /readyz is draining on 
       () => false,
       () => true,
     );
-  await vi.waitUntil(isRefused, { timeout: 20_000, interval: 50 });
+  await vi.waitUntil(isRefused, { interval: 50 });
   waiting.resolve({ done: true });
   expect((await inProgress).status).toBe(200);
   await closed;

@@ -1,4 +1,5 @@
 import type { Response } from 'express';
+import { readAcceptedBytes } from '../../../platform/http/stalled-connections.ts';
 import { type EndReason, encodeEndEvent } from './frame.ts';
 
 /** An open response with server-sent events. */
@@ -45,8 +46,7 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
   });
   res.write(`retry: ${pickRandomRetryMs()}\n\n`);
   let isOpen = true;
-  let bytesWritten = 0;
-  let sentAtLastBeat = 0;
+  let acceptedAtLastBeat = 0;
   let waitedAtLastBeat = false;
   res.once('close', () => {
     isOpen = false;
@@ -66,7 +66,6 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
       disconnectSlowClient();
       return;
     }
-    bytesWritten += bytes.length;
     res.write(bytes);
   }
 
@@ -92,14 +91,14 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
     },
     sendHeartbeatOrDisconnect(bytes) {
       if (!isOpen) return;
-      const read = bytesWritten - res.writableLength;
+      const accepted = res.socket === null ? 0 : readAcceptedBytes(res.socket);
       const waits = res.writableLength > 0;
-      if (waits && waitedAtLastBeat && read <= sentAtLastBeat) {
+      if (waits && waitedAtLastBeat && accepted <= acceptedAtLastBeat) {
         isOpen = false;
         disconnectSlowClient();
         return;
       }
-      [sentAtLastBeat, waitedAtLastBeat] = [read, waits];
+      [acceptedAtLastBeat, waitedAtLastBeat] = [accepted, waits];
       write(bytes.length > 0 ? bytes : EMPTY_COMMENT);
     },
     end(reason) {

@@ -17,7 +17,8 @@ const declared = (options: object = {}) => ({
 });
 const disabledEvents: { webhook: { id: string }; owner: string; reason: string }[] = [];
 const { app, call, person, env, url } = await startTestApp(declared(), {
-  env: () => ({ APP_URL: 'https://belfry.example.com' }),
+  // A test holds a lock until the transactions of seven clients wait for it.
+  env: () => ({ APP_URL: 'https://belfry.example.com', POOL_MAX: '28' }),
 });
 app.on('webhook.disabled', (payload) => void disabledEvents.push(payload as never));
 const quiet = await startTestApp(declared({ notifyOwner: false }));

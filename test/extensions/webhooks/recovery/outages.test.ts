@@ -125,7 +125,7 @@ const expireLeases = () =>
 /** Lets the receivers respond, and waits until all responses are sent. */
 async function finishRequests(): Promise<void> {
   release();
-  await vi.waitUntil(() => receivers.every(({ inFlight }) => inFlight.now === 0), { timeout: 10_000, interval: 10 });
+  await vi.waitUntil(() => receivers.every(({ inFlight }) => inFlight.now === 0), { interval: 10 });
 }
 
 /** Reads the deliveries, each with the error of every attempt, so that a failed test tells what happened. */
