@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { asList, asObject, isObject, type Json, resolve } from '../json.ts';
 
 /** Keywords that say nothing about the values that are valid. */
-export const ANNOTATIONS = ['title', 'description', 'examples', 'example', '$comment', 'externalDocs'];
+const ANNOTATIONS = ['title', 'description', 'examples', 'example', '$comment', 'externalDocs'];
 /** Keywords about how a value is used, which may stand next to a union. */
 export const USAGE = ['default', 'readOnly', 'writeOnly', 'deprecated'];
 
