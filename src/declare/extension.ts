@@ -116,6 +116,7 @@ export interface Extension<Name extends string = string, Api extends object = ob
   };
   /** Reports configuration errors before anything is set up. */
   checkConfig?(errors: ConfigErrors): void;
+  /** Returns the parts of the extension. It runs when the app is created, before anything is connected, so it must do no I/O. */
   setup(host: ExtensionHost): FeatureParts<Api>;
 }
 

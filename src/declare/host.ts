@@ -154,6 +154,7 @@ export interface ResourceGateway {
 export interface Host extends Platform {
   /** The records of a resource, for code. Throws for an unknown name. */
   service: Services;
+  /** The resources of the app, in the order of their declaration. */
   resources: readonly ResourceGateway[];
   /** The user resource if accounts are enabled. */
   users: ResourceGateway | undefined;
@@ -161,6 +162,7 @@ export interface Host extends Platform {
   /** Undefined in production. */
   simulated: SimulatedDevices | undefined;
   mail: MailSender;
+  /** Changes records, and rows of the extension's own tables, together. */
   transaction: Transact;
   /**
    * The transaction in whose function or `before` hook the calling code runs; undefined outside of one. Writes that belong to the

@@ -22,6 +22,7 @@ export interface TransactionalPushSender extends PushSender {
 /** The result of a send. */
 export interface PushResult {
   id: string;
+  /** `captured`: stored instead of sent, in development and tests. `queued`: not finished yet. */
   status: 'captured' | 'sent' | 'partial' | 'failed' | 'no-devices' | 'queued';
   /** With `queued` and a large audience: the number of devices found so far. */
   devices: number;

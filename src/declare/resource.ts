@@ -30,6 +30,7 @@ export type ScopeFilter = Record<string, unknown> | readonly Record<string, unkn
 
 /** The arguments of a scope function. */
 export interface ScopeArguments {
+  /** The caller; undefined if nobody is signed in. */
   user: Viewer | undefined;
   /** Undefined without a request: webhooks, realtime, code that acts for a user. */
   req: Request | undefined;
@@ -52,6 +53,8 @@ export interface HookContext {
 /**
  * Code that runs around writes. A `before` hook refuses the write by throwing `ApiError` (returning false is an error), and may return
  * changed values.
+ *
+ * @example const hooks: Hooks<typeof fields> = { beforeCreate: (values) => ({ ...values, slug: slugOf(values.title) }) }
  */
 export interface Hooks<F extends Fields, T extends boolean = true> {
   beforeCreate?(values: CreateValues<F>, ctx: HookContext): Anything;
@@ -68,13 +71,20 @@ export interface ExtensionResourceOptions {}
 
 /** The declaration of a resource besides its name. */
 export interface ResourceOptions<F extends Fields, T extends boolean = boolean> extends ExtensionResourceOptions {
+  /** The fields by name, created with `f`. */
   fields: F;
+  /** What the records are, for the OpenAPI document. */
   description?: string;
   /** The policies by action. `reference`: which viewers see a record that is expanded in another record. */
   policies?: Partial<Record<Action | 'reference', Policy>>;
   /** Which records exist for a caller, on every channel. */
   scope?: (args: ScopeArguments) => ScopeFilter | undefined | Promise<ScopeFilter | undefined>;
   hooks?: Hooks<F, T>;
+  /**
+   * Routes in addition to the CRUD routes; their paths are relative to `path`.
+   *
+   * @example routes: (route) => [route.post('/:id/publish', { policy: 'owner' }, ({ doc }) => publish(doc))]
+   */
   routes?: (route: RouteBuilder<RecordOf<F, T>>) => readonly Route[];
   /** URL path below /api. Default `/` + plural kebab-case name. */
   path?: string;
@@ -95,6 +105,7 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   deprecated?: Deprecation | Partial<Record<Action, Deprecation>>;
   /** Which CRUD routes exist. Default all. */
   crud?: boolean | readonly Action[];
+  /** Indexes in addition to those of the fields; `-` before a field sorts in descending order. */
   indexes?: readonly { fields: readonly string[]; unique?: boolean }[];
   /** The owner field if no field is marked `owner()`; `_id` means that a record owns itself. */
   owner?: string;

@@ -13,6 +13,13 @@ for (const name of ['src', 'scripts', 'api', 'migrations', 'package.json', 'tsco
   cpSync(name, join(copy, name), { recursive: true, filter: (path) => !path.includes('node_modules') });
 symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'), 'junction');
 
+/** Runs git in the copy. */
+function git(...args: string[]): void {
+  const identity = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com'];
+  const { status, stderr } = spawnSync('git', [...identity, ...args], { cwd: copy, encoding: 'utf8' });
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+}
+
 function edit(file: string, before: string, after: string): void {
   const text = readFileSync(join(copy, file), 'utf8');
   expect(text).toContain(before);
@@ -29,6 +36,9 @@ function api(...args: string[]): { code: number | null; output: string } {
 }
 
 test('a changed copy of the repository is written only after a review of what breaks', () => {
+  git('init', '--quiet');
+  git('add', 'api');
+  git('commit', '--quiet', '--message', 'Add the public API');
   edit('src/app/resources/comment.ts', 'fields: {', 'fields: {\n    mood: f.string().max(20),');
   const withField = api();
   expect(withField).toEqual({ code: 1, output: expect.stringMatching(/run: npm run api -- --write\n$/) });
@@ -52,6 +62,10 @@ test('a changed copy of the repository is written only after a review of what br
     output: expect.stringContaining('Wrote api/belfry.api.md, api/openapi.json.'),
   });
   expect(api()).toEqual({ code: 0, output: 'The public API is what the files in api/ say.\n' });
+  expect(api('--since', 'HEAD')).toEqual({
+    code: 0,
+    output: expect.stringContaining('DELETE /api/comments/{id}: removed'),
+  });
 });
 
 test('options that do not belong together are refused', () => {

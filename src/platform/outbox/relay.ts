@@ -16,7 +16,9 @@ import { wakeChannel } from './wake.ts';
  * concurrently.
  */
 export interface Sweep {
+  /** The name in log lines. */
   name: string;
+  /** ms between runs. */
   everyMs: number;
   /**
    * ms from the end of an outage of Postgres to the next run. Default: 3000, in which live workers store the results of their work and

@@ -232,6 +232,7 @@ test('a route lists its authentication methods and the scope that it requires', 
   expect(at('runProbe')['x-required-scope']).toBe('probe:run');
   expect(at('runProbe').description).toContain('`probe:run`');
   expect(at('createThing').description).toContain('`authenticated`');
+  expect(at('createThing')['x-policy']).toBe('authenticated');
 });
 
 test.each<[string, number | string, string[]]>([
