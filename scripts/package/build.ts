@@ -1,4 +1,5 @@
-// `npm run build`: compiles src/ into dist/, as published: JavaScript, source maps, declarations, and the files of pages.
+// `npm run build`: compiles src/ into dist/: JavaScript, source maps, declarations, and the files of pages. The package contains all of it
+// except dist/app, the app of this repository, which is for the image (Dockerfile).
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +38,7 @@ function copyPages(): void {
     cpSync(join(root, 'src', folder), join(dist, folder), { recursive: true });
 }
 
-/** Builds the package's files in dist/. */
+/** Builds the files of the package and of the image in dist/. */
 export function build(): void {
   rmSync(dist, { recursive: true, force: true });
   compile();

@@ -25,7 +25,7 @@ test('the package is built and packed', () => {
   expect(statSync(tarball).size).toBeLessThan(MAX_BYTES);
 });
 
-test('the package contains the pages, the migrations and the licence, and no sources', () => {
+test('the package contains the pages, the migrations and the licence, but neither sources nor the app of this repository', () => {
   const { stdout } = spawnSync('tar', ['tzf', tarball], { encoding: 'utf8' });
   const files = stdout.split('\n');
   for (const name of [
@@ -40,7 +40,7 @@ test('the package contains the pages, the migrations and the licence, and no sou
     'CHANGELOG.md',
   ])
     expect(files).toContain(`package/${name}`);
-  expect(files.filter((name) => /^package\/(src|test|scripts|bench|workers)\//.test(name))).toEqual([]);
+  expect(files.filter((name) => /^package\/(src|test|scripts|bench|workers|dist\/app)\//.test(name))).toEqual([]);
 });
 
 test('publint and attw find no problem', () => {
