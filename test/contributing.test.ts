@@ -1,12 +1,22 @@
 // Carries out the instructions of CONTRIBUTING.md in a copy of this repository, and runs the tests that they contain.
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runVitest } from './testing/run-tests.ts';
 
 // A run of vitest in the copy loads everything again.
-vi.setConfig({ testTimeout: 240_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 const page = readFileSync('CONTRIBUTING.md', 'utf8');
 
@@ -33,7 +43,7 @@ const steps = readSteps();
 
 /** Copies what the tests of the page need. */
 function copyRepository(): string {
-  const folder = mkdtempSync(join('test', '.examples-'));
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'belfry-contributing-')));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const path of [
     'src',
