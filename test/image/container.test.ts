@@ -43,7 +43,7 @@ test('with a container engine, the image is built, becomes ready, runs without r
   if (!(await isDockerRunning())) skip('no container engine responds');
   const { network, variables } = await startServers();
   const name = 'belfry-image-test';
-  await GenericContainer.fromDockerfile('.').withBuildkit().build(name);
+  await GenericContainer.fromDockerfile('.').build(name);
   const createContainer = () => new GenericContainer(name).withNetwork(network).withEnvironment(variables);
 
   const migrate = await createContainer()

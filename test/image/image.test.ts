@@ -1,19 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  globSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, globSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { homedir, tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
@@ -30,14 +19,13 @@ const NODE_USER = 1000;
 
 // Thousands of small files: in memory, if there is room.
 const folder = createTemporaryFolder('image', undefined, true);
-const bin = mkdtempSync(join(tmpdir(), 'belfry-image-node-'));
+const bin = createTemporaryFolder('image-node');
 afterAll(() => {
   for (const one of [folder, bin]) rmSync(one, { recursive: true });
 });
 
 /** Copies this Node, because another user may not be able to reach it. Returns the PATH with the copy. */
 function provideNode(): string {
-  chmodSync(bin, 0o755);
   copyFileSync(process.execPath, join(bin, 'node'));
   return [bin, process.env.PATH].join(delimiter);
 }
