@@ -186,7 +186,7 @@ export const packaged: Group = {
           name: 'package.installed.production',
           value: measureFolder(modules),
           unit: 'MB',
-          note: 'the packages that its Dockerfile installs',
+          note: 'the packages in its image',
         },
         ...production,
       ];

@@ -196,7 +196,7 @@ export interface PackagedApp {
    * @throws Error with the output if its exit code is not 0
    */
   run(command: string, args: readonly string[], env?: Record<string, string>): Promise<string>;
-  /** Removes the packages that its Dockerfile does not install. */
+  /** Removes the packages that an image of its Dockerfile does not contain. */
   pruneForProduction(): Promise<void>;
   /**
    * Starts the processes of its Procfile, without the release step, and waits until they work. `web` chooses its port.
@@ -229,9 +229,12 @@ export function openApp(sandbox: Sandbox, folder: string): PackagedApp {
     start,
     run,
     async pruneForProduction() {
-      const dockerfile = readFileSync(join(folder, 'Dockerfile'), 'utf8');
-      const options = dockerfile.match(/--omit=\w+/g) ?? [];
-      await run('npm', ['prune', ...options, '--no-audit', '--no-fund']);
+      const [, line] = /^RUN (npm ci .*)$/m.exec(readFileSync(join(folder, 'Dockerfile'), 'utf8'))!;
+      for (const command of line!.split(' && ')) {
+        const [npm, ...args] = command.replace('npm ci', 'npm prune').split(' ');
+        // The sandbox shares npm's cache with the machine.
+        if (args[0] !== 'cache') await run(npm!, args);
+      }
     },
     async deploy(env) {
       const startRole = (role: Role) => {
