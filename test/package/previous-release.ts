@@ -27,7 +27,8 @@ function readReleasedVersions(changelog: string): string[] {
 
 /** Returns the commit that released a version: the one that added its heading to CHANGELOG.md. Undefined if git does not have it. */
 function findReleaseCommit(version: string): string | undefined {
-  const heading = `^## \\[?${version.replaceAll('.', '\\.')}\\b`;
+  // 1.0.0 must not match 1.0.0-rc.1.
+  const heading = `^## \\[?${version.replaceAll('.', '[.]')}([] ]|$)`;
   const commits = run('.', 'git', 'log', '--format=%H', '-G', heading, '--', 'CHANGELOG.md').split('\n');
   return commits.at(-1) || undefined;
 }
