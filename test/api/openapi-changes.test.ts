@@ -386,6 +386,20 @@ test('a named schema is reported once in each direction, with its name', () => {
   ]);
 });
 
+test('a schema that refers to itself is compared with any other schema', () => {
+  const documentOf = (schema: Json) =>
+    documentWith(
+      { requestBody: json(schema) },
+      { schemas: { List: { type: 'array', items: { $ref: '#/components/schemas/List' } } } },
+    );
+  const reference = { $ref: '#/components/schemas/List' };
+  expect(describeChanges(documentOf({}), documentOf(reference))).toEqual([
+    'breaking: POST /api/posts: body: type changed from any to array',
+    'breaking: POST /api/posts: body[]: type changed from any to array',
+  ]);
+  expect(describeChanges(documentOf(reference), documentOf(reference))).toEqual([]);
+});
+
 test('an event that the server sends is compared like a response', () => {
   const sent = (schema: unknown) => ({
     paths: {},

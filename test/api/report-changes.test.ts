@@ -77,6 +77,11 @@ test('a type that is not exported and no longer used is not a breaking change of
   ]);
 });
 
+test('every kind of declaration is compared', () => {
+  for (const line of ['export { Logger }', 'export { Logger as Log }', "export * from 'zod';", 'export default App;'])
+    expect(describeChanges([app, line], [app])).toEqual([expect.stringMatching(/^breaking: belfry: .*: removed$/)]);
+});
+
 test('a committed report is read back without a change', () => {
   const overload = 'export function on(name: string): void;';
   const report = parseExtractedReport(

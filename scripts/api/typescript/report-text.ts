@@ -27,10 +27,10 @@ function removeNotes(block: string): string {
 function collect(blocks: readonly string[]): Map<string, string> {
   const declarations = new Map<string, string>();
   for (const block of blocks) {
-    const [, name] = DECLARATION.exec(block) ?? [];
-    const key = name ?? /^export \{ (.+) \}/.exec(block)?.[1];
     // Imports only repeat the names of other packages that the declarations use.
-    if (key === undefined) continue;
+    if (block === '' || block.startsWith('import ')) continue;
+    const [, name] = DECLARATION.exec(block) ?? [];
+    const key = name ?? block.split('\n')[0]!;
     const earlier = declarations.get(key);
     declarations.set(key, earlier === undefined ? block : `${earlier}\n\n${block}`);
   }

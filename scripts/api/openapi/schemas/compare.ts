@@ -52,11 +52,8 @@ export function createSchemaComparer(oldDocument: Json, newDocument: Json, chang
     const reporter = createReporter(changes, at.place, at.names);
     const sentence = at.path === '' ? text : `${at.path}: ${text}`;
     // The last property of the path is a name of the change, too: an entry of the changelog says `title` rather than `Post`.
-    const property = at.path
-      .split('.')
-      .at(-1)!
-      .replaceAll(/[[\]*]/g, '');
-    if (breaking) reporter.breaking(sentence, ...(property === '' ? [] : [property]));
+    const property = /(?:^|\.)([\w-]+)(?:\[\])*$/.exec(at.path)?.[1];
+    if (breaking) reporter.breaking(sentence, ...(property === undefined ? [] : [property]));
     else reporter.compatible(sentence);
   }
 
@@ -66,16 +63,17 @@ export function createSchemaComparer(oldDocument: Json, newDocument: Json, chang
 
   function compare(before: unknown, after: unknown, at: SchemaPlace): void {
     const [old, current] = [resolve(before, oldDocument), resolve(after, newDocument)];
-    if (old.pointer !== undefined && current.pointer !== undefined) {
-      const key = `${at.direction} ${old.pointer} ${current.pointer}`;
-      if (compared.has(key)) return;
-      compared.add(key);
-    }
     const isNamed = old.pointer !== undefined && old.pointer === current.pointer;
     const name = old.pointer?.split('/').at(-1) ?? '';
     const place = isNamed
       ? { direction: at.direction, place: `schema ${name} in ${at.direction}`, names: [name], path: '' }
       : at;
+    if (old.pointer !== undefined || current.pointer !== undefined) {
+      // A schema may refer to itself.
+      const key = JSON.stringify([place.direction, place.place, before, after]);
+      if (compared.has(key)) return;
+      compared.add(key);
+    }
     compareContent(old.value, current.value, place);
   }
 
