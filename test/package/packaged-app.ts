@@ -106,8 +106,13 @@ export function createSandbox(): Sandbox {
   const kill = () => {
     for (const one of running) one.signal('SIGKILL');
   };
+  const removeFiles = () => rmSync(root, { recursive: true, force: true, maxRetries: 5 });
   // The groups of the commands would outlive an interrupted process.
-  process.on('exit', kill);
+  const removeAtExit = () => {
+    kill();
+    removeFiles();
+  };
+  process.on('exit', removeAtExit);
 
   return {
     root,
@@ -122,9 +127,9 @@ export function createSandbox(): Sandbox {
     },
     async remove() {
       kill();
-      process.off('exit', kill);
       await Promise.allSettled([...running].map(({ ended }) => ended));
-      rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+      removeFiles();
+      process.off('exit', removeAtExit);
     },
   };
 }
