@@ -31,8 +31,7 @@ async function open(server: ListeningServer) {
   const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   const request = (path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
   const countResponses = () => received.split('HTTP/1.1 200').length - 1;
-  const waitForResponses = (count: number) =>
-    vi.waitUntil(() => countResponses() === count, { interval: 5 });
+  const waitForResponses = (count: number) => vi.waitUntil(() => countResponses() === count, { interval: 5 });
   return { socket, request, waitForResponses, countResponses, received: () => received, ended };
 }
 

@@ -29,7 +29,8 @@ test('a client that is still reading a large event at several heartbeats stays c
   socket.on('data', (bytes) => {
     received += bytes.length;
     // Whole parts, with a heartbeat after each of them.
-    if (Math.floor(received / PART) > Math.floor((received - bytes.length) / PART)) stream.sendHeartbeatOrDisconnect(BEAT);
+    if (Math.floor(received / PART) > Math.floor((received - bytes.length) / PART))
+      stream.sendHeartbeatOrDisconnect(BEAT);
   });
   await vi.waitUntil(() => received >= 3 * PART);
   expect(onCutOff).not.toHaveBeenCalled();
