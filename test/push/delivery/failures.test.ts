@@ -264,7 +264,7 @@ describe('a call that never settles', () => {
   });
 
   test('is a retryable failure after 60 s', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const hung: Transport = { name: 'hung', send: () => new Promise(() => undefined) };
     const device = { id: null, platform: 'ios', token: 't', user: null, locale: null } as const;
     const message = { sound: 'default', priority: 'high' } as const;

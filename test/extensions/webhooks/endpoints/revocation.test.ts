@@ -14,6 +14,7 @@ const note = defineResource('note', {
 const declared = (options: object = {}) => ({
   resources: [defineUser(), note] as const,
   extensions: [apiKeys({ revokeOnPasswordReset: false }), webhooks({ pollMs: 200, ...options }), privacy()],
+  settings: { relay: { sweepMs: 200 } },
 });
 const disabledEvents: { webhook: { id: string }; owner: string; reason: string }[] = [];
 const { app, call, person, env, url } = await startTestApp(declared(), {
