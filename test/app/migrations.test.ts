@@ -109,6 +109,8 @@ test.each(EARLIER)(
       ...readMigrations('migrations')
         .slice(2)
         .map(({ name }) => `pending  ${name}`),
+      '',
+      expect.stringMatching(/^Pending: \d+\. Apply with: npx belfry migrate$/),
     ]);
     const applied = await migrateAndClose(app(earlier.env), 'migrations');
     expect(applied[0]).toBe('belfry/0000_upgrade_earlier_versions applied');

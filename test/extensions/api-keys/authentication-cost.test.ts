@@ -25,15 +25,19 @@ const ann = await person('Ann');
 const { body } = await ann.call('POST', '/api/auth/api-keys', { name: 'x', scopes: ['*'] });
 const key: string = body.data.key;
 
+/** Whether a chunk opens or ends a connection, which the pool may do at any time: a start-up message begins with its length. */
+const isOfConnection = (chunk: Buffer) => [0, 'p'.charCodeAt(0), 'X'.charCodeAt(0)].includes(chunk[0]!);
+
 /** Returns how many prepared statements were run (Bind messages) in the bytes sent to Postgres, and the number of bytes. */
 function countSent(): { binds: number; bytes: number } {
   let binds = 0;
-  for (const chunk of proxy.sent) {
+  const sent = proxy.sent.filter((chunk) => !isOfConnection(chunk));
+  for (const chunk of sent) {
     for (let at = 0; at + 5 <= chunk.length; at += 1 + chunk.readUInt32BE(at + 1)) {
       if (chunk[at] === 'B'.charCodeAt(0)) binds += 1;
     }
   }
-  return { binds, bytes: proxy.sent.reduce((sum, chunk) => sum + chunk.length, 0) };
+  return { binds, bytes: sent.reduce((sum, chunk) => sum + chunk.length, 0) };
 }
 
 /** Returns the statements and bytes that an action sends to Postgres. */

@@ -64,6 +64,8 @@ test('the first migration of an app contains only its own tables, and with those
   expect(await readDatabase(project.url, project.folder, 'status')).toEqual([
     ...FRAMEWORK.map(({ name }) => `applied  ${name}`),
     'applied  0000_init',
+    '',
+    'No migrations are pending.',
   ]);
 });
 
