@@ -117,6 +117,7 @@ describe.skipIf(release === undefined)('an upgrade from the previous release', (
 
   let features: Record<string, Feature>;
   const facts = new Map<string, unknown>();
+  let old: PackagedApp;
   let app: PackagedApp;
   let env: Record<string, string>;
   let world: World;
@@ -128,17 +129,17 @@ describe.skipIf(release === undefined)('an upgrade from the previous release', (
     const fixture = existsSync(join(folder, FIXTURE)) ? join(folder, FIXTURE) : resolve(FIXTURE);
     features = (await import(pathToFileURL(join(fixture, 'data/index.ts')).href)).features;
     const createBelfry = join(folder, 'create-belfry');
-    const old = await createPackagedApp(sandbox, { name: 'old', example: 'empty', belfry: tarball, createBelfry });
+    const created = await createPackagedApp(sandbox, { name: 'old', example: 'empty', belfry: tarball, createBelfry });
     for (const part of ['src', 'test']) {
-      rmSync(join(old.folder, part), { recursive: true });
-      cpSync(join(fixture, part), join(old.folder, part), { recursive: true });
+      rmSync(join(created.folder, part), { recursive: true });
+      cpSync(join(fixture, part), join(created.folder, part), { recursive: true });
     }
-    await old.run('npx', ['belfry', 'migration', 'generate', 'init']);
-    return old;
+    await created.run('npx', ['belfry', 'migration', 'generate', 'init']);
+    return created;
   }
 
   /** Copies the app and installs this version of Belfry in the copy. */
-  async function createNewApp(old: PackagedApp): Promise<PackagedApp> {
+  async function createNewApp(): Promise<PackagedApp> {
     const folder = join(sandbox.folder, 'new');
     cpSync(old.folder, folder, { recursive: true, verbatimSymlinks: true });
     const copy = openApp(sandbox, folder);
@@ -162,7 +163,7 @@ describe.skipIf(release === undefined)('an upgrade from the previous release', (
       ...outside.env,
     };
 
-    const old = await createOldApp(packRelease(release!));
+    old = await createOldApp(packRelease(release!));
     await old.run('npx', ['belfry', 'migrate'], env);
     const created = await old.run('npx', ['belfry', 'admin', 'create', '--email', ADMIN_EMAIL], env);
     const admin = { email: ADMIN_EMAIL, password: /Password[^:]*: (\S+)/.exec(created)![1]! };
@@ -171,7 +172,7 @@ describe.skipIf(release === undefined)('an upgrade from the previous release', (
     world = outside.createWorld(oldDeployment.url, admin);
     for (const [name, feature] of Object.entries(features)) facts.set(name, await feature.fill(world));
 
-    app = await createNewApp(old);
+    app = await createNewApp();
     clients = await startClients(world);
     close.push(clients.stop);
     await clients.moveTo(oldDeployment.url);
@@ -220,5 +221,14 @@ describe.skipIf(release === undefined)('an upgrade from the previous release', (
   test("the app's own tests pass with the new version", async () => {
     const { TEST_DATABASE_URL = '', TEST_REDIS_URL = '' } = process.env;
     await app.run('npm', ['test'], { TEST_DATABASE_URL, TEST_REDIS_URL });
+  });
+
+  test('after a rollback, processes of the old version serve requests from the upgraded database', async () => {
+    await old.run('npx', ['belfry', 'migrate'], env);
+    const { url, stop } = await old.deploy(env);
+    close.push(stop);
+    expect((await send({ url }, 'GET', '/readyz')).body.status).toBe('ok');
+    const articles = await send({ url }, 'GET', '/api/articles?tags=load&limit=1');
+    expect(articles.body.meta.total).toBe(clients.created.length);
   });
 });
