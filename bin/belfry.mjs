@@ -2,6 +2,7 @@
 // The command `belfry`. Plain JavaScript that an old Node can read, so that it can say which Node is needed.
 import { existsSync } from 'node:fs';
 import * as module from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 const NODE_MAJOR = 24;
 const here = (name) => new URL(`../${name}`, import.meta.url);
@@ -17,8 +18,7 @@ if (existsSync(bootstrap)) {
   process.exitCode = 1;
 } else {
   // Compiling takes half of the time that a process needs to start. The compiled code is in the package's own folder, so that it goes
-  // with the package. In a folder that this user cannot write to, it is among the temporary files.
-  const { status } = module.enableCompileCache(process.env.NODE_COMPILE_CACHE || path('.cache'));
-  if (status === module.constants.compileCacheStatus.FAILED) module.enableCompileCache();
+  // with the package. If this user cannot write there, it is not kept: another user could put code into a shared temporary folder.
+  module.enableCompileCache(process.env.NODE_COMPILE_CACHE || fileURLToPath(here('.cache')));
   await import('../dist/cli/belfry.js');
 }
