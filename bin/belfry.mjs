@@ -18,8 +18,7 @@ if (existsSync(bootstrap)) {
   process.exitCode = 1;
 } else {
   // Compiling takes half of the time that a process needs to start. The compiled code is in the package's own folder, so that it goes
-  // with the package. In a folder that this user cannot write to, it is among the temporary files.
-  const { status } = module.enableCompileCache(process.env.NODE_COMPILE_CACHE || fileURLToPath(here('.cache')));
-  if (status === module.constants.compileCacheStatus.FAILED) module.enableCompileCache();
+  // with the package. If this user cannot write there, it is not kept: another user could put code into a shared temporary folder.
+  module.enableCompileCache(process.env.NODE_COMPILE_CACHE || fileURLToPath(here('.cache')));
   await import('../dist/cli/belfry.js');
 }

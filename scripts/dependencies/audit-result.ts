@@ -70,12 +70,18 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** Removes addresses of registries, which may contain a token and are nobody's business in a public log, and control characters. */
+function redact(text: string): string {
+  return text.replaceAll(/https?:\/\/\S+/g, 'its address').replaceAll(/\p{Cc}/gu, ' ');
+}
+
 function listAdvisories({ vulnerabilities }: z.output<typeof report>): Advisory[] {
   const advisories = Object.values(vulnerabilities).flatMap(({ via }) =>
     via.flatMap((cause) => {
       if (typeof cause === 'string') return [];
       const { name, title, url, severity, range } = cause;
-      return { id: url.slice(url.lastIndexOf('/') + 1), package: name, severity, title, range };
+      const id = url.slice(url.lastIndexOf('/') + 1);
+      return { id: redact(id), package: redact(name), severity, title: redact(title), range: redact(range) };
     }),
   );
   return [...new Map(advisories.map((advisory) => [`${advisory.id} ${advisory.package}`, advisory])).values()];
@@ -130,16 +136,12 @@ export function judgeAudit(output: string | undefined, accepted: AcceptedAdvisor
   if (output === undefined) return skip('the registry did not answer in time');
   const answer = parseJson(output);
   const unreachable = registryFailure.safeParse(answer);
-  // The message contains the address of the registry, which is nobody's business in a public log.
-  if (unreachable.success)
-    return skip(
-      `the registry does not answer audits (${unreachable.data.message.replaceAll(/https?:\/\/\S+/g, 'its address')})`,
-    );
+  if (unreachable.success) return skip(`the registry does not answer audits (${redact(unreachable.data.message)})`);
   const failed = ownFailure.safeParse(answer);
   if (failed.success)
     return {
       outcome: 'failed',
-      lines: [`FAILED: npm audit ended with ${failed.data.error.code}: ${failed.data.error.summary}`],
+      lines: [`FAILED: npm audit ended with ${redact(`${failed.data.error.code}: ${failed.data.error.summary}`)}`],
     };
   const parsed = report.safeParse(answer);
   if (parsed.success) return judgeAdvisories(listAdvisories(parsed.data), accepted, today);

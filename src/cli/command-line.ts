@@ -9,7 +9,7 @@ import { addMigrateCommand, addMigrationCommand } from './migration/index.ts';
 import { addPrivacyCommand } from './privacy.ts';
 import type { AppOpener, OpenedApp } from './project.ts';
 import { addStartCommand } from './start.ts';
-import { ReportedFailure } from './terminal.ts';
+import { ReportedFailure, stripControlCharacters } from './terminal.ts';
 import { addTestCommand } from './test/index.ts';
 import { describeMissingCommand, formatUsageError, refuseEmptyOptions } from './usage-errors.ts';
 import { addWebhooksCommand } from './webhooks.ts';
@@ -86,9 +86,13 @@ const FILE_ERRORS: Record<string, string> = {
 /** Describes the error of a command that failed, without a stack trace. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { message, name, code = '', path } = error as NodeJS.ErrnoException;
+  const { message, name, code = '', path, cause } = error as NodeJS.ErrnoException;
+  // The message of an ApiError is for clients, who must not learn the cause. Not checked by its class, which would load more modules.
+  if (name === 'ApiError' && code === 'INTERNAL' && cause !== undefined) return describeFailure(cause);
   const known = FILE_ERRORS[code];
-  return path !== undefined && known !== undefined ? `${path}: ${known}.` : message || code || name;
+  const text = path !== undefined && known !== undefined ? `${path}: ${known}.` : message || code || name;
+  // Servers repeat values that users have sent.
+  return text.split('\n').map(stripControlCharacters).join('\n');
 }
 
 /**

@@ -8,9 +8,9 @@ export function pluralize(count: number, thing: string, more = `${thing}s`): str
   return `${formatCount(count)} ${count === 1 ? thing : more}`;
 }
 
-/** Removes control characters from user-provided text, because they could manipulate the terminal. */
+/** Removes control characters from user-provided text, also those that reorder text, because they could manipulate the terminal. */
 export function stripControlCharacters(value: unknown): string {
-  return String(value ?? '').replaceAll(/\p{Cc}/gu, ' ');
+  return String(value ?? '').replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, ' ');
 }
 
 /** Aligns cells in columns. @param indent the start of each line */

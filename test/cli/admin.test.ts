@@ -99,6 +99,26 @@ test('roles are granted and revoked, accounts disabled and enabled, and sessions
   });
 });
 
+test('the reason of an error in the database is printed, without control characters', async () => {
+  await admin('create --email refused@example.com');
+  const client = new Client({ connectionString: stores.DATABASE_URL });
+  await client.connect();
+  onTestFinished(async () => {
+    await client.query('drop function refuse_update cascade');
+    await client.end();
+  });
+  await client.query(`create function refuse_update() returns trigger language plpgsql as
+    $$ begin raise exception E'Accounts are frozen\\x1b[2J\\u202E'; end $$`);
+  await client.query(
+    'create trigger refuse_update before update on users for each row execute function refuse_update()',
+  );
+  expect(await admin('disable --email refused@example.com')).toEqual({
+    code: 1,
+    output: '',
+    errorOutput: 'Accounts are frozen [2J',
+  });
+});
+
 test('users are imported from a file; refused rows are listed in a file next to it that only its owner can read', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'belfry-import-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -72,6 +72,15 @@ test('code that was compiled once is kept in the folder of the package, or where
   expect(existsSync(cache)).toBe(true);
 });
 
+test('compiled code is not kept among temporary files, where another user could change it', () => {
+  const [folder, temporary] = [createFolder(), createFolder()];
+  // A file instead of the folder cannot be written to, not even by root.
+  createPackage({ 'dist/cli/belfry.js': PRINT_ARGUMENTS, '.cache': '' }, folder);
+  const env = { PATH: BARE_ENV.PATH, TMPDIR: temporary };
+  expect(spawnSync(process.execPath, [join(folder, 'bin/belfry.mjs')], { env }).status).toBe(3);
+  expect(readdirSync(temporary)).toEqual([]);
+});
+
 test.each([['this Node', process.execPath], ...(old === undefined ? [] : [['an older Node', old.node]])])(
   'in a clone, %s runs the sources by the script that installs what is missing',
   (_, node) => {

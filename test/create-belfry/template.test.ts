@@ -96,10 +96,12 @@ test('the JSON and YAML files are valid, and every process is in each list of pr
 
 test('secrets and generated files are neither committed nor copied into the image', async () => {
   const files = await createFiles('my-app', 'blog');
-  for (const name of ['.gitignore', '.dockerignore'] as const) {
-    const lines = files[name]!.split('\n').map((line) => line.replace(/\/$/, ''));
-    expect(lines).toEqual(expect.arrayContaining(['node_modules', '.data', '.env']));
-  }
+  const linesOf = (name: string) => files[name]!.split('\n').map((line) => line.replace(/\/$/, ''));
+  expect(linesOf('.gitignore')).toEqual(expect.arrayContaining(['node_modules', '.data', '.env', '.env.*']));
+  // Patterns of Docker match from the root only. .npmrc can contain the token of a registry.
+  expect(linesOf('.dockerignore')).toEqual(
+    expect.arrayContaining(['node_modules', '.data', '**/.env', '**/.env.*', '.npmrc']),
+  );
 });
 
 test('the versions of the template are those of the repository', () => {

@@ -25,12 +25,19 @@ function readReleasedVersions(changelog: string): string[] {
   return Array.from(changelog.matchAll(/^## \[?(\d+\.\d+\.\d+[^\s\]]*)/gm), ([, version]) => version!);
 }
 
+/** Returns the oldest commits of a shallow clone, which seem to add every file; none in a clone with the whole history. */
+function readShallowCommits(): Set<string> {
+  const file = run('.', 'git', 'rev-parse', '--git-path', 'shallow');
+  return new Set(existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []);
+}
+
 /** Returns the commit that released a version: the one that added its heading to CHANGELOG.md. Undefined if git does not have it. */
 function findReleaseCommit(version: string): string | undefined {
   // 1.0.0 must not match 1.0.0-rc.1.
   const heading = `^## \\[?${version.replaceAll('.', '[.]')}([] ]|$)`;
   const commits = run('.', 'git', 'log', '--format=%H', '-G', heading, '--', 'CHANGELOG.md').split('\n');
-  return commits.at(-1) || undefined;
+  const first = commits.at(-1) || undefined;
+  return first !== undefined && readShallowCommits().has(first) ? undefined : first;
 }
 
 /**

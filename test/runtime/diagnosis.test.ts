@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { startRedisServers, withRedis } from '../../scripts/services/redis-servers.ts';
@@ -90,6 +90,22 @@ test('a changed migration, a missing file and a column that was dropped by hand 
     ),
   ]);
   await query('alter table posts rename column name to title');
+});
+
+test('a folder of migrations that cannot be read is reported as such, not as a problem of Postgres', async () => {
+  const journal = join(folder, 'meta/_journal.json');
+  await rename(journal, `${journal}.moved`);
+  // A file that refers to itself cannot be read, not even by root.
+  await symlink('_journal.json', journal);
+  onTestFinished(async () => {
+    await rename(`${journal}.moved`, journal);
+  });
+  const problems = await findProblems({});
+  expect(problems).toEqual([
+    expect.stringMatching(
+      /^error The migrations cannot be read: ELOOP: .* \| allow the user of the app to read the folder$/,
+    ),
+  ]);
 });
 
 test('a database user that may not see the migrations is a warning, and the tables are still checked', async () => {

@@ -39,12 +39,17 @@ export type WebhookHeaders =
   | { get(name: string): string | null | undefined }
   | { readonly [name: string]: string | readonly string[] | undefined };
 
+// Anyone can send a request with thousands of signatures, each of which costs a pass over the body. While secrets are rotated, a sender
+// sends a few, the newest first.
+const MAX_SIGNATURES = 20;
+
 /**
  * Verifies that a request is a recent webhook signed with `secret`, and returns its payload. It follows Standard Webhooks: `v1` is the
  * HMAC-SHA256 of `id.timestamp.body`, compared in constant time; `v1a` is its ed25519 signature.
  *
  * @param secret the endpoint's `whsec_…`, which verifies `v1` signatures, or its public key `whpk_…`, which verifies `v1a` signatures
- * @param headers must contain `webhook-id`, `webhook-timestamp` and `webhook-signature`; one matching signature is enough
+ * @param headers must contain `webhook-id`, `webhook-timestamp` and `webhook-signature`; one matching signature among the
+ *   first 20 is enough
  * @param rawBody the body exactly as received, before any parser has processed it
  * @param options `toleranceSeconds`: the maximum distance of the timestamp from now, in both directions (300); `now`: the current time,
  *   a Date or epoch milliseconds
@@ -75,7 +80,7 @@ export function verifyWebhook<Payload = WebhookPayload>(
   // With a full stop in the id, the same signed text could be read as two different messages.
   if (id.includes('.')) throw new WebhookVerificationError('INVALID_HEADER', 'The header webhook-id is malformed');
 
-  if (!isGenuine(`${id}.${timestamp}.`, rawBody, signatures.split(' '))) {
+  if (!isGenuine(`${id}.${timestamp}.`, rawBody, signatures.split(' ', MAX_SIGNATURES))) {
     throw new WebhookVerificationError('SIGNATURE_MISMATCH', 'No signature matches: wrong secret or changed body');
   }
   return parseJsonBody(rawBody) as Payload;

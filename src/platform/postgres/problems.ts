@@ -1,4 +1,5 @@
-const SQLSTATE = /^[0-9A-Z]{5}$/;
+// Codes of Node such as EPIPE have the same form, but no class of errors of Postgres starts with E.
+const SQLSTATE = /^(?!E)[0-9A-Z]{5}$/;
 
 /** Whether an error is an answer of Postgres, as opposed to an error of the network. */
 function isAnswer({ code = '' }: NodeJS.ErrnoException): boolean {

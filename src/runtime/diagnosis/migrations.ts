@@ -65,10 +65,14 @@ async function compare(client: Client, folder: string): Promise<MigrationDiagnos
 
 function describeError(error: unknown, { databaseDirectUrl }: Environment): Finding {
   if (error instanceof StartupError) return failure(error.message.replace('\n  - ', ' ').replaceAll(/\n {2}- /g, '; '));
+  const { path, message } = error as NodeJS.ErrnoException;
+  // Only errors of files have a path.
+  if (path !== undefined)
+    return failure(`The migrations cannot be read: ${message}`, 'allow the user of the app to read the folder');
   // The app runs without this permission.
   if ((error as { code?: string }).code === PERMISSION_DENIED) {
     return warning(
-      `The user of the database may not see which migrations are applied: ${(error as Error).message}`,
+      `The user of the database may not see which migrations are applied: ${message}`,
       'run npx belfry migration status as the user that migrates',
     );
   }

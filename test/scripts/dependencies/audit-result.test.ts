@@ -78,6 +78,17 @@ test('a skipped audit fits in one line, which does not contain the address of th
   }
 });
 
+test('neither a title nor an error of npm can bring an address or control characters into the log', () => {
+  const report = JSON.parse(recorded('high'));
+  for (const { via } of Object.values<{ via: (string | { title: string })[] }>(report.vulnerabilities))
+    for (const cause of via) if (typeof cause !== 'string') cause.title = 'bad\n::error::\u001b[2K';
+  const error = { code: 'E401', summary: 'https://user:token@registry.example/ refuses the token' };
+  const outputs = [report, { error }].map((answer) => judgeAudit(JSON.stringify(answer), [], TODAY));
+  const lines = outputs.flatMap((result) => result.lines);
+  expect(lines).toContain('FAILED: npm audit ended with E401: its address refuses the token');
+  expect(lines.filter((line) => /\p{Cc}/u.test(line))).toEqual([]);
+});
+
 test('an accepted advisory that is no longer reported is named, so that it can be removed', () => {
   expect(judgeAudit(recorded('clean'), accept('2026-12-31'), TODAY)).toMatchObject({
     outcome: 'passed',

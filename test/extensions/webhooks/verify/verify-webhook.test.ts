@@ -158,6 +158,15 @@ describe.each(verifyWebhookBuilds)('the build %s', (_, { verifyWebhook, WebhookV
       expect(codeOf(() => verifyWebhook(SECRET, headers, '5', options))).toBe('INVALID_HEADER');
     });
 
+    test('the first 20 signatures count, so that a request cannot cause any amount of work', () => {
+      const headers = signed();
+      const codeAfter = (others: number) => {
+        const all = [...Array(others).fill('v1,AAAA'), headers['webhook-signature']].join(' ');
+        return codeOf(() => verifyWebhook(SECRET, { ...headers, 'webhook-signature': all }, BODY, options));
+      };
+      expect([codeAfter(19), codeAfter(20)]).toEqual(['accepted', 'SIGNATURE_MISMATCH']);
+    });
+
     test('a parsed body is refused with a hint', () => {
       expect(() => verifyWebhook(SECRET, signed(), JSON.parse(BODY), options)).toThrow(/raw body/);
     });
