@@ -2,6 +2,7 @@
 // The command `belfry`. Plain JavaScript that an old Node can read, so that it can say which Node is needed.
 import { existsSync } from 'node:fs';
 import * as module from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 const NODE_MAJOR = 24;
 const here = (name) => new URL(`../${name}`, import.meta.url);
@@ -18,7 +19,7 @@ if (existsSync(bootstrap)) {
 } else {
   // Compiling takes half of the time that a process needs to start. The compiled code is in the package's own folder, so that it goes
   // with the package. In a folder that this user cannot write to, it is among the temporary files.
-  const { status } = module.enableCompileCache(process.env.NODE_COMPILE_CACHE || path('.cache'));
+  const { status } = module.enableCompileCache(process.env.NODE_COMPILE_CACHE || fileURLToPath(here('.cache')));
   if (status === module.constants.compileCacheStatus.FAILED) module.enableCompileCache();
   await import('../dist/cli/belfry.js');
 }
