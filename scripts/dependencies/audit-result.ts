@@ -130,7 +130,7 @@ export function judgeAudit(output: string | undefined, accepted: AcceptedAdvisor
   if (output === undefined) return skip('the registry did not answer in time');
   const answer = parseJson(output);
   const unreachable = registryFailure.safeParse(answer);
-  // The message contains the address of the registry, which is nobody's business in a public log.
+  // The message contains the address of the registry, which does not belong in a public log.
   if (unreachable.success)
     return skip(
       `the registry does not answer audits (${unreachable.data.message.replaceAll(/https?:\/\/\S+/g, 'its address')})`,
