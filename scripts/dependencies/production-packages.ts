@@ -1,4 +1,4 @@
-// Which packages of package-lock.json an installation without development dependencies needs, and which package needs which.
+// Finds the packages of package-lock.json that an installation without development dependencies needs, and the dependencies between them.
 
 /** An entry of `packages` in package-lock.json. */
 export interface LockedPackage {

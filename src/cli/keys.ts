@@ -118,7 +118,9 @@ function parseKeyId(text: string): string {
 
 /** Adds `belfry keys`, which manages the keys of encrypted values. */
 export function addKeysCommand(program: Command, openApp: AppOpener): void {
-  const keys = program.command('keys').description('Generate, list and rotate encryption keys');
+  const keys = program
+    .command('keys')
+    .description('Generate and rotate encryption keys, and show how many values each encrypts');
   const open = (command: Command) =>
     openApp({
       command: 'keys',

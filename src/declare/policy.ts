@@ -9,6 +9,7 @@ export type { Viewer } from './actor.ts';
  * the record as it would be stored; otherwise undefined.
  */
 export interface PolicyArguments {
+  /** The caller or viewer; undefined if nobody is signed in. */
   user: Viewer | undefined;
   action: string;
   // biome-ignore lint/suspicious/noExplicitAny: a policy function is written against its own resource's fields

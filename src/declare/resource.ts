@@ -57,11 +57,17 @@ export interface HookContext {
  * @example const hooks: Hooks<typeof fields> = { beforeCreate: (values) => ({ ...values, slug: slugOf(values.title) }) }
  */
 export interface Hooks<F extends Fields, T extends boolean = true> {
+  /** Runs after validation, before the record is written. May return changed values. */
   beforeCreate?(values: CreateValues<F>, ctx: HookContext): Anything;
+  /** Runs after the commit. An error is logged, and the change stands. */
   afterCreate?(record: RecordOf<F, T>, ctx: HookContext): Anything;
+  /** Runs after validation, before the record is written. May return other changes. */
   beforeUpdate?(changes: UpdateValues<F>, record: RecordOf<F, T>, ctx: HookContext): Anything;
+  /** Runs after the commit. An error is logged, and the change stands. */
   afterUpdate?(record: RecordOf<F, T>, previous: RecordOf<F, T>, ctx: HookContext): Anything;
+  /** Runs before the record is deleted. */
   beforeDelete?(record: RecordOf<F, T>, ctx: HookContext): Anything;
+  /** Runs after the commit. An error is logged, and the change stands. */
   afterDelete?(record: RecordOf<F, T>, ctx: HookContext): Anything;
 }
 

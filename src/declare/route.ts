@@ -35,7 +35,9 @@ type RawQuery = Record<string, string | string[]>;
 /** The context of every handler, built in or custom. */
 // biome-ignore lint/suspicious/noExplicitAny: handlers are written against their own input and record
 export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
+  /** The caller; undefined if nobody is signed in. */
   user: Viewer | undefined;
+  /** The session or API key of the caller. */
   auth: Auth | undefined;
   /**
    * The body, checked by `input`. Without an `input`: the raw JSON body, or the value that the route's middleware left in `req.body`;
@@ -44,6 +46,7 @@ export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
   input: Input;
   /** The raw JSON body, if the route accepts one. */
   body: unknown;
+  /** The parameters of the path: `id` for `/:id`. */
   params: Record<string, string>;
   /** The query string, checked by `query`; the raw one if the route declares none. */
   query: Query;

@@ -32,15 +32,20 @@ export interface PushContent {
   /** Browsers only. */
   icon?: string;
   url?: string;
+  /** The number on the app's icon; 0 clears it on iOS. */
   badge?: number;
   sound: string | false;
+  /** Android only. */
   channel?: string;
+  /** iOS only. */
   category?: string;
   group?: string;
+  /** A newer notification with the same id replaces the older one. */
   collapseId?: string;
   priority: 'high' | 'normal';
   /** Seconds for which the provider keeps the notification for an offline device. */
   ttl?: number;
+  /** Nothing is displayed, and the app receives `data`. */
   silent?: boolean;
   /** The data for the app, including `url`. */
   data?: Record<string, unknown>;

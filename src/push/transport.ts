@@ -62,6 +62,7 @@ export interface TransportDevice {
 
 /** A transport's result for one device. */
 export interface TransportResult {
+  /** Whether the provider accepted the notification. */
   ok: boolean;
   /** The provider's id of the notification. */
   id?: string;
@@ -117,6 +118,7 @@ export interface Transport {
   accepts?(device: TransportDevice): boolean;
   /** Bytes of a message as the provider counts them for a platform. Needs `limitBytes`: a larger message is refused before sending. */
   sizeOf?(message: PushContent, platform: DevicePlatform): number;
+  /** The largest message in bytes, as `sizeOf` counts them. */
   readonly limitBytes?: number;
   /**
    * Checks the credentials with the provider; called when a push-worker starts. Rejects with a clear message if the provider

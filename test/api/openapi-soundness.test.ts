@@ -61,7 +61,7 @@ const requestOf = (schema: Json) => documentWith({ requestBody: asBody(schema) }
 const responseOf = (schema: Json) => documentWith({ responses: { 200: asBody(schema) } });
 const isCompatible = (before: Json, after: Json) => compareDocuments(before, after).every(({ breaking }) => !breaking);
 
-/** Two schemas of which the second one is often a small change of the first one. */
+/** Two schemas; the second is often a small change of the first. */
 const pairs = (schema: fc.Arbitrary<Json>) =>
   fc
     .tuple(schema, schema, fc.array(value, { minLength: 30, maxLength: 30 }), fc.boolean())

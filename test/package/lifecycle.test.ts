@@ -71,7 +71,7 @@ async function startReceiver() {
   };
 }
 
-/** The environment of a deployment, complete as `belfry doctor` wants it. */
+/** The environment of a deployment, with everything that `belfry doctor` checks. */
 const createEnv = ({ appVariables, redisUrl, redisPrefix }: TestDatabase, encryptionKey: string) => ({
   NODE_ENV: 'production',
   APP_URL: 'https://api.example.com',

@@ -32,7 +32,7 @@ export interface RunningCommand {
   /**
    * Waits until its output matches a pattern.
    *
-   * @throws Error with the output if the command ends before, or prints nothing like it within two minutes
+   * @throws Error with the output if the command ends first, or prints no match within two minutes
    */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   /** Sends a signal to the command and its child processes, as a terminal does. */

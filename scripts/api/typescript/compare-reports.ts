@@ -48,8 +48,8 @@ function changedLines(before: string, after: string): string[] {
 const isComment = (line: string) => /^[-+]\s*\/\//.test(line);
 
 /**
- * Compares two versions of the TypeScript API of an entry point. Line by line, because only a reviewer can decide whether code that
- * compiled still compiles: a removed or changed line of a declaration counts as breaking, a new line or declaration does not. If a
+ * Compares two versions of the TypeScript API of an entry point. It compares lines, because only a reviewer can decide whether code
+ * that compiled still compiles: a removed or changed line of a declaration counts as breaking, a new line or declaration does not. If a
  * declaration that is not exported disappears, the declarations that referred to it have changed, and these changes count.
  */
 export function compareReports(entryPoint: string, before: ApiReport, after: ApiReport): Change[] {

@@ -188,7 +188,7 @@ function findProductionErrors(variables: Record<string, string | undefined>): st
     errors.push('APP_URL is missing: production requires it, for example https://api.example.com');
   }
   if (splitCommaList(variables.SVC_ENCRYPTION_KEYS).length === 0) {
-    errors.push('SVC_ENCRYPTION_KEYS is missing: production requires it; generate one with: openssl rand -base64 32');
+    errors.push('SVC_ENCRYPTION_KEYS is missing: production requires it; generate one with: npx belfry keys generate');
   }
   if (variables.LOOPBACK_RATE_LIMITS === 'off') {
     errors.push(

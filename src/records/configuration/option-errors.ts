@@ -100,7 +100,10 @@ function closingModifierOf({ hidden, readOnly, writableBy }: FieldSpec): string 
   return writableBy !== undefined && isPolicyForNobody(writableBy) ? 'writableBy("none")' : undefined;
 }
 
-/** Reports required fields that no client can send, and those that clients must send although they should not. Resources that only code creates (without a create route) are not checked. */
+/**
+ * Reports required fields that no client can send, and deprecated fields that clients must send. Resources without a create route, which
+ * only code creates, are not checked.
+ */
 function checkRequiredFieldsAreSettable(resource: AnyResource, errors: ConfigErrors): void {
   const { crud = true, hooks, policies } = resource;
   const creates = crud === true || (Array.isArray(crud) && crud.includes('create'));

@@ -17,7 +17,7 @@ import { stringType } from './types/string.ts';
 import { textType } from './types/text.ts';
 import { urlType } from './types/url.ts';
 
-/** A field type, of which the declarations of the package contain only the function that creates fields. */
+/** The only part of a field type that the type declarations of the package contain: the function that creates its fields. */
 interface Creates<F> {
   readonly field: F;
 }

@@ -48,7 +48,7 @@ const inner = defineResource('inner', { fields: { name: f.string() }, crud: fals
 
 const { app, call, person, url } = await startTestApp({
   resources: [defineUser({ roles: ['user', 'admin', 'editor'] }), post, plain, diary, room, inner],
-  // A client that reads nothing between two heartbeats is disconnected, so they must be longer apart than this process is ever busy.
+  // A client that reads nothing between two heartbeats is disconnected, so the time between them must be longer than this process is ever busy.
   extensions: [realtime({ heartbeatSeconds: 2, maxSubscriptions: 3 }), softDelete(), apiKeys()],
   settings: { rateLimit: { enabled: false } },
 });
@@ -296,8 +296,8 @@ async function leavePost(): Promise<{ id: string; lastId: string }> {
 }
 
 /**
- * Returns the changes as a client processes them that skips events that it already knows: if Redis responds late, the relay sends
- * events twice.
+ * Returns the changes that a client processes if it skips events that it already knows: if Redis responds late, the relay sends events
+ * twice.
  *
  * @param known the ids of events that the client received earlier
  */
