@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { findReleases } from '../package/releases.ts';
 import { formatAll, reviewForCheck, reviewForWrite } from './review.ts';
 import { compareSnapshots, createSnapshot, FILES, type Snapshot } from './snapshot.ts';
 
@@ -30,8 +31,15 @@ function git(...args: string[]): string | undefined {
 /** Reads a file of a revision. `./` makes the path relative to this folder, which may be part of a larger repository. */
 const readFromGit = (revision: string) => (file: string) => git('show', `${revision}:./api/${file}`);
 
-/** The last committed files, so that changes of a file by hand are reviewed as well. Files that are not committed count as they are. */
-const readBaseline = (file: string) => readFromGit('HEAD')(file) ?? readFromDisk(file);
+/**
+ * Returns how to read the files of the last release, so that no sequence of commits bypasses the review. Before the first release, and in a
+ * clone without its commit, they are the last committed files.
+ */
+function findBaseline(): (file: string) => string | undefined {
+  const [release] = findReleases(root, 1);
+  const read = readFromGit(release ?? 'HEAD');
+  return (file) => read(file) ?? readFromDisk(file);
+}
 
 function run(): boolean {
   const { values } = parseArgs({
@@ -47,7 +55,7 @@ function run(): boolean {
     console.log(formatAll(compareSnapshots(readSnapshot(readFromGit(since)), current)) || `No changes since ${since}.`);
     return true;
   }
-  const changes = compareSnapshots(readSnapshot(readBaseline), current);
+  const changes = compareSnapshots(readSnapshot(findBaseline()), current);
   const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8').replaceAll('\r\n', '\n');
   const stale = FILES.filter((file) => readFromDisk(file) !== current[file]);
   const review = write

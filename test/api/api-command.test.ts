@@ -11,7 +11,8 @@ const copy = mkdtempSync(join(tmpdir(), 'belfry-api-'));
 afterAll(() => rmSync(copy, { recursive: true }));
 for (const name of ['src', 'scripts', 'api', 'migrations', 'package.json', 'tsconfig.json'])
   cpSync(name, join(copy, name), { recursive: true, filter: (path) => !path.includes('node_modules') });
-writeFileSync(join(copy, 'CHANGELOG.md'), '# Changelog\n\n## Unreleased\n');
+const CHANGELOG = '# Changelog\n\n## Unreleased\n\n## 1.0.0 - 2030-01-01\n';
+writeFileSync(join(copy, 'CHANGELOG.md'), CHANGELOG);
 symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'), 'junction');
 
 /** Runs git in the copy. */
@@ -38,8 +39,8 @@ function api(...args: string[]): { code: number | null; output: string } {
 
 test('a changed copy of the repository is written only after a review of what breaks', () => {
   git('init', '--quiet');
-  git('add', 'api');
-  git('commit', '--quiet', '--message', 'Add the public API');
+  git('add', 'api', 'CHANGELOG.md');
+  git('commit', '--quiet', '--message', 'Release 1.0.0');
   edit('src/app/resources/comment.ts', 'fields: {', 'fields: {\n    mood: f.string().max(20),');
   edit('src/app/resources/comment.ts', 'fields: {', "crud: ['list', 'read', 'create', 'update'],\n  fields: {");
   for (const file of ['src/declare/policy.ts', 'src/index.ts', 'src/records/access/visibility-key.ts'])
@@ -58,11 +59,15 @@ test('a changed copy of the repository is written only after a review of what br
     code: 0,
     output: expect.stringContaining('Wrote api/belfry.api.md, api/openapi.json.'),
   });
+  git('commit', '--quiet', '--all', '--message', 'Remove two things');
   expect(api()).toEqual({ code: 0, output: 'The public API is what the files in api/ say.\n' });
-  expect(api('--since', 'HEAD')).toEqual({
-    code: 0,
-    output: expect.stringContaining('DELETE /api/comments/{id}: removed'),
-  });
+
+  // Committed files are no excuse: the changelog must list what breaks users of the last release.
+  writeFileSync(join(copy, 'CHANGELOG.md'), CHANGELOG);
+  git('commit', '--quiet', '--all', '--message', 'Forget the entries');
+  const unmentioned = api();
+  expect(unmentioned).toEqual({ code: 1, output: expect.stringContaining('does not mention these breaking changes') });
+  expect(unmentioned.output).toContain('belfry: PolicyFunction: `PolicyFunction`');
 });
 
 test('options that do not belong together are refused', () => {

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { findReleases } from '../../scripts/package/releases.ts';
 
 /** A release of this repository, with its sources and its package. */
 export interface Release {
@@ -20,37 +21,16 @@ function run(cwd: string, command: string, ...args: string[]): string {
   return stdout.trim();
 }
 
-/** Returns the versions in CHANGELOG.md, newest first. */
-function readReleasedVersions(changelog: string): string[] {
-  return Array.from(changelog.matchAll(/^## \[?(\d+\.\d+\.\d+[^\s\]]*)/gm), ([, version]) => version!);
-}
-
-/** Returns the oldest commits of a shallow clone, which seem to add every file; none in a clone with the whole history. */
-function readShallowCommits(): Set<string> {
-  const file = run('.', 'git', 'rev-parse', '--git-path', 'shallow');
-  return new Set(existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []);
-}
-
-/** Returns the commit that released a version: the one that added its heading to CHANGELOG.md. Undefined if git does not have it. */
-function findReleaseCommit(version: string): string | undefined {
-  // 1.0.0 must not match 1.0.0-rc.1.
-  const heading = `^## \\[?${version.replaceAll('.', '[.]')}([] ]|$)`;
-  const commits = run('.', 'git', 'log', '--format=%H', '-G', heading, '--', 'CHANGELOG.md').split('\n');
-  const first = commits.at(-1) || undefined;
-  return first !== undefined && readShallowCommits().has(first) ? undefined : first;
-}
-
 /**
  * Returns the commit of the newest release in CHANGELOG.md, or of the one before it if nothing has changed since the newest.
  * `UPGRADE_FROM`, a commit, replaces it. Undefined if the history does not have the commit, as in a shallow clone.
  */
 export function findPreviousRelease(): string | undefined {
   if (process.env.UPGRADE_FROM) return run('.', 'git', 'rev-parse', '--verify', `${process.env.UPGRADE_FROM}^{commit}`);
-  if (!existsSync('.git')) return undefined;
-  const commits = readReleasedVersions(readFileSync('CHANGELOG.md', 'utf8')).slice(0, 2).map(findReleaseCommit);
-  const [newest, before] = commits;
-  const head = run('.', 'git', 'rev-parse', 'HEAD');
-  return newest === head && before !== undefined ? before : newest;
+  const [newest, before] = findReleases('.', 2);
+  if (newest === undefined) return undefined;
+  const isUnchanged = newest === run('.', 'git', 'rev-parse', 'HEAD');
+  return isUnchanged && before !== undefined ? before : newest;
 }
 
 /** Builds and packs a release from its commit, with the packages of its own lock file. The result is kept for later runs. */

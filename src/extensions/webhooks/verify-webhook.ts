@@ -53,7 +53,7 @@ const MAX_SIGNATURES = 20;
  * @param rawBody the body exactly as received, before any parser has processed it
  * @param options `toleranceSeconds`: the maximum distance of the timestamp from now, in both directions (300); `now`: the current time,
  *   a Date or epoch milliseconds
- * @throws WebhookVerificationError, and no other error, for any input
+ * @throws WebhookVerificationError, and no other error, for any request
  * @example
  * export default {
  *   async fetch(request, env) {
