@@ -67,7 +67,14 @@ interface DrizzleKit {
 // drizzle-kit is a development dependency that is needed only to compare tables. Load its CommonJS build: the ESM build loads the ESM
 // build of drizzle-orm, for each of whose modules Node reads a large package.json again, for more than a second in total.
 const requireCommonJs = createRequire(import.meta.url);
-const loadDrizzleKit = (): DrizzleKit => requireCommonJs('drizzle-kit/api');
+function loadDrizzleKit(): DrizzleKit {
+  try {
+    return requireCommonJs('drizzle-kit/api');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error;
+    throw new Error('The package drizzle-kit is missing. Run: npm install --save-dev drizzle-kit', { cause: error });
+  }
+}
 
 /**
  * Gives columns the defaults of their fields. The app always supplies a value, so these defaults serve the existing rows of a new column,
