@@ -21,7 +21,8 @@ async function runAudit(answer: RequestListener, ...args: string[]) {
     npm_config_registry: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`,
     npm_config_cache: cache,
   };
-  return startNode('.', ['scripts/dependencies/audit.ts', ...args], env).ended;
+  // The command's own limit is too short on a busy machine.
+  return startNode('.', ['scripts/dependencies/audit.ts', '--timeout', '150', ...args], env).ended;
 }
 
 /** A registry that gives this answer to audits, and has no packages. */
