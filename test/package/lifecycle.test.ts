@@ -105,7 +105,7 @@ describe.concurrent('an app that npm create belfry made', () => {
     dev.signal('SIGINT');
     // Which of the two depends on the version of npm.
     expect([130, 'SIGINT']).toContain((await dev.ended).code);
-    await expect.poll(() => started.filter(isRunning)).toEqual([]);
+    await vi.waitUntil(() => !started.some(isRunning));
     expect(globSync(['dev.json', 'environment.json', '**/*.pid'], { cwd: data })).toEqual([]);
   });
 
@@ -175,7 +175,7 @@ test('the packages of its image run four processes in production, which deliver 
 
   const started = Object.values(deployment.processes).flatMap(({ child }) => listDescendants(child.pid!));
   expect(await deployment.stop()).toEqual({ web: 0, relay: 0, 'webhook-worker': 0, 'push-worker': 0 });
-  await expect.poll(() => started.filter(isRunning)).toEqual([]);
+  await vi.waitUntil(() => !started.some(isRunning));
 });
 
 test('after npm uninstall belfry and the removal of the app, nothing is left of it on the machine', async () => {
@@ -185,7 +185,7 @@ test('after npm uninstall belfry and the removal of the app, nothing is left of 
   expect(readFileSync(join(app.folder, 'package-lock.json'), 'utf8')).not.toContain('belfry');
   rmSync(app.folder, { recursive: true });
 
-  await expect.poll(() => findProcesses(sandbox.root)).toEqual([]);
+  await vi.waitUntil(() => findProcesses(sandbox.root).length === 0);
   expect(readdirSync(sandbox.folder)).toEqual([]);
   // Vitest keeps a token in HOME, and npm compiled code among the temporary files.
   const isOfOthers = (name: string) => /\bvitest\b|^node-compile-cache\b/.test(name);
