@@ -48,7 +48,7 @@ function comparePolicy(before: unknown, after: unknown, report: Reporter): void 
 }
 
 /**
- * Compares who may call an operation: policy (`x-policy`), ways to sign in (`security`) and the scope of API keys (`x-required-scope`).
+ * Compares which callers an operation allows: policy (`x-policy`), ways to sign in (`security`) and the scope of API keys (`x-required-scope`).
  * A change is breaking if a caller that was allowed may now be refused.
  */
 export function compareAccess(

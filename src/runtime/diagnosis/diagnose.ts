@@ -4,10 +4,8 @@ import { withDeadline } from '../../platform/concurrency/deadline.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { connectAndCheckRedis, describeEviction } from '../../platform/redis/check.ts';
 import { describeRedisProblem, suggestRedisFix } from '../../platform/redis/problems.ts';
-import { compareClocks } from './clock.ts';
-import { type Finding, failure, ok, warning } from './finding.ts';
-import { diagnosePostgres } from './postgres.ts';
-import { diagnoseReplica } from './replica.ts';
+import { compareClocks, type Finding, failure, ok, warning } from './finding.ts';
+import { diagnosePostgres, diagnoseReplica } from './postgres.ts';
 
 /** What the checks need of an app. */
 interface DiagnosedApp {

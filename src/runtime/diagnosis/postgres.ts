@@ -1,14 +1,16 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
+import pg from 'pg';
 import { withDeadline } from '../../platform/concurrency/deadline.ts';
 import { checkKeys } from '../../platform/crypto/register-keys.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { describePostgresProblem, suggestPostgresFix } from '../../platform/postgres/problems.ts';
 import { areConnectionsAvailable, readConnectionLimits } from '../../platform/postgres/server-limits.ts';
+import { createClientConfig } from '../../platform/postgres/session.ts';
 import { findMissingSchemaParts } from '../migrations/check-schema.ts';
-import { compareClocks } from './clock.ts';
-import { type Finding, failure, ok, warning } from './finding.ts';
+import { compareClocks, type Finding, failure, ok, warning } from './finding.ts';
 import { diagnoseMigrations, type MigrationDiagnosis } from './migrations.ts';
 
+const REPLICA_VARIABLE = 'DATABASE_REPLICA_URL';
 const DEADLINE_MS = 5000;
 /** The oldest version that the Postgres project still maintains, as in `server_version_num`. */
 const OLDEST_VERSION = 150_000;
@@ -95,4 +97,24 @@ export async function diagnosePostgres(
     findings.push(failure(`${address} ${describePostgresProblem(error)}`, suggestPostgresFix(error, 'DATABASE_URL')));
   }
   return findings;
+}
+
+/** Checks the read replica, if there is one. Without it the app runs, and reads from the primary. */
+export async function diagnoseReplica({ env }: Platform): Promise<Finding[]> {
+  if (env.replica === undefined) return [];
+  const { url } = env.replica;
+  const address = `The read replica at ${new URL(url).host}`;
+  const client = new pg.Client(createClientConfig(url, env.redisPrefix, false));
+  // Without a listener, a connection lost between two statements would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ is: boolean }>('select pg_is_in_recovery() as is');
+    if (rows[0]!.is) return [ok(`${address} responds`)];
+    return [warning(`${address} is not a replica: it accepts writes`, `check ${REPLICA_VARIABLE} (docs/replicas.md)`)];
+  } catch (error) {
+    return [warning(`${address} ${describePostgresProblem(error)}`, suggestPostgresFix(error, REPLICA_VARIABLE))];
+  } finally {
+    await client.end();
+  }
 }
