@@ -1,3 +1,4 @@
+// In a file of its own, because `belfry --version` must load nothing else.
 import { readFileSync } from 'node:fs';
 
 /** The running version of Belfry. */
