@@ -39,6 +39,8 @@ export interface ConnectionPool {
   release(lane: LaneName, connection: PooledConnection, broken?: boolean): void;
   /** The number of connections that a lane may keep while callers of other lanes wait for one and cannot get it. */
   keepable(lane: LaneName): number;
+  /** Calls `giveUp` when callers wait for a connection while too few can be opened: the holder releases those that it does not use. */
+  onShortage(giveUp: () => void): void;
   stats(): PoolStats;
   /** Serves the callers that wait, then closes all connections. Later callers are refused. */
   close(): Promise<void>;
@@ -99,6 +101,8 @@ export function createConnectionPool(
   let lastLogged = Number.NEGATIVE_INFINITY;
   let ended: PromiseWithResolvers<void> | undefined;
   let reopenTimer: NodeJS.Timeout | undefined;
+  const holders: (() => void)[] = [];
+  let isReclaiming = false;
 
   const ticker = setInterval(() => {
     for (const connection of connections) connection.checkSilence(TICK_MS);
@@ -175,7 +179,16 @@ export function createConnectionPool(
         candidates.delete(lane);
       }
     }
+    reclaimUnused();
     if (ended !== undefined) endIfDone();
+  }
+
+  /** While fewer connections can be had than the minimums need, a kept connection that nobody uses may be the only one left. */
+  function reclaimUnused(): void {
+    if (isReclaiming || limit >= guaranteed || !lanes.some(hasWaiters)) return;
+    isReclaiming = true;
+    for (const giveUp of holders) giveUp();
+    isReclaiming = false;
   }
 
   async function openFor(lane: Lane): Promise<void> {
@@ -281,6 +294,9 @@ export function createConnectionPool(
       const lane = findLane(name);
       const isWaitedFor = lanes.some((other) => other !== lane && hasWaiters(other) && !mayTake(other));
       return isWaitedFor ? minimum(lane) : lane.max;
+    },
+    onShortage(giveUp) {
+      holders.push(giveUp);
     },
     stats() {
       const laneStats = lanes.map(({ name, max, busy, waiters, waitTimeouts }) => [

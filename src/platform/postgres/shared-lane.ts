@@ -56,11 +56,11 @@ export function createSharedLane(
   /** Gives back lost connections, and those without statements that the lane may not keep. */
   function releaseUnneeded(): void {
     const keep = closing === undefined ? Math.min(pool.keepable(name), Math.max(min, 1)) : 0;
-    let kept = held.length;
     for (const connection of [...held].reverse()) {
+      // Giving one back may make the pool ask for more, and so run this function inside itself.
+      if (!held.includes(connection)) continue;
       const isLost = connection.lost !== undefined;
-      if (!isLost && (kept <= keep || connection.pending > 0)) continue;
-      kept -= 1;
+      if (!isLost && (held.length <= keep || connection.pending > 0)) continue;
       held = held.filter((each) => each !== connection);
       pool.release(name, connection, isLost);
     }
@@ -164,6 +164,8 @@ export function createSharedLane(
     request();
     return promise;
   }
+
+  pool.onShortage(releaseUnneeded);
 
   return {
     async query<Row extends unknown[]>(sendable: Sendable, send = sendPlain) {

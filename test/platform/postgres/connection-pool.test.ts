@@ -195,6 +195,38 @@ test('when the role may open no more connections, calls continue on those that a
   }
 });
 
+test.each([2, 3, 4])(
+  'when the role may open only %i connections, lanes give up those that they keep without using them',
+  async (connectionLimit) => {
+    await admin.query(`drop role if exists low; create role low login password 'low' connection limit ${connectionLimit}`);
+    const url = new URL(own.databaseUrl);
+    [url.username, url.password] = ['low', 'low'];
+    const database = openDatabase(url.href, 'pool-test', log, { poolMax: 8 });
+    const kept = [() => database.read<[number]>(echo(0)), () => database.readList<[number]>(echo(1))];
+    const others = [
+      () => database.readSlowly<[number]>(echo(2)),
+      () => database.write<[number]>(echo(3)),
+      () => database.transaction((tx) => tx.write<[number]>(echo(4))),
+    ];
+    const calls = [...kept, ...others];
+    try {
+      for (let round = 0; round < 10; round++) {
+        expect((await Promise.all(kept.map((call) => call()))).map(([row]) => row![0])).toEqual([0, 1]);
+        expect((await Promise.all(others.map((call) => call()))).map(([row]) => row![0])).toEqual([2, 3, 4]);
+        // Each kind of call, several times and in another order in each round.
+        const indexes = Array.from({ length: 40 }, (_, i) => (i * (round + 1)) % calls.length);
+        const results = await Promise.all(indexes.map((index) => calls[index]!()));
+        expect(results.map(([row]) => row![0])).toEqual(indexes);
+      }
+      expect(Object.values(database.stats().lanes).map(({ waitTimeouts }) => waitTimeouts)).toEqual([0, 0, 0, 0, 0, 0]);
+      expect(database.stats().open).toBeLessThanOrEqual(connectionLimit);
+    } finally {
+      await database.close();
+      await admin.query('drop role low');
+    }
+  },
+);
+
 test('slow scans do not starve quick lists when the role may open only a few connections', async () => {
   await admin.query(`drop role if exists three; create role three login password 'three' connection limit 3`);
   const url = new URL(own.databaseUrl);
