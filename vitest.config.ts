@@ -8,11 +8,11 @@ export default defineConfig({
     exclude: ['**/node_modules/**', 'test/fixtures/upgrade/test/**'],
     globalSetup: ['test/support/vitest/global-setup.ts'],
     setupFiles: ['test/support/vitest/fixed-seed.ts', 'test/support/vitest/patient-waits.ts'],
-    // Four processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry
+    // Five processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry
     // again for each file would take half of the time. So a file must undo its changes to the process.
     pool: 'forks',
     isolate: false,
-    maxWorkers: 4,
+    maxWorkers: 5,
     // Generous, so that the suite also passes on a busy machine.
     testTimeout: scaleRuns(180_000),
     hookTimeout: 180_000,

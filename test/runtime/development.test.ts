@@ -16,6 +16,7 @@ const resources = [defineUser(), note] as const;
 const base = await startTestApp({ resources }, { start: { roles: ['web'] } });
 const production = {
   NODE_ENV: 'production',
+  DRAIN_DELAY_MS: '0',
   APP_URL: 'https://api.example.com',
   SVC_ENCRYPTION_KEYS: Buffer.from('belfry-development-key-not-secret').subarray(0, 32).toString('base64'),
 };
@@ -85,22 +86,26 @@ const ORIGINS: [string, boolean][] = [
 ];
 
 test('in development, pages on this machine may call the API, as may the origins in CORS_ORIGINS; in production they may not', async () => {
-  const allowed = async (env: Record<string, string>, origin: string) => {
+  const startAndAsk = async (env: Record<string, string>) => {
     const { call } = await start(env);
-    const { headers } = await call('GET', '/api/notes', undefined, { origin });
-    const preflight = { origin, 'access-control-request-method': 'PATCH' };
-    const response = await call('OPTIONS', '/api/notes', undefined, preflight);
-    expect(response.headers.get('access-control-allow-origin')).toBe(headers.get('access-control-allow-origin'));
-    expect(headers.get('vary')?.includes('Origin') ?? false).toBe(env.NODE_ENV !== 'production');
-    return headers.get('access-control-allow-origin');
+    return async (origin: string) => {
+      const { headers } = await call('GET', '/api/notes', undefined, { origin });
+      const preflight = { origin, 'access-control-request-method': 'PATCH' };
+      const response = await call('OPTIONS', '/api/notes', undefined, preflight);
+      expect(response.headers.get('access-control-allow-origin')).toBe(headers.get('access-control-allow-origin'));
+      expect(headers.get('vary')?.includes('Origin') ?? false).toBe(env.NODE_ENV !== 'production');
+      return headers.get('access-control-allow-origin');
+    };
   };
+  const inDevelopment = await startAndAsk({});
+  const inProduction = await startAndAsk(production);
   for (const [origin, isAllowed] of ORIGINS) {
-    expect(await allowed({}, origin)).toBe(isAllowed ? origin : null);
-    expect(await allowed(production, origin)).toBeNull();
+    expect(await inDevelopment(origin)).toBe(isAllowed ? origin : null);
+    expect(await inProduction(origin)).toBeNull();
   }
-  const listed = { CORS_ORIGINS: 'https://app.example.com' };
-  expect(await allowed(listed, 'https://app.example.com')).toBe('https://app.example.com');
-  expect(await allowed(listed, 'http://localhost:3000')).toBe('http://localhost:3000');
+  const withList = await startAndAsk({ CORS_ORIGINS: 'https://app.example.com' });
+  expect(await withList('https://app.example.com')).toBe('https://app.example.com');
+  expect(await withList('http://localhost:3000')).toBe('http://localhost:3000');
 });
 
 const OFF = { LOOPBACK_RATE_LIMITS: 'off' };

@@ -209,6 +209,7 @@ test('the console needs accounts', () => {
 test('the console does not exist in production', { timeout: 240_000 }, async () => {
   const production = {
     NODE_ENV: 'production',
+    DRAIN_DELAY_MS: '0',
     APP_URL: 'https://api.example.com',
     SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
     LOG_LEVEL: 'silent',

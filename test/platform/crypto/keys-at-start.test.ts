@@ -54,7 +54,10 @@ test('the encrypting key is recorded at the first start and must be configured f
 });
 
 test.each([
-  ['production', { NODE_ENV: 'production', APP_URL: 'https://api.example.com', LOG_LEVEL: 'silent' }],
+  [
+    'production',
+    { NODE_ENV: 'production', DRAIN_DELAY_MS: '0', APP_URL: 'https://api.example.com', LOG_LEVEL: 'silent' },
+  ],
   ['development', { NODE_ENV: 'development', LOG_LEVEL: 'silent' }],
 ])(
   'with none of the keys that encrypted the data, %s does not start, and the error names key ids but never keys',

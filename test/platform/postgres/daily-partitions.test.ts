@@ -1,7 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createLogger } from '../../../src/platform/observability/log.ts';
-import { createPartitionSweep, createPartitions } from '../../../src/platform/postgres/daily-partitions.ts';
+import { createPartitionSweep } from '../../../src/platform/postgres/daily-partition-sweep.ts';
+import { createPartitions } from '../../../src/platform/postgres/daily-partitions.ts';
 import { openDatabase } from '../../../src/platform/postgres/database.ts';
 import { createTestDatabase } from '../../support/database/test-database.ts';
 

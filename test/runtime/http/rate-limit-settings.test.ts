@@ -55,7 +55,9 @@ test('in development, in production and if turned on, the limits apply: 300 and 
   ];
   expect(await ask({ enabled: true }, TWICE)).toEqual(some);
   expect(await ask(undefined, TWICE, { NODE_ENV: 'development' })).toEqual(some);
-  expect(await ask({}, TWICE, { NODE_ENV: 'production', APP_URL: 'https://x.example' })).toEqual(some);
+  expect(await ask({}, TWICE, { NODE_ENV: 'production', DRAIN_DELAY_MS: '0', APP_URL: 'https://x.example' })).toEqual(
+    some,
+  );
 });
 
 test('each limit can be set or turned off separately', async () => {

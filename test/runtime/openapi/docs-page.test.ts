@@ -6,6 +6,7 @@ const resources = [defineUser()];
 const openapi = { title: 'Tom & Jerry\'s <"shop">' };
 const production = {
   NODE_ENV: 'production',
+  DRAIN_DELAY_MS: '0',
   LOG_LEVEL: 'silent',
   APP_URL: 'https://api.example.com',
   SVC_ENCRYPTION_KEYS: `${'A'.repeat(43)}=`,

@@ -1,8 +1,8 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
+import { createPartitionSweep } from '../../../platform/postgres/daily-partition-sweep.ts';
 import {
-  createPartitionSweep,
   createPartitions,
   isInsufficientPrivilege,
   isLockTimeout,
