@@ -99,14 +99,17 @@ export function createTrailVerifier(database: Pick<Database, 'readSlowly'>): Ver
     startAtAnchor(await readAnchor());
     // Read from id 0, not from the anchor: rows that the anchor says are removed must not exist.
     for (let page = await readPageAfter(0); page.length > 0; page = await readPageAfter(last!.id)) {
+      let removedTo = 0;
       for (const row of page) {
+        if (row[0] <= removedTo) continue;
         let broken = findRowFault(row, last!);
         if (broken !== undefined) {
           const anchor = await readAnchor();
-          // Retention may have removed this row or rows before it since the page was read.
+          // Since the page was read, retention may have removed rows before this one, this one, and later ones of the page.
           if (anchor.id > last!.id) {
             startAtAnchor(anchor);
-            if (row[0] <= anchor.id) continue;
+            removedTo = anchor.id;
+            if (row[0] <= removedTo) continue;
             broken = findRowFault(row, anchor);
           }
         }
