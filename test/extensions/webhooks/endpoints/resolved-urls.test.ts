@@ -83,11 +83,10 @@ test.each(['failing.example.com', 'silent.example.com'])(
 
 test('if private receivers are allowed, no name server is queried, so an unknown name can be saved', async () => {
   const bob = await open.person('Bob');
-  const questionCount = dns.questions.length;
-  for (const host of ['unknown.example.com', 'case-2.example.com', 'localhost']) {
-    expect((await bob.call('POST', '/api/webhooks', body(host))).status).toBe(201);
-  }
-  expect(dns.questions).toHaveLength(questionCount);
+  // No other test uses these names: a resolver may repeat a question long after its call has ended.
+  const hosts = ['not-asked.example.com', 'not-asked.example.net', 'localhost'];
+  for (const host of hosts) expect((await bob.call('POST', '/api/webhooks', body(host))).status).toBe(201);
+  expect(dns.questions.filter((question) => hosts.some((host) => question.endsWith(` ${host}`)))).toEqual([]);
 });
 
 test('a name that was saved while its name server failed is not called if it later resolves to a private address', async () => {
