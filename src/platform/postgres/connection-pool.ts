@@ -39,8 +39,11 @@ export interface ConnectionPool {
   release(lane: LaneName, connection: PooledConnection, broken?: boolean): void;
   /** The number of connections that a lane may keep while callers of other lanes wait for one and cannot get it. */
   keepable(lane: LaneName): number;
-  /** Calls `giveUp` when callers wait for a connection while too few can be opened: the holder releases those that it does not use. */
-  onShortage(giveUp: () => void): void;
+  /**
+   * Registers a function that releases the connections that a lane keeps without using them. The pool calls it while callers wait and
+   * Postgres refuses further connections.
+   */
+  onShortage(releaseUnused: () => void): void;
   stats(): PoolStats;
   /** Serves the callers that wait, then closes all connections. Later callers are refused. */
   close(): Promise<void>;
@@ -101,8 +104,7 @@ export function createConnectionPool(
   let lastLogged = Number.NEGATIVE_INFINITY;
   let ended: PromiseWithResolvers<void> | undefined;
   let reopenTimer: NodeJS.Timeout | undefined;
-  const holders: (() => void)[] = [];
-  let isReclaiming = false;
+  const shortageListeners: (() => void)[] = [];
 
   const ticker = setInterval(() => {
     for (const connection of connections) connection.checkSilence(TICK_MS);
@@ -179,16 +181,8 @@ export function createConnectionPool(
         candidates.delete(lane);
       }
     }
-    reclaimUnused();
+    if (limit < guaranteed && lanes.some(hasWaiters)) for (const releaseUnused of shortageListeners) releaseUnused();
     if (ended !== undefined) endIfDone();
-  }
-
-  /** While fewer connections can be had than the minimums need, a kept connection that nobody uses may be the only one left. */
-  function reclaimUnused(): void {
-    if (isReclaiming || limit >= guaranteed || !lanes.some(hasWaiters)) return;
-    isReclaiming = true;
-    for (const giveUp of holders) giveUp();
-    isReclaiming = false;
   }
 
   async function openFor(lane: Lane): Promise<void> {
@@ -295,8 +289,8 @@ export function createConnectionPool(
       const isWaitedFor = lanes.some((other) => other !== lane && hasWaiters(other) && !mayTake(other));
       return isWaitedFor ? minimum(lane) : lane.max;
     },
-    onShortage(giveUp) {
-      holders.push(giveUp);
+    onShortage(releaseUnused) {
+      shortageListeners.push(releaseUnused);
     },
     stats() {
       const laneStats = lanes.map(({ name, max, busy, waiters, waitTimeouts }) => [

@@ -14,6 +14,7 @@ import {
 import type { Database } from './database.ts';
 import { isStatementTimeout } from './errors.ts';
 
+const DAY_MS = 86_400_000;
 /** Days kept up to which a few statements at a time can lock all partitions with the default settings of Postgres. */
 const MANY_DAYS = 90;
 /** Maximum number of locks that a statement needs for one partition: its own, those of its indexes, and those of its long values. */
@@ -30,7 +31,7 @@ async function warnIfFewLocks(
   log: Logger,
   { table, keepMs }: DailyPartitions,
 ): Promise<void> {
-  const days = Math.ceil(keepMs / 86_400_000);
+  const days = Math.ceil(keepMs / DAY_MS);
   if (days <= MANY_DAYS) return;
   const [row] = await database.write<[number]>({ text: READ_MAX_LOCKS, values: [] });
   const current = row![0];

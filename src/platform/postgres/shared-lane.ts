@@ -57,7 +57,7 @@ export function createSharedLane(
   function releaseUnneeded(): void {
     const keep = closing === undefined ? Math.min(pool.keepable(name), Math.max(min, 1)) : 0;
     for (const connection of [...held].reverse()) {
-      // Giving one back may make the pool ask for more, and so run this function inside itself.
+      // In a shortage, releasing a connection makes the pool call this function again before `release` returns.
       if (!held.includes(connection)) continue;
       const isLost = connection.lost !== undefined;
       if (!isLost && (held.length <= keep || connection.pending > 0)) continue;

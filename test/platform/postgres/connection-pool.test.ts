@@ -196,7 +196,7 @@ test('when the role may open no more connections, calls continue on those that a
 });
 
 test.each([2, 3, 4])(
-  'when the role may open only %i connections, lanes give up those that they keep without using them',
+  'when the role may open only %i connections, lanes release those that they keep without using them',
   async (connectionLimit) => {
     await admin.query(
       `drop role if exists low; create role low login password 'low' connection limit ${connectionLimit}`,
