@@ -99,21 +99,15 @@ export function createTrailVerifier(database: Pick<Database, 'readSlowly'>): Ver
     startAtAnchor(await readAnchor());
     // Read from id 0, not from the anchor: rows that the anchor says are removed must not exist.
     for (let page = await readPageAfter(0); page.length > 0; page = await readPageAfter(last!.id)) {
-      let removedTo = 0;
       for (const row of page) {
-        if (row[0] <= removedTo) continue;
-        let broken = findRowFault(row, last!);
+        const broken = findRowFault(row, last!);
         if (broken !== undefined) {
           const anchor = await readAnchor();
-          // Since the page was read, retention may have removed rows before this one, this one, and later ones of the page.
-          if (anchor.id > last!.id) {
-            startAtAnchor(anchor);
-            removedTo = anchor.id;
-            if (row[0] <= removedTo) continue;
-            broken = findRowFault(row, anchor);
-          }
+          if (anchor.id <= last!.id) return createResult(broken);
+          // Retention has removed rows since the page was read: continue after the last one of them, with a new page.
+          startAtAnchor(anchor);
+          break;
         }
-        if (broken !== undefined) return createResult(broken);
         advanceTo({ id: row[0], hash: row[13] });
         rows++;
       }

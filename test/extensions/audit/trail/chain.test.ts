@@ -252,9 +252,9 @@ describe('retention', () => {
     expect(await verify()).toMatchObject({ rows: 1, head: { id: 4 }, broken: undefined });
   });
 
-  test('does not break a verification, whenever it removes rows', async () => {
-    // What a verification reads, in order: the triggers, the anchor, the first page, and the anchor again if rows are missing.
-    const reads = 6;
+  test('does not disturb a verification, whenever it removes rows', async () => {
+    // A verification reads the triggers, the anchor and some pages, and the anchor again where rows are missing.
+    const reads = 8;
     for (let first = 0; first < reads; first++) {
       for (let second = first; second < reads; second++) {
         await tamper('truncate audit_entries', 'truncate audit_anchors');
