@@ -60,6 +60,11 @@ test('a changed copy of the repository is written only after a review of what br
     output: expect.stringContaining('Wrote api/belfry.api.md, api/openapi.json.'),
   });
   git('commit', '--quiet', '--all', '--message', 'Remove two things');
+  expect(api()).toEqual({ code: 0, output: 'The public API is what the files in api/ say.\n' });
+  expect(api('--since', 'HEAD~1')).toEqual({
+    code: 0,
+    output: expect.stringContaining('DELETE /api/comments/{id}: removed'),
+  });
 
   // Committed files are no excuse: the changelog must list what breaks users of the last release.
   writeFileSync(join(copy, 'CHANGELOG.md'), CHANGELOG);

@@ -14,6 +14,7 @@ const answers: Record<string, string[] | 'nxdomain' | 'servfail' | 'silence'> = 
   'failing.example.com': 'servfail',
   'silent.example.com': 'silence',
   'later.example.com': 'servfail',
+  'not-asked.example.net': ['10.0.0.5'],
   ...Object.fromEntries(table.dns.map(({ answers }, n) => [`case-${n}.example.com`, answers])),
 };
 const dns = await startDnsServer((name, type) => {
@@ -81,7 +82,7 @@ test.each(['failing.example.com', 'silent.example.com'])(
   },
 );
 
-test('if private receivers are allowed, no name server is queried, so an unknown name can be saved', async () => {
+test('if private receivers are allowed, no name server is queried, so an unknown or private name can be saved', async () => {
   const bob = await open.person('Bob');
   // No other test uses these names: a resolver may repeat a question long after its call has ended.
   const hosts = ['not-asked.example.com', 'not-asked.example.net', 'localhost'];
