@@ -14,6 +14,8 @@ interface LiveSession {
   expiresAt: string;
   ip: string;
   userAgent: string;
+  method: string;
+  authenticatedAt: string;
 }
 
 /** Account operations of the admin command line. The operations run as the system: no policy applies. */

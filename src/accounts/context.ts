@@ -19,6 +19,9 @@ export interface AccountsContext {
   resets: Resets;
   /** The extension's step, such as a second factor, that a login runs after a correct password; undefined if there is none. */
   signInStep: SignInStep | undefined;
+  assertRecentSignIn: Accounts['assertRecentSignIn'];
+  /** Records that a user owns their e-mail address. */
+  verifyEmail: Accounts['verifyEmail'];
   /** Ends the sessions, devices and other credentials of users, in the caller's transaction. */
   revoke: Accounts['revoke'];
 }

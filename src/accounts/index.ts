@@ -1,23 +1,20 @@
-import type { Accounts, ConfirmStep, RevocationStep } from '../declare/accounts.ts';
-import { credentialWatchOf } from '../declare/authenticator.ts';
+import type { Accounts, ConfirmStep, RevocationStep, SignInMethod, SignInStep } from '../declare/accounts.ts';
+import { authenticatorOf, credentialWatchOf } from '../declare/authenticator.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceGateway } from '../declare/host.ts';
-import { invalidSessionError } from '../platform/errors.ts';
+import { ApiError, invalidSessionError } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { quoteIdentifier } from '../platform/postgres/identifiers.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
 import type { AccountsContext } from './context.ts';
-import {
-  deviceRemovalConsumer,
-  deviceRoutes,
-  devices,
-  removeDevicesOfDeletedUsers,
-  type TokenRule,
-} from './devices/index.ts';
+import { deviceRemovalConsumer, deviceRoutes, devices, removeAllDevices, type TokenRule } from './devices/index.ts';
+import { createIdentityLinks } from './identities/link.ts';
+import { identityRoutes } from './identities/routes.ts';
+import { createIdentities, createIdentityRemovalConsumer, userIdentities } from './identities/store.ts';
 import { createLockout } from './lockout/lockout.ts';
-import { confirmPassword } from './passwords/change-password.ts';
-import type { PasswordHasher } from './passwords/password-hash.ts';
+import { confirmCaller, confirmPassword } from './passwords/change-password.ts';
+import { NO_PASSWORD, type PasswordHasher, storedHashSql } from './passwords/password-hash.ts';
 import { createResetFeature, createResets, passwordResets } from './reset/index.ts';
 import { accountRoutes } from './routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
@@ -28,14 +25,21 @@ import {
   type Sessions,
   sessions as sessionTable,
 } from './sessions/sessions.ts';
-import { resumeLogin } from './sign-in/finish-login.ts';
+import { runSignInAttempt } from './sign-in/attempt.ts';
+import { createProof, resumeLogin, startSessionWithoutPassword } from './sign-in/finish-login.ts';
 import { countSignIns } from './sign-in/metrics.ts';
 import { createFormerAddressConsumer, describeAccountUserData } from './users/user-data.ts';
 import { activeUserSql } from './users/user-state.ts';
 import { createUsers } from './users/users.ts';
+import { createVerifyEmail, resetVerification } from './users/verified-email.ts';
 
 /** The tables of accounts, by name. */
-export const accountTables = { sessions: sessionTable, devices, password_resets: passwordResets };
+export const accountTables = {
+  sessions: sessionTable,
+  devices,
+  password_resets: passwordResets,
+  user_identities: userIdentities,
+};
 
 /** The accounts feature of an app. */
 interface AppAccounts {
@@ -46,7 +50,9 @@ interface AppAccounts {
   /** Starts a session for a user without a login, for tests. */
   startSession: Sessions['startSession'];
   /** Creates the routes, consumers and sweeps; sign-in, revocation and confirmation run the steps of extensions. */
-  createFeatureParts(steps: Pick<FeatureParts, 'signInStep' | 'revocationStep' | 'confirmStep'>): FeatureParts;
+  createFeatureParts(
+    steps: Pick<FeatureParts, 'signInStep' | 'signInMethods' | 'revocationStep' | 'confirmStep'>,
+  ): FeatureParts;
 }
 
 /**
@@ -66,54 +72,90 @@ export function createAccounts(
   countSignIns(host);
   const sessions = createSessions(host, user, gateway);
   const resets = createResets(host.database, gateway, host.settings.auth.resetTokenTtlMinutes);
-  const ownSteps = [sessions.revoke, removeDevicesOfDeletedUsers, resets.revoke];
+  const identities = createIdentities(host.database);
+  const ownSteps = [sessions.revoke, removeAllDevices, resets.revoke, identities.revoke];
   let revocationSteps: readonly RevocationStep[] = ownSteps;
+  let signInMethods: readonly SignInMethod[] = [];
+  let signInStep: SignInStep | undefined;
+  const methods = () => signInMethods;
   const { revoke, holdCredential } = createRevocation(gateway, () => revocationSteps);
   context.deletionSteps.set(user.resource.name, (userIds, { req }, tx) =>
     revoke({ cause: 'user_deleted', userIds, ip: req && addressOf(req) }, tx),
   );
+  if (user.resource.field.has('emailVerifiedAt')) context.derivedChanges.set(user.resource.name, resetVerification);
+  const users = createUsers(host, context, user, gateway);
+  const lockUser = createLockUser(gateway, user);
+  const verifyEmail = createVerifyEmail({ host, users, revoke }, lockUser);
+  const links = createIdentityLinks({ host, users, identities, accounts: { lockUser, verifyEmail }, methods });
+  const assertRecentSignIn = createRecentSignInCheck(host.settings);
   const accounts: Omit<AccountsContext, 'signInStep'> = {
     host,
     hasher,
     user,
     sessions,
-    users: createUsers(host, context, user, gateway),
+    users,
     lockout: createLockout(host),
     resets,
     revoke,
+    assertRecentSignIn,
+    verifyEmail,
   };
   let extensionConfirm: ConfirmStep | undefined;
+  const confirmIdentity: Accounts['confirmIdentity'] = async (ctx, { password, code }, fields) => {
+    await confirmCaller(accounts, ctx, password, fields.password);
+    await extensionConfirm?.(ctx, code, fields.code);
+  };
   return {
     startSession: sessions.startSession,
     administration: createAdministration(host, context, user, gateway, accounts),
     api: {
+      startSession: (userId, signIn) => startSessionWithoutPassword({ ...accounts, signInStep }, userId, signIn),
+      checkSecret: ({ email, request }, check, wrong) =>
+        // The session that follows clears the failed attempts.
+        runSignInAttempt(accounts, { email: email.trim().toLowerCase(), request }, check, {
+          completes: () => false,
+          wrong,
+        }),
+      lockUser,
+      findUserByEmail: async (email) => (await users.findAccountByEmail(email.trim().toLowerCase()))?.user,
+      createUser: (values, request, options) => users.createUserWithoutPassword(values, request, options),
+      verifyEmail,
+      ...links,
+      assertRecentSignIn,
+      async renewRecentSignIn({ auth }) {
+        if (auth?.via === 'session') await sessions.renewRecentSignIn(auth.id);
+      },
       revoke,
       holdCredential,
       resumeLogin: (login, ctx) => resumeLogin(accounts, login, ctx),
       async confirmPassword(userId, password, field) {
         await confirmPassword(accounts, userId, password, field);
       },
-      async confirmIdentity(ctx, { password, code }, fields) {
-        await confirmPassword(accounts, ctx.user!.id, password, fields.password);
-        await extensionConfirm?.(ctx, code, fields.code);
+      async confirmCaller(ctx, password, field) {
+        await confirmCaller(accounts, ctx, password, field);
       },
+      confirmIdentity,
     },
-    createFeatureParts({ signInStep, revocationStep, confirmStep }) {
-      extensionConfirm = confirmStep;
-      if (revocationStep !== undefined) revocationSteps = [...ownSteps, revocationStep];
+    createFeatureParts(steps) {
+      extensionConfirm = steps.confirmStep;
+      signInStep = steps.signInStep;
+      signInMethods = steps.signInMethods ?? [];
+      if (steps.revocationStep !== undefined) revocationSteps = [...ownSteps, steps.revocationStep];
       const whole = { ...accounts, signInStep };
       const reset = createResetFeature(whole, gateway);
       return {
         routes: [
           ...accountRoutes(whole, context),
           ...reset.routes,
-          ...sessionRoutes(accounts),
+          ...sessionRoutes({ ...accounts, confirmIdentity }),
+          ...identityRoutes({ host, identities, accounts: { lockUser, ...links }, methods }),
           ...deviceRoutes(host, deviceTokens, sessions.authenticator, holdCredential),
         ],
         authenticators: [sessions.authenticator],
         mails: reset.mails,
         consumers: [
           createSessionRemovalConsumer(gateway),
+          createIdentityRemovalConsumer(gateway),
           deviceRemovalConsumer(gateway),
           createFormerAddressConsumer(gateway),
           ...reset.consumers,
@@ -122,6 +164,27 @@ export function createAccounts(
         userData: describeAccountUserData(host.database, gateway),
       };
     },
+  };
+}
+
+/** Creates the function that locks a user's row. See `Accounts`. */
+function createLockUser(users: ResourceGateway, { resource }: Entity): Accounts['lockUser'] {
+  const hash = storedHashSql(resource.field.get('password')!.column);
+  const text = `select ${hash}, ${users.columns('u')} from ${quoteIdentifier(users.table)} u where u."id" = $1 for no key update`;
+  return async (userId, tx) => {
+    const [row] = await tx.write<[passwordHash: string, ...columns: unknown[]]>({ text, values: [userId] });
+    if (row === undefined) return undefined;
+    const [passwordHash, ...columns] = row;
+    const hasPassword = passwordHash !== NO_PASSWORD && passwordHash !== '';
+    return { user: users.fromRow(columns), hasPassword, proof: createProof(passwordHash) };
+  };
+}
+
+/** Creates the check that the caller has signed in recently. See `Accounts`. */
+function createRecentSignInCheck({ auth: { recentSignInMinutes } }: Host['settings']): Accounts['assertRecentSignIn'] {
+  return async ({ auth }) => {
+    const isRecent = await authenticatorOf(auth)?.isSignInRecent?.(auth!.id, recentSignInMinutes);
+    if (isRecent !== true) throw new ApiError('RECENT_SIGN_IN_REQUIRED');
   };
 }
 

@@ -1,19 +1,44 @@
 import type { Route, RouteContext } from '../declare/route.ts';
 import { recordShape } from '../declare/route.ts';
-import { ApiError, invalidSessionError } from '../platform/errors.ts';
+import { invalidSessionError } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { createRequestContext } from '../records/access/operation-context.ts';
 import type { RecordsContext } from '../records/context.ts';
 import { updateRecord } from '../records/operations/update.ts';
 import type { AccountsContext } from './context.ts';
 import { changePassword, changePasswordInput } from './passwords/change-password.ts';
-import { loginShape, newSessionShape } from './sign-in/finish-login.ts';
+import { createProof, loginShape, registrationShape } from './sign-in/finish-login.ts';
 import { login, loginInput } from './sign-in/login.ts';
+import { registrationClosedError } from './users/users.ts';
+
+/** Returns the response of the first sign-in step that a new user needs; undefined if the session can start. */
+async function askForStepAtRegistration(
+  accounts: AccountsContext,
+  ctx: RouteContext,
+  userId: string,
+): Promise<object | undefined> {
+  const account = await accounts.users.findAccountById(userId);
+  if (account === undefined) throw invalidSessionError();
+  ctx.res.setHeader('Cache-Control', 'no-store');
+  return accounts.signInStep!.ask({
+    user: account.user,
+    method: 'password',
+    multiFactor: false,
+    isRegistration: true,
+    passwordProof: createProof(account.passwordHash),
+    req: ctx.req,
+  });
+}
 
 /** `POST /auth/register`: creates a user by the rules of the user resource, as an anonymous caller, and starts a session. */
 async function registerAndStartSession(accounts: AccountsContext, ctx: RouteContext) {
-  if (!accounts.host.settings.auth.register) throw new ApiError('FORBIDDEN', 'Registration is closed');
+  if (!accounts.host.settings.auth.register) throw registrationClosedError();
   const user = await accounts.users.registerUser(ctx.body, ctx.req);
+  const step = accounts.signInStep?.registrationOutput && (await askForStepAtRegistration(accounts, ctx, user.id));
+  if (step !== undefined) {
+    accounts.host.events.emit('auth.registered', { user, ip: addressOf(ctx.req) });
+    return step;
+  }
   const session = await accounts.sessions.startSession(user.id, ctx.req);
   // The user has been deleted since it was created.
   if (session === undefined) throw invalidSessionError();
@@ -34,7 +59,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       rateLimit: 'auth',
       body: 'json',
       bodyShape: recordShape('user', 'register'),
-      output: newSessionShape,
+      output: registrationShape(accounts.signInStep),
       errors: ['FORBIDDEN'],
       status: 201,
       operationId: 'register',

@@ -1,14 +1,24 @@
 import type { Request } from 'express';
 import type { z } from 'zod';
+import type { ApiError } from '../platform/errors.ts';
 import type { Executor } from '../platform/postgres/queryable.ts';
 import type { StoredRecord } from './host.ts';
 import type { RouteContext } from './route.ts';
-import type { CallerTransaction } from './service.ts';
+import type { CallerTransaction, Transaction } from './service.ts';
 
-/** A login with a correct password whose session has not started yet. */
+/** A login whose credential was correct, such as a password or a one-time link, and whose session has not started yet. */
 export interface CheckedLogin {
   user: StoredRecord;
-  /** A value that proves that the password was correct. It becomes invalid when the password changes. A step may store it. */
+  /** How the user proved who they are: `password`, `email_link`, `passkey`. */
+  method: string;
+  /** Whether the credential counts as two factors, so that no second factor is needed: a passkey with user verification. */
+  multiFactor: boolean;
+  /** Whether the user has just registered. */
+  isRegistration: boolean;
+  /**
+   * An opaque value that proves that the credential was correct. It becomes invalid when the user's password changes or is removed. A step
+   * may store it, and passes it to `resumeLogin`.
+   */
   passwordProof: string;
   req: Request;
 }
@@ -17,6 +27,11 @@ export interface CheckedLogin {
 export interface SignInStep {
   /** The schema of the login response that asks for this step, for the OpenAPI document. */
   output: z.ZodType;
+  /**
+   * The schema of the registration response that asks for this step, for the OpenAPI document. Left out: the step is skipped when a user
+   * registers, as for a second factor, which a new user cannot have.
+   */
+  registrationOutput?: z.ZodType;
   /** Returns the login response to send instead of a session; undefined if this user needs no further step. */
   ask(login: CheckedLogin): Promise<object | undefined>;
 }
@@ -28,8 +43,21 @@ export interface Revocation {
    * - `logout_all`: all sessions of the user end.
    * - `user_deleted`: the user's record is deleted, by any route or job. Restoring the record later does not restore the credentials.
    * - `key_revoked`: only the API keys in `keyIds` end. The other causes do not list individual keys.
+   * - `email_change`: the user has a new e-mail address, which they proved to own. Links that were sent to the former address end.
+   * - `email_change_undone`: the owner of the former address has undone the change. Every credential ends that a thief of the account may
+   *   have created; sign-in methods that are older than the change stay: see `since`.
+   * - `account_claimed`: the owner of the e-mail address has proved to own it, and the account was created by a person who did not.
+   *   Everything ends that gives access: sessions, keys, endpoints, devices, second factors and identities.
    */
-  cause: 'password_reset' | 'password_change' | 'logout_all' | 'user_deleted' | 'key_revoked';
+  cause:
+    | 'password_reset'
+    | 'password_change'
+    | 'logout_all'
+    | 'user_deleted'
+    | 'key_revoked'
+    | 'email_change'
+    | 'email_change_undone'
+    | 'account_claimed';
   /** The owners of the credentials. */
   userIds: readonly string[];
   /** The id of the session that is kept, because it made the change. */
@@ -38,6 +66,8 @@ export interface Revocation {
   disableWebhooks?: boolean | undefined;
   /** With `key_revoked`: the ids of the keys. */
   keyIds?: readonly string[] | undefined;
+  /** With `email_change_undone`: when the address was changed, ISO 8601. Sign-in methods that were added since then end. */
+  since?: string | undefined;
   /** The client's address; undefined if no request caused the revocation. */
   ip?: string | undefined;
 }
@@ -58,8 +88,142 @@ export type RevocationStep = (revocation: Revocation, tx: CallerTransaction) => 
  */
 export type ConfirmStep = (ctx: RouteContext, code: string | undefined, field: string) => Promise<void>;
 
+/** A way to sign in that an extension offers, besides the password and the identities of providers. */
+export interface SignInMethod {
+  /** As in `session.method`: `email_link`, `passkey`. */
+  name: string;
+  /** Whether the user can sign in this way. Read in the given transaction, in which the user's row is locked. */
+  isUsableBy(user: StoredRecord, on: Executor): Promise<boolean>;
+}
+
+/** How a user signs in. */
+export interface SignIn {
+  /** The name of the way to sign in, up to 64 letters, digits and `_ : . -`: `email_link`, `oidc:google`. Stored with the session. */
+  method: string;
+  request: Request;
+  /** Whether the credential counts as two factors, so that no second factor is asked for. Default false. */
+  multiFactor?: boolean | undefined;
+  /**
+   * The proof that `lockUser` returned in the transaction that used up the credential. If the user's password has been changed or removed
+   * since then, no session starts.
+   */
+  proof?: string | undefined;
+}
+
+/** A user whose row is locked until the caller's transaction ends. */
+export interface LockedUser {
+  user: StoredRecord;
+  /** Whether the user has a password. */
+  hasPassword: boolean;
+  /** See `SignIn`. */
+  proof: string;
+}
+
+/** A user's account at an identity provider. */
+export interface Identity {
+  /** The provider's name in this app: `google`. */
+  provider: string;
+  /** The provider's id of the account, up to 255 characters. It never changes, unlike the address. */
+  subject: string;
+  /** The e-mail address at the provider; undefined if the provider does not tell it. */
+  email?: string | undefined;
+}
+
+/** An identity that a user signs in with. */
+export interface IdentitySignIn extends Identity {
+  /** Whether the provider has verified that the user owns the address. */
+  emailVerified: boolean;
+  /** Further fields of a user that has to be created, such as `name`. They are validated like those of a registration. */
+  profile?: Readonly<Record<string, unknown>>;
+}
+
 /** The account functions that extensions can call. */
 export interface Accounts {
+  /**
+   * Starts a session for a user who proved who they are in a way other than the password, with the same rules as a login: the account must
+   * be active and not locked, the second factor is asked for, and `auth.login` is emitted. Returns the value that the login route returns:
+   * a session, or the response of a further step. The endpoint serializes the user in it.
+   *
+   * @throws ApiError FORBIDDEN if the account is not active; RATE_LIMITED if its address is locked; UNAUTHORIZED if the account no longer
+   *   exists or `proof` is no longer valid
+   * @example handler: async (ctx) => host.accounts.startSession(await redeem(ctx.input.ticket), { method: 'ticket', request: ctx.req })
+   */
+  startSession(userId: string, signIn: SignIn): Promise<object>;
+  /**
+   * Checks a secret that a client could guess, such as a code, under the lockout of the address: wrong secrets count as failed sign-ins,
+   * and a locked address gets the 429 of a login without a check. It works the same whether or not the address has an account.
+   *
+   * @param check returns undefined if the secret is wrong. It must not call `startSession`: start the session afterwards
+   * @param wrong creates the error of a wrong secret
+   */
+  checkSecret<T>(
+    attempt: { email: string; request: Request },
+    check: () => Promise<T | undefined>,
+    wrong: () => ApiError,
+  ): Promise<T>;
+  /**
+   * Locks a user's row until the caller's transaction ends, so that no credential of the user is revoked meanwhile. Call it before locking
+   * other rows. Returns undefined if there is no such user.
+   */
+  lockUser(userId: string, tx: Executor): Promise<LockedUser | undefined>;
+  /** Returns the user with this e-mail address; case and surrounding space do not matter. Undefined if there is none. */
+  findUserByEmail(email: string): Promise<StoredRecord | undefined>;
+  /**
+   * Creates a user without a password. Values are validated like those of a registration, but every field may be set. Emits
+   * `auth.registered` after the commit.
+   *
+   * @param options `invited`: also if the setting `auth.register` is false. `tx`: the caller's transaction
+   * @throws ApiError FORBIDDEN if registration is closed; VALIDATION_ERROR; CONFLICT if the address is taken
+   */
+  createUser(
+    values: Readonly<Record<string, unknown>>,
+    request: Request,
+    options?: { invited?: boolean; tx?: Transaction },
+  ): Promise<StoredRecord>;
+  /**
+   * Records in the caller's transaction that a user owns their e-mail address, and emits `auth.email_verified` after the commit. Call it
+   * only for an address to which the user has proved access. The app's user resource needs the fields of `verifiedEmailFields`.
+   *
+   * @param email the proved address; nothing happens if it is not the user's address
+   * @param claim whether the prover may be another person than the creator of the account. Then the first proof removes the password and all
+   *   other ways into the account: its creator may have registered the address of another person in advance
+   * @returns whether the address is the user's
+   */
+  verifyEmail(
+    userId: string,
+    email: string,
+    tx: Transaction,
+    options: { claim: boolean; request: Request },
+  ): Promise<boolean>;
+  /**
+   * Finds the user with this identity, or creates one. An existing account with the same address is linked only if both the provider and
+   * Belfry have verified the address, or if the provider has and Belfry has not: then the account is claimed, see `verifyEmail`.
+   *
+   * @throws ApiError CONFLICT if the user must sign in first, and then link the identity; FORBIDDEN if registration is closed;
+   *   VALIDATION_ERROR if a required field of the new user is missing
+   */
+  findOrCreateByIdentity(identity: IdentitySignIn, request: Request): Promise<{ userId: string; created: boolean }>;
+  /**
+   * Links an identity to a user in the caller's transaction.
+   *
+   * @throws ApiError CONFLICT if the identity belongs to another user
+   */
+  linkIdentity(userId: string, identity: Identity, tx: CallerTransaction, request: Request): Promise<void>;
+  /**
+   * Checks that the user could still sign in if `removed` were gone: by password, identity, or a sign-in method of an extension. Call it
+   * after the removal, in its transaction, with the user's row locked.
+   *
+   * @throws ApiError CONFLICT
+   */
+  assertCanStillSignIn(userId: string, tx: Executor): Promise<void>;
+  /**
+   * Checks that the caller has signed in recently, within the setting `auth.recentSignInMinutes`. Routes declare it with `recentSignIn`.
+   *
+   * @throws ApiError RECENT_SIGN_IN_REQUIRED
+   */
+  assertRecentSignIn(ctx: Pick<RouteContext, 'auth'>): Promise<void>;
+  /** Records that the caller has just proved who they are, so that the session of the request counts as recent. */
+  renewRecentSignIn(ctx: Pick<RouteContext, 'auth'>): Promise<void>;
   /**
    * Runs the revocation steps of all features in the caller's transaction. Locks the users' rows first, so a caller that also locks other
    * rows must lock them afterwards.
@@ -88,14 +252,23 @@ export interface Accounts {
    */
   confirmPassword(userId: string, password: string, field: string): Promise<void>;
   /**
-   * Confirms the signed-in user's identity by their password and, if they have one, their second factor.
+   * Confirms that the caller is the user, before a sensitive action: by the user's password, or by a recent sign-in if the user has no
+   * password. Wrong passwords are counted per user, across all processes.
+   *
+   * @param password undefined if the body has none
+   * @param field the field of the body to name in the error
+   * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many attempts; RECENT_SIGN_IN_REQUIRED
+   */
+  confirmCaller(ctx: RouteContext, password: string | undefined, field: string): Promise<void>;
+  /**
+   * Confirms the caller as `confirmCaller` does and, if the user has one, by their second factor.
    *
    * @param fields the fields of the body to name in errors
-   * @throws ApiError VALIDATION_ERROR naming a field; RATE_LIMITED after too many attempts
+   * @throws ApiError VALIDATION_ERROR naming a field; RATE_LIMITED after too many attempts; RECENT_SIGN_IN_REQUIRED
    */
   confirmIdentity(
     ctx: RouteContext,
-    given: { password: string; code?: string | undefined },
+    given: { password?: string | undefined; code?: string | undefined },
     fields: { password: string; code: string },
   ): Promise<void>;
 }

@@ -14,6 +14,11 @@ export function isAccountActive({ status }: Readonly<Record<string, unknown>>): 
   return status === undefined || status === 'active';
 }
 
+/** Whether a user has proved that they own their e-mail address. Only extensions find that out, so it is false in apps without them. */
+export function isEmailVerified({ emailVerifiedAt }: Readonly<Record<string, unknown>>): boolean {
+  return emailVerifiedAt !== undefined && emailVerifiedAt !== null;
+}
+
 /** The user and request on whose behalf code runs. Events and the audit log record them, whatever the privilege of a call. */
 export interface Actor {
   /** Undefined for a caller that is not signed in. */

@@ -45,6 +45,11 @@ export interface Authenticator {
      */
     expiresAt?(id: string): Promise<string | undefined>;
   };
+  /**
+   * Whether the user of a session (`auth.id`) has signed in within the last `minutes`. Left out: never, so credentials of this kind cannot
+   * use routes with `recentSignIn`.
+   */
+  isSignInRecent?(id: string, minutes: number): Promise<boolean>;
 }
 
 // `via` alone does not identify the authenticator: an extension may have sessions or keys of its own.

@@ -6,14 +6,15 @@ import type { MailComposer } from '../platform/mail/worker.ts';
 import type { OutboxConsumer } from '../platform/outbox/consumer.ts';
 import type { Sweep } from '../platform/outbox/relay.ts';
 import type { RunningWorker } from '../platform/redis/queues.ts';
-import type { Accounts, ConfirmStep, RevocationStep, SignInStep } from './accounts.ts';
+import type { Accounts, ConfirmStep, RevocationStep, SignInMethod, SignInStep } from './accounts.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { SentEvent } from './events.ts';
+import type { Fields } from './field.ts';
 import type { Host, UserData } from './host.ts';
 import { camelCase } from './naming.ts';
 import { compilePolicy, type Policy } from './policy.ts';
 import type { ProcessRole } from './process-role.ts';
-import type { ExtensionResourceOptions } from './resource.ts';
+import type { AnyResource, ExtensionResourceOptions } from './resource.ts';
 import type { Route } from './route.ts';
 
 /** A queued job whose rows are in the extension's tables. */
@@ -41,6 +42,8 @@ export interface FeatureParts<Api extends object = object> {
   authenticators?: readonly Authenticator[];
   /** Requires an additional login step besides the password. */
   signInStep?: SignInStep;
+  /** Ways to sign in that the feature offers. They decide whether a user may remove another way. */
+  signInMethods?: readonly SignInMethod[];
   /** Revokes the feature's credentials of a user, in the transaction that resets a password, deletes the user, or the like. */
   revocationStep?: RevocationStep;
   /** Requires an additional proof besides the password before irreversible actions. */
@@ -114,6 +117,11 @@ export interface Extension<Name extends string = string, Api extends object = ob
       Exclude<ExtensionResourceOptions[Option], undefined>
     >;
   };
+  /**
+   * Returns fields that the extension adds to the user resource. Several extensions may add the same fields if they use the same function.
+   * The project must not declare fields of these names.
+   */
+  userFields?: (user: AnyResource) => Fields;
   /** Reports configuration errors before anything is set up. */
   checkConfig?(errors: ConfigErrors): void;
   /** Returns the parts of the extension. It runs when the app is created, before anything is connected, so it must do no I/O. */

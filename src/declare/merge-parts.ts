@@ -47,10 +47,13 @@ function chainSteps<Arguments extends unknown[]>(steps: readonly ((...given: Arg
 
 /** Combines sign-in steps into one. The first step that asks the user for something interrupts the login. */
 function combineSignInSteps(steps: readonly SignInStep[]): SignInStep {
+  const registrationOutputs = steps.flatMap(({ registrationOutput }) => registrationOutput ?? []);
   return {
     output: z.xor(steps.map(({ output }) => output)),
+    ...(registrationOutputs.length > 0 && { registrationOutput: z.xor(registrationOutputs) }),
     async ask(login) {
       for (const step of steps) {
+        if (login.isRegistration && step.registrationOutput === undefined) continue;
         const response = await step.ask(login);
         if (response !== undefined) return response;
       }
@@ -102,6 +105,7 @@ const MERGE_BY_KIND: {
   pages: concatenateLists,
   authenticators: concatenateLists,
   signInStep: combineSignInSteps,
+  signInMethods: concatenateLists,
   revocationStep: chainSteps,
   confirmStep: chainSteps,
   consumers: concatenateLists,

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { runForViewer, type Viewer } from './actor.ts';
+import { isEmailVerified, runForViewer, type Viewer } from './actor.ts';
 import type { Services } from './service.ts';
 
 export type { Viewer } from './actor.ts';
@@ -32,6 +32,8 @@ export interface CompiledPolicy {
   text: string;
   public: boolean;
   authenticated: boolean;
+  /** Whether the policy allows users who have proved that they own their e-mail address. */
+  verified: boolean;
   owner: boolean;
   roles: readonly string[];
   functions: readonly PolicyFunction[];
@@ -39,11 +41,12 @@ export interface CompiledPolicy {
 
 const ROLE_TOKEN = /^(?:role:)?([a-z][a-z0-9_-]*)$/i;
 /** Words with a special meaning, and the words that they stand for. */
-const POLICY_WORDS: Record<string, 'public' | 'authenticated' | 'owner' | 'none'> = {
+const POLICY_WORDS: Record<string, 'public' | 'authenticated' | 'verified' | 'owner' | 'none'> = {
   public: 'public',
   authenticated: 'authenticated',
   auth: 'authenticated',
   user: 'authenticated',
+  verified: 'verified',
   owner: 'owner',
   self: 'owner',
   none: 'none',
@@ -79,12 +82,16 @@ export function compilePolicy(policy: Policy, report: (text: string) => void): C
     if (Object.hasOwn(POLICY_WORDS, token)) words.add(POLICY_WORDS[token]!);
     else if (Object.hasOwn(POLICY_WORDS, lower)) report(`"${token}" must be written "${lower}"`);
     else if (role !== undefined) roles.add(role);
-    else report(`"${token}" is not a policy token; use public, authenticated, owner, none or a role, joined by |`);
+    else
+      report(
+        `"${token}" is not a policy token; use public, authenticated, verified, owner, none or a role, joined by |`,
+      );
   }
   return {
     text: parts.map((part) => (typeof part === 'string' ? part : 'function')).join(' | '),
     public: words.has('public'),
     authenticated: words.has('authenticated'),
+    verified: words.has('verified'),
     owner: words.has('owner'),
     roles: [...roles],
     functions,
@@ -93,20 +100,21 @@ export function compilePolicy(policy: Policy, report: (text: string) => void): C
 
 /** Whether a policy allows no viewer, whatever the record. */
 export function allowsNobody(policy: CompiledPolicy): boolean {
-  if (policy.public || policy.authenticated || policy.owner) return false;
+  if (policy.public || policy.authenticated || policy.verified || policy.owner) return false;
   return policy.roles.length === 0 && policy.functions.length === 0;
 }
 
 /** Whether a policy allows only viewers with certain roles. */
 export function allowsOnlyRoles(policy: CompiledPolicy): boolean {
-  if (policy.public || policy.authenticated || policy.owner) return false;
+  if (policy.public || policy.authenticated || policy.verified || policy.owner) return false;
   return policy.roles.length > 0 && policy.functions.length === 0;
 }
 
-/** Whether a policy allows this viewer for every record: by `public`, by being signed in, or by a role. */
+/** Whether a policy allows this viewer for every record: by `public`, by being signed in, by a verified address, or by a role. */
 export function allowsEveryRecord(policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
   if (policy.public) return true;
   if (viewer === undefined) return false;
+  if (policy.verified && isEmailVerified(viewer)) return true;
   return policy.authenticated || policy.roles.some((role) => viewer.roles?.includes(role) ?? false);
 }
 

@@ -119,6 +119,11 @@ export interface Route {
    * that is reserved for the request.
    */
   idempotent?: boolean | 'create';
+  /**
+   * Requires a session whose user has signed in within the setting `auth.recentSignInMinutes`, for sensitive actions. Other requests get
+   * the error RECENT_SIGN_IN_REQUIRED.
+   */
+  recentSignIn?: boolean;
   /** The scope that an API key needs. */
   scope?: string;
   /** Left out of the OpenAPI document. */
@@ -160,6 +165,7 @@ type RouteOptions = Pick<
   | 'tags'
   | 'middleware'
   | 'rateLimit'
+  | 'recentSignIn'
   | 'hidden'
   | 'scope'
   | 'deprecated'

@@ -5,6 +5,7 @@ export const ERROR_CODES = {
   INVALID_TOKEN: { status: 400, message: 'This reset link is invalid or has expired' },
   UNAUTHORIZED: { status: 401, message: 'You must be signed in' },
   FORBIDDEN: { status: 403, message: 'You are not allowed to do this' },
+  RECENT_SIGN_IN_REQUIRED: { status: 403, message: 'This action requires a recent sign-in; sign in again' },
   NOT_FOUND: { status: 404, message: 'Not found' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'This path does not support this method' },
   REQUEST_TIMEOUT: { status: 408, message: 'The request did not arrive in time' },

@@ -3,6 +3,7 @@ import type { CallerTransaction, Services, Transaction } from '../declare/servic
 import type { KeyedQueue } from '../platform/concurrency/serial-queue.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { OperationContext } from './access/operation-context.ts';
+import type { Values } from './operations/validate.ts';
 import type { VersionOf } from './operations/versions.ts';
 import type { CompiledResource } from './schema/compiled.ts';
 import type { Archive } from './store/archive.ts';
@@ -52,6 +53,8 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
    * Deletion steps by resource name. A record of a resource without a step is deleted by a single statement, outside of any transaction.
    */
   deletionSteps: Map<string, DeletionStep>;
+  /** By resource name, functions that add values to the validated changes of an update: values that other values determine. */
+  derivedChanges: Map<string, (changes: Values) => Values>;
   /** The transaction in which the operations run; undefined outside of one. */
   transaction: OperationTransaction | undefined;
   /** @throws Error if a service that does not belong to a transaction is called inside that transaction */

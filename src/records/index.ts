@@ -68,6 +68,7 @@ export function createRecordsRuntime(
     push,
     hashPassword,
     deletionSteps: new Map(),
+    derivedChanges: new Map(),
     transaction: undefined,
     assertOutsideTransaction: transactions.assertOutside,
     afterCommit: (work) => work(context),

@@ -1,6 +1,7 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { accountTables } from '../accounts/index.ts';
 import type { Extension } from '../declare/extension.ts';
+import type { Fields } from '../declare/field.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
 import type { Settings } from '../platform/config/settings.ts';
@@ -39,6 +40,33 @@ const CORE_TABLES: Record<string, PgTable> = {
 export function collectNonResourceTables(extensions: readonly Extension[]): Record<string, PgTable> {
   const extensionTables = extensions.flatMap(({ tables }) => Object.values(tables ?? {})).filter(isTable);
   return { ...CORE_TABLES, ...Object.fromEntries(extensionTables.map((table) => [getTableConfig(table).name, table])) };
+}
+
+/**
+ * Returns the resources with the fields that extensions add to the user resource.
+ *
+ * @param errors receives the names that are declared twice
+ */
+export function addUserFields(
+  resources: readonly AnyResource[],
+  extensions: readonly Extension[],
+  errors: ConfigErrors,
+): readonly AnyResource[] {
+  const user = resources.find((resource) => resource?.name === 'user');
+  if (typeof user?.fields !== 'object' || user.fields === null) return resources;
+  const fields: Fields = { ...user.fields };
+  // Extensions that add the same fields share the function.
+  const creators = new Map(extensions.flatMap(({ userFields, name }) => (userFields ? [[userFields, name]] : [])));
+  for (const [createFields, name] of creators) {
+    for (const [fieldName, field] of Object.entries(createFields(user))) {
+      if (Object.hasOwn(fields, fieldName))
+        errors
+          .at(`resource "user": field "${fieldName}"`)
+          .report(`the extension "${name}" adds a field of this name; rename yours`);
+      else fields[fieldName] = field;
+    }
+  }
+  return resources.map((resource) => (resource === user ? { ...user, fields } : resource));
 }
 
 /** Reports the errors in declarations that can be found before features are set up. */

@@ -8,7 +8,7 @@ export {
   type FindDevices,
   type GoneDevice,
   registerDevice,
-  removeDevicesOfDeletedUsers,
+  removeAllDevices,
 } from './store.ts';
 export { boundedTextSchema, notificationDataError } from './text.ts';
 export {

@@ -227,8 +227,9 @@ const REMOVE_OF_USERS = `
   delete from devices where id in (select id from devices where user_id = any($1) order by id for update)`;
 
 /** Removes all devices of deleted users, including devices without a session. For other causes, devices end with their sessions. */
-export const removeDevicesOfDeletedUsers: RevocationStep = async ({ cause, userIds }, tx) => {
-  if (cause === 'user_deleted') await tx.database.write({ text: REMOVE_OF_USERS, values: [userIds] });
+export const removeAllDevices: RevocationStep = async ({ cause, userIds }, tx) => {
+  if (cause === 'user_deleted' || cause === 'account_claimed')
+    await tx.database.write({ text: REMOVE_OF_USERS, values: [userIds] });
 };
 
 /** Creates the relay consumer that removes the devices of deleted users. */

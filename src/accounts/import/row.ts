@@ -5,7 +5,7 @@ import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { RecordsContext } from '../../records/context.ts';
 import { NOT_A_DATE, parseDateToIso } from '../../records/fields/types/date.ts';
 import { type Values, validateInput } from '../../records/operations/validate.ts';
-import type { CompiledResource } from '../../records/schema/compiled.ts';
+import { type CompiledResource, withoutPasswordFields } from '../../records/schema/compiled.ts';
 import { NO_PASSWORD } from '../passwords/password-hash.ts';
 
 const MAX_HASH = 1024;
@@ -59,12 +59,6 @@ function parseTimestamp(value: unknown, name: string): string | undefined {
   return date ?? rejectRow({ [name]: NOT_A_DATE });
 }
 
-/** Returns the resource without password fields: an import has hashes, to which password rules do not apply. */
-function omitPasswordFields(resource: CompiledResource): CompiledResource {
-  const fields = resource.fields.filter((field) => !field.type.concealed);
-  return { ...resource, fields, field: new Map(fields.map((field) => [field.name, field])) };
-}
-
 /**
  * Creates a parser for lines of an import. A line has the fields of the user resource, validated by its rules, and optionally `id`
  * (or `_id`), `passwordHash`, `createdAt` and `updatedAt`.
@@ -73,7 +67,7 @@ export function createRowParser(
   resource: CompiledResource,
   { service }: Pick<RecordsContext, 'service'>,
 ): (line: string) => Promise<ImportRow> {
-  const rules = omitPasswordFields(resource);
+  const rules = withoutPasswordFields(resource);
   const operation = { user: undefined, system: true, service };
   return async (line) => {
     const { id, _id, passwordHash, createdAt, updatedAt, ...fields } = parseLine(line);

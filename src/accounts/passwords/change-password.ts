@@ -1,11 +1,15 @@
 import { z } from 'zod';
+import type { Accounts } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { type ApiError, invalidSessionError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { lockedError } from '../lockout/lockout.ts';
 import { passwordToCheck } from '../sign-in/login.ts';
+import { NO_PASSWORD } from './password-hash.ts';
 import { checkNewPassword } from './password-rules.ts';
+
+type ConfirmContext = Pick<AccountsContext, 'host' | 'users' | 'hasher' | 'lockout'>;
 
 /** The 422 response to a password that is not the user's current one, under the name of its field in the body. */
 function wrongPasswordError(field: string): ApiError {
@@ -21,7 +25,7 @@ function wrongPasswordError(field: string): ApiError {
  * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many; UNAUTHORIZED if the user has been deleted
  */
 export async function confirmPassword(
-  { host, users, hasher, lockout }: Pick<AccountsContext, 'host' | 'users' | 'hasher' | 'lockout'>,
+  { host, users, hasher, lockout }: ConfirmContext,
   userId: string,
   password: string,
   field: string,
@@ -36,9 +40,31 @@ export async function confirmPassword(
   return outcome.value;
 }
 
+/**
+ * Confirms that the caller is the user, by the user's password, or by a recent sign-in if the user has none. See `Accounts`.
+ *
+ * @returns the stored hash
+ */
+export async function confirmCaller(
+  accounts: ConfirmContext & { assertRecentSignIn: Accounts['assertRecentSignIn'] },
+  ctx: RouteContext,
+  password: string | undefined,
+  field: string,
+): Promise<string> {
+  const { id } = ctx.user!;
+  if (password !== undefined) return confirmPassword(accounts, id, password, field);
+  const hash = await accounts.users.findPasswordHash(id);
+  if (hash === undefined) throw invalidSessionError();
+  if (hash !== NO_PASSWORD) throw validationError({ [field]: 'Is required' });
+  await accounts.assertRecentSignIn(ctx);
+  return hash;
+}
+
 /** The body of `POST /auth/password`. The password rules check `newPassword` later. */
 export const changePasswordInput = z.strictObject({
-  currentPassword: passwordToCheck,
+  currentPassword: passwordToCheck
+    .optional()
+    .meta({ description: 'Required unless you have no password; then you must have signed in recently' }),
   newPassword: z
     .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
     .meta({ format: 'password', minLength: 8, maxLength: 128 }),
@@ -52,7 +78,7 @@ export async function changePassword(
   const { host, users, hasher, revoke } = accounts;
   const user = ctx.user!;
   const newPassword = await checkNewPassword(accounts.user.resource, ctx.input.newPassword, user, 'newPassword');
-  const formerHash = await confirmPassword(accounts, user.id, ctx.input.currentPassword, 'currentPassword');
+  const formerHash = await confirmCaller(accounts, ctx, ctx.input.currentPassword, 'currentPassword');
   const hash = await hasher.hash(newPassword);
   const ip = addressOf(ctx.req);
   const changed = await host.transaction(async (tx) => {

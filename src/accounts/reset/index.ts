@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isAccountActive } from '../../declare/actor.ts';
+import { isAccountActive, isEmailVerified } from '../../declare/actor.ts';
 import type { FeatureParts } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
@@ -27,6 +27,7 @@ async function resetPassword(accounts: AccountsContext, ctx: RouteContext<z.outp
   const { host, users, hasher, lockout, resets, revoke } = accounts;
   const { token } = ctx.input;
   const ip = addressOf(ctx.req);
+  const tracksVerification = accounts.user.resource.field.has('emailVerifiedAt');
   const user = await resets.findUserByToken(token);
   if (user === undefined || !isAccountActive(user)) throw new ApiError('INVALID_TOKEN');
   // Check the password before the token is used up, so that a refused password does not cost the link.
@@ -37,6 +38,11 @@ async function resetPassword(accounts: AccountsContext, ctx: RouteContext<z.outp
     const changed = await users.overwritePasswordHash(user.id, hash, tx.database);
     if (!changed || !(await resets.useToken(user.id, token, tx.database))) throw new ApiError('INVALID_TOKEN');
     await revoke({ cause: 'password_reset', userIds: [user.id], ip }, tx);
+    if (tracksVerification && !isEmailVerified(user)) {
+      // The link proves that the user owns the address. The account may have been created by a person who does not.
+      await revoke({ cause: 'account_claimed', userIds: [user.id], ip }, tx);
+      await accounts.verifyEmail(user.id, String(user.email), tx, { claim: false, request: ctx.req });
+    }
   });
   await Promise.all(
     [signInLockoutName(String(user.email)), `password:${user.id}`].map((name) =>

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { RevocationStep } from '../../declare/accounts.ts';
+import type { Revocation, RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
 import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
@@ -72,9 +72,18 @@ export interface Resets {
   findUserByToken(token: string): Promise<StoredRecord | undefined>;
   /** Uses up a live link. Returns true for one caller only. */
   useToken(userId: string, token: string, on: Executor): Promise<boolean>;
-  /** Ends the links of deleted users and of users with a new password, including links that are requested but not created yet. */
+  /** Ends the links of deleted users and of users with a new password or address, including links that are requested but not created yet. */
   revoke: RevocationStep;
 }
+
+/** The causes that end links, besides the deletion of a user: a link must not outlive what it was requested for. */
+const INVALIDATING_CAUSES: ReadonlySet<Revocation['cause']> = new Set([
+  'password_change',
+  'password_reset',
+  'email_change',
+  'email_change_undone',
+  'account_claimed',
+]);
 
 /**
  * Creates the store of reset links.
@@ -102,7 +111,7 @@ export function createResets(database: Database, users: ResourceGateway, minutes
     },
     async revoke({ cause, userIds }, { database: on }) {
       if (cause === 'user_deleted') await on.write({ text: REMOVE_OF_USERS, values: [userIds] });
-      if (cause === 'password_change' || cause === 'password_reset') {
+      if (INVALIDATING_CAUSES.has(cause)) {
         await on.write({ text: INVALIDATE, values: [userIds] });
       }
     },

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import type { Accounts } from '../../declare/accounts.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { isId } from '../../platform/ids.ts';
 import type { AccountsContext } from '../context.ts';
+import { passwordToCheck } from '../sign-in/login.ts';
 
 const sessionRecord = z
   .object({
@@ -14,6 +16,8 @@ const sessionRecord = z
     expiresAt: z.iso.datetime(),
     ip: z.string().meta({ description: 'The address that the session was started from' }),
     userAgent: z.string(),
+    method: z.string().meta({ description: 'How you signed in', examples: ['password', 'email_link', 'oidc:google'] }),
+    authenticatedAt: z.iso.datetime().meta({ description: 'When you last proved who you are in this session' }),
   })
   .meta({ id: 'Session' });
 
@@ -25,12 +29,23 @@ const logoutAllInput = z.strictObject({
     .meta({ description: 'Also disable all your webhook endpoints, with the reason `password_reset`' }),
 });
 
+/** The body of `POST /auth/reauthenticate`. */
+const reauthenticateInput = z.strictObject({
+  password: passwordToCheck,
+  code: z
+    .string({ error: 'Must be a string' })
+    .max(64, { error: 'Must be at most 64 characters' })
+    .optional()
+    .meta({ description: 'A code of your second factor; required if you have one' }),
+});
+
 /** The routes with which users list and end their own sessions. */
 export function sessionRoutes({
   host,
   sessions,
   revoke,
-}: Pick<AccountsContext, 'host' | 'sessions' | 'revoke'>): Route[] {
+  confirmIdentity,
+}: Pick<AccountsContext, 'host' | 'sessions' | 'revoke'> & Pick<Accounts, 'confirmIdentity'>): Route[] {
   const tags = ['auth'];
   return [
     {
@@ -64,6 +79,22 @@ export function sessionRoutes({
           ip: addressOf(ctx.req),
         } as const;
         await host.transaction((tx) => revoke(revocation, tx));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/auth/reauthenticate',
+      rateLimit: 'auth',
+      input: reauthenticateInput,
+      errors: ['RATE_LIMITED', 'RECENT_SIGN_IN_REQUIRED'],
+      status: 204,
+      operationId: 'reauthenticate',
+      tags,
+      summary: 'Confirm that it is you, so that this session can use routes that require a recent sign-in',
+      description: 'A user without a password signs in again instead.',
+      async handler(ctx: RouteContext<z.output<typeof reauthenticateInput>>) {
+        await confirmIdentity(ctx, ctx.input, { password: 'password', code: 'code' });
+        await sessions.renewRecentSignIn(ctx.auth!.id);
       },
     },
     {

@@ -30,6 +30,10 @@ export const sessions = pgTable(
     expiresAt: timestamptz('expires_at').notNull(),
     ip: text('ip').notNull(),
     userAgent: text('user_agent').notNull(),
+    /** How the user signed in: `password`, `email_link`, `oidc:google`. */
+    method: text('method').notNull().default('password'),
+    /** When the user last proved who they are in this session; null: when it was created. */
+    authenticatedAt: timestamptz('authenticated_at'),
   },
   (table) => [index('sessions_user_id_index').on(table.userId), index('sessions_expires_at_index').on(table.expiresAt)],
 );
@@ -39,6 +43,9 @@ const MAX_LISTED = 1000;
 
 // True if `last_used_at` is older than 5 minutes. All times come from the database clock, which is the same for all processes.
 const UNUSED = `"last_used_at" < now() - interval '5 minutes'`;
+
+// The column is null until a session is renewed, so that sessions of earlier versions need no migration.
+const AUTHENTICATED_AT = 'coalesce("authenticated_at", "created_at")';
 
 // Uses index sessions_token_hash_unique. Also returns the record of each user. One query serves all requests that arrive together.
 const FIND = `
@@ -52,22 +59,26 @@ const INSERT = `
   with owner as (
     select u."id" from %users% u where u."id" = $2 and ($7::text is null or %hash% = $7) for share
   )
-  insert into "sessions" ("id", "user_id", "token_hash", "expires_at", "ip", "user_agent")
-  select $1, owner."id", $3, now() + $4::float8 * interval '1 day', $5, $6 from owner returning "expires_at"`;
+  insert into "sessions" ("id", "user_id", "token_hash", "expires_at", "ip", "user_agent", "method")
+  select $1, owner."id", $3, now() + $4::float8 * interval '1 day', $5, $6, $8 from owner returning "expires_at"`;
 // Uses index sessions_pkey.
 const ENDED = `
   select asked."id" from unnest($1::text[]) as asked("id")
   where not exists (select from "sessions" s where s."id" = asked."id" and s."expires_at" > now())`;
+// Both use index sessions_pkey.
+const IS_RECENT = `
+  select 1 from "sessions" where "id" = $1 and ${AUTHENTICATED_AT} > now() - $2::float8 * interval '1 minute'`;
+const RENEW_RECENT = 'update "sessions" set "authenticated_at" = now() where "id" = $1';
 // Uses index sessions_user_id_index.
 const LIST = `
-  select "id", "created_at", "last_used_at", "expires_at", "ip", "user_agent" from "sessions"
+  select "id", "created_at", "last_used_at", "expires_at", "ip", "user_agent", "method", ${AUTHENTICATED_AT} from "sessions"
   where "user_id" = $1 and "expires_at" > now() order by "id" = $2 desc, "created_at" desc, "id" desc limit ${MAX_LISTED}`;
 // The foreign key removes the devices of a session with it.
 const REMOVE = 'delete from "sessions" where "id" = $1 and "user_id" = $2 returning 1';
 const REMOVE_ALL = 'delete from "sessions" where "user_id" = any($1) and "id" is distinct from $2';
 
 type FoundRow = [tokenHash: string, id: string, unused: boolean, ...user: unknown[]];
-type ListedRow = [string, string, string, string, string, string];
+type ListedRow = [string, string, string, string, string, string, string, string];
 
 /** The client that a session is started for. Usually a request. */
 type SessionClient = Parameters<typeof addressOf>[0] & { headers: Pick<IncomingHttpHeaders, 'user-agent'> };
@@ -89,6 +100,17 @@ interface OwnSession {
   expiresAt: string;
   ip: string;
   userAgent: string;
+  method: string;
+  /** When the user last proved who they are in this session, ISO 8601. */
+  authenticatedAt: string;
+}
+
+/** Under which conditions a session starts, and how the user signed in. */
+interface SessionStart {
+  /** The hash that the credential was checked against; no session starts if it has been replaced since. */
+  passwordHash?: string;
+  /** Default: `password`. */
+  method?: string;
 }
 
 /** The sessions of users. Ending a session takes effect at once in every process and removes the devices bound to it. */
@@ -96,10 +118,11 @@ export interface Sessions {
   /**
    * Starts a session for a user, with the address and user agent of the client.
    *
-   * @param passwordHash the hash that the password was checked against; no session starts if it has been replaced since
    * @returns undefined if the user no longer exists or has a new password
    */
-  startSession(userId: string, client: SessionClient, passwordHash?: string): Promise<NewSession | undefined>;
+  startSession(userId: string, client: SessionClient, start?: SessionStart): Promise<NewSession | undefined>;
+  /** Records that the user of a session has just proved who they are. */
+  renewRecentSignIn(id: string): Promise<void>;
   /** Returns the live sessions of a user: the current one first, then the newest. */
   listLiveSessions(userId: string, currentId: string): Promise<OwnSession[]>;
   /** Ends a session of a user. Returns false if the user has no such session. */
@@ -130,19 +153,28 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
   );
 
   return {
-    async startSession(userId, client, passwordHash) {
+    async startSession(userId, client, { passwordHash, method = 'password' } = {}) {
       const token = generateToken();
       const agent = String(client.headers['user-agent'] ?? '')
         .slice(0, 512)
         .toWellFormed();
       const { sessionTtlDays } = settings.auth;
-      const values = [newId(), userId, hashToken(token), sessionTtlDays, addressOf(client), agent, passwordHash];
+      const values = [
+        newId(),
+        userId,
+        hashToken(token),
+        sessionTtlDays,
+        addressOf(client),
+        agent,
+        passwordHash,
+        method,
+      ];
       const [row] = await database.write<[expiresAt: string]>({ name: 'session_insert', text: insert, values });
       return row && { token, expiresAt: row[0] };
     },
     async listLiveSessions(userId, currentId) {
       const rows = await database.read<ListedRow>({ name: 'session_list', text: LIST, values: [userId, currentId] });
-      return rows.map(([id, createdAt, lastUsedAt, expiresAt, ip, userAgent]) => ({
+      return rows.map(([id, createdAt, lastUsedAt, expiresAt, ip, userAgent, method, authenticatedAt]) => ({
         id,
         current: id === currentId,
         createdAt,
@@ -150,7 +182,12 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
         expiresAt,
         ip,
         userAgent,
+        method,
+        authenticatedAt,
       }));
+    },
+    async renewRecentSignIn(id) {
+      await database.write({ name: 'session_renew_recent', text: RENEW_RECENT, values: [id] });
     },
     async endSession(id, userId) {
       return (await database.write({ name: 'session_remove', text: REMOVE, values: [id, userId] })).length > 0;
@@ -183,6 +220,10 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
             : tx.write<[string]>(statement));
           return rows.map(([id]) => id);
         },
+      },
+      async isSignInRecent(id, minutes) {
+        const statement = { name: 'session_is_recent', text: IS_RECENT, values: [id, minutes] };
+        return (await database.read(statement)).length > 0;
       },
     },
   };

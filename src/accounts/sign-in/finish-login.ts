@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Request } from 'express';
 import { z } from 'zod';
 import type { Accounts, SignInStep } from '../../declare/accounts.ts';
 import { isAccountActive } from '../../declare/actor.ts';
@@ -10,6 +11,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { signInLockoutName } from '../lockout/lockout.ts';
 import type { Account } from '../users/users.ts';
+import { emitLoginFailed, runSignInAttempt, wrongCredentialsError } from './attempt.ts';
 
 /** The shape of the response to a login without further steps and to a registration. */
 export const newSessionShape = z
@@ -25,56 +27,72 @@ export function loginShape(step: SignInStep | undefined): z.ZodType {
   return step === undefined ? newSessionShape : z.xor([newSessionShape, step.output]);
 }
 
+/** The shape of the response to a registration: a new session, or the output of a further step that new users need. */
+export function registrationShape(step: SignInStep | undefined): z.ZodType {
+  const output = step?.registrationOutput;
+  return output === undefined ? newSessionShape : z.xor([newSessionShape, output]);
+}
+
 type LoginContext = Pick<AccountsContext, 'host' | 'users' | 'sessions' | 'lockout'>;
 
-/** The 401 of a login with an unknown e-mail or a wrong password. */
-export function wrongCredentialsError(): ApiError {
-  return new ApiError('UNAUTHORIZED', 'Invalid email or password');
+/** A sign-in whose credential was correct. */
+export interface VerifiedLogin {
+  account: Account;
+  request: Request;
+  /** As in `session.method`. */
+  method: string;
+  multiFactor?: boolean | undefined;
 }
 
-/** Emits `security.login_failed`. `reason` is set when the password was right. */
-export function emitLoginFailed(
-  { host }: Pick<AccountsContext, 'host'>,
-  { req }: RouteContext,
-  email: string,
-  reason?: 'user_disabled' | 'password_changed',
-): void {
-  host.events.emit('security.login_failed', { email, ip: addressOf(req), ...(reason && { reason }) });
-}
+const METHOD = /^[\w:.-]{1,64}$/;
 
 /** Refuses the login of a user who is not active, and emits `security.login_failed`. @throws ApiError FORBIDDEN */
-function assertActiveUser(accounts: Pick<AccountsContext, 'host'>, ctx: RouteContext, user: StoredRecord): void {
+function assertActiveUser(accounts: Pick<AccountsContext, 'host'>, user: StoredRecord, request: Request): void {
   if (isAccountActive(user)) return;
-  emitLoginFailed(accounts, ctx, String(user.email), 'user_disabled');
+  emitLoginFailed(accounts, { email: String(user.email), request }, 'user_disabled');
   throw new ApiError('FORBIDDEN', 'This account is disabled');
 }
 
 /** Emits `security.login_failed` for a login during which the password was changed, and returns the 401 error. */
 function reportPasswordChanged(
   accounts: Pick<AccountsContext, 'host'>,
-  ctx: RouteContext,
   user: StoredRecord,
+  request: Request,
 ): ApiError {
-  emitLoginFailed(accounts, ctx, String(user.email), 'password_changed');
+  emitLoginFailed(accounts, { email: String(user.email), request }, 'password_changed');
   return wrongCredentialsError();
 }
 
-/** Hashes the stored password hash, for a waiting login to hold: a copy of the hash itself would allow guessing offline. */
-function createPasswordProof(passwordHash: string): string {
-  return createHash('sha256').update(passwordHash).digest('hex');
+/**
+ * Returns the proof of a correct credential. It contains a hash of the stored password hash, because a copy of the stored hash would allow
+ * guessing offline, and the method of the sign-in unless that is the password.
+ */
+export function createProof(passwordHash: string, method = 'password'): string {
+  const hash = createHash('sha256').update(passwordHash).digest('hex');
+  return method === 'password' ? hash : `${hash}.${method}`;
+}
+
+/** Returns the method in a proof. */
+function methodOfProof(proof: string): string {
+  const separator = proof.indexOf('.');
+  return separator < 0 ? 'password' : proof.slice(separator + 1);
 }
 
 /** Starts the session of a login that has passed all steps, and returns the response. */
-async function startSession(accounts: LoginContext, ctx: RouteContext, { user, passwordHash }: Account) {
-  assertActiveUser(accounts, ctx, user);
-  const session = await accounts.sessions.startSession(user.id, ctx.req, passwordHash);
-  if (session === undefined) throw reportPasswordChanged(accounts, ctx, user);
-  accounts.host.events.emit('auth.login', { user, ip: addressOf(ctx.req) });
-  ctx.res.setHeader('Cache-Control', 'no-store');
+async function startLoginSession(
+  accounts: LoginContext,
+  { account: { user, passwordHash }, method, request }: Pick<VerifiedLogin, 'account' | 'method' | 'request'>,
+) {
+  assertActiveUser(accounts, user, request);
+  const session = await accounts.sessions.startSession(user.id, request, { passwordHash, method });
+  if (session === undefined) throw reportPasswordChanged(accounts, user, request);
+  const userAgent = String(request.headers['user-agent'] ?? '');
+  accounts.host.events.emit('auth.login', { user, ip: addressOf(request), method, userAgent });
+  request.res?.setHeader('Cache-Control', 'no-store');
   return { user: accounts.users.asSeenBySelf(user), ...session };
 }
 
-/** The result of a login with the right password. */
+/** The result of a login with the right credential. */
 interface LoginResult {
   response: object;
   /** Whether a session has started; otherwise a further step follows. */
@@ -82,40 +100,61 @@ interface LoginResult {
 }
 
 /**
- * Continues a login with the right password: returns the response of the first step that needs something, or starts the session.
+ * Continues a login with the right credential: returns the response of the first step that needs something, or starts the session.
  *
  * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if its password was changed meanwhile
  */
-export async function finishLogin(
-  accounts: AccountsContext,
-  ctx: RouteContext,
-  account: Account,
-): Promise<LoginResult> {
+export async function finishLogin(accounts: AccountsContext, login: VerifiedLogin): Promise<LoginResult> {
+  const { account, method, multiFactor = false, request } = login;
   const { user, passwordHash } = account;
-  assertActiveUser(accounts, ctx, user);
+  assertActiveUser(accounts, user, request);
+  const passwordProof = createProof(passwordHash, method);
   const stepResponse = await accounts.signInStep?.ask({
     user,
-    passwordProof: createPasswordProof(passwordHash),
-    req: ctx.req,
+    method,
+    multiFactor,
+    isRegistration: false,
+    passwordProof,
+    req: request,
   });
   if (stepResponse !== undefined) {
-    ctx.res.setHeader('Cache-Control', 'no-store');
+    request.res?.setHeader('Cache-Control', 'no-store');
     return { response: stepResponse, completed: false };
   }
-  return { response: await startSession(accounts, ctx, account), completed: true };
+  return { response: await startLoginSession(accounts, login), completed: true };
 }
 
 /** Starts the session of a login that was waiting for a further step, such as a second factor. See `Accounts`. */
 export async function resumeLogin(
   accounts: LoginContext,
   { userId, passwordProof }: Parameters<Accounts['resumeLogin']>[0],
-  ctx: RouteContext,
+  { req: request }: Pick<RouteContext, 'req'>,
 ): Promise<object> {
   const account = await accounts.users.findAccountById(userId);
   if (account === undefined) throw wrongCredentialsError();
-  if (createPasswordProof(account.passwordHash) !== passwordProof)
-    throw reportPasswordChanged(accounts, ctx, account.user);
-  const response = await startSession(accounts, ctx, account);
+  const method = methodOfProof(passwordProof);
+  if (createProof(account.passwordHash, method) !== passwordProof)
+    throw reportPasswordChanged(accounts, account.user, request);
+  const response = await startLoginSession(accounts, { account, method, request });
   await accounts.lockout.clearFailedAttempts(signInLockoutName(String(account.user.email)));
+  return response;
+}
+
+/** Starts a session for a user who signed in without a password. See `Accounts`. */
+export async function startSessionWithoutPassword(
+  accounts: AccountsContext,
+  ...[userId, { method, request, multiFactor, proof }]: Parameters<Accounts['startSession']>
+): Promise<object> {
+  if (!METHOD.test(method)) throw new TypeError(`"${method}" is not a name for a way to sign in`);
+  const account = await accounts.users.findAccountById(userId);
+  if (account === undefined) throw new ApiError('UNAUTHORIZED', 'This account no longer exists');
+  const { user, passwordHash } = account;
+  if (proof !== undefined && createProof(passwordHash) !== proof) throw reportPasswordChanged(accounts, user, request);
+  const { response } = await runSignInAttempt(
+    accounts,
+    { email: String(user.email), request },
+    () => finishLogin(accounts, { account, method, multiFactor, request }),
+    { completes: ({ completed }) => completed },
+  );
   return response;
 }

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
-import { addressOf } from '../../platform/http/client-address.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { AccountsContext } from '../context.ts';
-import { lockedError, signInLockoutName } from '../lockout/lockout.ts';
 import type { Account } from '../users/users.ts';
-import { emitLoginFailed, finishLogin, wrongCredentialsError } from './finish-login.ts';
+import { runSignInAttempt } from './attempt.ts';
+import { finishLogin } from './finish-login.ts';
 
 const text = z
   .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
@@ -52,26 +51,16 @@ async function verifyCredentialsAndUpgradeHash(
  * Only a started session clears the count of failed sign-ins; the 403 and a right password before a further step do not.
  */
 export async function login(accounts: AccountsContext, ctx: RouteContext<z.output<typeof loginInput>>) {
-  const { events, settings } = accounts.host;
   const email = ctx.input.email.trim().toLowerCase();
-  const attempt = { email, ip: addressOf(ctx.req) };
-  const outcome = await accounts.lockout.runAttempt(
-    signInLockoutName(email),
+  const request = ctx.req;
+  const { response } = await runSignInAttempt(
+    accounts,
+    { email, request },
     async () => {
       const account = await verifyCredentialsAndUpgradeHash(accounts, email, ctx.input.password);
-      return account && (await finishLogin(accounts, ctx, account));
+      return account && (await finishLogin(accounts, { account, method: 'password', request }));
     },
-    ({ completed }) => completed,
+    { completes: ({ completed }) => completed },
   );
-  if (outcome.kind === 'locked') {
-    events.emit('security.locked_login_attempt', attempt);
-    throw lockedError('Too many failed sign-ins', outcome.leftMs, settings);
-  }
-  if (outcome.kind === 'failed') {
-    emitLoginFailed(accounts, ctx, email);
-    if (outcome.lockedUntil !== undefined)
-      events.emit('security.account_locked', { ...attempt, lockedUntil: outcome.lockedUntil });
-    throw wrongCredentialsError();
-  }
-  return outcome.value.response;
+  return response;
 }

@@ -6,11 +6,19 @@ import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 
 // Uses index sessions_user_id_index. The foreign key removes the devices of a session with it.
 const SESSIONS = `
-  select id, created_at, last_used_at, expires_at, ip, user_agent from sessions
+  select id, created_at, last_used_at, expires_at, ip, user_agent, method from sessions
   where user_id = $1 and id > $2 order by id limit $3`;
-const SESSION_NAMES = ['id', 'createdAt', 'lastUsedAt', 'expiresAt', 'ip', 'userAgent'];
+const SESSION_NAMES = ['id', 'createdAt', 'lastUsedAt', 'expiresAt', 'ip', 'userAgent', 'method'];
 const REMOVE_SESSIONS = `
   delete from sessions where id in (select id from sessions where user_id = $1 limit $2) returning 1`;
+
+// Uses index user_identities_user_id_index.
+const IDENTITIES = `
+  select id, provider, subject, email, created_at, last_used_at from user_identities
+  where user_id = $1 and id > $2 order by id limit $3`;
+const IDENTITY_NAMES = ['id', 'provider', 'subject', 'email', 'createdAt', 'lastUsedAt'];
+const REMOVE_IDENTITIES = `
+  delete from user_identities where id in (select id from user_identities where user_id = $1 limit $2) returning 1`;
 
 const RESETS = `
   select user_id, requested_at, expires_at from password_resets where user_id = $1 and user_id > $2 limit $3`;
@@ -63,6 +71,13 @@ export function describeAccountUserData(database: Database, users: ResourceGatew
       tables: ['sessions'],
       rows: (userId) => readRowsInPages(database, SESSIONS, SESSION_NAMES, [userId]),
       erase: (userId) => writeInBatches(database, REMOVE_SESSIONS, [userId]),
+    },
+    {
+      name: 'identities',
+      description: 'Accounts at identity providers, such as Google, that the user signs in with',
+      tables: ['user_identities'],
+      rows: (userId) => readRowsInPages(database, IDENTITIES, IDENTITY_NAMES, [userId]),
+      erase: (userId) => writeInBatches(database, REMOVE_IDENTITIES, [userId]),
     },
     {
       name: 'passwordResets',

@@ -1,12 +1,16 @@
 import type { Request } from 'express';
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
+import type { Transaction } from '../../declare/service.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
-import { createRequestContext } from '../../records/access/operation-context.ts';
+import { createRequestContext, createSystemContext } from '../../records/access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../records/context.ts';
 import { createRecord } from '../../records/operations/create.ts';
 import { markForSerialization } from '../../records/serialize/serialize.ts';
-import { storedHashSql } from '../passwords/password-hash.ts';
+import { createTransactionContext } from '../../records/transaction/transaction.ts';
+import { NO_PASSWORD, storedHashSql } from '../passwords/password-hash.ts';
 import { registrationPasswordErrors } from '../passwords/password-rules.ts';
 
 /** A user with the stored password hash. */
@@ -19,6 +23,18 @@ export interface Account {
 export interface Users {
   /** Creates a user as an anonymous `POST /api/users` would, but without checking the create policy. */
   registerUser(body: unknown, req: Request): Promise<StoredRecord>;
+  /**
+   * Creates a user who has no password. Values are validated like those of a registration, but every field may be set. Emits
+   * `auth.registered` after the commit.
+   *
+   * @param options `invited`: also while registration is closed. `tx`: the caller's transaction
+   * @throws ApiError FORBIDDEN if registration is closed; VALIDATION_ERROR; CONFLICT if the address is taken
+   */
+  createUserWithoutPassword(
+    values: Readonly<Record<string, unknown>>,
+    request: Request,
+    options?: { invited?: boolean; tx?: Pick<Transaction, 'database' | 'afterCommit'> },
+  ): Promise<StoredRecord>;
   /** Returns the user with this e-mail address, which must be trimmed and in lower case. Undefined if there is none. */
   findAccountByEmail(email: string): Promise<Account | undefined>;
   /** Returns the user with this id; undefined if the user no longer exists. */
@@ -31,6 +47,10 @@ export interface Users {
   overwritePasswordHash(id: string, hash: string, on: Executor): Promise<boolean>;
   /** Returns a value that the HTTP kernel serializes for the user of the record, not for the caller. */
   asSeenBySelf(user: StoredRecord): object;
+}
+
+export function registrationClosedError(): ApiError {
+  return new ApiError('FORBIDDEN', 'Registration is closed');
 }
 
 /** Creates the access of accounts to the user resource. */
@@ -54,6 +74,24 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
     registerUser(body, req) {
       const visitor = createRequestContext({ user: undefined, req, service: context.service });
       return createRecord(context, entity, body, visitor, { authorized: true, check: registrationPasswordErrors });
+    },
+    async createUserWithoutPassword(values, request, { invited = false, tx } = {}) {
+      if (!invited && !host.settings.auth.register) throw registrationClosedError();
+      const emitRegistered = (user: StoredRecord) =>
+        host.events.emit('auth.registered', { user, ip: addressOf(request) });
+      if (tx === undefined) {
+        const options = { passwordHash: NO_PASSWORD };
+        const user = await createRecord(context, entity, values, createSystemContext(context.service), options);
+        emitRegistered(user);
+        return user;
+      }
+      // The caller lets errors roll its transaction back, so there is nothing else to do about them here.
+      const inTransaction = createTransactionContext(context, { ...tx, abort: (error) => error });
+      const txEntity = inTransaction.entities.get(entity.resource.name)!;
+      const operation = createSystemContext(inTransaction.service);
+      const user = await createRecord(inTransaction, txEntity, values, operation, { passwordHash: NO_PASSWORD });
+      tx.afterCommit(() => emitRegistered(user));
+      return user;
     },
     async findAccountByEmail(email) {
       return accountOf(await database.read({ name: 'user_login', text: findByEmailSql, values: [email] }));

@@ -52,6 +52,12 @@ export interface KeyStore {
 }
 
 /** Creates the store of keys. */
+/** Causes that revoke keys whatever the setting says, and the reason in the event. */
+const MANDATORY_REASONS: ReadonlyMap<string, string> = new Map([
+  ['account_claimed', 'account_claimed'],
+  ['email_change_undone', 'email_change_undone'],
+]);
+
 export function createKeyStore(
   { database, events, transaction }: Pick<Host, 'database' | 'events' | 'transaction'>,
   accounts: Pick<Accounts, 'revoke' | 'holdCredential'>,
@@ -92,15 +98,16 @@ export function createKeyStore(
       });
     },
     async revokeForUsers({ cause, userIds, ip }, tx) {
-      const reset = cause === 'password_reset' && revokeOnPasswordReset;
-      if (!reset && cause !== 'user_deleted') return;
+      const isReset = cause === 'password_reset' && revokeOnPasswordReset;
+      const reason = isReset ? 'password_reset' : MANDATORY_REASONS.get(cause);
+      if (reason === undefined && cause !== 'user_deleted') return;
       const rows = await tx.database.write<[userId: string, id: string]>({
         text: REVOKE_KEYS_OF_USERS,
         values: [userIds],
       });
-      if (!reset) return;
+      if (reason === undefined) return;
       for (const [userId, keys] of Map.groupBy(rows, ([owner]) => owner)) {
-        const payload = { userId, keyIds: keys.map(([, id]) => id), reason: 'password_reset', ip };
+        const payload = { userId, keyIds: keys.map(([, id]) => id), reason, ip };
         tx.afterCommit(() => events.emit('security.api_keys_revoked', payload));
       }
     },

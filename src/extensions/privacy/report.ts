@@ -83,6 +83,7 @@ function describePolicy(policy: CompiledPolicy): string {
   if (allowsNobody(policy)) return 'no one';
   const words = [
     ...(policy.owner ? ['the owner'] : []),
+    ...(policy.verified ? ['users with a verified e-mail address'] : []),
     ...policy.roles.map((role) => `role ${role}`),
     ...(policy.functions.length === 0 ? [] : ['callers that a policy function allows']),
   ];

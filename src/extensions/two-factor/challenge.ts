@@ -23,8 +23,9 @@ const hashChallengeToken = (token: string) => createHash('sha256').update(token)
 /** Stores a challenge and returns the response to the login, if the user has a second factor; undefined for other users. */
 export async function openChallengeIfEnabled(
   { host, settings, users }: TwoFactorContext,
-  { user, passwordProof }: CheckedLogin,
+  { user, passwordProof, multiFactor }: CheckedLogin,
 ): Promise<z.input<typeof challengeShape> | undefined> {
+  if (multiFactor) return undefined;
   const mfaToken = PREFIX + randomBytes(32).toString('hex');
   const values = [hashChallengeToken(mfaToken), user.id, passwordProof, settings.challengeMinutes * MINUTE_MS];
   const statement = { name: 'two_factor_challenge', text: openChallengeSql(users.table), values };

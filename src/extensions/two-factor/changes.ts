@@ -70,7 +70,7 @@ export async function disableOwnFactor(
   ctx: RouteContext<z.output<typeof disableInput>>,
 ): Promise<void> {
   const { id } = ctx.user!;
-  await context.accounts.confirmPassword(id, ctx.input.password, 'password');
+  await context.accounts.confirmCaller(ctx, ctx.input.password, 'password');
   if (!(await changeWithCode(context, ctx, ctx.input.code, (tx) => removeFactorAndChallenges(tx, id))))
     throw notEnabledError();
   const payload = { userId: id, by: id, reason: 'user', ip: addressOf(ctx.req) };

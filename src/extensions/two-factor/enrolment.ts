@@ -21,7 +21,7 @@ export async function startEnrolment(
   ctx: RouteContext<z.output<typeof passwordInput>>,
 ): Promise<z.input<typeof enrolmentShape>> {
   const user = ctx.user!;
-  await accounts.confirmPassword(user.id, ctx.input.password, 'password');
+  await accounts.confirmCaller(ctx, ctx.input.password, 'password');
   const secret = generateSecret();
   const stored = host.keyring.encrypt(secret, secretEncryptionContext(user.id));
   const rows = await host.database.write({ text: UPSERT_ENROLMENT, values: [user.id, stored] });

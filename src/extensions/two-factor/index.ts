@@ -11,7 +11,7 @@ import { twoFactorChallenges, twoFactors } from './sql.ts';
 import {
   createFactorRemovalConsumer,
   createTwoFactorSweeps,
-  removeChallengesOnRevocation,
+  removeFactorsOnRevocation,
   twoFactorUserData,
 } from './user-data.ts';
 
@@ -41,7 +41,7 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
         routes: twoFactorRoutes(context),
         signInStep: { output: challengeShape, ask: (login) => openChallengeIfEnabled(context, login) },
         confirmStep: createCodeConfirmStep(context),
-        revocationStep: removeChallengesOnRevocation,
+        revocationStep: removeFactorsOnRevocation,
         consumers: [createFactorRemovalConsumer(users)],
         sweeps: createTwoFactorSweeps(host.database, users),
         userData: [twoFactorUserData(host.database)],

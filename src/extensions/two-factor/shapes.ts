@@ -7,9 +7,12 @@ const requiredText = (longest: number) =>
     .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
     .max(longest, { error: `Must be at most ${longest} characters` });
 const code = requiredText(64);
+const password = passwordToCheck
+  .optional()
+  .meta({ description: 'Required unless you have no password; then you must have signed in recently' });
 
 /** The body of `POST /auth/2fa/enrol`. */
-export const passwordInput = z.strictObject({ password: passwordToCheck });
+export const passwordInput = z.strictObject({ password });
 
 /** The body of `POST /auth/2fa/confirm`. */
 export const codeInput = z.strictObject({ code });
@@ -25,7 +28,7 @@ export const verifyInput = z.strictObject({
 
 /** The body of `POST /auth/2fa/disable`. */
 export const disableInput = z.strictObject({
-  password: passwordToCheck,
+  password,
   code: code.meta({ description: 'The current code of the authenticator app, or a recovery code' }),
 });
 

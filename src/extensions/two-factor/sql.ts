@@ -154,6 +154,13 @@ export const COUNT_WRONG_CODE_OF_CHALLENGE = `
 /** Ends the logins of users that wait for a code. $1 users. Uses two_factor_challenges_user_id_index. */
 export const REMOVE_CHALLENGES = 'delete from two_factor_challenges where user_id = any($1)';
 
+/** Removes second factors, confirmed or not. $1 users. */
+export const REMOVE_FACTORS = 'delete from two_factors where user_id = any($1)';
+
+/** Removes second factors that were turned on at a time or later. $1 users, $2 the time. */
+export const REMOVE_FACTORS_CONFIRMED_SINCE =
+  'delete from two_factors where user_id = any($1) and (confirmed_at is null or confirmed_at >= $2)';
+
 /** $1 maximum number of rows. Uses two_factor_challenges_expires_at_index. */
 export const REMOVE_EXPIRED_CHALLENGES = `
   delete from two_factor_challenges where token_hash in (

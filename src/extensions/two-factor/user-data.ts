@@ -10,6 +10,8 @@ import { tablesOf } from '../../records/schema/table-names.ts';
 import {
   REMOVE_CHALLENGES,
   REMOVE_EXPIRED_CHALLENGES,
+  REMOVE_FACTORS,
+  REMOVE_FACTORS_CONFIRMED_SINCE,
   REMOVE_UNCONFIRMED,
   removeFactorsOfMissingUsersSql,
   removeOrphanedFactorsSql,
@@ -61,9 +63,14 @@ export function createTwoFactorSweeps(database: Pick<Database, 'write'>, users: 
   return [expired, withoutUser];
 }
 
-/** Ends the users' logins that wait for a code. The factor stays, because it does not grant access. */
-export const removeChallengesOnRevocation: RevocationStep = async ({ cause, userIds }, tx) => {
-  if (cause !== 'key_revoked') await tx.database.write({ text: REMOVE_CHALLENGES, values: [userIds] });
+/** Ends the users' logins that wait for a code. The factor stays, because it does not grant access, unless another person may have added it. */
+export const removeFactorsOnRevocation: RevocationStep = async ({ cause, userIds, since }, tx) => {
+  if (cause === 'key_revoked') return;
+  await tx.database.write({ text: REMOVE_CHALLENGES, values: [userIds] });
+  // The factor may belong to a thief, or to the person who registered the address of another person.
+  if (cause === 'account_claimed') await tx.database.write({ text: REMOVE_FACTORS, values: [userIds] });
+  if (cause === 'email_change_undone')
+    await tx.database.write({ text: REMOVE_FACTORS_CONFIRMED_SINCE, values: [userIds, since] });
 };
 
 /** Creates the relay consumer that removes the second factors of deleted users who cannot be restored. */

@@ -91,6 +91,6 @@ export function fillProductionDefaults(
 
 /** Returns the roles that allow global endpoints; null if the policy has other conditions too. */
 export function globalRolesOf({ globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>): readonly string[] | null {
-  const { functions, roles } = globalPolicy;
-  return globalPolicy.public || globalPolicy.authenticated || functions.length > 0 ? null : roles;
+  const { functions, roles, verified } = globalPolicy;
+  return globalPolicy.public || globalPolicy.authenticated || verified || functions.length > 0 ? null : roles;
 }

@@ -31,6 +31,8 @@ const settingsSchema = z.strictObject({
       register: z.boolean().default(true),
       sessionTtlDays: z.number().positive().max(MAX_DAYS).default(30),
       devicesFollowSessions: z.boolean().default(true),
+      /** Minutes after a sign-in in which routes with `recentSignIn` accept the session without another sign-in. */
+      recentSignInMinutes: z.number().positive().max(MAX_MINUTES).default(60),
       /** The page on which users set a new password; e-mails link to it with `token` in the query. Default `${APP_URL}/reset-password`. */
       resetUrl: z
         .url({ protocol: /^https?$/, error: 'must look like https://app.example.com/reset-password' })

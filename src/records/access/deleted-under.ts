@@ -1,3 +1,4 @@
+import { isEmailVerified } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import { allowsAction, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -9,8 +10,8 @@ import { createPolicyArguments, type OperationContext } from './operation-contex
 import { createActionErrorHandler } from './rule-errors.ts';
 
 /**
- * Every viewer that the delete policy allows may undo a deletion with one of these privileges: ownership, or a public or authenticated
- * policy.
+ * Every viewer that the delete policy allows may undo a deletion with one of these privileges: ownership, or a policy that is public or
+ * allows every signed-in or every verified user.
  */
 const RESTORABLE_BY_POLICY = ['owner', 'anyone'];
 /** Privileges of deletions that a mere owner cannot undo: a policy function, or code with system privilege. */
@@ -29,6 +30,7 @@ export function listPrivilegesThatAllowedDeletion(
   if (system) return ['system'];
   const policy = policies.delete;
   if (policy.public || (policy.authenticated && user !== undefined)) return ['anyone'];
+  if (policy.verified && user !== undefined && isEmailVerified(user)) return ['anyone'];
   const roles = policy.roles.filter((role) => user?.roles?.includes(role));
   return roles.length > 0 ? roles.map(formatRolePrivilege) : ['function'];
 }

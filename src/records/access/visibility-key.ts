@@ -1,3 +1,4 @@
+import { isEmailVerified } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { CompiledPolicy, Viewer } from '../../declare/policy.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
@@ -20,6 +21,7 @@ function visibleToPoliciesOf(resource: CompiledResource): CompiledPolicy[] {
 
 const hasPolicyFunction = (policies: readonly CompiledPolicy[]) =>
   policies.some((policy) => policy.functions.length > 0);
+const hasVerifiedPolicy = (policies: readonly CompiledPolicy[]) => policies.some((policy) => policy.verified);
 const hasOwnerPolicy = (policies: readonly CompiledPolicy[]) => policies.some((policy) => policy.owner);
 
 /**
@@ -45,6 +47,8 @@ export function createVisibilityKey(
     populatedTargets.some(
       (one) => one.target.declaration.scope !== undefined || hasPolicyFunction(one.policies) || isOfUnknownOwner(one),
     );
+  const dependsOnVerification =
+    hasVerifiedPolicy(policies) || populatedTargets.some((one) => hasVerifiedPolicy(one.policies));
   const owned = hasOwnerPolicy(policies) ? resource.ownerField : undefined;
   const selfOwned = populatedTargets.filter((one) => hasOwnerPolicy(one.policies) && one.target.ownerField === 'id');
   const owners = [...(owned === undefined ? [] : [owned]), ...selfOwned.map(({ name }) => name)];
@@ -52,7 +56,9 @@ export function createVisibilityKey(
   return {
     keyOf(viewer) {
       if (viewer === undefined) return '';
-      return isKeyPerViewer ? viewer.id : JSON.stringify([...(viewer.roles ?? [])].sort());
+      if (isKeyPerViewer) return viewer.id;
+      const roles = [...(viewer.roles ?? [])].sort();
+      return JSON.stringify(dependsOnVerification ? [isEmailVerified(viewer), roles] : roles);
     },
     ownersIn: (record) => owners.flatMap((name) => (record[name] as string | string[] | undefined) ?? []),
   };

@@ -9,7 +9,7 @@ import { checkFields } from './field-names.ts';
 import { checkOptions, pathAndTableOf } from './option-errors.ts';
 import { createSlowPatternCheck } from './patterns/slow-pattern.ts';
 import { checkOwnerField, checkPolicies } from './policy-errors.ts';
-import { checkRoleField, declaredUserRoles } from './roles.ts';
+import { checkRoleField, declaredPolicyWords } from './roles.ts';
 import { checkCustomRoutes } from './route-errors.ts';
 
 /** Checks `renamedFrom` of a resource and its fields. */
@@ -76,7 +76,7 @@ export function checkResources(
   const at: ResourceErrors = ({ name }) => errors.at(`resource "${name}"`);
   const wellFormed = resources.filter((resource) => checkOptionTypes(resource, known.options, at(resource)));
   const names = new Set(resources.map((resource) => resource.name));
-  const roles = declaredUserRoles(wellFormed);
+  const words = declaredPolicyWords(wellFormed);
   const isSlow = createSlowPatternCheck();
   const archives = wellFormed
     .filter(({ softDelete }) => softDelete)
@@ -88,9 +88,9 @@ export function checkResources(
     checkFields(resource, { names, isSlow }, ofResource);
     checkRenames(resource, ofResource);
     checkOwnerField(resource, ofResource);
-    checkPolicies(resource, roles, ofResource);
+    checkPolicies(resource, words, ofResource);
     checkRoleField(resource, ofResource);
     checkOptions(resource, taken, ofResource);
-    checkCustomRoutes(resource, roles, ofResource);
+    checkCustomRoutes(resource, words, ofResource);
   }
 }

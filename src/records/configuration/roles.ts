@@ -4,10 +4,21 @@ import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 
+const VERIFIED = 'verified';
+const NEEDS_VERIFICATION =
+  'the word "verified" requires an extension that verifies e-mail addresses; add emailVerification() to extensions';
+
 /** The roles that users can have; undefined if no user resource lists them. */
 export function declaredUserRoles(resources: readonly AnyResource[]): readonly string[] | undefined {
   const user = resources.find((resource) => resource.name === 'user');
   return (user?.fields as Fields | undefined)?.roles?.spec.inner?.spec.values;
+}
+
+/** The words that can restrict a policy to certain users: the roles and, if an extension verifies e-mail addresses, `verified`. */
+export function declaredPolicyWords(resources: readonly AnyResource[]): readonly string[] | undefined {
+  const user = resources.find((resource) => resource.name === 'user');
+  const roles = declaredUserRoles(resources);
+  return user?.fields !== undefined && 'emailVerifiedAt' in user.fields ? roles && [...roles, VERIFIED] : roles;
 }
 
 /** Checks the field `roles` of the user resource, which holds the roles that policies check. */
@@ -32,14 +43,16 @@ export function checkRoleField(resource: AnyResource, errors: ConfigErrors): voi
 }
 
 /**
- * The messages about roles in a policy that no user can have.
+ * The messages about words in a policy that apply to no user.
  *
- * @param known undefined if any word may be a role
+ * @param known the result of `declaredPolicyWords`
  */
 export function unknownRoleErrors(policy: Policy, known: readonly string[] | undefined): string[] {
   if (known === undefined) return [];
-  const { roles } = compilePolicy(policy, () => undefined);
-  return roles
-    .filter((role) => !known.includes(role))
-    .map((role) => `"${role}" is not a role${suggestKnownNames(role, 'roles', known)}`);
+  const { roles, verified } = compilePolicy(policy, () => undefined);
+  const declared = known.filter((word) => word !== VERIFIED);
+  const unknown = roles
+    .filter((role) => !declared.includes(role))
+    .map((role) => `"${role}" is not a role${suggestKnownNames(role, 'roles', declared)}`);
+  return verified && !known.includes(VERIFIED) ? [...unknown, NEEDS_VERIFICATION] : unknown;
 }

@@ -7,6 +7,7 @@ import { authorizeCollection } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { createActionErrorHandler, runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import { type CompiledResource, withoutPasswordFields } from '../schema/compiled.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { type Values, validateInput } from './validate.ts';
 import { changeCauseOf, hashPasswords, runAfterCommitSteps, toConflictError } from './write-steps.ts';
@@ -28,17 +29,24 @@ interface Options {
   authorized?: boolean;
   /** The record's id; left out: a new one. */
   id?: string | undefined;
+  /** The hash to store in password fields instead of hashing a value; then the input has none. */
+  passwordHash?: string;
   /** Additional validation errors, by field, for values that pass the declaration's rules. */
   check?: (values: Values) => ErrorDetails;
 }
 
+function passwordHashesOf({ fields }: CompiledResource, hash: string): Values {
+  return Object.fromEntries(fields.filter(({ type }) => type.concealed).map(({ name }) => [name, hash]));
+}
+
 async function authorizeAndInsertRecord(
   context: RecordsContext,
-  { resource, store }: Entity,
+  { resource: declared, store }: Entity,
   input: unknown,
   operation: OperationContext,
   options: Options,
 ): Promise<StoredRecord> {
+  const resource = options.passwordHash === undefined ? declared : withoutPasswordFields(declared);
   if (!operation.system && !options.authorized) {
     const onError = createActionErrorHandler(resource, 'create', { doc: undefined, req: operation.req });
     await authorizeCollection(resource.policies.create, 'create', operation, onError);
@@ -62,7 +70,10 @@ async function authorizeAndInsertRecord(
   }
   const refused = options.check?.(values) ?? {};
   if (Object.keys(refused).length > 0) throw validationError(refused);
-  const hashed = await hashPasswords(context, resource, values);
+  const hashed =
+    options.passwordHash === undefined
+      ? await hashPasswords(context, resource, values)
+      : { ...values, ...passwordHashesOf(declared, options.passwordHash) };
   return store.insert(options.id ?? newId(), hashed, changeCauseOf(context, operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });

@@ -59,7 +59,8 @@ async function attemptUpdate(
       validated,
     });
   }
-  const hashed = await hashPasswords(context, resource, changes);
+  const derived = context.derivedChanges.get(resource.name)?.(changes) ?? changes;
+  const hashed = await hashPasswords(context, resource, derived);
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
   const written = await store.update(id, hashed, guarded, changeCauseOf(context, operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);

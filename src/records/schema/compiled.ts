@@ -96,6 +96,12 @@ export interface CompiledResource {
   reportRuleError: ReportRuleError;
 }
 
+/** Returns the resource without password fields, to validate records whose passwords are not sent because they are hashed, or missing. */
+export function withoutPasswordFields(resource: CompiledResource): CompiledResource {
+  const fields = resource.fields.filter((field) => !field.type.concealed);
+  return { ...resource, fields, field: new Map(fields.map((field) => [field.name, field])) };
+}
+
 /** The column of a field, or of the record's own `id`, `createdAt`, `updatedAt`. */
 export function columnOf(resource: Pick<CompiledResource, 'field'>, field: string): string {
   if (field === 'id') return 'id';

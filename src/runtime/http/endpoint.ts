@@ -131,6 +131,14 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     return loadAuthorizedRecord(item.resource, item.store, params.id!, action, policy, viewContext);
   }
 
+  /** @throws ApiError UNAUTHORIZED; RECENT_SIGN_IN_REQUIRED */
+  async function assertRecentSignIn({ auth, authenticator }: SignedIn): Promise<void> {
+    if (auth === undefined) throw new ApiError('UNAUTHORIZED');
+    const minutes = host.settings.auth.recentSignInMinutes;
+    if ((await authenticator?.isSignInRecent?.(auth.id, minutes)) !== true)
+      throw new ApiError('RECENT_SIGN_IN_REQUIRED');
+  }
+
   /**
    * Whether a missing record existed when the same user sent a request with the same key: the first request may have deleted the record,
    * and its response may be repeated to that user. A record that exists but is not visible to the user stays not found.
@@ -159,6 +167,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       const viewContext = { user, req, service: host.service };
       const params = req.params as Record<string, string>;
       const doc = await runAsActor(actorOf(req, user), () => authorizeAndLoadRecord(viewContext, auth, params));
+      if (route.recentSignIn) await assertRecentSignIn(signedIn);
       return { user, auth, doc };
     } catch (error) {
       if (!(await isGoneSinceFirstAttempt(req, user, error))) throw error;

@@ -51,6 +51,7 @@ export function collectErrorCodes(route: Route, { policy, written, scoped, limit
   const changesRecord = route.crud === 'update' || route.crud === 'delete';
   addCodesIf(readsBody(route), ...BODY_CODES);
   addCodesIf(scoped || canForbidSignedInUser(policy, route), 'FORBIDDEN');
+  addCodesIf(route.recentSignIn === true, 'RECENT_SIGN_IN_REQUIRED');
   // A path that cannot be decoded also returns 404.
   addCodesIf(/[:*]/.test(route.path), 'NOT_FOUND');
   const isConditional = route.method === 'GET' && !route.eventStream;

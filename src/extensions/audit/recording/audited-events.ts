@@ -22,8 +22,8 @@ const toSignInAttemptEvent = ({ email, ip, ...details }: Payload): EventParts =>
   details: { email: maskText(email), ...details },
 });
 
-/** Returns the recorded parts of a two-factor event about a user. The user is also the actor, unless `by` names another user. */
-const toTwoFactorEvent = ({ userId, by = userId, ip, ...details }: Payload): EventParts => ({
+/** Returns the recorded parts of an event about a user's ways to sign in. The user is also the actor, unless `by` names another user. */
+const toCredentialEvent = ({ userId, by = userId, ip, ...details }: Payload): EventParts => ({
   user: by,
   resource: 'user',
   record: userId,
@@ -68,7 +68,8 @@ const toWebhookEndpointEvent = ({ webhook, owner, ip, reason }: Payload): EventP
 /** The recorded in-process events, with the parts of their payloads that are recorded. */
 const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts | undefined>> = {
   'auth.registered': toAccountEvent,
-  'auth.login': toAccountEvent,
+  'auth.login': (payload) => ({ ...toAccountEvent(payload), details: { method: payload.method } }),
+  'auth.email_verified': ({ claimed, ...payload }) => ({ ...toAccountEvent(payload), details: { claimed } }),
   'auth.password_changed': toAccountEvent,
   // Anyone may request a reset link, so the owner of the account is recorded as the subject and not as the actor.
   'auth.password_reset_requested': (payload) => ({ ...toAccountEvent(payload), user: null }),
@@ -76,10 +77,12 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
   'security.login_failed': toSignInAttemptEvent,
   'security.account_locked': toSignInAttemptEvent,
   'security.locked_login_attempt': toSignInAttemptEvent,
-  'security.two_factor_enabled': toTwoFactorEvent,
-  'security.two_factor_disabled': toTwoFactorEvent,
-  'security.recovery_code_used': toTwoFactorEvent,
-  'security.recovery_codes_renewed': toTwoFactorEvent,
+  'security.identity_linked': toCredentialEvent,
+  'security.identity_removed': toCredentialEvent,
+  'security.two_factor_enabled': toCredentialEvent,
+  'security.two_factor_disabled': toCredentialEvent,
+  'security.recovery_code_used': toCredentialEvent,
+  'security.recovery_codes_renewed': toCredentialEvent,
   'security.two_factor_failed': toWrongCodeEvent,
   'security.two_factor_locked': toWrongCodeEvent,
   'security.api_key_created': ({ userId, keyId, ip, ...details }) => ({

@@ -18,7 +18,9 @@ const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
 
 /** The body of a user's request to erase their account. */
 const eraseInput = z.strictObject({
-  password: passwordToCheck,
+  password: passwordToCheck
+    .optional()
+    .meta({ description: 'Required unless you have no password; then you must have signed in recently' }),
   code: z
     .string({ error: 'Must be a string' })
     .max(64, { error: 'Must be at most 64 characters' })

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAccountActive } from '../../../declare/actor.ts';
+import { isAccountActive, isEmailVerified } from '../../../declare/actor.ts';
 import type { Authenticator } from '../../../declare/authenticator.ts';
 import { credentialWatchOf } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
@@ -17,6 +17,12 @@ export interface AccessWatch {
   /** Watches a stream: ends it when its session or key ends, or its user is disabled, deleted, or loses a role. */
   watchListener(listener: Listener, auth: Auth): void;
   stop(): Promise<void>;
+}
+
+/** Whether a user has lost a role, or is no longer known to own their e-mail address. */
+function hasLostPrivilege(before: Viewer, now: Viewer): boolean {
+  if (isEmailVerified(before) && !isEmailVerified(now)) return true;
+  return before.roles?.some((role) => now.roles?.includes(role) !== true) ?? false;
 }
 
 interface WatchedUser {
@@ -92,8 +98,7 @@ export function createAccessWatch(
     if (fingerprintOf(user) === fingerprintOf(before)) return;
     entry.viewer.user = user;
     if (!isAccountActive(user)) endStreamsOfUser(entry, 'signed_out');
-    else if (before.roles?.some((role) => user.roles?.includes(role) !== true))
-      endStreamsOfUser(entry, 'access_changed');
+    else if (hasLostPrivilege(before, user)) endStreamsOfUser(entry, 'access_changed');
     else for (const listener of entry.listeners.keys()) onChanged(listener);
   }
 

@@ -46,9 +46,9 @@ export function createDisabledNotifier(host: Parts, { notifyOwner }: { notifyOwn
 /**
  * Ends the endpoints of revoked credentials:
  *
- * - A deleted user's endpoints are removed.
+ * - The endpoints of deleted users and of claimed accounts are removed.
  * - Endpoints that are bound to a revoked API key are disabled. The owner gets one e-mail for each.
- * - A new password, and a logout on all devices that requests it, disable all endpoints of the user: an attacker may have created them, or
+ * - A new password, an undone change of the e-mail address, and a logout on all devices that requests it, disable all endpoints of the user: an attacker may have created them, or
  *   changed their URLs. The owner gets one e-mail that lists them.
  *
  * E-mails are sent if `notifyOwner`.
@@ -69,7 +69,7 @@ export function createRevocationStep(host: Parts, { notifyOwner }: { notifyOwner
   }
 
   return async ({ cause, userIds, disableWebhooks, keyIds }, tx) => {
-    if (cause === 'user_deleted') {
+    if (cause === 'user_deleted' || cause === 'account_claimed') {
       await tx.database.write({ text: REMOVE_BY_OWNERS, values: [userIds, MAX_DELIVERIES_REMOVED] });
     } else if (cause === 'key_revoked') {
       const rows = await tx.database.write<EndpointRow>({ text: DISABLE_BY_KEYS, values: [keyIds] });
@@ -77,7 +77,7 @@ export function createRevocationStep(host: Parts, { notifyOwner }: { notifyOwner
         rows.map((row) => [row]),
         tx,
       );
-    } else if (cause !== 'logout_all' || disableWebhooks) {
+    } else if (cause !== 'email_change' && (cause !== 'logout_all' || disableWebhooks)) {
       const rows = await tx.database.write<EndpointRow>({ text: DISABLE_BY_OWNERS, values: [userIds] });
       await reportDisabledEndpoints(Map.groupBy(rows, ([, ownerId]) => ownerId).values(), tx);
     }

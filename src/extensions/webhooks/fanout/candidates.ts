@@ -88,7 +88,9 @@ export interface CandidatePage {
 
 /** Whether the read policy of a resource may allow any user, not only owners of records and users with certain roles. */
 function isReadableByAnyone({ readPolicy }: ResourceGateway): boolean {
-  return readPolicy.public || readPolicy.authenticated || readPolicy.functions.length > 0;
+  const { verified, functions } = readPolicy;
+  // Whether an owner's address is verified is checked with the rest of the policy, for each candidate.
+  return readPolicy.public || readPolicy.authenticated || verified || functions.length > 0;
 }
 
 /** Returns which users may receive an event at endpoints with scope `own`: anybody, users with certain roles, or an owner. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
+import { isEmailVerified } from '../../../declare/actor.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Route } from '../../../declare/route.ts';
@@ -117,6 +118,11 @@ export function createIdempotentRequests(
     if (lostRole !== undefined) {
       throw new ApiError('FORBIDDEN', `The stored response requires the role "${lostRole}", which you no longer have`);
     }
+    if (stored.verified === true && (user === undefined || !isEmailVerified(user)))
+      throw new ApiError(
+        'FORBIDDEN',
+        'The stored response requires a verified e-mail address, which you no longer have',
+      );
     markReplayed(res);
     for (const [name, value] of Object.entries(stored.headers)) res.setHeader(name, value);
     if ('answer' in stored.outcome) return stored.outcome.answer;

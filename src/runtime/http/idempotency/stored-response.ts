@@ -1,4 +1,5 @@
 import type { Response } from 'express';
+import { isEmailVerified } from '../../../declare/actor.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Keyring } from '../../../platform/crypto/keyring.ts';
 import type { ApiError } from '../../../platform/errors.ts';
@@ -17,6 +18,8 @@ export interface StoredResponse {
   headers: Record<string, number | string | string[]>;
   /** The roles of the user when the response was stored: a user who has lost a role may have lost access to fields. */
   roles: readonly string[];
+  /** Whether the user's e-mail address was verified then. */
+  verified?: boolean;
 }
 
 /** Returns the encryption context of a stored response, from the id of its key's row. */
@@ -39,7 +42,9 @@ export function encryptResponse(
 ): string | null {
   const names = sentBy.res.getHeaderNames().filter((name) => !headersBefore.has(name));
   const headers = Object.fromEntries(names.map((name) => [name, sentBy.res.getHeader(name)!]));
-  const stored: StoredResponse = { outcome, headers, roles: sentBy.user?.roles ?? [] };
+  const { user } = sentBy;
+  const verified = user !== undefined && isEmailVerified(user);
+  const stored: StoredResponse = { outcome, headers, roles: user?.roles ?? [], ...(verified && { verified }) };
   const text = JSON.stringify(stored);
   return text.length > MAX_LENGTH ? null : keyring.encrypt(text, responseEncryptionContext(id));
 }

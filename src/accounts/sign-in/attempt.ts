@@ -1,0 +1,60 @@
+import type { Request } from 'express';
+import { ApiError } from '../../platform/errors.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
+import type { AccountsContext } from '../context.ts';
+import { lockedError, signInLockoutName } from '../lockout/lockout.ts';
+
+/** A sign-in with an e-mail address, whether or not it has an account. */
+export interface SignInAttempt {
+  email: string;
+  request: Request;
+}
+
+/** Why a sign-in with the right credential failed. */
+type FailureReason = 'user_disabled' | 'password_changed';
+
+/** The 401 of a login with an unknown e-mail or a wrong password. */
+export function wrongCredentialsError(): ApiError {
+  return new ApiError('UNAUTHORIZED', 'Invalid email or password');
+}
+
+/** Emits `security.login_failed`. `reason` is set when the credential was right. */
+export function emitLoginFailed(
+  { host }: Pick<AccountsContext, 'host'>,
+  { email, request }: SignInAttempt,
+  reason?: FailureReason,
+): void {
+  host.events.emit('security.login_failed', { email, ip: addressOf(request), ...(reason && { reason }) });
+}
+
+/**
+ * Runs a sign-in attempt under the lockout of its address, and emits the events of failed attempts.
+ *
+ * @param check returns undefined if the credential is wrong, which counts as a failed attempt; an attempt that throws does not count
+ * @param options `completes`: whether the result clears the failed attempts; default: yes. `wrong`: creates the error of a wrong credential
+ * @throws ApiError RATE_LIMITED while the address is locked
+ */
+export async function runSignInAttempt<T>(
+  accounts: Pick<AccountsContext, 'host' | 'lockout'>,
+  attempt: SignInAttempt,
+  check: () => Promise<T | undefined>,
+  {
+    completes,
+    wrong = wrongCredentialsError,
+  }: { completes?: ((value: T) => boolean) | undefined; wrong?: () => ApiError } = {},
+): Promise<T> {
+  const { events, settings } = accounts.host;
+  const outcome = await accounts.lockout.runAttempt(signInLockoutName(attempt.email), check, completes);
+  const payload = { email: attempt.email, ip: addressOf(attempt.request) };
+  if (outcome.kind === 'locked') {
+    events.emit('security.locked_login_attempt', payload);
+    throw lockedError('Too many failed sign-ins', outcome.leftMs, settings);
+  }
+  if (outcome.kind === 'failed') {
+    emitLoginFailed(accounts, attempt);
+    if (outcome.lockedUntil !== undefined)
+      events.emit('security.account_locked', { ...payload, lockedUntil: outcome.lockedUntil });
+    throw wrong();
+  }
+  return outcome.value;
+}

@@ -1,0 +1,54 @@
+import type { Accounts } from '../../declare/accounts.ts';
+import { isEmailVerified } from '../../declare/actor.ts';
+import type { Fields } from '../../declare/field.ts';
+import type { AnyResource } from '../../declare/resource.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
+import { declaredUserRoles } from '../../records/configuration/roles.ts';
+import { f } from '../../records/fields/f.ts';
+import type { AccountsContext } from '../context.ts';
+import { NO_PASSWORD } from '../passwords/password-hash.ts';
+
+/**
+ * Returns the fields that extensions add to the user resource if they find out that users own their e-mail addresses. Pass it as the
+ * `userFields` of an extension. Policies can then use the word `verified`.
+ *
+ * @example defineExtension({ name: 'sms-codes', userFields: verifiedEmailFields, setup })
+ */
+export function verifiedEmailFields(user: AnyResource): Fields {
+  const roles = declaredUserRoles([user]);
+  const viewers = roles?.includes('admin') ? 'owner | admin' : 'owner';
+  const emailVerifiedAt = f
+    .date()
+    .readOnly()
+    .visibleTo(viewers)
+    .filterable()
+    .describe('When the user proved that they own the e-mail address; not set if they have not');
+  return { emailVerifiedAt };
+}
+
+/** Returns the changes of a user with a new address, which is not verified unless the same change says so. */
+export function resetVerification(changes: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const isReset = 'email' in changes && !('emailVerifiedAt' in changes);
+  return isReset ? { ...changes, emailVerifiedAt: null } : changes;
+}
+
+/** Creates the function that records that a user owns their address. See `Accounts`. */
+export function createVerifyEmail(
+  { host, users, revoke }: Pick<AccountsContext, 'host' | 'users' | 'revoke'>,
+  lockUser: Accounts['lockUser'],
+): Accounts['verifyEmail'] {
+  return async (userId, email, tx, { claim, request }) => {
+    const locked = await lockUser(userId, tx.database);
+    if (locked === undefined || locked.user.email !== email.trim().toLowerCase()) return false;
+    if (isEmailVerified(locked.user)) return true;
+    const ip = addressOf(request);
+    if (claim) {
+      await users.overwritePasswordHash(userId, NO_PASSWORD, tx.database);
+      await revoke({ cause: 'account_claimed', userIds: [userId], ip }, tx);
+    }
+    const changes = { emailVerifiedAt: new Date().toISOString() };
+    const user = await tx.service('user').update(userId, changes, { as: 'system' });
+    tx.afterCommit(() => host.events.emit('auth.email_verified', { user, ip, claimed: claim }));
+    return true;
+  };
+}
