@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import type { MailSender } from '../platform/mail/sender.ts';
+import type { MailTextRenderer } from '../platform/mail/texts/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { PushSender, SimulatedDevices } from './push.ts';
@@ -162,6 +163,8 @@ export interface Host extends Platform {
   /** Undefined in production. */
   simulated: SimulatedDevices | undefined;
   mail: MailSender;
+  /** Creates the texts of the built-in e-mails, in the language of the recipient. */
+  mailTexts: MailTextRenderer;
   /** Changes records, and rows of the extension's own tables, together. */
   transaction: Transact;
   /**

@@ -6,6 +6,7 @@ import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../platform/config/did-you-mean.ts';
+import { checkMailOverrides } from '../platform/mail/texts/index.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
 import { MAX_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/identifiers.ts';
@@ -16,7 +17,7 @@ import { archiveRelationNames } from '../records/schema/table-names.ts';
 import { collectRelationNamesOfTable, findOverlongNames } from './migrations/relation-names.ts';
 import { operationIdOf, selectDocumentedRoutes } from './openapi/documented-routes.ts';
 
-const OPTIONS = ['resources', 'extensions', 'settings', 'transports', 'listeners'];
+const OPTIONS = ['resources', 'extensions', 'settings', 'mails', 'transports', 'listeners'];
 const LISTS = ['resources', 'extensions'];
 /** The characters allowed in the parts of a queue name: BullMQ refuses a colon, and a slash separates extension and job. */
 const QUEUE_PART = /^[^:/]+$/;
@@ -55,6 +56,7 @@ export function checkAppOptions(options: object, errors: ConfigErrors): boolean 
   }
   if (!['undefined', 'function'].includes(typeof appOptions.listeners))
     errors.at('listeners').report('must be a function');
+  checkMailOverrides(appOptions.mails, errors.at('mails'));
   const notLists = LISTS.filter((name) => !Array.isArray(appOptions[name] ?? (name === 'resources' ? undefined : [])));
   for (const name of notLists) errors.at(name).report('must be a list');
   if (typeof appOptions.transports !== 'function' && !Array.isArray(appOptions.transports ?? [])) {

@@ -9,6 +9,7 @@ import { createEvents } from '../platform/events.ts';
 import { createLimits } from '../platform/limits/index.ts';
 import { createMail, type Mail } from '../platform/mail/index.ts';
 import type { MailSender } from '../platform/mail/sender.ts';
+import { createMailTextRenderer } from '../platform/mail/texts/index.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { createLogger } from '../platform/observability/log.ts';
 import { addBuildInfo, createMetrics } from '../platform/observability/metrics.ts';
@@ -111,12 +112,12 @@ export interface Core {
 /**
  * Creates the core of an app.
  *
- * @param mails returns the e-mails of all features, known once all features are set up
+ * @param composers returns the e-mails of all features, known once all features are set up
  */
 export function createCore(
-  { resources, extensions, transports }: Declarations,
+  { resources, extensions, transports, mails = {} }: Declarations,
   platform: Platform,
-  mails: () => Readonly<Record<string, MailComposer>>,
+  composers: () => Readonly<Record<string, MailComposer>>,
 ): Core {
   const { settings, log } = platform;
   const taken = collectRelationNames(collectNonResourceTables(extensions));
@@ -128,7 +129,7 @@ export function createCore(
   const { enqueueWithin } = push;
   const records = createRecordsRuntime(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
   const users = records.gateways.find(isUserResource);
-  const mail = createMail(platform, mails);
+  const mail = createMail(platform, composers);
   const host: Host = {
     ...platform,
     service: records.service,
@@ -137,6 +138,7 @@ export function createCore(
     push: push.sender,
     simulated: push.simulated,
     mail: mail.sender,
+    mailTexts: createMailTextRenderer(mails, settings.mail.locale),
     transaction: createTransactionRunner(platform, records, { push, mail: mail.sender }),
     currentTransaction: records.transactions.current,
   };

@@ -11,6 +11,7 @@ import { readSettings, type Settings, type SettingsInput } from '../platform/con
 import type { Encryption } from '../platform/crypto/encryption.ts';
 import type { CapturedMails } from '../platform/mail/index.ts';
 import type { MailSender } from '../platform/mail/sender.ts';
+import type { MailOverrides } from '../platform/mail/texts/index.ts';
 import { availabilityOf } from '../platform/postgres/availability.ts';
 import type { CapturedPushes } from '../push/history/read-push.ts';
 import type { PushReceipts } from '../push/history/receipt.ts';
@@ -34,6 +35,13 @@ export interface AppOptions<R extends readonly AnyResource[], E extends readonly
   extensions?: E;
   /** Settings of the app; those of extensions are arguments of the extensions. Default: a default for each setting. */
   settings?: SettingsInput;
+  /**
+   * Texts that replace those of the built-in e-mails, by kind and locale. The recipient's field `locale`, or the `Accept-Language` of the
+   * request, decides.
+   *
+   * @example mails: { 'verify-email': { de: ({ link, code }) => ({ subject: 'Adresse bestätigen', text: `${link}\n\n${code}` }) } }
+   */
+  mails?: MailOverrides;
   /**
    * Push transports; the first one that accepts a device sends to it. Default: APNs, FCM and Web Push, if their credentials are in the
    * environment. A list replaces the default ones; a function receives them and returns the list to use.

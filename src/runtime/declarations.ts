@@ -7,6 +7,7 @@ import type { ConfigErrors } from '../platform/config/config-errors.ts';
 import type { Settings } from '../platform/config/settings.ts';
 import { encryptionKeys, encryptionProcesses } from '../platform/crypto/tables.ts';
 import { mailTables } from '../platform/mail/index.ts';
+import type { MailOverrides } from '../platform/mail/texts/index.ts';
 import { outbox } from '../platform/outbox/table.ts';
 import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
 import { pushTables, transportConfigErrors } from '../push/index.ts';
@@ -21,6 +22,8 @@ export interface Declarations {
   resources: readonly AnyResource[];
   extensions: readonly Extension[];
   transports: readonly Transport[];
+  /** Texts that replace those of the built-in e-mails. */
+  mails?: MailOverrides | undefined;
   /** The app's own members, by name: an extension must not replace them. */
   members?: object;
 }

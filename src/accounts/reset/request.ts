@@ -3,35 +3,10 @@ import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Limiter } from '../../platform/limits/limiter.ts';
-import type { PasswordResetMail } from '../../platform/mail/message.ts';
-import { escapeHtml, type MailContent } from '../../platform/mail/message.ts';
+import { localeOfUser, preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AccountsContext } from '../context.ts';
-
-function formatMinutes(minutes: number): string {
-  const whole = Math.max(1, Math.round(minutes));
-  return whole === 1 ? '1 minute' : `${whole} minutes`;
-}
-
-/**
- * The default e-mail of a reset. It contains no data of the account: otherwise a person could register with another person's
- * address and have a text of their choice sent there as the name.
- */
-function composeDefaultResetMail({ link, minutes }: PasswordResetMail): MailContent {
-  const { host } = new URL(link);
-  const intro = `Someone requested a new password for your account at ${host}.`;
-  const instruction = `To choose one, open this link within ${formatMinutes(minutes)}. It works once:`;
-  const disclaimer = 'If this was not you, ignore this e-mail: your password will not change.';
-  return {
-    subject: 'Choose a new password',
-    text: `${intro}\n\n${instruction}\n\n${link}\n\n${disclaimer}\n`,
-    html: `<p>${escapeHtml(intro)}</p>
-<p>${escapeHtml(instruction)}</p>
-<p><a href="${escapeHtml(link)}">Choose a new password</a></p>
-<p>${escapeHtml(disclaimer)}</p>`,
-  };
-}
 
 /** The kind of the e-mails with a reset link. */
 export const RESET_MAIL = 'password-reset';
@@ -59,7 +34,8 @@ export async function queueResetMail(
   { host }: Pick<AccountsContext, 'host'>,
   ctx: RouteContext<z.output<typeof forgotInput>>,
 ) {
-  await host.mail.sendComposed(RESET_MAIL, { email: ctx.input.email, ip: addressOf(ctx.req) });
+  const locale = preferredLocaleOf(ctx.req);
+  await host.mail.sendComposed(RESET_MAIL, { email: ctx.input.email, ip: addressOf(ctx.req), locale });
   return { message: MESSAGE };
 }
 
@@ -88,7 +64,7 @@ export function createResetMailComposer({
 }: Pick<AccountsContext, 'host' | 'users' | 'resets'>): MailComposer {
   const { settings, events } = host;
   const minutes = settings.auth.resetTokenTtlMinutes;
-  const template = settings.mail.templates.passwordReset ?? composeDefaultResetMail;
+  const custom = settings.mail.templates.passwordReset;
   const limiter = createResetLimiter(host);
   return async ({ data, requestedAt, attempt }) => {
     const { user } = (await users.findAccountByEmail(String(data.email))) ?? {};
@@ -97,7 +73,9 @@ export function createResetMailComposer({
     const token = await resets.createToken(user, requestedAt);
     if (token === undefined) return undefined;
     if (attempt === 1) events.emit('auth.password_reset_requested', { user, ip: data.ip });
-    const content = await template({ user, link: resetLinkOf(token, host), minutes });
+    const about = { user, link: resetLinkOf(token, host), minutes };
+    const locale = localeOfUser(user, data.locale);
+    const content = await (custom?.(about) ?? host.mailTexts.render('password-reset', about, locale));
     // Send to the stored address of the user, not to the address in the request.
     return { ...content, to: String(user.email) };
   };

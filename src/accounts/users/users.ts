@@ -4,10 +4,12 @@ import type { Viewer } from '../../declare/policy.ts';
 import type { Transaction } from '../../declare/service.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
+import { preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import { createRequestContext, createSystemContext } from '../../records/access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../records/context.ts';
 import { createRecord } from '../../records/operations/create.ts';
+import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { markForSerialization } from '../../records/serialize/serialize.ts';
 import { createTransactionContext } from '../../records/transaction/transaction.ts';
 import { NO_PASSWORD, storedHashSql } from '../passwords/password-hash.ts';
@@ -49,6 +51,21 @@ export interface Users {
   asSeenBySelf(user: StoredRecord): object;
 }
 
+/**
+ * Returns the body of a registration with the client's preferred locale, if the project's user resource has a field `locale` that a visitor
+ * may set, and the body does not set it. E-mails are written in that locale.
+ */
+function withPreferredLocale({ field }: CompiledResource, body: unknown, req: Request): unknown {
+  const locale = field.get('locale');
+  if (locale === undefined || typeof body !== 'object' || body === null || 'locale' in body) return body;
+  const { hidden, readOnly } = locale.spec;
+  const preferred = hidden || readOnly || locale.writableBy ? undefined : preferredLocaleOf(req);
+  const accepted = [preferred, preferred?.split('-')[0]].find(
+    (one) => one !== undefined && locale.schema.safeParse(one).success,
+  );
+  return accepted === undefined ? body : { ...body, locale: accepted };
+}
+
 export function registrationClosedError(): ApiError {
   return new ApiError('FORBIDDEN', 'Registration is closed');
 }
@@ -73,7 +90,10 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
   return {
     registerUser(body, req) {
       const visitor = createRequestContext({ user: undefined, req, service: context.service });
-      return createRecord(context, entity, body, visitor, { authorized: true, check: registrationPasswordErrors });
+      return createRecord(context, entity, withPreferredLocale(entity.resource, body, req), visitor, {
+        authorized: true,
+        check: registrationPasswordErrors,
+      });
     },
     async createUserWithoutPassword(values, request, { invited = false, tx } = {}) {
       if (!invited && !host.settings.auth.register) throw registrationClosedError();

@@ -317,3 +317,8 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     pushWorker: env.PUSH_WORKER === 'on',
   };
 }
+
+/** Returns the host of `APP_URL`, for texts; undefined if it is not set. */
+export function appHostOf({ appUrl }: Pick<Environment, 'appUrl'>): string | undefined {
+  return appUrl === undefined ? undefined : new URL(appUrl).host;
+}

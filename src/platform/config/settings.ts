@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { limitRule, RULE_FORM } from '../limits/rule.ts';
 import type { MailTemplate, PasswordResetMail } from '../mail/message.ts';
+import { canonicalLocale } from '../mail/texts/locale.ts';
 import { ConfigErrors, reportSettingErrors } from './config-errors.ts';
 import { StartupError } from './environment.ts';
 
@@ -127,6 +128,11 @@ const settingsSchema = z.strictObject({
     .prefault({}),
   mail: z
     .strictObject({
+      /** The locale of e-mails to recipients whose locale is not known or has no text. */
+      locale: z
+        .string()
+        .refine((locale) => canonicalLocale(locale) !== undefined, { error: 'must be a locale, such as en or de-CH' })
+        .default('en'),
       /** Replacements for the built-in e-mail texts. */
       templates: z
         .strictObject({ passwordReset: functionSchema<MailTemplate<PasswordResetMail>>().optional() })

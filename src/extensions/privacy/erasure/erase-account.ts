@@ -23,7 +23,7 @@ interface AccountErasers {
  * counts its rows, erased rows are not found again, and the user record is deleted last.
  */
 export function createEraseAccountJob(
-  host: Pick<ExtensionHost, 'database' | 'transaction' | 'events' | 'log' | 'env' | 'mail' | 'userData'>,
+  host: Pick<ExtensionHost, 'database' | 'transaction' | 'events' | 'log' | 'env' | 'mail' | 'mailTexts' | 'userData'>,
   accounts: Pick<Accounts, 'revoke'>,
   users: ResourceGateway,
   { user, owned, redact }: AccountErasers,

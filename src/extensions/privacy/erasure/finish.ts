@@ -1,36 +1,18 @@
 import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
-import type { MailMessage } from '../../../platform/mail/message.ts';
+import { appHostOf } from '../../../platform/config/environment.ts';
+import { localeOfUser } from '../../../platform/mail/texts/locale.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import type { KeptData } from './erasure.ts';
 import type { RecordEraser, RunningErasure } from './record-eraser.ts';
 import { ADD_TO_COUNT, FINISH_ERASURE, STORE_NOTICE_ID } from './sql.ts';
 
-/**
- * Returns the e-mail that confirms an erasure to its user. This e-mail is the last use of the user's address.
- *
- * @param appHost the host name of APP_URL; undefined if APP_URL is not set
- */
-function composeErasureNotice(to: string, appHost: string | undefined, kept: readonly KeptData[]): MailMessage {
-  const at = appHost === undefined ? '' : ` at ${appHost}`;
-  const keptLines = kept.map(({ name, why }) => `- ${name}: ${why}`);
-  return {
-    to,
-    subject: 'Your account was erased',
-    text: [
-      `Your account${at} and its data were erased. This cannot be undone, and no one can sign in to it anymore.`,
-      ...(keptLines.length === 0 ? [] : [`Data that is kept, and why:\n${keptLines.join('\n')}`]),
-      'Your e-mail address is deleted once this message is sent.',
-    ].join('\n\n'),
-  };
-}
-
 type FinishErasure = (erasing: RunningErasure, recheckDelayMs: number) => Promise<void>;
 
 /** Creates the last step of an erasure: it deletes the user record, completes the report and sends the e-mail, all in one transaction. */
 export function createErasureFinisher(
-  { events, env, mail, userData }: Pick<ExtensionHost, 'events' | 'env' | 'mail' | 'userData'>,
+  { events, env, mail, mailTexts, userData }: Pick<ExtensionHost, 'events' | 'env' | 'mail' | 'mailTexts' | 'userData'>,
   { revoke }: Pick<Accounts, 'revoke'>,
   users: ResourceGateway,
   user: RecordEraser,
@@ -40,7 +22,7 @@ export function createErasureFinisher(
   const lockUserSql = `select ${users.columns('_row')} from ${table} _row where "id" = $1 for update`;
   const selectEmailSql = (from: string) => `select "email" from ${quoteIdentifier(from)} where "id" = $1`;
   const archive = users.archiveTable;
-  const appHost = env.appUrl === undefined ? undefined : new URL(env.appUrl).host;
+  const appHost = appHostOf(env);
 
   async function listKeptData(userId: string): Promise<KeptData[]> {
     const kept: KeptData[] = userData().flatMap(({ name, kept: why }) =>
@@ -73,7 +55,13 @@ export function createErasureFinisher(
       await database.write({ text: ADD_TO_COUNT, values: [id, `deleted:${users.name}`, 1] });
       const email = emailRow?.[0];
       if (typeof email === 'string') {
-        const notice = await mail.send(composeErasureNotice(email, appHost, kept), tx);
+        const [row] = rows;
+        const locale = row === undefined ? undefined : localeOfUser(users.fromRow(row));
+        // This e-mail is the last use of the user's address.
+        const notice = await mail.send(
+          { to: email, ...(await mailTexts.render('account-erased', { kept, appHost }, locale)) },
+          tx,
+        );
         await database.write({ text: STORE_NOTICE_ID, values: [id, notice.id] });
       }
       tx.afterCommit(() => events.emit('security.account_erased', { userId, erasureId: id }));

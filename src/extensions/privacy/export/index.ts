@@ -69,7 +69,7 @@ export function createExportParts(
     jobs: { [EXPORT_JOB]: { run, concurrency: 2 } },
     sweeps: createExportSweeps(host, users, parts),
     consumers: [createDeletedUsersConsumer(users, REMOVE_OF_USERS)],
-    mails: { [EXPORT_MAIL]: createExportMailComposer(exports, users, links) },
+    mails: { [EXPORT_MAIL]: createExportMailComposer(host, exports, users, links) },
     userData: [exportUserData(host)],
     checkConfig: (errors) => checkUserDataNames(host.userData(), errors),
     revocationStep: removeRevokedExports,

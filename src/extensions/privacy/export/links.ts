@@ -1,5 +1,6 @@
 import { isAccountActive } from '../../../declare/actor.ts';
-import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import { localeOfUser } from '../../../platform/mail/texts/locale.ts';
 import type { MailComposer } from '../../../platform/mail/worker.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { Export, ExportStore } from './store.ts';
@@ -42,6 +43,7 @@ export const EXPORT_MAIL = 'privacy-export';
  * the export was deleted or its requester may no longer download it.
  */
 export function createExportMailComposer(
+  { mailTexts }: Pick<Host, 'mailTexts'>,
   exports: ExportStore,
   users: ResourceGateway,
   links: ExportLinks,
@@ -52,18 +54,12 @@ export function createExportMailComposer(
     const requester = await findAllowedRequester(dataExport, users);
     if (requester === undefined || typeof requester.email !== 'string') return undefined;
     const isOwn = dataExport.userId === dataExport.requestedBy;
-    const what = isOwn ? 'your personal data' : `the personal data of the user ${dataExport.userId}`;
-    return {
-      to: requester.email,
-      subject: isOwn ? 'Your data is ready' : 'The data of a user is ready',
-      text: [
-        `The export of ${what} at ${links.host} is ready.`,
-        `Anyone with this link can download it until ${dataExport.expiresAt!.slice(0, 16).replace('T', ' ')} UTC:`,
-        links.urlOf(dataExport),
-        isOwn ? 'If you did not request it, change your password: someone else may be signed in as you.' : '',
-      ]
-        .filter((part) => part !== '')
-        .join('\n\n'),
+    const about = {
+      link: links.urlOf(dataExport),
+      appHost: links.host,
+      expiresAt: dataExport.expiresAt!,
+      userId: isOwn ? undefined : dataExport.userId,
     };
+    return { to: requester.email, ...(await mailTexts.render('data-export', about, localeOfUser(requester))) };
   };
 }

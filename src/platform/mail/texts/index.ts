@@ -1,0 +1,104 @@
+import type { ConfigErrors } from '../../config/config-errors.ts';
+import { suggestKnownNames } from '../../config/did-you-mean.ts';
+import type { MailContent, MailTemplate } from '../message.ts';
+import { ACCOUNT_TEXTS, type MailTexts } from './account-texts.ts';
+import { canonicalLocale } from './locale.ts';
+import { NOTICE_TEXTS } from './notice-texts.ts';
+import type { MailKind, MailVariables } from './variables.ts';
+
+/**
+ * Texts of e-mails that replace the built-in ones, by kind and locale. A text is a function of the variables of its e-mail; it may be async,
+ * and must escape values in `html` itself.
+ *
+ * @example mails: { 'verify-email': { de: ({ link, code }) => ({ subject: 'Adresse bestätigen', text: `${link}\n\n${code}` }) } }
+ */
+export type MailOverrides = {
+  readonly [K in MailKind]?: Readonly<Record<string, MailTemplate<MailVariables[K]>>>;
+};
+
+/** An e-mail in the list of all e-mails, for a preview. */
+export interface MailPreview {
+  kind: string;
+  description: string;
+  /** The locales that have a text; `en` is always one of them. */
+  locales: readonly string[];
+  /** Creates the e-mail in a locale with example values. */
+  render(locale: string): Promise<MailContent>;
+}
+
+/** Creates the texts of e-mails. */
+export interface MailTextRenderer {
+  /**
+   * Creates the text of an e-mail in the language of its recipient. A locale without a text falls back to its language, then to the setting
+   * `mail.locale`, then to the built-in English text.
+   *
+   * @param locale the recipient's locale, such as `de-CH`; undefined if it is not known
+   */
+  render<K extends MailKind>(kind: K, about: MailVariables[K], locale: string | undefined): Promise<MailContent>;
+  /** All e-mails, for a preview. */
+  list(): MailPreview[];
+}
+
+const TEXTS: MailTexts<MailKind> = { ...ACCOUNT_TEXTS, ...NOTICE_TEXTS };
+const BUILT_IN_LOCALE = 'en';
+
+/** Returns a locale and its language: `de-CH`, `de`. */
+function withLanguage(locale: string | undefined): string[] {
+  const canonical = canonicalLocale(locale);
+  return canonical === undefined ? [] : [canonical, canonical.split('-')[0]!];
+}
+
+/**
+ * Creates the renderer of e-mail texts.
+ *
+ * @param overrides the option `mails` of `createApp`, checked by `checkMailOverrides`
+ * @param defaultLocale the setting `mail.locale`
+ */
+export function createMailTextRenderer(overrides: MailOverrides, defaultLocale: string): MailTextRenderer {
+  const replaced = new Map(
+    Object.entries(overrides).map(([kind, templates]) => [
+      kind,
+      new Map(Object.entries(templates ?? {}).map(([locale, template]) => [canonicalLocale(locale)!, template])),
+    ]),
+  );
+  const findTemplate = (kind: string, locale: string | undefined): MailTemplate<never> => {
+    for (const candidate of [...withLanguage(locale), ...withLanguage(defaultLocale)]) {
+      const template = replaced.get(kind)?.get(candidate);
+      if (template !== undefined) return template as MailTemplate<never>;
+      if (candidate === BUILT_IN_LOCALE) break;
+    }
+    return TEXTS[kind as MailKind].template as MailTemplate<never>;
+  };
+  return {
+    render: async (kind, about, locale) => findTemplate(kind, locale)(about as never),
+    list: () =>
+      Object.entries(TEXTS).map(([kind, { description, example }]) => ({
+        kind,
+        description,
+        locales: [...new Set([BUILT_IN_LOCALE, ...(replaced.get(kind)?.keys() ?? [])])],
+        render: async (locale) => findTemplate(kind, locale)(example as never),
+      })),
+  };
+}
+
+/** Checks the option `mails` of `createApp`. */
+export function checkMailOverrides(overrides: unknown, errors: ConfigErrors): void {
+  if (overrides === undefined) return;
+  if (typeof overrides !== 'object' || overrides === null || Array.isArray(overrides)) {
+    errors.report("must be an object such as { 'verify-email': { de: (about) => ({ subject, text }) } }");
+    return;
+  }
+  for (const [kind, templates] of Object.entries(overrides)) {
+    const at = errors.at(kind);
+    if (!Object.hasOwn(TEXTS, kind)) {
+      errors.report(`"${kind}" is not an e-mail${suggestKnownNames(kind, 'e-mails', Object.keys(TEXTS))}`);
+    } else if (typeof templates !== 'object' || templates === null || Array.isArray(templates)) {
+      at.report('must be an object of functions by locale, such as { de: (about) => ({ subject, text }) }');
+    } else {
+      for (const [locale, template] of Object.entries(templates)) {
+        if (canonicalLocale(locale) === undefined) at.report(`"${locale}" is not a locale; write en or de-CH`);
+        else if (typeof template !== 'function') at.at(locale).report('must be a function');
+      }
+    }
+  }
+}
