@@ -1,10 +1,11 @@
-import type { Accounts, SignInStep } from '../declare/accounts.ts';
+import type { Accounts } from '../declare/accounts.ts';
 import type { Host } from '../declare/host.ts';
 import type { Entity } from '../records/context.ts';
 import type { Lockout } from './lockout/lockout.ts';
 import type { PasswordHasher } from './passwords/password-hash.ts';
 import type { Resets } from './reset/store.ts';
 import type { Sessions } from './sessions/sessions.ts';
+import type { SignInSteps } from './sign-in/steps.ts';
 import type { Users } from './users/users.ts';
 
 /** The dependencies of the account operations. */
@@ -17,8 +18,8 @@ export interface AccountsContext {
   user: Entity;
   lockout: Lockout;
   resets: Resets;
-  /** The extension's step, such as a second factor, that a login runs after a correct password; undefined if there is none. */
-  signInStep: SignInStep | undefined;
+  /** The steps of extensions, such as a second factor, that a login runs after a correct credential. */
+  signInSteps: SignInSteps;
   assertRecentSignIn: Accounts['assertRecentSignIn'];
   /** Records that a user owns their e-mail address. */
   verifyEmail: Accounts['verifyEmail'];

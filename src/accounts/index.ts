@@ -9,6 +9,13 @@ import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
 import type { AccountsContext } from './context.ts';
 import { deviceRemovalConsumer, deviceRoutes, devices, removeAllDevices, type TokenRule } from './devices/index.ts';
+import {
+  createProofRemovalConsumer,
+  createProofRevocation,
+  createProofSweep,
+  emailProofs,
+  proofUserData,
+} from './email-proofs/store.ts';
 import { createIdentityLinks } from './identities/link.ts';
 import { identityRoutes } from './identities/routes.ts';
 import { createIdentities, createIdentityRemovalConsumer, userIdentities } from './identities/store.ts';
@@ -28,6 +35,7 @@ import {
 import { runSignInAttempt } from './sign-in/attempt.ts';
 import { createProof, resumeLogin, startSessionWithoutPassword } from './sign-in/finish-login.ts';
 import { countSignIns } from './sign-in/metrics.ts';
+import { combineSignInSteps } from './sign-in/steps.ts';
 import { createFormerAddressConsumer, describeAccountUserData } from './users/user-data.ts';
 import { activeUserSql } from './users/user-state.ts';
 import { createUsers } from './users/users.ts';
@@ -39,6 +47,7 @@ export const accountTables = {
   devices,
   password_resets: passwordResets,
   user_identities: userIdentities,
+  email_proofs: emailProofs,
 };
 
 /** The accounts feature of an app. */
@@ -51,7 +60,10 @@ interface AppAccounts {
   startSession: Sessions['startSession'];
   /** Creates the routes, consumers and sweeps; sign-in, revocation and confirmation run the steps of extensions. */
   createFeatureParts(
-    steps: Pick<FeatureParts, 'signInStep' | 'signInMethods' | 'revocationStep' | 'confirmStep'>,
+    steps: Pick<FeatureParts, 'signInMethods' | 'revocationStep' | 'confirmStep'> & {
+      /** In the order of the extensions. */
+      signInSteps: readonly SignInStep[];
+    },
   ): FeatureParts;
 }
 
@@ -73,10 +85,16 @@ export function createAccounts(
   const sessions = createSessions(host, user, gateway);
   const resets = createResets(host.database, gateway, host.settings.auth.resetTokenTtlMinutes);
   const identities = createIdentities(host.database);
-  const ownSteps = [sessions.revoke, removeAllDevices, resets.revoke, identities.revoke];
+  const ownSteps = [
+    sessions.revoke,
+    removeAllDevices,
+    resets.revoke,
+    identities.revoke,
+    createProofRevocation(gateway),
+  ];
   let revocationSteps: readonly RevocationStep[] = ownSteps;
   let signInMethods: readonly SignInMethod[] = [];
-  let signInStep: SignInStep | undefined;
+  let signInSteps = combineSignInSteps([]);
   const methods = () => signInMethods;
   const { revoke, holdCredential } = createRevocation(gateway, () => revocationSteps);
   context.deletionSteps.set(user.resource.name, (userIds, { req }, tx) =>
@@ -88,7 +106,7 @@ export function createAccounts(
   const verifyEmail = createVerifyEmail({ host, users, revoke }, lockUser);
   const links = createIdentityLinks({ host, users, identities, accounts: { lockUser, verifyEmail }, methods });
   const assertRecentSignIn = createRecentSignInCheck(host.settings);
-  const accounts: Omit<AccountsContext, 'signInStep'> = {
+  const accounts: Omit<AccountsContext, 'signInSteps'> = {
     host,
     hasher,
     user,
@@ -109,7 +127,7 @@ export function createAccounts(
     startSession: sessions.startSession,
     administration: createAdministration(host, context, user, gateway, accounts),
     api: {
-      startSession: (userId, signIn) => startSessionWithoutPassword({ ...accounts, signInStep }, userId, signIn),
+      startSession: (userId, signIn) => startSessionWithoutPassword({ ...accounts, signInSteps }, userId, signIn),
       checkSecret: ({ email, request }, check, wrong) =>
         // The session that follows clears the failed attempts.
         runSignInAttempt(accounts, { email: email.trim().toLowerCase(), request }, check, {
@@ -127,7 +145,7 @@ export function createAccounts(
       },
       revoke,
       holdCredential,
-      resumeLogin: (login, ctx) => resumeLogin(accounts, login, ctx),
+      resumeLogin: (login, ctx) => resumeLogin({ ...accounts, signInSteps }, login, ctx),
       async confirmPassword(userId, password, field) {
         await confirmPassword(accounts, userId, password, field);
       },
@@ -138,10 +156,10 @@ export function createAccounts(
     },
     createFeatureParts(steps) {
       extensionConfirm = steps.confirmStep;
-      signInStep = steps.signInStep;
+      signInSteps = combineSignInSteps(steps.signInSteps);
       signInMethods = steps.signInMethods ?? [];
       if (steps.revocationStep !== undefined) revocationSteps = [...ownSteps, steps.revocationStep];
-      const whole = { ...accounts, signInStep };
+      const whole = { ...accounts, signInSteps };
       const reset = createResetFeature(whole, gateway);
       return {
         routes: [
@@ -156,12 +174,13 @@ export function createAccounts(
         consumers: [
           createSessionRemovalConsumer(gateway),
           createIdentityRemovalConsumer(gateway),
+          createProofRemovalConsumer(gateway),
           deviceRemovalConsumer(gateway),
           createFormerAddressConsumer(gateway),
           ...reset.consumers,
         ],
-        sweeps: [createSessionSweep(host.database), ...reset.sweeps],
-        userData: describeAccountUserData(host.database, gateway),
+        sweeps: [createSessionSweep(host.database), createProofSweep(host.database), ...reset.sweeps],
+        userData: [...describeAccountUserData(host.database, gateway), proofUserData(host.database)],
       };
     },
   };

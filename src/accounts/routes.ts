@@ -20,21 +20,18 @@ async function askForStepAtRegistration(
   const account = await accounts.users.findAccountById(userId);
   if (account === undefined) throw invalidSessionError();
   ctx.res.setHeader('Cache-Control', 'no-store');
-  return accounts.signInStep!.ask({
-    user: account.user,
-    method: 'password',
-    multiFactor: false,
-    isRegistration: true,
-    passwordProof: createProof(account.passwordHash),
-    req: ctx.req,
-  });
+  return accounts.signInSteps.askNext(
+    { user: account.user, method: 'password', multiFactor: false, passedSteps: 0, isRegistration: true, req: ctx.req },
+    createProof(account.passwordHash),
+  );
 }
 
 /** `POST /auth/register`: creates a user by the rules of the user resource, as an anonymous caller, and starts a session. */
 async function registerAndStartSession(accounts: AccountsContext, ctx: RouteContext) {
   if (!accounts.host.settings.auth.register) throw registrationClosedError();
   const user = await accounts.users.registerUser(ctx.body, ctx.req);
-  const step = accounts.signInStep?.registrationOutput && (await askForStepAtRegistration(accounts, ctx, user.id));
+  const asks = accounts.signInSteps.registrationOutput !== undefined;
+  const step = asks ? await askForStepAtRegistration(accounts, ctx, user.id) : undefined;
   if (step !== undefined) {
     accounts.host.events.emit('auth.registered', { user, ip: addressOf(ctx.req) });
     return step;
@@ -59,7 +56,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       rateLimit: 'auth',
       body: 'json',
       bodyShape: recordShape('user', 'register'),
-      output: registrationShape(accounts.signInStep),
+      output: registrationShape(accounts.signInSteps),
       errors: ['FORBIDDEN'],
       status: 201,
       operationId: 'register',
@@ -73,7 +70,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       policy: 'public',
       rateLimit: 'auth',
       input: loginInput,
-      output: loginShape(accounts.signInStep),
+      output: loginShape(accounts.signInSteps),
       errors: ['FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'login',
       tags,

@@ -15,6 +15,8 @@ export interface CheckedLogin {
   multiFactor: boolean;
   /** Whether the user has just registered. */
   isRegistration: boolean;
+  /** The number of sign-in steps that the login has passed, in the order of the extensions. */
+  passedSteps: number;
   /**
    * An opaque value that proves that the credential was correct. It becomes invalid when the user's password changes or is removed. A step
    * may store it, and passes it to `resumeLogin`.
@@ -238,8 +240,8 @@ export interface Accounts {
    */
   holdCredential(ctx: Pick<RouteContext, 'user' | 'auth'>, tx: Executor): Promise<void>;
   /**
-   * Starts the session of a login that waited for an additional step, such as a second factor. Emits `auth.login`. Returns the value that
-   * the login route returns; the endpoint serializes the user in it.
+   * Continues a login that waited for an additional step, such as a second factor: asks for the next step, or starts the session and emits
+   * `auth.login`. Returns the value that the login route returns; the endpoint serializes the user in it.
    *
    * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if the account no longer exists or its password has changed since
    */

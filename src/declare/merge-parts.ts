@@ -1,6 +1,4 @@
-import { z } from 'zod';
 import type { RunningWorker } from '../platform/redis/queues.ts';
-import type { SignInStep } from './accounts.ts';
 import type { FeatureParts } from './extension.ts';
 
 function concatenateLists<T>(lists: readonly (readonly T[])[]): readonly T[] {
@@ -42,23 +40,6 @@ function mergeIfSeveral<T>(merge: (values: readonly T[]) => T, values: readonly 
 function chainSteps<Arguments extends unknown[]>(steps: readonly ((...given: Arguments) => Promise<void>)[]) {
   return async (...given: Arguments): Promise<void> => {
     for (const step of steps) await step(...given);
-  };
-}
-
-/** Combines sign-in steps into one. The first step that asks the user for something interrupts the login. */
-function combineSignInSteps(steps: readonly SignInStep[]): SignInStep {
-  const registrationOutputs = steps.flatMap(({ registrationOutput }) => registrationOutput ?? []);
-  return {
-    output: z.xor(steps.map(({ output }) => output)),
-    ...(registrationOutputs.length > 0 && { registrationOutput: z.xor(registrationOutputs) }),
-    async ask(login) {
-      for (const step of steps) {
-        if (login.isRegistration && step.registrationOutput === undefined) continue;
-        const response = await step.ask(login);
-        if (response !== undefined) return response;
-      }
-      return undefined;
-    },
   };
 }
 
@@ -104,7 +85,9 @@ const MERGE_BY_KIND: {
   routes: concatenateLists,
   pages: concatenateLists,
   authenticators: concatenateLists,
-  signInStep: combineSignInSteps,
+  signInStep: () => {
+    throw new Error('sign-in steps are not merged: accounts run them one after the other');
+  },
   signInMethods: concatenateLists,
   revocationStep: chainSteps,
   confirmStep: chainSteps,

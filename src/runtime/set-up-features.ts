@@ -72,8 +72,10 @@ export function setUpFeatures(
     );
     return { name, parts, jobs };
   });
-  // Jobs, e-mails and APIs belong to one extension each, so they are not merged.
-  const mergeableParts = features.map(({ parts }) => ({ ...parts, jobs: undefined, mails: undefined, api: undefined }));
+  // Jobs, e-mails and APIs belong to one extension each, and accounts run sign-in steps one by one, so these parts are not merged.
+  const notMerged = { jobs: undefined, mails: undefined, api: undefined, signInStep: undefined };
+  const mergeableParts = features.map(({ parts }) => ({ ...parts, ...notMerged }));
+  const signInSteps = features.flatMap(({ parts }) => parts.signInStep ?? []);
   const extensionParts = mergeParts(...mergeableParts);
   const coreParts = mergeParts(
     { routes: records.routes, encrypted: findEncryptedColumns(withArchives(compiled)) },
@@ -81,7 +83,7 @@ export function setUpFeatures(
     mail.parts,
     createIdempotencyParts(platform),
     { routes: openApiRoutes(settings, createDocument) },
-    accounts?.createFeatureParts(extensionParts) ?? {},
+    accounts?.createFeatureParts({ ...extensionParts, signInSteps }) ?? {},
   );
   mergedParts = mergeParts(coreParts, extensionParts);
   const mails = mergeMailComposers(features, coreParts.mails ?? {}, errors);

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
 import type { FeatureParts } from '../../src/declare/extension.ts';
 import { mergeParts } from '../../src/declare/merge-parts.ts';
 import { ConfigErrors } from '../../src/platform/config/config-errors.ts';
@@ -46,14 +45,6 @@ test('steps run one after another, and a failing step stops the rest', async () 
   const { confirmStep } = mergeParts(step('one'), step('two'), step('three'));
   await expect(confirmStep!({} as never, undefined, 'code')).rejects.toThrow('refused');
   expect(ran).toEqual(['one', 'two']);
-});
-
-test('the first sign-in step that requires something interrupts a login', async () => {
-  const asking = (response: object | undefined): FeatureParts => ({
-    signInStep: { output: z.object({}), ask: async () => response },
-  });
-  const { signInStep } = mergeParts(asking(undefined), asking({ code: 1 }), asking({ code: 2 }));
-  expect(await signInStep!.ask({} as never)).toEqual({ code: 1 });
 });
 
 test('all listeners of an event are called, and every error they throw is reported', async () => {

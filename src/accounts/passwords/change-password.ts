@@ -60,8 +60,24 @@ export async function confirmCaller(
   return hash;
 }
 
-/** The body of `POST /auth/password`. The password rules check `newPassword` later. */
-export const changePasswordInput = z.strictObject({
+/**
+ * Adds the error of a missing password to those of a body without the other required field, so that both are named at once. Whether the
+ * password is required at all is known only when the user is: see `confirmCaller`.
+ *
+ * @param password the name of the field with the password
+ * @param other the name of the other field
+ */
+export function namePasswordIfNothingIsSent<T extends z.ZodObject>(body: T, password: string, other: string): T {
+  const isNothingSent = (value: unknown) =>
+    typeof value === 'object' && value !== null && !(password in value) && !(other in value);
+  return body.refine((value) => !isNothingSent(value), {
+    path: [password],
+    error: 'Is required',
+    when: ({ value }) => isNothingSent(value),
+  });
+}
+
+const changePasswordFields = z.strictObject({
   currentPassword: passwordToCheck
     .optional()
     .meta({ description: 'Required unless you have no password; then you must have signed in recently' }),
@@ -69,6 +85,9 @@ export const changePasswordInput = z.strictObject({
     .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
     .meta({ format: 'password', minLength: 8, maxLength: 128 }),
 });
+
+/** The body of `POST /auth/password`. The password rules check `newPassword` later. */
+export const changePasswordInput = namePasswordIfNothingIsSent(changePasswordFields, 'currentPassword', 'newPassword');
 
 /** `POST /auth/password`. Runs the revocation steps with the cause `password_change`, which end all other sessions. */
 export async function changePassword(

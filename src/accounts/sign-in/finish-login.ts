@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import { z } from 'zod';
-import type { Accounts, SignInStep } from '../../declare/accounts.ts';
+import type { Accounts } from '../../declare/accounts.ts';
 import { isAccountActive } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
@@ -12,6 +12,7 @@ import type { AccountsContext } from '../context.ts';
 import { signInLockoutName } from '../lockout/lockout.ts';
 import type { Account } from '../users/users.ts';
 import { emitLoginFailed, runSignInAttempt, wrongCredentialsError } from './attempt.ts';
+import { type SignInSteps, splitProof } from './steps.ts';
 
 /** The shape of the response to a login without further steps and to a registration. */
 export const newSessionShape = z
@@ -23,17 +24,16 @@ export const newSessionShape = z
   .meta({ id: 'NewSession' });
 
 /** The shape of the response to a login: a new session, or the output of the app's further step, if there is one. */
-export function loginShape(step: SignInStep | undefined): z.ZodType {
-  return step === undefined ? newSessionShape : z.xor([newSessionShape, step.output]);
-}
-
-/** The shape of the response to a registration: a new session, or the output of a further step that new users need. */
-export function registrationShape(step: SignInStep | undefined): z.ZodType {
-  const output = step?.registrationOutput;
+export function loginShape({ output }: SignInSteps): z.ZodType {
   return output === undefined ? newSessionShape : z.xor([newSessionShape, output]);
 }
 
-type LoginContext = Pick<AccountsContext, 'host' | 'users' | 'sessions' | 'lockout'>;
+/** The shape of the response to a registration: a new session, or the output of a further step that new users need. */
+export function registrationShape({ registrationOutput }: SignInSteps): z.ZodType {
+  return registrationOutput === undefined ? newSessionShape : z.xor([newSessionShape, registrationOutput]);
+}
+
+type LoginContext = Pick<AccountsContext, 'host' | 'users' | 'sessions'>;
 
 /** A sign-in whose credential was correct. */
 export interface VerifiedLogin {
@@ -42,6 +42,8 @@ export interface VerifiedLogin {
   /** As in `session.method`. */
   method: string;
   multiFactor?: boolean | undefined;
+  /** The number of sign-in steps that a login has passed that is resumed. */
+  passedSteps?: number;
 }
 
 const METHOD = /^[\w:.-]{1,64}$/;
@@ -105,18 +107,13 @@ interface LoginResult {
  * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if its password was changed meanwhile
  */
 export async function finishLogin(accounts: AccountsContext, login: VerifiedLogin): Promise<LoginResult> {
-  const { account, method, multiFactor = false, request } = login;
+  const { account, method, multiFactor = false, passedSteps = 0, request } = login;
   const { user, passwordHash } = account;
   assertActiveUser(accounts, user, request);
-  const passwordProof = createProof(passwordHash, method);
-  const stepResponse = await accounts.signInStep?.ask({
-    user,
-    method,
-    multiFactor,
-    isRegistration: false,
-    passwordProof,
-    req: request,
-  });
+  const stepResponse = await accounts.signInSteps.askNext(
+    { user, method, multiFactor, passedSteps, isRegistration: false, req: request },
+    createProof(passwordHash, method),
+  );
   if (stepResponse !== undefined) {
     request.res?.setHeader('Cache-Control', 'no-store');
     return { response: stepResponse, completed: false };
@@ -124,19 +121,20 @@ export async function finishLogin(accounts: AccountsContext, login: VerifiedLogi
   return { response: await startLoginSession(accounts, login), completed: true };
 }
 
-/** Starts the session of a login that was waiting for a further step, such as a second factor. See `Accounts`. */
+/** Continues a login that was waiting for a further step, such as a second factor. See `Accounts`. */
 export async function resumeLogin(
-  accounts: LoginContext,
+  accounts: AccountsContext,
   { userId, passwordProof }: Parameters<Accounts['resumeLogin']>[0],
   { req: request }: Pick<RouteContext, 'req'>,
 ): Promise<object> {
   const account = await accounts.users.findAccountById(userId);
   if (account === undefined) throw wrongCredentialsError();
-  const method = methodOfProof(passwordProof);
-  if (createProof(account.passwordHash, method) !== passwordProof)
+  const { credential, passedSteps } = splitProof(passwordProof);
+  const method = methodOfProof(credential);
+  if (createProof(account.passwordHash, method) !== credential)
     throw reportPasswordChanged(accounts, account.user, request);
-  const response = await startLoginSession(accounts, { account, method, request });
-  await accounts.lockout.clearFailedAttempts(signInLockoutName(String(account.user.email)));
+  const { response, completed } = await finishLogin(accounts, { account, method, passedSteps, request });
+  if (completed) await accounts.lockout.clearFailedAttempts(signInLockoutName(String(account.user.email)));
   return response;
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namePasswordIfNothingIsSent } from '../../accounts/passwords/change-password.ts';
 import { passwordToCheck } from '../../accounts/sign-in/login.ts';
 import { CODE_METHODS } from './attempt.ts';
 
@@ -27,10 +28,14 @@ export const verifyInput = z.strictObject({
 });
 
 /** The body of `POST /auth/2fa/disable`. */
-export const disableInput = z.strictObject({
-  password,
-  code: code.meta({ description: 'The current code of the authenticator app, or a recovery code' }),
-});
+export const disableInput = namePasswordIfNothingIsSent(
+  z.strictObject({
+    password,
+    code: code.meta({ description: 'The current code of the authenticator app, or a recovery code' }),
+  }),
+  'password',
+  'code',
+);
 
 /** The body of `POST /auth/2fa/recovery-codes`. */
 export const renewInput = z.strictObject({

@@ -50,6 +50,8 @@ test('the list contains only live sessions of the user: the current one first, t
     expiresAt: expect.stringMatching(/Z$/),
     ip: expect.stringMatching(/127\.0\.0\.1|::1/),
     userAgent,
+    method: 'password',
+    authenticatedAt: expect.stringMatching(/Z$/),
   });
   expect(body.data).toEqual([
     record('Phone/1.0', true),

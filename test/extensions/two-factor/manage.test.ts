@@ -97,6 +97,8 @@ test.each<[string, string, object, object]>([
   ['confirm', 'a number', { code: 123456 }, { code: 'Must be a string' }],
   ['confirm', 'too long a code', { code: '1'.repeat(65) }, { code: 'Must be at most 64 characters' }],
   ['disable', 'nothing', {}, { password: 'Is required', code: 'Is required' }],
+  ['disable', 'only a code', { code: '123456' }, { password: 'Is required' }],
+  ['enrol', 'nothing', {}, { password: 'Is required' }],
   [
     'disable',
     'a wrong password',

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { CheckedLogin, SignInStep } from '../../declare/accounts.ts';
+
+/** The sign-in steps of an app, in the order of its extensions. */
+export interface SignInSteps {
+  /** The schema of the responses that ask for a step; undefined if there are no steps. */
+  output: z.ZodType | undefined;
+  /** The schema of the responses that ask a new user for a step; undefined if no step applies to new users. */
+  registrationOutput: z.ZodType | undefined;
+  /** Returns the response of the first step that needs something; undefined if the session can start. */
+  askNext(login: Omit<CheckedLogin, 'passwordProof'>, proof: string): Promise<object | undefined>;
+}
+
+/** Separates the proof of a credential from the number of passed steps. */
+const SEPARATOR = '~';
+
+/** Splits the proof of a login into the proof of its credential and the number of sign-in steps that it has passed. */
+export function splitProof(proof: string): { credential: string; passedSteps: number } {
+  const [credential = '', passedSteps = '0'] = proof.split(SEPARATOR);
+  return { credential, passedSteps: Number(passedSteps) };
+}
+
+function oneOf(outputs: readonly z.ZodType[]): z.ZodType | undefined {
+  return outputs.length > 1 ? z.xor(outputs) : outputs[0];
+}
+
+/**
+ * Combines the sign-in steps of extensions. A login that is interrupted by a step continues with the next one: otherwise a step could be
+ * used to skip the steps after it.
+ */
+export function combineSignInSteps(steps: readonly SignInStep[]): SignInSteps {
+  return {
+    output: oneOf(steps.map(({ output }) => output)),
+    registrationOutput: oneOf(steps.flatMap(({ registrationOutput }) => registrationOutput ?? [])),
+    async askNext(login, proof) {
+      for (const [index, step] of steps.entries()) {
+        if (index < login.passedSteps || (login.isRegistration && step.registrationOutput === undefined)) continue;
+        const passedSteps = index + 1;
+        const passwordProof = `${proof}${SEPARATOR}${passedSteps}`;
+        const response = await step.ask({ ...login, passedSteps, passwordProof });
+        if (response !== undefined) return response;
+      }
+      return undefined;
+    },
+  };
+}
