@@ -135,6 +135,9 @@ export function createAccounts(
           wrong,
         }),
       lockUser,
+      async removePassword(userId, tx) {
+        await users.overwritePasswordHash(userId, NO_PASSWORD, tx);
+      },
       findUserByEmail: async (email) => (await users.findAccountByEmail(email.trim().toLowerCase()))?.user,
       createUser: (values, request, options) => users.createUserWithoutPassword(values, request, options),
       verifyEmail,

@@ -168,6 +168,8 @@ export interface Accounts {
    * other rows. Returns undefined if there is no such user.
    */
   lockUser(userId: string, tx: Executor): Promise<LockedUser | undefined>;
+  /** Removes a user's password in the caller's transaction: no password works until the user sets a new one. */
+  removePassword(userId: string, tx: Executor): Promise<void>;
   /** Returns the user with this e-mail address; case and surrounding space do not matter. Undefined if there is none. */
   findUserByEmail(email: string): Promise<StoredRecord | undefined>;
   /**

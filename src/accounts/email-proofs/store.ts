@@ -99,11 +99,12 @@ export interface EmailProofs {
   /**
    * Stores a proof whose e-mail is about to be sent. An earlier proof of the same user for this purpose stops working.
    *
-   * @param options `boundToClient`: the proof works only for the client that receives `clientSecret`
+   * @param options `boundToClient`: the proof works only for the client that receives `clientSecret`. `keepsFormer`: earlier proofs go on
+   *   working
    */
   request(
     proof: { email: string; userId?: string; data?: Record<string, unknown> },
-    options: { boundToClient: boolean },
+    options: { boundToClient: boolean; keepsFormer?: boolean },
     on?: Executor,
   ): Promise<{ id: string; clientSecret: string }>;
   /**
@@ -147,10 +148,10 @@ export function createEmailProofs(database: Database, purpose: ProofPurpose): Em
   }
 
   return {
-    async request({ email, userId, data = {} }, { boundToClient }, on = database) {
+    async request({ email, userId, data = {} }, { boundToClient, keepsFormer = false }, on = database) {
       const id = newId();
       const clientSecret = randomBytes(32).toString('base64url');
-      if (userId !== undefined) await on.write({ text: REMOVE_FORMER, values: [userId, purpose] });
+      if (userId !== undefined && !keepsFormer) await on.write({ text: REMOVE_FORMER, values: [userId, purpose] });
       const clientHash = boundToClient ? hashToken(clientSecret) : null;
       await on.write({ text: INSERT, values: [id, purpose, email, userId, clientHash, JSON.stringify(data)] });
       return { id, clientSecret };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
+import { appHostOf } from '../../platform/config/environment.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Limiter } from '../../platform/limits/limiter.ts';
 import { localeOfUser, preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
@@ -8,7 +9,7 @@ import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AccountsContext } from '../context.ts';
 
-/** The kind of the e-mails with a reset link. */
+/** The kind of the e-mails with a reset link. With `undone` in their data (ISO 8601), they report that the change of an address was undone. */
 export const RESET_MAIL = 'password-reset';
 
 /** The body of `POST /auth/password/forgot`. */
@@ -56,6 +57,11 @@ function createResetLimiter({ settings, env, limits }: Platform): Limiter | unde
   return enabled && auth !== false ? limits.limiter('password reset mails', auth) : undefined;
 }
 
+/** Returns the variables of the e-mail that follows when the change of an address was undone. */
+function noticeOf({ undone, ip }: Record<string, unknown>, { env }: Pick<Platform, 'env'>) {
+  return { appHost: appHostOf(env), at: String(undone), ip: String(ip ?? '') };
+}
+
 /** Creates the composer of reset e-mails. It creates the token while composing, so that the token is only ever stored as a hash. */
 export function createResetMailComposer({
   host,
@@ -75,7 +81,9 @@ export function createResetMailComposer({
     if (attempt === 1) events.emit('auth.password_reset_requested', { user, ip: data.ip });
     const about = { user, link: resetLinkOf(token, host), minutes };
     const locale = localeOfUser(user, data.locale);
-    const content = await (custom?.(about) ?? host.mailTexts.render('password-reset', about, locale));
+    const content = await (data.undone === undefined
+      ? (custom?.(about) ?? host.mailTexts.render('password-reset', about, locale))
+      : host.mailTexts.render('email-change-undone', { ...about, ...noticeOf(data, host) }, locale));
     // Send to the stored address of the user, not to the address in the request.
     return { ...content, to: String(user.email) };
   };

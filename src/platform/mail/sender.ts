@@ -33,6 +33,8 @@ export interface MailSender {
    * @param data the input of the composer: JSON, not encrypted
    */
   sendComposed(kind: string, data: Record<string, unknown>, within?: MailTransaction): Promise<{ id: string }>;
+  /** Like `sendComposed` for several e-mails of a kind, with one statement. */
+  sendManyComposed(kind: string, data: readonly Record<string, unknown>[], within?: MailTransaction): Promise<void>;
 }
 
 export function createMailSender(store: MailStore, database: Executor, queues: Queues): MailSender {
@@ -48,5 +50,12 @@ export function createMailSender(store: MailStore, database: Executor, queues: Q
   return {
     send: async (mail, within) => storeAndEnqueueMail({ mail: validateMail(mail) }, within),
     sendComposed: (kind, data, within) => storeAndEnqueueMail({ kind, data }, within),
+    async sendManyComposed(kind, data, within) {
+      const mails = data.map((each) => ({ id: newId(), data: each }));
+      await store.insertComposedMails(kind, mails, within?.database ?? database);
+      const jobs = mails.map(({ id }) => createMailJob(id));
+      if (within === undefined) void queues.add(MAIL_QUEUE, jobs);
+      else within.afterCommit(() => void queues.add(MAIL_QUEUE, jobs));
+    },
   };
 }

@@ -49,6 +49,9 @@ const KEPT_DAYS = 7;
 const INSERT = `
   insert into mails (id, kind, data, recipient, content) values ($1, $2, $3::jsonb, $4, $5)`;
 
+const INSERT_MANY = `
+  insert into mails (id, kind, data) select id, $1, data::jsonb from unnest($2::text[], $3::text[]) as mail(id, data)`;
+
 // The fence is `attempts`, the number of the claim. Uses the primary key.
 const CLAIM = `
   update mails set attempts = attempts + 1, claimed_until = now() + interval '${LEASE_SECONDS} seconds'
@@ -130,6 +133,12 @@ interface MailOutcome {
 export interface MailStore {
   /** Stores a new e-mail. @param on the database, or the caller's transaction */
   insertMail(id: string, mail: NewMail, on: Executor): Promise<void>;
+  /** Stores e-mails of one kind that are composed when they are sent. @param on the database, or the caller's transaction */
+  insertComposedMails(
+    kind: string,
+    mails: readonly { id: string; data: Record<string, unknown> }[],
+    on: Executor,
+  ): Promise<void>;
   /** Claims an e-mail. Returns undefined if the e-mail is not due, finished, or claimed by another worker. */
   claimMail(id: string): Promise<ClaimedMail | undefined>;
   /** Stores the final result of an e-mail and ends the lease. */
@@ -164,6 +173,10 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
           ? [id, null, null, given.mail.to, encryptContent(id, given.mail)]
           : [id, given.kind, JSON.stringify(given.data), null, null];
       await on.write({ name: 'mail_insert', text: INSERT, values });
+    },
+    async insertComposedMails(kind, mails, on) {
+      const values = [kind, mails.map(({ id }) => id), mails.map(({ data }) => JSON.stringify(data))];
+      await on.write({ name: 'mail_insert_many', text: INSERT_MANY, values });
     },
     async claimMail(id) {
       type Row = [string | null, Record<string, unknown> | null, string | null, string | null, number, string];

@@ -74,6 +74,7 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
   // Anyone may request a reset link, so the owner of the account is recorded as the subject and not as the actor.
   'auth.password_reset_requested': (payload) => ({ ...toAccountEvent(payload), user: null }),
   'auth.password_reset': toAccountEvent,
+  'auth.email_changed': ({ undone, ...payload }) => ({ ...toAccountEvent(payload), details: { undone } }),
   'security.login_failed': toSignInAttemptEvent,
   'security.account_locked': toSignInAttemptEvent,
   'security.locked_login_attempt': toSignInAttemptEvent,

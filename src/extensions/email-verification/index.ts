@@ -1,0 +1,50 @@
+import { createEmailProofs } from '../../accounts/email-proofs/store.ts';
+import { verifiedEmailFields } from '../../accounts/users/verified-email.ts';
+import { defineExtension, type Extension } from '../../declare/extension.ts';
+import { StartupError } from '../../platform/config/environment.ts';
+import { type EmailVerificationContext, type EmailVerificationOptions, emailVerificationSettings } from './context.ts';
+import { createRegistrationConsumer, createVerificationMails } from './mails.ts';
+import { emailVerificationRoutes } from './routes.ts';
+import { verificationRequiredShape } from './shapes.ts';
+import { askForVerification } from './verify.ts';
+
+export type { EmailVerificationOptions } from './context.ts';
+
+/**
+ * Confirms the e-mail addresses of users with a link or a code, and lets users change their address. Policies can use the word `verified`.
+ *
+ * @example createApp({ resources, extensions: [emailVerification({ required: true })] }, process.env)
+ */
+export function emailVerification(options: EmailVerificationOptions = {}): Extension {
+  return defineExtension({
+    name: 'email-verification',
+    userFields: verifiedEmailFields,
+    settings: emailVerificationSettings,
+    options,
+    setup(host, settings) {
+      const { accounts, users, database } = host;
+      if (accounts === undefined || users === undefined) {
+        throw new StartupError('emailVerification() cannot work:', [
+          'it needs accounts; declare a user resource with defineUser()',
+        ]);
+      }
+      const proofs = {
+        verify: createEmailProofs(database, 'verify'),
+        change: createEmailProofs(database, 'change'),
+        undo: createEmailProofs(database, 'undo'),
+      };
+      const context: EmailVerificationContext = { host, accounts, users, settings, proofs };
+      const step = {
+        output: verificationRequiredShape,
+        registrationOutput: verificationRequiredShape,
+        ask: (login: Parameters<typeof askForVerification>[1]) => askForVerification(context, login),
+      };
+      return {
+        routes: emailVerificationRoutes(context),
+        mails: createVerificationMails(context),
+        // With `required`, the registration itself sends the e-mail, because its link must work only together with the client's secret.
+        ...(settings.required ? { signInStep: step } : { consumers: [createRegistrationConsumer(context)] }),
+      };
+    },
+  });
+}

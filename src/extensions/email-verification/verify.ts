@@ -1,0 +1,106 @@
+import type { z } from 'zod';
+import type { EmailProof } from '../../accounts/email-proofs/store.ts';
+import type { CheckedLogin } from '../../declare/accounts.ts';
+import { isEmailVerified } from '../../declare/actor.ts';
+import type { StoredRecord } from '../../declare/host.ts';
+import type { RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
+import type { EmailVerificationContext } from './context.ts';
+import { VERIFY_MAIL } from './mails.ts';
+import type { confirmInput, verificationRequiredShape, verifiedShape, verifyInput } from './shapes.ts';
+
+/** The 400 of a link or code that does not work. It does not reveal the reason. */
+export function invalidProofError(): ApiError {
+  return new ApiError('INVALID_TOKEN', 'This link or code is invalid or has expired');
+}
+
+/** `POST /auth/email/verification`: sends the e-mail with the link and the code again. */
+export async function requestVerification({ host }: EmailVerificationContext, ctx: RouteContext) {
+  if (isEmailVerified(ctx.user!)) throw new ApiError('CONFLICT', 'Your e-mail address is already confirmed');
+  await host.mail.sendComposed(VERIFY_MAIL, { user: ctx.user!.id, locale: preferredLocaleOf(ctx.req) });
+  return { message: 'An e-mail with a link and a code is on its way' };
+}
+
+/**
+ * Interrupts the registration or login of a user who has not confirmed their address. The proof is bound to this client, which has proved
+ * to know the password: a link alone does not start a session.
+ */
+export async function askForVerification(
+  { host, proofs }: EmailVerificationContext,
+  { user, passwordProof, req }: CheckedLogin,
+): Promise<z.input<typeof verificationRequiredShape> | undefined> {
+  if (isEmailVerified(user)) return undefined;
+  const proof = { email: String(user.email), userId: user.id, data: { passwordProof } };
+  const { id, clientSecret } = await proofs.verify.request(proof, { boundToClient: true });
+  await host.mail.sendComposed(VERIFY_MAIL, { user: user.id, proof: id, locale: preferredLocaleOf(req) });
+  return { emailVerificationRequired: true, verificationToken: clientSecret };
+}
+
+/** Finds the proof that a client wants to use up. Both the mailbox and the account are needed: the account's session, or its password. */
+async function findProof(
+  { proofs }: EmailVerificationContext,
+  ctx: RouteContext<z.output<typeof verifyInput>>,
+): Promise<EmailProof | undefined> {
+  const { token, verificationToken } = ctx.input;
+  if (token !== undefined) return proofs.verify.findByToken(token, verificationToken);
+  if (verificationToken !== undefined) return proofs.verify.findByClient(verificationToken);
+  return proofs.verify.findByUser(ctx.user!.id);
+}
+
+/**
+ * Uses a proof up and runs `apply` in the same transaction. Wrong codes count as failed sign-ins of the account.
+ *
+ * @param email the address of the account
+ * @param apply returns false if the proof does not apply to the account any more
+ */
+export async function redeemProof(
+  { host, accounts, proofs }: EmailVerificationContext,
+  kind: 'verify' | 'change',
+  { proof, userId, email }: { proof: EmailProof | undefined; userId: string; email: string },
+  ctx: RouteContext<z.output<typeof confirmInput>>,
+  apply: (tx: Parameters<Parameters<typeof host.transaction>[0]>[0], user: StoredRecord) => Promise<boolean>,
+): Promise<void> {
+  const { code } = ctx.input;
+  const redeem = () =>
+    host.transaction(async (tx) => {
+      const locked = await accounts.lockUser(userId, tx.database);
+      if (locked === undefined || proof === undefined || proof.userId !== userId) return undefined;
+      const isRight = await (code === undefined
+        ? proofs[kind].redeem(proof.id, tx.database)
+        : proofs[kind].redeemCode(proof.id, code, tx.database));
+      return isRight && (await apply(tx, locked.user)) ? true : undefined;
+    });
+  // Nobody can guess a token, so only codes are counted.
+  const isRedeemed =
+    code === undefined
+      ? await redeem()
+      : await accounts.checkSecret({ email, request: ctx.req }, redeem, invalidProofError);
+  if (isRedeemed === undefined) throw invalidProofError();
+}
+
+/** `POST /auth/email/verify`: confirms the address of the account. Starts the session of a registration or login that waits for it. */
+export async function verifyAddress(
+  context: EmailVerificationContext,
+  ctx: RouteContext<z.output<typeof verifyInput>>,
+): Promise<z.input<typeof verifiedShape> | object> {
+  const { accounts, users } = context;
+  if (ctx.user === undefined && ctx.input.verificationToken === undefined) throw new ApiError('UNAUTHORIZED');
+  const proof = await findProof(context, ctx);
+  const userId = ctx.user?.id ?? proof?.userId;
+  if (userId === undefined) throw invalidProofError();
+  // A second click on the link, or a second tab, is not an error.
+  const isDone = proof === undefined && ctx.user !== undefined && isEmailVerified(ctx.user);
+  if (!isDone) {
+    const email = String(ctx.user?.email ?? proof?.email);
+    await redeemProof(context, 'verify', { proof, userId, email }, ctx, (tx) =>
+      accounts.verifyEmail(userId, proof!.email, tx, { claim: false, request: ctx.req }),
+    );
+  }
+  const passwordProof = proof?.data.passwordProof;
+  if (ctx.user === undefined && typeof passwordProof === 'string')
+    return accounts.resumeLogin({ userId, passwordProof }, ctx);
+  const [user] = await users.load([userId]);
+  if (user === undefined) throw invalidProofError();
+  return { email: String(user.email), emailVerifiedAt: String(user.emailVerifiedAt) };
+}
