@@ -46,8 +46,10 @@ const LEASE_SECONDS = 180;
 const MAX_OVERDUE = 1000;
 const KEPT_DAYS = 7;
 
+// The time of the statement, not of its transaction: a revocation earlier in the transaction must not apply to this e-mail.
 const INSERT = `
-  insert into mails (id, kind, data, recipient, content) values ($1, $2, $3::jsonb, $4, $5)`;
+  insert into mails (id, kind, data, recipient, content, created_at)
+  values ($1, $2, $3::jsonb, $4, $5, clock_timestamp())`;
 
 const INSERT_MANY = `
   insert into mails (id, kind, data) select id, $1, data::jsonb from unnest($2::text[], $3::text[]) as mail(id, data)`;

@@ -1,0 +1,161 @@
+import { Client as PostgresClient } from 'pg';
+import { afterAll, expect, test } from 'vitest';
+import type { Accounts } from '../../../src/declare/accounts.ts';
+import { apiKeys, defineExtension, defineUser, type ExtensionHost, twoFactor } from '../../../src/index.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
+
+const password = 'correct horse battery';
+let host: ExtensionHost | undefined;
+const events: [name: string, payload: Record<string, unknown>][] = [];
+
+/** An extension that trusts its caller, to reach the account functions over HTTP. */
+const trust = defineExtension({
+  name: 'trust',
+  setup(given) {
+    host = given;
+    const accounts = given.accounts as Accounts;
+    return {
+      routes: [
+        {
+          method: 'POST',
+          path: '/auth/trust',
+          policy: 'public',
+          body: 'json',
+          async handler({ body, req }) {
+            const { userId, ...signIn } = body as { userId: string; method: string; proof?: string };
+            return accounts.startSession(userId, { ...signIn, request: req });
+          },
+        },
+        {
+          method: 'POST',
+          path: '/sensitive',
+          recentSignIn: true,
+          status: 204,
+          handler: () => undefined,
+        },
+        {
+          method: 'POST',
+          path: '/open-sensitive',
+          policy: 'public',
+          recentSignIn: true,
+          status: 204,
+          handler: () => undefined,
+        },
+      ],
+    };
+  },
+});
+const { app, call, url, person, env } = await startTestApp({
+  resources: [defineUser()],
+  extensions: [trust, twoFactor(), apiKeys()],
+  settings: { auth: { recentSignInMinutes: 10 } },
+  listeners(app) {
+    for (const name of ['auth.login', 'security.login_failed', 'security.locked_login_attempt'])
+      app.on(name, (payload: Record<string, unknown>) => void events.push([name, payload]));
+  },
+});
+const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
+await sql.connect();
+afterAll(() => sql.end());
+
+const trusted = (body: object) => call('POST', '/api/auth/trust', body);
+const ageSessions = (userId: string, minutes: number) =>
+  sql.query(`update sessions set created_at = now() - $2 * interval '1 minute' where user_id = $1`, [userId, minutes]);
+
+test('an extension starts a session like a login: with its method in the list of sessions and in the event', async () => {
+  const ada = await person('Ada');
+  events.length = 0;
+  const { status, body, headers } = await trusted({ userId: ada.id, method: 'ticket' });
+  expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+  expect(events).toEqual([['auth.login', expect.objectContaining({ method: 'ticket', ip: expect.any(String) })]]);
+  const sessions = (await createClient(url, body.data.token)('GET', '/api/auth/sessions')).body.data;
+  expect(sessions.map(({ method }: { method: string }) => method)).toEqual(['ticket', 'password']);
+});
+
+test('a session of an extension follows the rules of a login: disabled, locked, missing and two-factor accounts', async () => {
+  const ada = await person('Ada');
+  for (let attempt = 0; attempt < 5; attempt++)
+    await call('POST', '/api/auth/login', { email: ada.email, password: 'wrong horse battery' });
+  events.length = 0;
+  expect((await trusted({ userId: ada.id, method: 'ticket' })).status).toBe(429);
+  expect(events[0]![0]).toBe('security.locked_login_attempt');
+
+  const bob = await person('Bob');
+  await app.service('user').update(bob.id, { status: 'disabled' });
+  events.length = 0;
+  expect((await trusted({ userId: bob.id, method: 'ticket' })).status).toBe(403);
+  expect(events).toEqual([['security.login_failed', expect.objectContaining({ reason: 'user_disabled' })]]);
+  expect((await trusted({ userId: 'f'.repeat(24), method: 'ticket' })).status).toBe(401);
+
+  const cy = await person('Cy');
+  await cy.call('POST', '/api/auth/2fa/enrol', { password });
+  await sql.query('update two_factors set confirmed_at = now() where user_id = $1', [cy.id]);
+  expect((await trusted({ userId: cy.id, method: 'ticket' })).body.data).toMatchObject({ mfaRequired: true });
+  expect((await trusted({ userId: cy.id, method: 'passkey', multiFactor: true })).body.data.token).toMatch(/^svc_/);
+});
+
+test('a credential that was used up before the password changed starts no session', async () => {
+  const ada = await person('Ada');
+  const locked = await host!.transaction(({ database }) => host!.accounts!.lockUser(ada.id, database));
+  expect(locked).toMatchObject({ hasPassword: true, user: { id: ada.id } });
+  const signIn = { userId: ada.id, method: 'ticket', proof: locked!.proof };
+  expect((await trusted(signIn)).status).toBe(200);
+  await ada.call('POST', '/api/auth/password', { currentPassword: password, newPassword: 'a staple that is new' });
+  expect((await trusted(signIn)).status).toBe(401);
+});
+
+test('a method must be a short name', async () => {
+  const ada = await person('Ada');
+  for (const method of ['', 'a b', 'x'.repeat(65), 'a~1', "'; drop table sessions"])
+    expect((await trusted({ userId: ada.id, method })).status).toBe(500);
+});
+
+test('a route with recentSignIn refuses old sessions until the user proves again who they are, and API keys and visitors always', async () => {
+  const ada = await person('Ada');
+  const sensitive = async (client = ada.call) => (await client('POST', '/api/sensitive')).status;
+  const key = (await ada.call('POST', '/api/auth/api-keys', { name: 'k', scopes: ['*'] })).body.data.key;
+  expect(await sensitive()).toBe(204);
+  await ageSessions(ada.id, 11);
+  const refused = await ada.call('POST', '/api/sensitive');
+  expect([refused.status, refused.body.error.code]).toEqual([403, 'RECENT_SIGN_IN_REQUIRED']);
+  expect(await sensitive(createClient(url, key))).toBe(403);
+  expect(await sensitive(call)).toBe(401);
+  expect((await call('POST', '/api/open-sensitive')).status).toBe(401);
+  expect((await ada.call('POST', '/api/auth/api-keys', { name: 'k' })).body.error.code).toBe('RECENT_SIGN_IN_REQUIRED');
+  expect((await ada.call('POST', '/api/auth/reauthenticate', { password: 'wrong horse' })).status).toBe(422);
+  expect(await sensitive()).toBe(403);
+  expect((await ada.call('POST', '/api/auth/reauthenticate', { password })).status).toBe(204);
+  expect(await sensitive()).toBe(204);
+  const [session] = (await ada.call('GET', '/api/auth/sessions')).body.data;
+  expect(Date.parse(session.authenticatedAt)).toBeGreaterThan(Date.parse(session.createdAt) + 10 * 60_000);
+});
+
+test('confirming the password of one session does not renew the others', async () => {
+  const ada = await person('Ada');
+  const other = createClient(url, (await trusted({ userId: ada.id, method: 'ticket' })).body.data.token);
+  await ageSessions(ada.id, 11);
+  await ada.call('POST', '/api/auth/reauthenticate', { password });
+  expect((await other('POST', '/api/sensitive')).status).toBe(403);
+});
+
+test('a user without a password sets one, and uses two-factor, after a recent sign-in instead of with the password', async () => {
+  const user = await host!.accounts!.createUser({ name: 'Dot', email: 'dot@example.com' }, {
+    headers: {},
+    socket: {},
+  } as never);
+  const { token } = (await trusted({ userId: user.id, method: 'ticket' })).body.data;
+  const dot = createClient(url, token);
+  expect((await dot('GET', '/api/auth/sign-in-methods')).body.data).toEqual([]);
+  await ageSessions(user.id, 11);
+  const set = () => dot('POST', '/api/auth/password', { newPassword: 'a staple that is new' });
+  expect((await set()).body.error.code).toBe('RECENT_SIGN_IN_REQUIRED');
+  expect((await dot('POST', '/api/auth/2fa/enrol', {})).body.error.code).toBe('RECENT_SIGN_IN_REQUIRED');
+  await sql.query('update sessions set authenticated_at = now() where user_id = $1', [user.id]);
+  expect((await dot('POST', '/api/auth/2fa/enrol', {})).status).toBe(200);
+  expect((await set()).status).toBe(204);
+  expect((await dot('GET', '/api/auth/sign-in-methods')).body.data).toEqual(['password']);
+  expect((await set()).body.error.details).toEqual({ currentPassword: 'Is required' });
+  expect(
+    (await call('POST', '/api/auth/login', { email: 'dot@example.com', password: 'a staple that is new' })).status,
+  ).toBe(200);
+});
