@@ -20,7 +20,7 @@ async function register() {
   const answer = await call('POST', '/api/auth/register', { name: 'Ada', email, password });
   return { email, answer, mailbox: openMailbox(app, email), verificationToken: answer.body.data.verificationToken };
 }
-const { update } = (app as App).service('user');
+const { update } = (app as unknown as App).service('user');
 const verify = (body: object) => call('POST', '/api/auth/email/verify', body);
 const login = (email: string) => call('POST', '/api/auth/login', { email, password });
 
