@@ -1,5 +1,14 @@
 export { defineUser } from './accounts/define-user.ts';
-export type { ConfirmStep, RevocationStep, SignInStep } from './declare/accounts.ts';
+export { verifiedEmailFields } from './accounts/users/verified-email.ts';
+export type {
+  ConfirmStep,
+  Identity,
+  IdentitySignIn,
+  RevocationStep,
+  SignIn,
+  SignInMethod,
+  SignInStep,
+} from './declare/accounts.ts';
 export type { Authenticator } from './declare/authenticator.ts';
 export type { Deprecation } from './declare/deprecation.ts';
 export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';
@@ -52,6 +61,8 @@ export { ApiError } from './platform/errors.ts';
 export { newId } from './platform/ids.ts';
 export type { MailMessage, PasswordResetMail } from './platform/mail/message.ts';
 export type { MailSender } from './platform/mail/sender.ts';
+export type { MailOverrides } from './platform/mail/texts/index.ts';
+export type { MailKind, MailVariables } from './platform/mail/texts/variables.ts';
 export type { OutboxConsumer } from './platform/outbox/consumer.ts';
 export type { Sweep } from './platform/outbox/relay.ts';
 export type { PushContent } from './push/message.ts';

@@ -46,7 +46,7 @@ export const emailProofs = pgTable(
 export type ProofPurpose = 'verify' | 'change' | 'undo' | 'sign-in';
 
 /** Wrong codes after which a code stops working. With six digits, a code is guessed with a chance of 1 in 200,000. */
-export const MAX_WRONG_CODES = 5;
+const MAX_WRONG_CODES = 5;
 const CODE_DIGITS = 6;
 /** Time for composing the e-mail, before the secrets exist. Sending an e-mail is retried for less than a day. */
 const COMPOSING_LIFETIME = `interval '1 day'`;
@@ -90,9 +90,6 @@ export interface IssuedProof extends Pick<EmailProof, 'email' | 'userId' | 'data
   /** Six digits, to type. */
   code: string;
 }
-
-/** What a client sends to prove access to a mailbox. */
-export type GivenProof = { token: string } | { code: string };
 
 /** Proofs of access to a mailbox, for one purpose. */
 export interface EmailProofs {

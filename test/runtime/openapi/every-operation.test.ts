@@ -1,12 +1,16 @@
 // The document of an app is valid, and every operation in it responds as documented.
-import { expect, test, vi } from 'vitest';
+import { Client as PostgresClient } from 'pg';
+import { afterAll, expect, test, vi } from 'vitest';
 import { codeOf } from '../../extensions/two-factor/two-factor-user.ts';
 import { blog } from '../../fixtures/blog/app.ts';
 import { type ApiResponse, type Client, createClient, startTestApp } from '../../support/app.ts';
 import { type Json, readContract } from './contract.ts';
 import { faultsOf } from './validators.ts';
 
-const { app, url } = await startTestApp(blog);
+const { app, url, env } = await startTestApp(blog);
+const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
+await sql.connect();
+afterAll(() => sql.end());
 const contract = await readContract(url);
 
 /** The input of a call, apart from the client. */
@@ -66,6 +70,14 @@ test('the account operations respond as documented', async () => {
   await good(here, 'reportOpenedPush', { body: { data: { url: '/x' } } });
   await good(here, 'unregisterDevice', { body: { token: 'b'.repeat(64) } });
   await good(here, 'removeMyDevice', { path: { deviceId: device.id } });
+  expect(await good(here, 'listMySignInMethods')).toEqual(['password']);
+  await sql.query(
+    `insert into user_identities (id, user_id, provider, subject, email) values ($1, $2, 'acme', 's1', 'ada@acme.example')`,
+    ['a'.repeat(24), registered.user.id],
+  );
+  const [identity] = await good(here, 'listMyIdentities');
+  await good(here, 'reauthenticate', { body: { password: PASSWORD } });
+  await good(here, 'removeMyIdentity', { path: { identityId: identity.id } });
   const other = await good(nobody, 'login', { body: { email: ada.email, password: PASSWORD } });
   const newest = (await good(here, 'listMySessions')).find((one: Json) => !one.current);
   await good(here, 'endMySession', { path: { sessionId: newest!.id } });
