@@ -75,7 +75,7 @@ test('the account operations respond as documented', async () => {
     `insert into user_identities (id, user_id, provider, subject, email) values ($1, $2, 'acme', 's1', 'ada@acme.example')`,
     ['a'.repeat(24), registered.user.id],
   );
-  const [identity] = await good(here, 'listMyIdentities');
+  const identity = (await good(here, 'listMyIdentities'))[0];
   await good(here, 'reauthenticate', { body: { password: PASSWORD } });
   await good(here, 'removeMyIdentity', { path: { identityId: identity.id } });
   const other = await good(nobody, 'login', { body: { email: ada.email, password: PASSWORD } });
