@@ -169,7 +169,7 @@ export function createAccounts(
           ...accountRoutes(whole, context),
           ...reset.routes,
           ...sessionRoutes({ ...accounts, confirmIdentity }),
-          ...identityRoutes({ host, identities, accounts: { lockUser, ...links }, methods }),
+          ...identityRoutes({ host, users, identities, accounts: { lockUser, ...links }, methods }),
           ...deviceRoutes(host, deviceTokens, sessions.authenticator, holdCredential),
         ],
         authenticators: [sessions.authenticator],

@@ -94,7 +94,7 @@ export type ConfirmStep = (ctx: RouteContext, code: string | undefined, field: s
 export interface SignInMethod {
   /** As in `session.method`: `email_link`, `passkey`. */
   name: string;
-  /** Whether the user can sign in this way. Read in the given transaction, in which the user's row is locked. */
+  /** Whether the user can sign in this way. Before another way is removed, `on` is that transaction, in which the user's row is locked. */
   isUsableBy(user: StoredRecord, on: Executor): Promise<boolean>;
 }
 

@@ -5,6 +5,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { isId } from '../../platform/ids.ts';
 import type { AccountsContext } from '../context.ts';
+import { NO_PASSWORD } from '../passwords/password-hash.ts';
 import type { Identities } from './store.ts';
 
 const identityShape = z
@@ -24,10 +25,11 @@ const methodsShape = z
 /** The routes with which users see and remove their ways to sign in. */
 export function identityRoutes({
   host,
+  users,
   identities,
   accounts,
   methods,
-}: Pick<AccountsContext, 'host'> & {
+}: Pick<AccountsContext, 'host' | 'users'> & {
   identities: Identities;
   accounts: Pick<Accounts, 'lockUser' | 'assertCanStillSignIn'>;
   methods: () => readonly SignInMethod[];
@@ -35,15 +37,13 @@ export function identityRoutes({
   const tags = ['auth'];
 
   async function listSignInMethods(userId: string): Promise<string[]> {
-    return host.transaction(async ({ database }) => {
-      const locked = await accounts.lockUser(userId, database);
-      if (locked === undefined) return [];
-      const own = await identities.list(userId);
-      const usable: string[] = locked.hasPassword ? ['password'] : [];
-      usable.push(...new Set(own.map(({ provider }) => `oidc:${provider}`)));
-      for (const method of methods()) if (await method.isUsableBy(locked.user, database)) usable.push(method.name);
-      return usable;
-    });
+    const [account, own] = await Promise.all([users.findAccountById(userId), identities.list(userId)]);
+    if (account === undefined) return [];
+    const usable: string[] = account.passwordHash === NO_PASSWORD ? [] : ['password'];
+    usable.push(...new Set(own.map(({ provider }) => `oidc:${provider}`)));
+    for (const method of methods())
+      if (await method.isUsableBy(account.user, host.database)) usable.push(method.name);
+    return usable;
   }
 
   async function removeIdentity(id: string, userId: string, ip: string): Promise<void> {

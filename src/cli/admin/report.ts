@@ -16,9 +16,9 @@ export function userLines(users: readonly Shown[]): string[] {
 export function sessionLines(sessions: readonly object[]): string[] {
   if (sessions.length === 0) return ['No active sessions.'];
   const rows = (sessions as Shown[]).map((one) =>
-    [one.id, one.createdAt, one.lastUsedAt, one.ip, one.userAgent].map(stripControlCharacters),
+    [one.id, one.createdAt, one.lastUsedAt, one.method, one.ip, one.userAgent].map(stripControlCharacters),
   );
-  return alignColumns([['id', 'created', 'last used', 'address', 'user agent'], ...rows]);
+  return alignColumns([['id', 'created', 'last used', 'method', 'address', 'user agent'], ...rows]);
 }
 
 /** Formats the output of `mails`: captured e-mails as text. */
