@@ -139,7 +139,7 @@ export function createAccounts(
         await users.overwritePasswordHash(userId, NO_PASSWORD, tx);
       },
       findUserByEmail: async (email) => (await users.findAccountByEmail(email.trim().toLowerCase()))?.user,
-      createUser: (values, request, options) => users.createUserWithoutPassword(values, request, options),
+      createUser: (values, request, options) => users.createUser(values, request, options),
       verifyEmail,
       ...links,
       assertRecentSignIn,

@@ -139,6 +139,19 @@ export interface IdentitySignIn extends Identity {
   profile?: Readonly<Record<string, unknown>>;
 }
 
+/** How `Accounts.createUser` creates a user. */
+export interface CreateUserOptions {
+  /** Whether the user is also created if the setting `auth.register` is false. Default false. */
+  invited?: boolean;
+  /**
+   * Valid values that are stored in addition, such as roles. If set, the other values come from a client: they are validated like a
+   * registration, so fields that clients cannot set are refused.
+   */
+  trusted?: Readonly<Record<string, unknown>>;
+  /** The caller's transaction. */
+  tx?: Transaction;
+}
+
 /** The account functions that extensions can call. */
 export interface Accounts {
   /**
@@ -173,16 +186,15 @@ export interface Accounts {
   /** Returns the user with this e-mail address; case and surrounding space do not matter. Undefined if there is none. */
   findUserByEmail(email: string): Promise<StoredRecord | undefined>;
   /**
-   * Creates a user without a password. Values are validated like those of a registration, but every field may be set. Emits
-   * `auth.registered` after the commit.
+   * Creates a user; without a `password` in the values, the user has none. Emits `auth.registered` after the commit.
    *
-   * @param options `invited`: also if the setting `auth.register` is false. `tx`: the caller's transaction
+   * @param values validated with system privilege, unless the option `trusted` is set
    * @throws ApiError FORBIDDEN if registration is closed; VALIDATION_ERROR; CONFLICT if the address is taken
    */
   createUser(
     values: Readonly<Record<string, unknown>>,
     request: Request,
-    options?: { invited?: boolean; tx?: Transaction },
+    options?: CreateUserOptions,
   ): Promise<StoredRecord>;
   /**
    * Records in the caller's transaction that a user owns their e-mail address, and emits `auth.email_verified` after the commit. Call it

@@ -60,7 +60,7 @@ export function createIdentityLinks({
     const { email, emailVerified, profile } = identity;
     const verified = emailVerified ? { emailVerifiedAt: new Date().toISOString() } : {};
     return host.transaction(async (tx) => {
-      const user = await users.createUserWithoutPassword({ ...profile, email, ...verified }, request, { tx });
+      const user = await users.createUser({ ...profile, email, ...verified }, request, { tx });
       const linked = await identities.link(user.id, identity, tx.database);
       if (linked.userId !== user.id) throw new LinkedElsewhereError();
       return user.id;

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { CreateUserOptions } from '../../declare/accounts.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Transaction } from '../../declare/service.ts';
@@ -26,16 +27,13 @@ export interface Users {
   /** Creates a user as an anonymous `POST /api/users` would, but without checking the create policy. */
   registerUser(body: unknown, req: Request): Promise<StoredRecord>;
   /**
-   * Creates a user who has no password. Values are validated like those of a registration, but every field may be set. Emits
-   * `auth.registered` after the commit.
-   *
-   * @param options `invited`: also while registration is closed. `tx`: the caller's transaction
-   * @throws ApiError FORBIDDEN if registration is closed; VALIDATION_ERROR; CONFLICT if the address is taken
+   * Creates a user for an extension; without a `password` in the values, the user has none. Emits `auth.registered` after the commit. See
+   * `Accounts`.
    */
-  createUserWithoutPassword(
+  createUser(
     values: Readonly<Record<string, unknown>>,
     request: Request,
-    options?: { invited?: boolean; tx?: Pick<Transaction, 'database' | 'afterCommit'> },
+    options?: Omit<CreateUserOptions, 'tx'> & { tx?: Pick<Transaction, 'database' | 'afterCommit'> },
   ): Promise<StoredRecord>;
   /** Returns the user with this e-mail address, which must be trimmed and in lower case. Undefined if there is none. */
   findAccountByEmail(email: string): Promise<Account | undefined>;
@@ -95,22 +93,25 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
         check: registrationPasswordErrors,
       });
     },
-    async createUserWithoutPassword(values, request, { invited = false, tx } = {}) {
+    async createUser(values, request, { invited = false, trusted, tx } = {}) {
       if (!invited && !host.settings.auth.register) throw registrationClosedError();
-      const emitRegistered = (user: StoredRecord) =>
-        host.events.emit('auth.registered', { user, ip: addressOf(request) });
-      if (tx === undefined) {
-        const options = { passwordHash: NO_PASSWORD };
-        const user = await createRecord(context, entity, values, createSystemContext(context.service), options);
-        emitRegistered(user);
-        return user;
-      }
       // The caller lets errors roll its transaction back, so there is nothing else to do about them here.
-      const inTransaction = createTransactionContext(context, { ...tx, abort: (error) => error });
-      const txEntity = inTransaction.entities.get(entity.resource.name)!;
-      const operation = createSystemContext(inTransaction.service);
-      const user = await createRecord(inTransaction, txEntity, values, operation, { passwordHash: NO_PASSWORD });
-      tx.afterCommit(() => emitRegistered(user));
+      const on = tx === undefined ? context : createTransactionContext(context, { ...tx, abort: (error) => error });
+      const entityThere = tx === undefined ? entity : on.entities.get(entity.resource.name)!;
+      const operation =
+        trusted === undefined
+          ? createSystemContext(on.service)
+          : createRequestContext({ user: undefined, req: request, service: on.service });
+      const input = trusted === undefined ? values : withPreferredLocale(entity.resource, values, request);
+      const user = await createRecord(on, entityThere, input, operation, {
+        authorized: true,
+        trusted,
+        check: registrationPasswordErrors,
+        passwordHash: values.password === undefined ? NO_PASSWORD : undefined,
+      });
+      const emitRegistered = () => host.events.emit('auth.registered', { user, ip: addressOf(request) });
+      if (tx === undefined) emitRegistered();
+      else tx.afterCommit(emitRegistered);
       return user;
     },
     async findAccountByEmail(email) {

@@ -30,7 +30,9 @@ interface Options {
   /** The record's id; left out: a new one. */
   id?: string | undefined;
   /** The hash to store in password fields instead of hashing a value; then the input has none. */
-  passwordHash?: string;
+  passwordHash?: string | undefined;
+  /** Valid values that are stored in addition to the input: the input's sender could not set them. */
+  trusted?: Values | undefined;
   /** Additional validation errors, by field, for values that pass the declaration's rules. */
   check?: (values: Values) => ErrorDetails;
 }
@@ -68,6 +70,7 @@ async function authorizeAndInsertRecord(
       validated,
     });
   }
+  values = { ...values, ...options.trusted };
   const refused = options.check?.(values) ?? {};
   if (Object.keys(refused).length > 0) throw validationError(refused);
   const hashed =
