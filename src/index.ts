@@ -41,6 +41,8 @@ export { audit } from './extensions/audit/index.ts';
 export { developerConsole } from './extensions/console/index.ts';
 export type { EmailVerificationOptions } from './extensions/email-verification/index.ts';
 export { emailVerification } from './extensions/email-verification/index.ts';
+export type { InvitationOptions } from './extensions/invitations/index.ts';
+export { invitations } from './extensions/invitations/index.ts';
 export type { PrivacyApi } from './extensions/privacy/index.ts';
 export { privacy } from './extensions/privacy/index.ts';
 export { realtime } from './extensions/realtime/index.ts';

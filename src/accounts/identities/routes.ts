@@ -41,8 +41,7 @@ export function identityRoutes({
     if (account === undefined) return [];
     const usable: string[] = account.passwordHash === NO_PASSWORD ? [] : ['password'];
     usable.push(...new Set(own.map(({ provider }) => `oidc:${provider}`)));
-    for (const method of methods())
-      if (await method.isUsableBy(account.user, host.database)) usable.push(method.name);
+    for (const method of methods()) if (await method.isUsableBy(account.user, host.database)) usable.push(method.name);
     return usable;
   }
 

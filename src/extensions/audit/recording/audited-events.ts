@@ -47,6 +47,15 @@ const toDataExportEvent = ({ userId, by, ip }: Payload): EventParts => ({
   ip,
 });
 
+/** Returns the recorded parts of an event about an invitation. */
+const toInvitationEvent = ({ userId, invitationId, email, roles, ip }: Payload): EventParts => ({
+  user: userId,
+  resource: 'invitation',
+  record: invitationId,
+  ip,
+  details: { email: maskText(email), roles },
+});
+
 /** Returns only the host of a URL, because the rest may contain secrets. */
 function hostOf(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
@@ -75,6 +84,15 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
   'auth.password_reset_requested': (payload) => ({ ...toAccountEvent(payload), user: null }),
   'auth.password_reset': toAccountEvent,
   'auth.email_changed': ({ undone, ...payload }) => ({ ...toAccountEvent(payload), details: { undone } }),
+  'auth.invitation_sent': toInvitationEvent,
+  'auth.invitation_revoked': toInvitationEvent,
+  'auth.invitation_accepted': ({ userId, invitationId, by, ip }) => ({
+    user: userId,
+    resource: 'invitation',
+    record: invitationId,
+    ip,
+    details: { invitedBy: by },
+  }),
   'security.login_failed': toSignInAttemptEvent,
   'security.account_locked': toSignInAttemptEvent,
   'security.locked_login_attempt': toSignInAttemptEvent,

@@ -135,6 +135,16 @@ export const ACCOUNT_TEXTS: MailTexts<
       ]),
     example: { link: EXAMPLE_LINK, code: EXAMPLE_PROOF.code, minutes: 10, isNewAccount: false },
   },
+  invitation: {
+    description: 'Sent when a user invites an address',
+    template: ({ link, minutes, isNewAccount }) =>
+      layOutMail('You are invited', [
+        `You are invited to ${isNewAccount ? 'create an account at' : 'accept a role at'} ${new URL(link).host}. Open this link within ${formatMinutes(minutes)}:`,
+        { link, label: 'Accept the invitation' },
+        'If you do not expect an invitation, ignore this e-mail.',
+      ]),
+    example: { link: EXAMPLE_LINK, minutes: 7 * 1440, isNewAccount: true },
+  },
   'new-device': {
     description: 'Sent after a sign-in from a device that the account has not used before',
     template: (about) =>

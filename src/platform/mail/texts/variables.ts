@@ -65,6 +65,8 @@ export interface MailVariables {
   'email-change-undone': SecurityNotice & { link: string; minutes: number };
   /** A link and a code to sign in. `isNewAccount`: there is no account yet; signing in creates one. */
   'sign-in': Omit<ProofMail, 'user'> & { isNewAccount: boolean };
+  /** An invitation. `isNewAccount`: the address has no account yet. */
+  invitation: { link: string; minutes: number; isNewAccount: boolean };
   'new-device': SignInNotice;
   'password-changed': SecurityNotice;
   'two-factor-enabled': SecurityNotice;

@@ -1,0 +1,49 @@
+import { verifiedEmailFields } from '../../accounts/users/verified-email.ts';
+import { defineExtension, type Extension } from '../../declare/extension.ts';
+import { StartupError } from '../../platform/config/environment.ts';
+import { type InvitationContext, type InvitationOptions, invitationSettings } from './context.ts';
+import { createInvitationComposer, INVITATION_MAIL } from './invite.ts';
+import { invitationRoutes } from './routes.ts';
+import {
+  createInvitationRemovalConsumer,
+  createInvitationStore,
+  createInvitationSweep,
+  endInvitations,
+  invitationUserData,
+} from './store.ts';
+import { invitations as invitationTable } from './tables.ts';
+
+export type { InvitationOptions } from './context.ts';
+
+/**
+ * Invitations by e-mail: the link registers a user with a verified address and with roles. With `auth.register: false`, it is the only way
+ * to get an account.
+ *
+ * @example createApp({ resources, extensions: [invitations({ policy: 'admin | editor' })] }, process.env)
+ */
+export function invitations(options: InvitationOptions = {}): Extension {
+  return defineExtension({
+    name: 'invitations',
+    tables: { invitations: invitationTable },
+    userFields: verifiedEmailFields,
+    settings: invitationSettings,
+    options,
+    setup(host, settings) {
+      const { accounts, users, database } = host;
+      if (accounts === undefined || users === undefined) {
+        throw new StartupError('invitations() cannot work:', [
+          'it needs accounts; declare a user resource with defineUser()',
+        ]);
+      }
+      const context: InvitationContext = { host, accounts, users, settings, store: createInvitationStore(database) };
+      return {
+        routes: invitationRoutes(context),
+        mails: { [INVITATION_MAIL]: createInvitationComposer(context) },
+        revocationStep: endInvitations,
+        consumers: [createInvitationRemovalConsumer(users)],
+        sweeps: [createInvitationSweep(database)],
+        userData: [invitationUserData(database)],
+      };
+    },
+  });
+}

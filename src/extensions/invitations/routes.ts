@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
+import type { Route, RouteContext } from '../../declare/route.ts';
+import { recordShape } from '../../declare/route.ts';
+import { acceptInvitation, previewInput, previewInvitation, previewShape } from './accept.ts';
+import type { InvitationContext } from './context.ts';
+import { invite, inviteInput, listInvitations, listQuery, resend, revokeInvitation } from './invite.ts';
+
+const invitationShape = z
+  .object({
+    id: z.string(),
+    email: z.email(),
+    roles: z.array(z.string()),
+    invitedBy: z.string().meta({ description: 'The id of the user who sent the invitation' }),
+    status: z.enum(['pending', 'accepted', 'expired']),
+    createdAt: z.iso.datetime(),
+    expiresAt: z.iso.datetime(),
+    acceptedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Invitation' });
+
+/** The routes with which users invite others, and accept invitations. */
+export function invitationRoutes(context: InvitationContext): Route[] {
+  const tags = ['invitations'];
+  const withContext =
+    (operation: (context: InvitationContext, ctx: RouteContext<never, never, never>) => Promise<unknown>) =>
+    (ctx: RouteContext) =>
+      operation(context, ctx as never);
+  const uncached = (operation: Parameters<typeof withContext>[0]) => (ctx: RouteContext) => {
+    ctx.res.setHeader('Cache-Control', 'no-store');
+    return operation(context, ctx as never);
+  };
+  return [
+    {
+      method: 'POST',
+      path: '/invitations',
+      recentSignIn: true,
+      input: inviteInput,
+      output: invitationShape,
+      errors: ['FORBIDDEN', 'CONFLICT', 'LIMIT_REACHED'],
+      status: 201,
+      operationId: 'createInvitation',
+      tags,
+      summary: 'Invite an e-mail address',
+      handler: withContext(invite),
+    },
+    {
+      method: 'GET',
+      path: '/invitations',
+      query: listQuery,
+      output: z.array(invitationShape),
+      paged: true,
+      errors: ['FORBIDDEN'],
+      operationId: 'listInvitations',
+      tags,
+      summary: 'List your invitations, newest first; admins see those of every user',
+      handler: withContext(listInvitations),
+    },
+    {
+      method: 'POST',
+      path: '/invitations/:id/resend',
+      output: invitationShape,
+      errors: ['FORBIDDEN', 'NOT_FOUND'],
+      operationId: 'resendInvitation',
+      tags,
+      summary: 'Send a new link; the former one stops working',
+      handler: withContext(resend),
+    },
+    {
+      method: 'DELETE',
+      path: '/invitations/:id',
+      errors: ['FORBIDDEN', 'NOT_FOUND'],
+      status: 204,
+      operationId: 'revokeInvitation',
+      tags,
+      summary: 'Revoke an invitation that has not been accepted',
+      handler: withContext(revokeInvitation),
+    },
+    {
+      method: 'POST',
+      path: '/auth/invitations/preview',
+      policy: 'public',
+      rateLimit: 'auth',
+      input: previewInput,
+      output: previewShape,
+      errors: ['INVALID_TOKEN'],
+      operationId: 'previewInvitation',
+      tags,
+      summary: 'Read the invitation of a link',
+      handler: uncached(previewInvitation),
+    },
+    {
+      method: 'POST',
+      path: '/auth/invitations/accept',
+      policy: 'public',
+      rateLimit: 'auth',
+      body: 'json',
+      bodyShape: z.intersection(z.object({ token: z.string() }), z.unknown().and(recordShape('user', 'register'))),
+      output: newSessionShape,
+      errors: ['INVALID_TOKEN', 'CONFLICT', 'FORBIDDEN', 'RATE_LIMITED', 'VALIDATION_ERROR'],
+      operationId: 'acceptInvitation',
+      tags,
+      summary: 'Accept an invitation: register, or add its roles to your account',
+      description:
+        'Without an account: send the fields of a registration with the token, without the e-mail address. With an account: sign in to it, and send only the token.',
+      handler: uncached(acceptInvitation),
+    },
+  ];
+}
