@@ -6,6 +6,7 @@ import {
   developerConsole,
   privacy,
   realtime,
+  securityMails,
   softDelete,
   twoFactor,
   webhooks,
@@ -21,6 +22,7 @@ export const createAllExtensions = () => [
   privacy(),
   realtime(),
   developerConsole(),
+  securityMails(),
 ];
 
 /** Creates an app whose tables, without that of the user, are the tables of Belfry's own migrations. It connects to nothing. */
