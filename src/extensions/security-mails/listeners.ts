@@ -77,7 +77,7 @@ export function createSecurityListeners(
       queueMail('two-factor-enabled', userId, { ip }),
     ),
     'security.two_factor_disabled': listen(({ userId, ip, reason }: CredentialEvent & { reason: string }) =>
-      // The address of an admin is none of the user's business.
+      // The user does not learn the address of an admin.
       queueMail('two-factor-disabled', userId, { byAdmin: reason === 'admin', ip: reason === 'admin' ? '' : ip }),
     ),
     'security.recovery_code_used': listen(({ userId, ip, remaining }: CredentialEvent & { remaining: number }) =>

@@ -1,5 +1,5 @@
 import { isAccountActive } from '../../declare/actor.ts';
-import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { appHostOf } from '../../platform/config/environment.ts';
 import { localeOfUser } from '../../platform/mail/texts/locale.ts';
 import type { MailVariables, SecurityNotice } from '../../platform/mail/texts/variables.ts';
@@ -44,14 +44,6 @@ export function createSecurityMailQueue(
 
 const DAY_MS = 86_400_000;
 
-/** E-mails about a new way to sign in that is at most this old when the account is created: the account was created with it. */
-const NEW_ACCOUNT_MS = 60_000;
-
-function isCreatedWith({ createdAt }: StoredRecord, kind: SecurityMailKind, requestedAt: string): boolean {
-  if ((kind !== 'identity-linked' && kind !== 'passkey-added') || typeof createdAt !== 'string') return false;
-  return Date.parse(requestedAt) - Date.parse(createdAt) < NEW_ACCOUNT_MS;
-}
-
 /**
  * Creates the composers of the e-mails. Address, status and locale of the user are read when an e-mail is sent; users who are deleted or
  * not active get none. Composers of e-mails that are switched off exist too, for e-mails that were queued before.
@@ -69,7 +61,6 @@ export function createSecurityMailComposers(
       const { userId, ...about } = data;
       const [user] = await users.load([String(userId)]);
       if (typeof user?.email !== 'string' || !isAccountActive(user)) return undefined;
-      if (isCreatedWith(user, kind, requestedAt)) return undefined;
       // Counted by kind: a thief of the account could otherwise cause many e-mails of one kind so that a more important one is not sent.
       if (attempt === 1 && limiter !== undefined && !(await limiter.consume(`${kind}:${user.id}`)).allowed) {
         return undefined;

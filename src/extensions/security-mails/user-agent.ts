@@ -50,8 +50,8 @@ const SYSTEMS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['macOS', /\bMac(?:intosh|OS| OS X)\b/],
   // The network library of Apple sends the name of the kernel, which is the same on phones and computers.
   ['an Apple device', /\bDarwin\//],
-  ['Linux', /\bLinux\b|\bX11\b/],
   ['FreeBSD', /\bFreeBSD\b/],
+  ['Linux', /\bLinux\b|\bX11\b/],
 ];
 
 const findName = (table: typeof PROGRAMS, userAgent: string) =>
