@@ -64,7 +64,6 @@ export function createResetMailComposer({
 }: Pick<AccountsContext, 'host' | 'users' | 'resets'>): MailComposer {
   const { settings, events } = host;
   const minutes = settings.auth.resetTokenTtlMinutes;
-  const custom = settings.mail.templates.passwordReset;
   const limiter = createResetLimiter(host);
   return async ({ data, requestedAt, attempt }) => {
     const { user } = (await users.findAccountByEmail(String(data.email))) ?? {};
@@ -75,7 +74,7 @@ export function createResetMailComposer({
     if (attempt === 1) events.emit('auth.password_reset_requested', { user, ip: data.ip });
     const about = { user, link: resetLinkOf(token, host), minutes };
     const locale = localeOfUser(user, data.locale);
-    const content = await (custom?.(about) ?? host.mailTexts.render('password-reset', about, locale));
+    const content = await host.mailTexts.render('password-reset', about, locale);
     // Send to the stored address of the user, not to the address in the request.
     return { ...content, to: String(user.email) };
   };
