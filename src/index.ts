@@ -51,6 +51,8 @@ export { ApiError } from './platform/errors.ts';
 export { newId } from './platform/ids.ts';
 export type { MailMessage, PasswordResetMail } from './platform/mail/message.ts';
 export type { MailSender } from './platform/mail/sender.ts';
+export type { MailOverrides } from './platform/mail/texts/index.ts';
+export type { MailVariables } from './platform/mail/texts/variables.ts';
 export type { OutboxConsumer } from './platform/outbox/consumer.ts';
 export type { Sweep } from './platform/outbox/relay.ts';
 export type { PushContent } from './push/message.ts';
