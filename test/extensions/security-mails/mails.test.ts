@@ -3,7 +3,7 @@ import type { Extension, ExtensionHost } from '../../../src/declare/extension.ts
 import { createApp, defineExtension, defineUser, f, securityMails, twoFactor } from '../../../src/index.ts';
 import { createTestDatabase } from '../../support/database/test-database.ts';
 import { challenge, codeOf, forget, guard, verify } from '../two-factor/two-factor-user.ts';
-import { HOME, PASSWORD, startSecurityApp } from './security-app.ts';
+import { CHROME, FIREFOX, HOME, PASSWORD, startSecurityApp } from './security-app.ts';
 
 const IP = '203.0.113.7';
 
@@ -103,6 +103,19 @@ test('linking an identity sends an e-mail, but creating the account with one doe
   await untilSubjects({ email }, ['A new way to sign in to your account']);
   const [mail] = await mailsTo({ email });
   expect(mail!.text).toContain('signing in with github was added');
+});
+
+test('the device of an admin who created the account is not known as a device of the user', async () => {
+  const request = { headers: { 'user-agent': FIREFOX }, socket: {}, ip: IP } as never;
+  const email = 'invited@example.com';
+  const values = { name: 'Guest', email };
+  const user = await host().accounts!.createUser(values, request, { invited: true });
+  const login = { user, ip: '198.51.100.4', method: 'email_link' };
+  emit('auth.login', { ...login, userAgent: CHROME });
+  await untilDevices(user, 1);
+  emit('auth.login', { ...login, userAgent: FIREFOX });
+  await untilSubjects({ email }, ['New sign-in to your account']);
+  expect((await mailsTo({ email }))[0]!.text).toContain('with Firefox on Windows');
 });
 
 test('the recipient’s locale chooses the text', async () => {

@@ -51,13 +51,6 @@ test('the device of the registration is known, so a first login from another dev
   expect(await devicesOf({ id })).toHaveLength(2);
 });
 
-test('a user whom another person created has no known device', async () => {
-  const dee = await newcomer();
-  await signIn(dee, AWAY);
-  await untilDevices(dee, 1);
-  expect(await mailsTo(dee)).toEqual([]);
-});
-
 test('many simultaneous sign-ins of a new device send one e-mail', async () => {
   const eve = await newcomer();
   await signIn(eve, HOME);
