@@ -8,6 +8,7 @@ import {
   invitations,
   privacy,
   realtime,
+  securityMails,
   softDelete,
   twoFactor,
   webhooks,
@@ -25,6 +26,7 @@ export const createAllExtensions = () => [
   realtime(),
   developerConsole(),
   emailVerification(),
+  securityMails(),
 ];
 
 /** Creates an app whose tables, without that of the user, are the tables of Belfry's own migrations. It connects to nothing. */

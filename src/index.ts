@@ -46,6 +46,7 @@ export { invitations } from './extensions/invitations/index.ts';
 export type { PrivacyApi } from './extensions/privacy/index.ts';
 export { privacy } from './extensions/privacy/index.ts';
 export { realtime } from './extensions/realtime/index.ts';
+export { securityMails } from './extensions/security-mails/index.ts';
 export { softDelete } from './extensions/soft-delete/index.ts';
 export { twoFactor } from './extensions/two-factor/index.ts';
 export type { WebhooksApi } from './extensions/webhooks/fanout/publish.ts';

@@ -24,6 +24,27 @@ CREATE TABLE "email_proofs" (
 	CONSTRAINT "email_proofs_token_hash_unique" UNIQUE("token_hash")
 );
 --> statement-breakpoint
+CREATE TABLE "invitations" (
+	"id" text PRIMARY KEY NOT NULL,
+	"email" text NOT NULL,
+	"roles" text[] DEFAULT '{}' NOT NULL,
+	"invited_by" text NOT NULL,
+	"token_hash" text,
+	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"expires_at" timestamp(3) with time zone NOT NULL,
+	"accepted_at" timestamp(3) with time zone,
+	"accepted_by" text,
+	CONSTRAINT "invitations_token_hash_unique" UNIQUE("token_hash")
+);
+--> statement-breakpoint
+CREATE TABLE "known_devices" (
+	"user_id" text NOT NULL,
+	"fingerprint" text NOT NULL,
+	"first_seen_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"last_seen_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "known_devices_user_id_fingerprint_pk" PRIMARY KEY("user_id","fingerprint")
+);
+--> statement-breakpoint
 ALTER TABLE "sessions" ADD COLUMN "method" text DEFAULT 'password' NOT NULL;
 --> statement-breakpoint
 ALTER TABLE "sessions" ADD COLUMN "authenticated_at" timestamp(3) with time zone;
@@ -37,3 +58,13 @@ CREATE INDEX "email_proofs_user_id_index" ON "email_proofs" USING btree ("user_i
 CREATE INDEX "email_proofs_email_index" ON "email_proofs" USING btree ("email");
 --> statement-breakpoint
 CREATE INDEX "email_proofs_expires_at_index" ON "email_proofs" USING btree ("expires_at");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "invitations_pending_email_index" ON "invitations" USING btree ("email") WHERE accepted_at is null;
+--> statement-breakpoint
+CREATE INDEX "invitations_invited_by_index" ON "invitations" USING btree ("invited_by","id");
+--> statement-breakpoint
+CREATE INDEX "invitations_accepted_by_index" ON "invitations" USING btree ("accepted_by") WHERE accepted_by is not null;
+--> statement-breakpoint
+CREATE INDEX "invitations_expires_at_index" ON "invitations" USING btree ("expires_at");
+--> statement-breakpoint
+CREATE INDEX "known_devices_last_seen_at_index" ON "known_devices" USING btree ("last_seen_at");

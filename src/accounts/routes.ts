@@ -1,3 +1,4 @@
+import type { StoredRecord } from '../declare/host.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
 import { recordShape } from '../declare/route.ts';
 import { invalidSessionError } from '../platform/errors.ts';
@@ -26,6 +27,12 @@ async function askForStepAtRegistration(
   );
 }
 
+/** Emits `auth.registered`. `userAgent` names the client, because the user registered with it and has signed in from it. */
+function emitRegistered({ host }: Pick<AccountsContext, 'host'>, user: StoredRecord, { req }: RouteContext): void {
+  const userAgent = String(req.headers['user-agent'] ?? '');
+  host.events.emit('auth.registered', { user, ip: addressOf(req), userAgent });
+}
+
 /** `POST /auth/register`: creates a user by the rules of the user resource, as an anonymous caller, and starts a session. */
 async function registerAndStartSession(accounts: AccountsContext, ctx: RouteContext) {
   if (!accounts.host.settings.auth.register) throw registrationClosedError();
@@ -33,13 +40,13 @@ async function registerAndStartSession(accounts: AccountsContext, ctx: RouteCont
   const asks = accounts.signInSteps.registrationOutput !== undefined;
   const step = asks ? await askForStepAtRegistration(accounts, ctx, user.id) : undefined;
   if (step !== undefined) {
-    accounts.host.events.emit('auth.registered', { user, ip: addressOf(ctx.req) });
+    emitRegistered(accounts, user, ctx);
     return step;
   }
   const session = await accounts.sessions.startSession(user.id, ctx.req);
   // The user has been deleted since it was created.
   if (session === undefined) throw invalidSessionError();
-  accounts.host.events.emit('auth.registered', { user, ip: addressOf(ctx.req) });
+  emitRegistered(accounts, user, ctx);
   ctx.res.setHeader('Cache-Control', 'no-store');
   return { user: accounts.users.asSeenBySelf(user), ...session };
 }

@@ -138,7 +138,7 @@ export function createCore(
     push: push.sender,
     simulated: push.simulated,
     mail: mail.sender,
-    mailTexts: createMailTextRenderer(mails, settings.mail.locale),
+    mailTexts: createMailTextRenderer(mails, settings.mail),
     transaction: createTransactionRunner(platform, records, { push, mail: mail.sender }),
     currentTransaction: records.transactions.current,
   };

@@ -70,7 +70,6 @@ export function createResetMailComposer({
 }: Pick<AccountsContext, 'host' | 'users' | 'resets'>): MailComposer {
   const { settings, events } = host;
   const minutes = settings.auth.resetTokenTtlMinutes;
-  const custom = settings.mail.templates.passwordReset;
   const limiter = createResetLimiter(host);
   return async ({ data, requestedAt, attempt }) => {
     const { user } = (await users.findAccountByEmail(String(data.email))) ?? {};
@@ -82,7 +81,7 @@ export function createResetMailComposer({
     const about = { user, link: resetLinkOf(token, host), minutes };
     const locale = localeOfUser(user, data.locale);
     const content = await (data.undone === undefined
-      ? (custom?.(about) ?? host.mailTexts.render('password-reset', about, locale))
+      ? host.mailTexts.render('password-reset', about, locale)
       : host.mailTexts.render('email-change-undone', { ...about, ...noticeOf(data, host) }, locale));
     // Send to the stored address of the user, not to the address in the request.
     return { ...content, to: String(user.email) };

@@ -2,19 +2,21 @@ import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { requireSameOrigin, requireThisMachine } from './guards.ts';
 import { createLiveUpdates } from './live.ts';
+import { mailPreviewRoutes } from './mails.ts';
 import { pageFileRoutes } from './page-files.ts';
 import { consoleRoutes } from './routes.ts';
 import { createStateReader } from './state.ts';
 
 const HOME = '/console';
 const PATH = `${HOME}/push`;
+const MAILS_PATH = `${HOME}/mails`;
 
 /** In-process events after which the console page's data is read again. */
 const EVENTS = ['push.sent', 'push.failed', 'push.receipt', 'push.opened', 'push.simulated'];
 
 /**
- * The developer's console: a page at `/console/push` with a phone for each simulated device, and the newest pushes. `/console` redirects
- * to it. In production the extension adds nothing.
+ * The developer's console: a page at `/console/push` with a phone for each simulated device, and the newest pushes, and a page at
+ * `/console/mails` with all e-mails of the app. `/console` redirects to the first. In production the extension adds nothing.
  *
  * @example createApp({ resources, extensions: [developerConsole()] }, process.env)
  */
@@ -35,8 +37,9 @@ export function developerConsole(): Extension<'console'> {
       return {
         pages: [
           { method: 'GET', path: HOME, policy: 'public', middleware, handler: ({ res }) => res.redirect(PATH) },
-          ...pageFileRoutes(PATH, middleware),
+          ...pageFileRoutes({ 'index.html': PATH, 'mails.html': MAILS_PATH }, PATH, middleware),
           ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
+          ...mailPreviewRoutes(MAILS_PATH, { host, middleware }),
         ],
         listeners: Object.fromEntries(EVENTS.map((name) => [name, () => live.refreshStreams()])),
         // The server waits for open streams when it stops, so they must end here.

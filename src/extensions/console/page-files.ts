@@ -14,6 +14,7 @@ const CONTENT_SECURITY_POLICY = [
   "style-src 'self'",
   "img-src 'self' https:",
   "connect-src 'self'",
+  "frame-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -33,15 +34,24 @@ const CONTENT_TYPES: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
 };
 
-/** Serves the page at `path` and its assets below it: the files of `page/`, each read on its first request. */
-export function pageFileRoutes(path: string, middleware: readonly RequestHandler[]): Route[] {
+/**
+ * Serves the pages and their assets: the files of `page/`, each read on its first request.
+ *
+ * @param pages the paths of the pages, by file name
+ * @param assets the path below which all other files are served
+ */
+export function pageFileRoutes(
+  pages: Readonly<Record<string, string>>,
+  assets: string,
+  middleware: readonly RequestHandler[],
+): Route[] {
   return readdirSync(FOLDER).map((name) => {
     const getPreparedFile = memoizeAsync(async () =>
       prepareContent(CONTENT_TYPES[extname(name)]!, await readFile(new URL(name, FOLDER)), HEADERS),
     );
     return {
       method: 'GET',
-      path: name === 'index.html' ? path : `${path}/${name}`,
+      path: pages[name] ?? `${assets}/${name}`,
       policy: 'public',
       middleware,
       async handler({ req, res }) {

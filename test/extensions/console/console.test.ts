@@ -82,7 +82,7 @@ test.each<[string, Record<string, string>, number]>([
   ['a foreign name that resolves to this machine', { host: 'evil.example.com' }, 403],
   ['a foreign name that starts like an allowed one', { host: 'localhost.evil.example.com' }, 403],
 ])('a request from %s gets its expected status', async (_who, headers, status) => {
-  for (const path of [PAGE, `${PAGE}/events`, `${PAGE}/main.js`]) {
+  for (const path of [PAGE, `${PAGE}/events`, `${PAGE}/main.js`, '/console/mails', '/console/mails/captured']) {
     expect((await head(path, headers)).status, path).toBe(status);
   }
 });
@@ -215,7 +215,14 @@ test('the console does not exist in production', { timeout: 240_000 }, async () 
     LOG_LEVEL: 'silent',
   };
   const { at } = await startOther(production);
-  for (const path of ['/console', PAGE, `${PAGE}/main.js`, `${PAGE}/events`]) {
+  for (const path of [
+    '/console',
+    PAGE,
+    `${PAGE}/main.js`,
+    `${PAGE}/events`,
+    '/console/mails',
+    '/console/mails/texts',
+  ]) {
     expect((await fetch(at + path)).status).toBe(404);
   }
 });

@@ -1,4 +1,4 @@
-import { apiKeys, createApp, developerConsole, webhooks } from 'belfry';
+import { apiKeys, createApp, developerConsole, securityMails, webhooks } from 'belfry';
 import { user } from './resources/user.ts';
 
 /** The app: its resources, extensions and settings. Every process and every test creates it from this function. */
@@ -6,7 +6,7 @@ export const app = (environment: Record<string, string | undefined>) =>
   createApp(
     {
       resources: [user],
-      extensions: [webhooks(), apiKeys(), developerConsole()],
+      extensions: [webhooks(), apiKeys(), securityMails(), developerConsole()],
       settings: {},
     },
     environment,

@@ -96,6 +96,7 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
   'security.login_failed': toSignInAttemptEvent,
   'security.account_locked': toSignInAttemptEvent,
   'security.locked_login_attempt': toSignInAttemptEvent,
+  'security.new_device': toCredentialEvent,
   'security.identity_linked': toCredentialEvent,
   'security.identity_removed': toCredentialEvent,
   'security.two_factor_enabled': toCredentialEvent,

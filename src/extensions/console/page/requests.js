@@ -1,20 +1,10 @@
-/**
- * Sends a request to the server, and shows the error if the server refuses it.
- *
- * @param {string} method
- * @param {string} path relative to the path of this page
- * @param {unknown} [body]
- * @returns {Promise<boolean>} whether the request succeeded
- */
-export async function request(method, path, body) {
+/** Sends a request and returns the response if it succeeds; otherwise shows the error and returns undefined. */
+async function send(path, options) {
   const errorText = document.getElementById('error');
   errorText.hidden = true;
   try {
-    const response = await fetch(`/console/push/${path}`, {
-      method,
-      ...(body === undefined ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
-    });
-    if (response.ok) return true;
+    const response = await fetch(path, options);
+    if (response.ok) return response;
     const { error } = await response.json();
     const details = Object.entries(error.details ?? {}).map(([name, text]) => `${name}: ${text}`);
     errorText.textContent = [error.message, ...details].join(' · ');
@@ -22,5 +12,29 @@ export async function request(method, path, body) {
     errorText.textContent = 'The server cannot be reached.';
   }
   errorText.hidden = false;
-  return false;
+  return undefined;
+}
+
+/**
+ * Sends a request of the push page to the server, and shows the error if the server refuses it.
+ *
+ * @param {string} method
+ * @param {string} path relative to `/console/push`
+ * @param {unknown} [body]
+ * @returns {Promise<boolean>} whether the request succeeded
+ */
+export async function request(method, path, body) {
+  const content = { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+  const response = await send(`/console/push/${path}`, { method, ...(body === undefined ? {} : content) });
+  return response !== undefined;
+}
+
+/**
+ * Reads data from the server; shows the error and returns undefined if that fails.
+ *
+ * @param {string} path
+ * @returns {Promise<any>}
+ */
+export async function read(path) {
+  return (await (await send(path))?.json())?.data;
 }

@@ -1,6 +1,6 @@
 import type { ConfigErrors } from '../../config/config-errors.ts';
 import { suggestKnownNames } from '../../config/did-you-mean.ts';
-import type { MailContent, MailTemplate } from '../message.ts';
+import type { MailContent, MailTemplate, PasswordResetMail } from '../message.ts';
 import { ACCOUNT_TEXTS, type MailTexts } from './account-texts.ts';
 import { canonicalLocale } from './locale.ts';
 import { NOTICE_TEXTS } from './notice-texts.ts';
@@ -52,9 +52,12 @@ function withLanguage(locale: string | undefined): string[] {
  * Creates the renderer of e-mail texts.
  *
  * @param overrides the option `mails` of `createApp`, checked by `checkMailOverrides`
- * @param defaultLocale the setting `mail.locale`
+ * @param settings the settings `mail`. `templates.passwordReset` replaces the text in every locale
  */
-export function createMailTextRenderer(overrides: MailOverrides, defaultLocale: string): MailTextRenderer {
+export function createMailTextRenderer(
+  overrides: MailOverrides,
+  settings: { locale: string; templates?: { passwordReset?: MailTemplate<PasswordResetMail> | undefined } },
+): MailTextRenderer {
   const replaced = new Map(
     Object.entries(overrides).map(([kind, templates]) => [
       kind,
@@ -62,7 +65,8 @@ export function createMailTextRenderer(overrides: MailOverrides, defaultLocale: 
     ]),
   );
   const findTemplate = (kind: string, locale: string | undefined): MailTemplate<never> => {
-    for (const candidate of [...withLanguage(locale), ...withLanguage(defaultLocale)]) {
+    if (kind === 'password-reset' && settings.templates?.passwordReset) return settings.templates.passwordReset;
+    for (const candidate of [...withLanguage(locale), ...withLanguage(settings.locale)]) {
       const template = replaced.get(kind)?.get(candidate);
       if (template !== undefined) return template as MailTemplate<never>;
       if (candidate === BUILT_IN_LOCALE) break;

@@ -1,0 +1,52 @@
+import { defineExtension, type Extension } from '../../declare/extension.ts';
+import { StartupError } from '../../platform/config/environment.ts';
+import { createSecurityListeners } from './listeners.ts';
+import { createSecurityMailComposers } from './mails.ts';
+import { type SecurityMailsOptions, securityMailsSettings } from './settings.ts';
+import { knownDevices } from './sql.ts';
+import {
+  createDeviceRemovalConsumer,
+  createUnseenDevicesSweep,
+  forgetDevicesOnRevocation,
+  knownDevicesUserData,
+} from './user-data.ts';
+
+/**
+ * Security e-mails: users get an e-mail when their account is used from a new device, and when their password or another way to sign in
+ * changes.
+ *
+ * @example createApp({ resources, extensions: [securityMails({ newDevice: false })] }, process.env)
+ */
+export function securityMails(options: SecurityMailsOptions = {}): Extension {
+  return defineExtension({
+    name: 'security-mails',
+    tables: { known_devices: knownDevices },
+    settings: securityMailsSettings,
+    options,
+    setup(host, settings) {
+      const { users } = host;
+      if (users === undefined) {
+        throw new StartupError('securityMails() cannot work:', [
+          'it needs accounts; declare a user resource with defineUser()',
+        ]);
+      }
+      const { listeners, worker } = createSecurityListeners(host, users, settings);
+      // Every process emits events, so every process waits for its listeners before it stops.
+      const waitForListeners = () => worker;
+      return {
+        listeners,
+        mails: createSecurityMailComposers(host, users, settings),
+        revocationStep: forgetDevicesOnRevocation,
+        consumers: [createDeviceRemovalConsumer(users)],
+        sweeps: [createUnseenDevicesSweep(host.database)],
+        userData: [knownDevicesUserData(host.database)],
+        workers: {
+          web: waitForListeners,
+          relay: waitForListeners,
+          'webhook-worker': waitForListeners,
+          'push-worker': waitForListeners,
+        },
+      };
+    },
+  });
+}

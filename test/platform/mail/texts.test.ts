@@ -1,0 +1,218 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createApp, defineUser, f } from '../../../src/index.ts';
+import { validateMail } from '../../../src/platform/mail/message.ts';
+import { ACCOUNT_TEXTS } from '../../../src/platform/mail/texts/account-texts.ts';
+import { createMailTextRenderer, type MailOverrides } from '../../../src/platform/mail/texts/index.ts';
+import { localeOfUser, preferredLocaleOf } from '../../../src/platform/mail/texts/locale.ts';
+import { NOTICE_TEXTS } from '../../../src/platform/mail/texts/notice-texts.ts';
+import { anyCharacter } from '../../support/any-text.ts';
+import { startTestApp } from '../../support/app.ts';
+import { getStartupError } from '../../support/startup-error.ts';
+import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
+
+const text = (subject: string) => () => ({ subject, text: subject });
+const NOTICE = {
+  user: { id: 'ada' },
+  appHost: 'app.example.com',
+  at: '2026-11-24T10:15:00.000Z',
+  ip: '203.0.113.7',
+};
+const BUILT_IN = 'Your password was changed';
+
+test.each<[recipient: string | undefined, setting: string, expected: string]>([
+  ['de', 'en', 'de'],
+  ['de-CH', 'en', 'de-CH'],
+  ['de-AT', 'en', 'de'],
+  ['de-ch', 'en', 'de-CH'],
+  ['DE', 'en', 'de'],
+  ['fr', 'en', BUILT_IN],
+  ['fr', 'de', 'de'],
+  ['fr', 'de-CH', 'de-CH'],
+  ['fr', 'de-AT', 'de'],
+  ['fr', 'es', BUILT_IN],
+  [undefined, 'en', BUILT_IN],
+  [undefined, 'de', 'de'],
+  ['', 'de', 'de'],
+  ['not a locale', 'de', 'de'],
+  ['x'.repeat(40), 'de', 'de'],
+  ['en', 'de', BUILT_IN],
+  ['en-GB', 'de', BUILT_IN],
+  ['pt-BR', 'en', 'pt-BR'],
+  ['pt-PT', 'en', BUILT_IN],
+  ['pt', 'de', 'de'],
+])('a recipient with the locale %s, and mail.locale %s, gets the text %s', async (recipient, setting, expected) => {
+  const overrides = { 'password-changed': { de: text('de'), 'de-ch': text('de-CH'), 'pt-BR': text('pt-BR') } };
+  const { render } = createMailTextRenderer(overrides, { locale: setting });
+  expect((await render('password-changed', NOTICE, recipient)).subject).toBe(expected);
+});
+
+test('an English text of the app replaces the built-in one, for every locale without a text', async () => {
+  const { render } = createMailTextRenderer({ 'password-changed': { en: text('own') } }, { locale: 'en' });
+  for (const locale of ['en', 'en-GB', 'fr', undefined])
+    expect((await render('password-changed', NOTICE, locale)).subject).toBe('own');
+  expect((await render('passkey-added', NOTICE, 'en')).subject).toBe('A passkey was added to your account');
+});
+
+test.each<[user: Record<string, unknown>, fallback: unknown, expected: string | undefined]>([
+  [{ locale: 'de-ch' }, 'fr', 'de-CH'],
+  [{ locale: null }, 'fr', 'fr'],
+  [{ locale: 'not a locale' }, 'fr', 'fr'],
+  [{ locale: 5 }, undefined, undefined],
+  [{}, 'fr-ca', 'fr-CA'],
+  [{}, { evil: true }, undefined],
+  [{}, undefined, undefined],
+])('the locale of the user %j, with the request’s locale %j, is %s', (user, fallback, expected) => {
+  expect(localeOfUser(user, fallback)).toBe(expected);
+});
+
+test.each<[accepted: string[], expected: string | undefined]>([
+  [['de-CH', 'en'], 'de-CH'],
+  [['*'], undefined],
+  [['*', 'fr'], 'fr'],
+  [['<script>', 'it'], 'it'],
+  [[], undefined],
+])('a client that accepts %j prefers %s', (accepted, expected) => {
+  expect(preferredLocaleOf({ acceptsLanguages: (() => accepted) as never })).toBe(expected);
+});
+
+test.each<[mails: unknown, error: string]>([
+  ['de', "mails: must be an object such as { 'verify-email': { de: (about) => ({ subject, text }) } }"],
+  [[], 'mails: must be an object such as'],
+  [null, 'mails: must be an object such as'],
+  [{ 'verify-mail': {} }, 'mails: "verify-mail" is not an e-mail. Did you mean "verify-email"?'],
+  [{ toString: {} }, '"toString" is not an e-mail'],
+  [{ 'verify-email': () => ({}) }, 'mails: verify-email: must be an object of functions by locale'],
+  [
+    { 'verify-email': { german: text('x'), 'not a locale': text('x') } },
+    '"not a locale" is not a locale; write en or de-CH',
+  ],
+  [{ 'verify-email': { de: 'Hallo' } }, 'mails: verify-email: de: must be a function'],
+])('the option mails %j is a configuration error', (mails, error) => {
+  expect(getStartupError({ resources: [defineUser()], mails: mails as MailOverrides })).toContain(error);
+});
+
+test('mail.locale must be a locale', () => {
+  const settings = { mail: { locale: 'not a locale' } };
+  expect(getStartupError({ resources: [defineUser()], settings })).toContain(
+    'mail.locale: must be a locale, such as en or de-CH',
+  );
+});
+
+const german: MailOverrides = {
+  'password-reset': {
+    de: ({ link, minutes }) => ({ subject: 'Neues Passwort', text: `${link} (${minutes} Minuten)` }),
+  },
+};
+const { app, call } = await startTestApp({
+  resources: [defineUser({ fields: { locale: f.string().max(10) } })],
+  mails: german,
+});
+const GERMAN = { 'accept-language': 'de-CH,de;q=0.9,en;q=0.5' };
+const ENGLISH = { 'accept-language': 'en' };
+
+/** Registers a user, requests a reset link, and returns the subject of its e-mail. */
+async function resetSubject(
+  client: typeof call,
+  { body, registration, request }: { body?: object; registration?: object; request?: object },
+  captured: () => Promise<{ to: string; subject: string }[]> = app.captured.mails,
+): Promise<string> {
+  const email = `${crypto.randomUUID()}@example.com`;
+  const user = { name: 'Ann', email, password: 'correct horse battery', ...body };
+  expect((await client('POST', '/api/auth/register', user, { ...registration })).status).toBe(201);
+  await client('POST', '/api/auth/password/forgot', { email }, { ...request });
+  const subject = async () => (await captured()).find(({ to }) => to === email)?.subject;
+  await expect.poll(subject, { timeout: 60_000 }).toBeDefined();
+  return (await subject())!;
+}
+
+const [DE, EN] = ['Neues Passwort', 'Choose a new password'];
+
+test.each<[case_: string, given: Parameters<typeof resetSubject>[1], subject: string]>([
+  ['the language of the registration', { registration: GERMAN, request: ENGLISH }, DE],
+  ['the field in the registration', { body: { locale: 'de' }, registration: ENGLISH, request: ENGLISH }, DE],
+  ['the field, although the browser of the registration differs', { body: { locale: 'en' }, registration: GERMAN }, EN],
+  ['the language of the request, for a user without a locale', { body: { locale: null }, request: GERMAN }, DE],
+  ['English, without any language', {}, EN],
+  ['English, for a language without a text', { registration: { 'accept-language': 'fr' } }, EN],
+])('the reset e-mail is in %s', async (_case, given, subject) => {
+  expect(await resetSubject(call, given)).toBe(subject);
+});
+
+test('without a field locale, the request for the reset link decides', async () => {
+  const other = await startTestApp({ resources: [defineUser()], mails: german });
+  const captured = () => other.app.captured.mails();
+  expect(await resetSubject(other.call, { registration: ENGLISH, request: GERMAN }, captured)).toBe(DE);
+  expect(await resetSubject(other.call, { registration: GERMAN, request: ENGLISH }, captured)).toBe(EN);
+});
+
+test('the setting mail.templates.passwordReset replaces the text in every locale', async () => {
+  const passwordReset = () => ({ subject: 'Own', text: 'Own' });
+  const { render, list } = createMailTextRenderer(german, { locale: 'en', templates: { passwordReset } });
+  const about = { user: { id: 'ada' }, link: 'https://app.example.com/', minutes: 30 };
+  for (const locale of ['de', 'en', undefined])
+    expect((await render('password-reset', about, locale)).subject).toBe('Own');
+  const preview = list().find(({ kind }) => kind === 'password-reset')!;
+  expect((await preview.render('de')).subject).toBe('Own');
+});
+
+const ALL = Object.entries({ ...ACCOUNT_TEXTS, ...NOTICE_TEXTS });
+
+test.each(ALL)(
+  'the built-in text %s renders its example as a valid e-mail',
+  async (_kind, { template, example, description }) => {
+    const content = await template(example as never);
+    expect(() => validateMail({ to: 'ada@example.com', ...content })).not.toThrow();
+    expect(content.subject).not.toMatch(/[\r\n]/);
+    expect(content.html).toMatch(/^<div style="/);
+    expect(`${content.subject}${content.text}${content.html}`).not.toMatch(/undefined|\[object|NaN|null/);
+    expect(description).toMatch(/^Sent /);
+  },
+);
+
+/** Texts with the characters that matter in HTML, and any others. */
+const hostile = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom('<', '>', '"', "'", '&', '<script>', '</p>', '" onload="'),
+      fc.string({ unit: anyCharacter, maxLength: 4 }),
+    ),
+    {
+      maxLength: 6,
+    },
+  )
+  .map((parts) => `<x y="z">${parts.join('')}`);
+
+/** Returns a copy of an example in which every text is hostile. Links and times keep the form that Belfry creates. */
+function poison(value: unknown, evil: string, key = ''): unknown {
+  if (Array.isArray(value)) return value.map((one) => poison(one, evil, key));
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, poison(one, evil, name)]));
+  if (typeof value !== 'string') return value;
+  if (/link$/i.test(key)) return `https://app.example.com/?token=${evil}`;
+  return evil;
+}
+
+/** The tags that the layout creates; their attributes contain no value except for the address of a link. */
+const TAG = /<(?:\/?(?:div|p|ul|li)|\/a|div style="[^"<>]*"|p style="[^"<>]*"|a href="[^"<>]*" style="[^"<>]*")>/g;
+
+test.each(ALL)(
+  'the HTML of %s contains no value unescaped, and its subject stays one line',
+  (_kind, { template, example }) => {
+    fc.assert(
+      fc.property(hostile, (evil) => {
+        const { subject, html } = template(poison(example, evil) as never) as { subject: string; html: string };
+        expect(html.replaceAll(TAG, '')).not.toMatch(/[<>"']/);
+        expect(html.replaceAll(TAG, '')).not.toMatch(/&(?!(?:amp|lt|gt|quot|#39);)/);
+        expect(subject).not.toMatch(/[\r\n<>]/);
+      }),
+      { numRuns: scaleRuns(100) },
+    );
+  },
+);
+
+test('an app accepts texts in several locales', () => {
+  const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://none/none', REDIS_URL: 'redis://none' };
+  const mails = { 'verify-email': { en: text('x'), de: text('y'), 'zh-Hant-TW': text('z') }, 'sign-in': {} };
+  expect(() => createApp({ resources: [defineUser()], mails }, env)).not.toThrow();
+});
