@@ -163,14 +163,16 @@ test('tables of audit, privacy and realtime that a fork created itself become th
   const { folder, applyAll, create, name } = createForkWithOwnExtensionTables();
   const { env, query } = await createEmptyDatabase();
   const before = readMigrations('migrations').map((migration) => migration.name);
-  await applyAll(query, [...before.slice(0, -1), name]);
+  // The migration that creates these tables in Belfry, and those after it, are not applied yet.
+  const shared = before.findIndex((one) => one.includes('tables_of_all_extensions'));
+  await applyAll(query, [...before.slice(0, shared), name]);
   await query(`insert into audit_entries (id, at, action, previous_hash, hash) values (1, now(), 'created', '', '')`);
   await query(
     `insert into realtime_tickets (ticket_hash, user_id, session_id, expires_at) values ('h', 'u', 's', now())`,
   );
 
   expect(await generateAndClose(create(env), folder, '--check')).toEqual(UP_TO_DATE);
-  expect(await migrateAndClose(create(env), folder)).toEqual(FRAMEWORK.slice(-1));
+  expect(await migrateAndClose(create(env), folder)).toEqual(FRAMEWORK.slice(shared));
   expect(await query('select action from audit_entries')).toEqual([{ action: 'created' }]);
   expect(await query('select ticket_hash from realtime_tickets')).toEqual([{ ticket_hash: 'h' }]);
   expect(await query('select audit_keep_days() as days')).toEqual([{ days: 30 }]);
