@@ -21,7 +21,7 @@ import { identityRoutes } from './identities/routes.ts';
 import { createIdentities, createIdentityRemovalConsumer, userIdentities } from './identities/store.ts';
 import { createLockout } from './lockout/lockout.ts';
 import { confirmCaller, confirmPassword } from './passwords/change-password.ts';
-import { NO_PASSWORD, type PasswordHasher, storedHashSql } from './passwords/password-hash.ts';
+import { createNoPassword, isPasswordHash, type PasswordHasher, storedHashSql } from './passwords/password-hash.ts';
 import { createResetFeature, createResets, passwordResets } from './reset/index.ts';
 import { accountRoutes } from './routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
@@ -136,7 +136,7 @@ export function createAccounts(
         }),
       lockUser,
       async removePassword(userId, tx) {
-        await users.overwritePasswordHash(userId, NO_PASSWORD, tx);
+        await users.overwritePasswordHash(userId, createNoPassword(), tx);
       },
       findUserByEmail: async (email) => (await users.findAccountByEmail(email.trim().toLowerCase()))?.user,
       createUser: (values, request, options) => users.createUser(values, request, options),
@@ -154,6 +154,9 @@ export function createAccounts(
       },
       async confirmCaller(ctx, password, field) {
         await confirmCaller(accounts, ctx, password, field);
+      },
+      async confirmSecondFactor(ctx, code, field) {
+        await extensionConfirm?.(ctx, code, field);
       },
       confirmIdentity,
     },
@@ -197,7 +200,7 @@ function createLockUser(users: ResourceGateway, { resource }: Entity): Accounts[
     const [row] = await tx.write<[passwordHash: string, ...columns: unknown[]]>({ text, values: [userId] });
     if (row === undefined) return undefined;
     const [passwordHash, ...columns] = row;
-    const hasPassword = passwordHash !== NO_PASSWORD && passwordHash !== '';
+    const hasPassword = isPasswordHash(passwordHash);
     return { user: users.fromRow(columns), hasPassword, proof: createProof(passwordHash) };
   };
 }

@@ -277,6 +277,14 @@ export interface Accounts {
    */
   confirmCaller(ctx: RouteContext, password: string | undefined, field: string): Promise<void>;
   /**
+   * Checks the code of the caller's second factor, if they have one, before they add a way to sign in that needs no second factor.
+   *
+   * @param code undefined if the body has none
+   * @param field the field of the body to name in the error
+   * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many attempts
+   */
+  confirmSecondFactor(ctx: RouteContext, code: string | undefined, field: string): Promise<void>;
+  /**
    * Confirms the caller as `confirmCaller` does and, if the user has one, by their second factor.
    *
    * @param fields the fields of the body to name in errors

@@ -5,7 +5,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { isId } from '../../platform/ids.ts';
 import type { AccountsContext } from '../context.ts';
-import { NO_PASSWORD } from '../passwords/password-hash.ts';
+import { isPasswordHash } from '../passwords/password-hash.ts';
 import type { Identities } from './store.ts';
 
 const identityShape = z
@@ -39,7 +39,7 @@ export function identityRoutes({
   async function listSignInMethods(userId: string): Promise<string[]> {
     const [account, own] = await Promise.all([users.findAccountById(userId), identities.list(userId)]);
     if (account === undefined) return [];
-    const usable: string[] = account.passwordHash === NO_PASSWORD ? [] : ['password'];
+    const usable: string[] = isPasswordHash(account.passwordHash) ? ['password'] : [];
     usable.push(...new Set(own.map(({ provider }) => `oidc:${provider}`)));
     for (const method of methods()) if (await method.isUsableBy(account.user, host.database)) usable.push(method.name);
     return usable;

@@ -6,7 +6,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { lockedError } from '../lockout/lockout.ts';
 import { passwordToCheck } from '../sign-in/login.ts';
-import { NO_PASSWORD } from './password-hash.ts';
+import { isPasswordHash } from './password-hash.ts';
 import { checkNewPassword } from './password-rules.ts';
 
 type ConfirmContext = Pick<AccountsContext, 'host' | 'users' | 'hasher' | 'lockout'>;
@@ -55,7 +55,7 @@ export async function confirmCaller(
   if (password !== undefined) return confirmPassword(accounts, id, password, field);
   const hash = await accounts.users.findPasswordHash(id);
   if (hash === undefined) throw invalidSessionError();
-  if (hash !== NO_PASSWORD) throw validationError({ [field]: 'Is required' });
+  if (isPasswordHash(hash)) throw validationError({ [field]: 'Is required' });
   await accounts.assertRecentSignIn(ctx);
   return hash;
 }

@@ -38,8 +38,23 @@ interface Legacy {
   failed(error: unknown): void;
 }
 
-/** Stored in place of a hash for a user without a password. No password matches it. */
+const SALT_BYTES = 16;
+
+/** The beginning of a text that is stored in place of a hash for a user without a password. No password matches such a text. */
 export const NO_PASSWORD = '!';
+
+/**
+ * Returns a text to store for a user whose password is removed. It is different each time, so that a sign-in in progress notices the removal
+ * as it would notice a new password.
+ */
+export function createNoPassword(): string {
+  return NO_PASSWORD + randomBytes(SALT_BYTES).toString('hex');
+}
+
+/** Whether a stored hash is that of a password. */
+export function isPasswordHash(stored: string): boolean {
+  return stored !== '' && !stored.startsWith(NO_PASSWORD);
+}
 
 /** Returns the SQL expression for the hash of a user `u`. An empty column of an optional password also means no password. */
 export function storedHashSql(column: string): string {
@@ -55,7 +70,7 @@ interface StoredHash extends ScryptCost {
 const MAX_WAITING = 256;
 /** Time limit of a call of `auth.legacyPassword` in ms: two calls that hang would otherwise block all sign-ins. */
 const LEGACY_MS = 10_000;
-const SALT_BYTES = 16;
+
 const HASH_BYTES = 32;
 const MAX_MEMORY_BYTES = 256 * 2 ** 20;
 const MAX_PARALLELISM = 16;
@@ -110,7 +125,7 @@ export function createPasswordHasher(
    */
   async function verifyWithLegacy(password: string, stored: string | undefined): Promise<boolean> {
     if (legacy === undefined) return false;
-    const foreign = stored === NO_PASSWORD || stored === '' ? undefined : stored;
+    const foreign = stored !== undefined && isPasswordHash(stored) ? stored : undefined;
     sample = foreign ?? sample;
     const hashToVerify = sample;
     if (hashToVerify === undefined) return false;

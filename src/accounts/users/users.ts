@@ -13,7 +13,7 @@ import { createRecord } from '../../records/operations/create.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { markForSerialization } from '../../records/serialize/serialize.ts';
 import { createTransactionContext } from '../../records/transaction/transaction.ts';
-import { NO_PASSWORD, storedHashSql } from '../passwords/password-hash.ts';
+import { createNoPassword, storedHashSql } from '../passwords/password-hash.ts';
 import { registrationPasswordErrors } from '../passwords/password-rules.ts';
 
 /** A user with the stored password hash. */
@@ -107,7 +107,7 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
         authorized: true,
         trusted,
         check: registrationPasswordErrors,
-        passwordHash: values.password === undefined ? NO_PASSWORD : undefined,
+        passwordHash: values.password === undefined ? createNoPassword() : undefined,
       });
       const emitRegistered = () => host.events.emit('auth.registered', { user, ip: addressOf(request) });
       if (tx === undefined) emitRegistered();

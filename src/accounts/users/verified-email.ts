@@ -6,7 +6,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import { declaredUserRoles } from '../../records/configuration/roles.ts';
 import { f } from '../../records/fields/f.ts';
 import type { AccountsContext } from '../context.ts';
-import { NO_PASSWORD } from '../passwords/password-hash.ts';
+import { createNoPassword } from '../passwords/password-hash.ts';
 
 /**
  * Returns the fields that extensions add to the user resource if they find out that users own their e-mail addresses. Pass it as the
@@ -43,7 +43,7 @@ export function createVerifyEmail(
     if (isEmailVerified(locked.user)) return true;
     const ip = addressOf(request);
     if (claim) {
-      await users.overwritePasswordHash(userId, NO_PASSWORD, tx.database);
+      await users.overwritePasswordHash(userId, createNoPassword(), tx.database);
       await revoke({ cause: 'account_claimed', userIds: [userId], ip }, tx);
     }
     const changes = { emailVerifiedAt: new Date().toISOString() };
