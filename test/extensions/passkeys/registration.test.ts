@@ -20,8 +20,7 @@ await database.connect();
 afterAll(() => database.end());
 
 const eventsOf = ({ id }: { id: string }) => events.filter(([, { userId }]) => userId === id);
-const dropPassword = ({ id }: { id: string }) =>
-  database.query(`update users set password = '!' where id = $1`, [id]);
+const dropPassword = ({ id }: { id: string }) => database.query(`update users set password = '!' where id = $1`, [id]);
 
 test('the options require a discoverable passkey with user verification, without attestation, and name the user by id', async () => {
   const ann = await person('Ann');
