@@ -7,7 +7,15 @@ import { isId } from '../../platform/ids.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import type { PasskeyContext } from './settings.ts';
 import type { passkeyShape, renameInput } from './shapes.ts';
-import { HAS_PASSKEY, LIST_PASSKEYS, REMOVE_PASSKEY, RENAME_PASSKEY, SELECT_DESCRIPTORS } from './sql.ts';
+import {
+  HAS_PASSKEY,
+  LIST_PASSKEYS,
+  REMOVE_CHALLENGES,
+  REMOVE_PASSKEY,
+  REMOVE_PASSKEYS_OF_USER,
+  RENAME_PASSKEY,
+  SELECT_DESCRIPTORS,
+} from './sql.ts';
 import type { CredentialDescriptor } from './webauthn.ts';
 
 /** A passkey as its user sees it. */
@@ -67,6 +75,27 @@ export async function removeOwnPasskey({ host, accounts }: PasskeyContext, ctx: 
     await accounts.assertCanStillSignIn(userId, tx.database);
     const payload = { userId, passkeyId, name: removed[0], ip: addressOf(ctx.req) };
     tx.afterCommit(() => host.events.emit('security.passkey_removed', payload));
+  });
+}
+
+/**
+ * `DELETE /admin/users/:id/passkeys`, for a user who has lost all passkeys and needs one as the second factor, or whose device was stolen.
+ * A user without a password can then sign in with a password reset link.
+ */
+export async function removePasskeysByAdmin({ host, accounts }: PasskeyContext, ctx: RouteContext): Promise<void> {
+  const [by, userId] = [ctx.user!.id, ctx.params.id!];
+  if (by === userId)
+    throw new ApiError('FORBIDDEN', 'Remove your own passkeys with DELETE /api/auth/passkeys/:passkeyId');
+  await host.transaction(async (tx) => {
+    await accounts.lockUser(userId, tx.database);
+    const statement = { text: REMOVE_PASSKEYS_OF_USER, values: [userId] };
+    const removed = await tx.database.write<[passkeyId: string, name: string]>(statement);
+    if (removed.length === 0) throw new ApiError('NOT_FOUND', 'This user has no passkey');
+    await tx.database.write({ text: REMOVE_CHALLENGES, values: [[userId]] });
+    tx.afterCommit(() => {
+      for (const [passkeyId, name] of removed)
+        host.events.emit('security.passkey_removed', { userId, by, passkeyId, name, ip: addressOf(ctx.req) });
+    });
   });
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { finishConfirmation, finishSignIn, startConfirmation, startSignIn } from './authentication.ts';
-import { listOwnPasskeys, removeOwnPasskey, renameOwnPasskey } from './passkeys.ts';
+import { listOwnPasskeys, removeOwnPasskey, removePasskeysByAdmin, renameOwnPasskey } from './passkeys.ts';
 import { finishRegistration, startRegistration } from './registration.ts';
 import { finishSecondFactor } from './second-factor.ts';
 import type { PasskeyContext } from './settings.ts';
@@ -147,6 +147,20 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       tags,
       summary: 'Confirm with a passkey, so that your session counts as a recent sign-in',
       handler: withoutCaching(finishConfirmation),
+    },
+    {
+      method: 'DELETE',
+      path: '/admin/users/:id/passkeys',
+      policy: 'admin',
+      resource: 'user',
+      recentSignIn: true,
+      rateLimit: 'auth',
+      errors: ['NOT_FOUND', 'FORBIDDEN'],
+      status: 204,
+      operationId: 'removePasskeysOfUser',
+      tags,
+      summary: 'Remove all passkeys of a user who has lost them',
+      handler: withoutCaching(removePasskeysByAdmin),
     },
     ...(context.settings.secondFactor ? [secondFactor] : []),
   ];
