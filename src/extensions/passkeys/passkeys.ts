@@ -21,7 +21,7 @@ import type { CredentialDescriptor } from './webauthn.ts';
 /** A passkey as its user sees it. */
 export type OwnPasskey = z.output<typeof passkeyShape>;
 
-/** A row with the columns of `PASSKEY_COLUMNS`. */
+/** A row with the columns of a passkey that its user sees. */
 export type PasskeyRow = [string, string, string, string | null, boolean, OwnPasskey['deviceType'], string[]];
 
 export function toOwnPasskey([

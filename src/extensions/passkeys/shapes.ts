@@ -147,8 +147,9 @@ export const secondFactorShape = z
   .object({
     mfaRequired: z.literal(true),
     mfaToken: z.string().meta({ description: 'Send it to `POST /api/auth/passkeys/second-factor`' }),
-    methods: z.array(z.literal('passkey')),
+    methods: z.array(z.literal('passkey')).min(1),
     expiresAt: z.iso.datetime().meta({ description: 'The deadline for the response of the passkey' }),
     options: requestOptionsShape,
   })
-  .meta({ id: 'PasskeyMfaRequired' });
+  // Validators of OpenAPI documents do not compare `methods`. They accept the number of members as the difference from `MfaRequired`.
+  .meta({ id: 'PasskeyMfaRequired', minProperties: 5 });

@@ -53,7 +53,7 @@ export const passkeyChallenges = pgTable(
 );
 
 /** The columns of a passkey as its user sees it. */
-export const PASSKEY_COLUMNS = 'id, name, created_at, last_used_at, backed_up, device_type, transports';
+const PASSKEY_COLUMNS = 'id, name, created_at, last_used_at, backed_up, device_type, transports';
 
 /** $1 user. Oldest first. Uses passkeys_user_id_index. */
 export const LIST_PASSKEYS = `select ${PASSKEY_COLUMNS} from passkeys where user_id = $1 order by created_at, id`;

@@ -23,7 +23,7 @@ export interface CredentialDescriptor {
 }
 
 /** Returns the user handle that authenticators store with the passkeys of a user, in base64url. */
-export function userHandleOf(userId: string): string {
+function userHandleOf(userId: string): string {
   return Buffer.from(userId).toString('base64url');
 }
 
