@@ -33,7 +33,7 @@ async function findFreePort(): Promise<number> {
 const port = await findFreePort();
 const origin = `http://localhost:${port}`;
 const files: [path: string, type: string, text: string][] = [
-  ['/shop', 'html', '<!doctype html><title>Shop</title><h1>Shop</h1>'],
+  ['/shop', 'html', '<!doctype html><title>Shop</title><input autocomplete="username webauthn" autofocus>'],
   ['/passkeys.js', 'js', readExample()],
 ];
 const shop = defineExtension({
@@ -91,6 +91,14 @@ const inPage = <T>({ page }: Device, name: string, ...given: unknown[]): Promise
   page.evaluate(
     `import('/passkeys.js').then((client) => client.${name}(...${JSON.stringify(given)})).catch(({ name, message }) => ({ failed: name + ': ' + message }))`,
   );
+
+/** Serves a page on another port of the same host. Returns its address. */
+async function startTrap(html: string): Promise<string> {
+  const server = createServer((_, res) => res.setHeader('content-type', 'text/html').end(html)).listen(0);
+  onTestFinished(() => void server.close());
+  await vi.waitUntil(() => server.listening);
+  return `http://localhost:${(server.address() as AddressInfo).port}/`;
+}
 
 interface Signed {
   user: { id: string };
@@ -207,11 +215,7 @@ browserTest('a page on another port of the same host cannot use a passkey of the
   const phone = await startDevice();
   await inPage(phone, 'addPasskey', gus.token);
   const [credential] = await credentialsOf(phone);
-  const server = createServer((_, res) => res.setHeader('content-type', 'text/html').end('<title>Trap</title>'));
-  server.listen(0);
-  onTestFinished(() => void server.close());
-  await vi.waitUntil(() => server.listening);
-  const trap = await startDevice(`http://localhost:${(server.address() as AddressInfo).port}/`);
+  const trap = await startDevice(await startTrap('Trap'));
   await trap.cdp.send('WebAuthn.addCredential', { authenticatorId: trap.authenticatorId, credential: credential! });
   const { challengeId, options } = (await call('POST', '/api/auth/passkeys/sign-in/options')).body.data;
   const response = await trap.page.evaluate(
@@ -219,4 +223,26 @@ browserTest('a page on another port of the same host cannot use a passkey of the
   );
   const { status, body } = await call('POST', '/api/auth/passkeys/sign-in', { challengeId, response });
   expect([status, body.error.details]).toEqual([401, { response: expect.stringContaining('origins') }]);
+});
+
+browserTest('the browser offers the passkey in a form field', 90_000, async () => {
+  const hal = await person('Hal');
+  const phone = await startDevice();
+  await inPage(phone, 'addPasskey', hal.token);
+  expect((await inPage<Signed>(phone, 'signInWithPasskey', { mediation: 'conditional' })).user.id).toBe(hal.id);
+});
+
+browserTest('a page of another origin that frames the app cannot use a passkey of the app', 90_000, async () => {
+  const ida = await person('Ida');
+  const phone = await startDevice();
+  await inPage(phone, 'addPasskey', ida.token);
+  const [credential] = await credentialsOf(phone);
+  const frame = `<iframe src="${origin}/shop" allow="publickey-credentials-get *"></iframe>`;
+  const trap = await startDevice(await startTrap(frame));
+  await trap.cdp.send('WebAuthn.addCredential', { authenticatorId: trap.authenticatorId, credential: credential! });
+  const framed = trap.page.frames().find((one) => one.url() === `${origin}/shop`)!;
+  const failed = await framed.evaluate(
+    `import('/passkeys.js').then((client) => client.signInWithPasskey()).catch(({ details }) => details)`,
+  );
+  expect(failed).toEqual({ response: expect.stringContaining('frame') });
 });

@@ -119,7 +119,7 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       rateLimit: 'auth',
       input: signInInput,
       output: newSessionShape,
-      errors: ['FORBIDDEN'],
+      errors: ['FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'signInWithPasskey',
       tags,
       summary: 'Sign in with a passkey',
