@@ -43,6 +43,7 @@ export type { EmailVerificationOptions } from './extensions/email-verification/i
 export { emailVerification } from './extensions/email-verification/index.ts';
 export type { InvitationOptions } from './extensions/invitations/index.ts';
 export { invitations } from './extensions/invitations/index.ts';
+export { passkeys } from './extensions/passkeys/index.ts';
 export type { PrivacyApi } from './extensions/privacy/index.ts';
 export { privacy } from './extensions/privacy/index.ts';
 export { realtime } from './extensions/realtime/index.ts';

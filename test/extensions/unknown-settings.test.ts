@@ -3,6 +3,7 @@ import {
   apiKeys,
   audit,
   defineUser,
+  passkeys,
   privacy,
   realtime,
   securityMails,
@@ -12,7 +13,7 @@ import {
 } from '../../src/index.ts';
 import { getStartupError } from '../support/startup-error.ts';
 
-test.each(Object.entries({ apiKeys, audit, privacy, realtime, securityMails, softDelete, twoFactor, webhooks }))(
+test.each(Object.entries({ apiKeys, audit, passkeys, privacy, realtime, securityMails, softDelete, twoFactor, webhooks }))(
   '%s refuses unknown settings, so that a misspelt setting does not silently keep its default',
   (name, make) => {
     const startupError = getStartupError({ resources: [defineUser()], extensions: [make({ keepDay: 5 } as never)] });

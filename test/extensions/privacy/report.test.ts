@@ -7,6 +7,7 @@ import {
   defineResource,
   defineUser,
   f,
+  passkeys,
   privacy,
   realtime,
   softDelete,
@@ -147,7 +148,16 @@ test('the report lists the data of features with their tables, and tables with u
 });
 
 test("the report covers every table of Belfry's own extensions that refers to users", () => {
-  const extensions = [privacy(), apiKeys(), webhooks(), twoFactor(), softDelete(), audit(), realtime()] as const;
+  const extensions = [
+    privacy(),
+    apiKeys(),
+    webhooks(),
+    twoFactor(),
+    passkeys(),
+    softDelete(),
+    audit(),
+    realtime(),
+  ] as const;
   const app = createApp({ resources: [defineUser()], extensions }, { ...env, SVC_ENCRYPTION_KEYS: KEY });
   onTestFinished(() => app.close());
   expect(app.privacy.report(app.tables).unclaimed).toEqual([]);

@@ -8,6 +8,7 @@ import {
   defineResource,
   defineUser,
   f,
+  passkeys,
   privacy,
   recordShape,
   softDelete,
@@ -256,5 +257,14 @@ export const everyApp = {
     thingCreate,
     binned,
   ],
-  extensions: [webhooks({ timeoutMs: 50 }), apiKeys(), twoFactor(), softDelete(), audit(), privacy(), probe],
+  extensions: [
+    webhooks({ timeoutMs: 50 }),
+    apiKeys(),
+    twoFactor(),
+    passkeys({ secondFactor: true }),
+    softDelete(),
+    audit(),
+    privacy(),
+    probe,
+  ],
 } as const;

@@ -2,7 +2,9 @@
 // return a documented status, with a body that matches the document and has no undocumented field.
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import { register } from '../../extensions/passkeys/passkey-user.ts';
 import { type Client, createClient, startTestApp } from '../../support/app.ts';
+import { createPasskey } from '../../support/passkeys/authenticator.ts';
 import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 import { requestsOf } from './arbitrary.ts';
 import { readContract } from './contract.ts';
@@ -60,6 +62,10 @@ async function subject(path: string): Promise<string> {
   if (path.startsWith('/api/auth/devices')) {
     const body = { token: `${Math.random()}`.repeat(4), platform: 'ios' };
     return (await ann.call('POST', '/api/auth/devices', body)).body.data.id;
+  }
+  if (path.startsWith('/api/auth/passkeys')) {
+    const { body } = await register(ann, createPasskey());
+    return body.data?.id ?? (await ann.call('GET', '/api/auth/passkeys')).body.data[0].id;
   }
   return ann.id;
 }

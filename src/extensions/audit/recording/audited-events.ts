@@ -31,8 +31,8 @@ const toCredentialEvent = ({ userId, by = userId, ip, ...details }: Payload): Ev
   details,
 });
 
-/** Returns the recorded parts of a wrong two-factor code. No actor is recorded, because anyone may have entered the code. */
-const toWrongCodeEvent = ({ userId, ip, ...details }: Payload): EventParts => ({
+/** Returns the recorded parts of a refused code or passkey. No actor is recorded, because anyone may have sent it. */
+const toRefusedFactorEvent = ({ userId, ip, ...details }: Payload): EventParts => ({
   resource: 'user',
   record: userId,
   ip,
@@ -101,10 +101,13 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
   'security.identity_removed': toCredentialEvent,
   'security.two_factor_enabled': toCredentialEvent,
   'security.two_factor_disabled': toCredentialEvent,
+  'security.passkey_added': toCredentialEvent,
+  'security.passkey_removed': toCredentialEvent,
+  'security.passkey_clone_suspected': toRefusedFactorEvent,
   'security.recovery_code_used': toCredentialEvent,
   'security.recovery_codes_renewed': toCredentialEvent,
-  'security.two_factor_failed': toWrongCodeEvent,
-  'security.two_factor_locked': toWrongCodeEvent,
+  'security.two_factor_failed': toRefusedFactorEvent,
+  'security.two_factor_locked': toRefusedFactorEvent,
   'security.api_key_created': ({ userId, keyId, ip, ...details }) => ({
     user: userId,
     resource: 'api-key',

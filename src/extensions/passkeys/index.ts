@@ -1,0 +1,45 @@
+import { defineExtension, type Extension } from '../../declare/extension.ts';
+import { StartupError } from '../../platform/config/environment.ts';
+import { passkeySignInMethod } from './passkeys.ts';
+import { passkeyRoutes } from './routes.ts';
+import { askForPasskey } from './second-factor.ts';
+import { completePasskeySettings, type PasskeyContext, type PasskeyOptions, passkeySettings } from './settings.ts';
+import { secondFactorShape } from './shapes.ts';
+import { passkeyChallenges, passkeyTable } from './sql.ts';
+import { createChallengeSweep, createPasskeyRemovalConsumer, passkeyUserData, revokePasskeys } from './user-data.ts';
+
+/**
+ * Passkeys: users sign in with their device instead of a password, by fingerprint, face or PIN (WebAuthn).
+ *
+ * @example createApp({ resources, extensions: [passkeys({ rpId: 'example.com', origins: ['https://app.example.com'] })] }, process.env)
+ */
+export function passkeys(options: PasskeyOptions = {}): Extension {
+  return defineExtension({
+    name: 'passkeys',
+    tables: { passkeys: passkeyTable, passkey_challenges: passkeyChallenges },
+    settings: passkeySettings,
+    options,
+    setup(host, given) {
+      const { accounts, users } = host;
+      if (accounts === undefined || users === undefined) {
+        throw new StartupError('passkeys() cannot work:', [
+          'it needs accounts; declare a user resource with defineUser()',
+        ]);
+      }
+      const { settings, errors } = completePasskeySettings(given, host);
+      if (errors.length > 0) throw new StartupError('passkeys() cannot work:', errors);
+      const context: PasskeyContext = { host, accounts, users, settings };
+      return {
+        routes: passkeyRoutes(context),
+        ...(settings.secondFactor && {
+          signInStep: { output: secondFactorShape, ask: (login) => askForPasskey(context, login) },
+        }),
+        signInMethods: [passkeySignInMethod],
+        revocationStep: revokePasskeys,
+        consumers: [createPasskeyRemovalConsumer(users)],
+        sweeps: [createChallengeSweep(host.database)],
+        userData: [passkeyUserData(host.database)],
+      };
+    },
+  });
+}

@@ -1,0 +1,106 @@
+import type { z } from 'zod';
+import type { SignInMethod } from '../../declare/accounts.ts';
+import type { RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
+import { isId } from '../../platform/ids.ts';
+import type { Queryable } from '../../platform/postgres/queryable.ts';
+import type { PasskeyContext } from './settings.ts';
+import type { passkeyShape, renameInput } from './shapes.ts';
+import {
+  HAS_PASSKEY,
+  LIST_PASSKEYS,
+  REMOVE_CHALLENGES,
+  REMOVE_PASSKEY,
+  REMOVE_PASSKEYS_OF_USER,
+  RENAME_PASSKEY,
+  SELECT_DESCRIPTORS,
+} from './sql.ts';
+import type { CredentialDescriptor } from './webauthn.ts';
+
+/** A passkey as its user sees it. */
+export type OwnPasskey = z.output<typeof passkeyShape>;
+
+/** A row with the columns of a passkey that its user sees. */
+export type PasskeyRow = [string, string, string, string | null, boolean, OwnPasskey['deviceType'], string[]];
+
+export function toOwnPasskey([
+  id,
+  name,
+  createdAt,
+  lastUsedAt,
+  backedUp,
+  deviceType,
+  transports,
+]: PasskeyRow): OwnPasskey {
+  return { id, name, createdAt, lastUsedAt, backedUp, deviceType, transports };
+}
+
+/** Returns the passkeys of a user as browsers identify them. */
+export async function readDescriptors(
+  database: Pick<Queryable, 'read'>,
+  userId: string,
+): Promise<CredentialDescriptor[]> {
+  const rows = await database.read<[string, string[]]>({ text: SELECT_DESCRIPTORS, values: [userId] });
+  return rows.map(([id, transports]) => ({ id, transports }));
+}
+
+/** `GET /auth/passkeys`. */
+export async function listOwnPasskeys({ host }: PasskeyContext, ctx: RouteContext): Promise<OwnPasskey[]> {
+  const rows = await host.database.read<PasskeyRow>({ text: LIST_PASSKEYS, values: [ctx.user!.id] });
+  return rows.map(toOwnPasskey);
+}
+
+/** `PATCH /auth/passkeys/:passkeyId`. */
+export async function renameOwnPasskey(
+  { host }: PasskeyContext,
+  ctx: RouteContext<z.output<typeof renameInput>>,
+): Promise<OwnPasskey> {
+  const { passkeyId } = ctx.params;
+  const values = [passkeyId, ctx.user!.id, ctx.input.name];
+  const rows = isId(passkeyId) ? await host.database.write<PasskeyRow>({ text: RENAME_PASSKEY, values }) : [];
+  if (rows.length === 0) throw new ApiError('NOT_FOUND');
+  return toOwnPasskey(rows[0]!);
+}
+
+/** `DELETE /auth/passkeys/:passkeyId`. */
+export async function removeOwnPasskey({ host, accounts }: PasskeyContext, ctx: RouteContext): Promise<void> {
+  const { passkeyId } = ctx.params;
+  const userId = ctx.user!.id;
+  await host.transaction(async (tx) => {
+    await accounts.lockUser(userId, tx.database);
+    const statement = { text: REMOVE_PASSKEY, values: [passkeyId, userId] };
+    const [removed] = isId(passkeyId) ? await tx.database.write<[name: string]>(statement) : [];
+    if (removed === undefined) throw new ApiError('NOT_FOUND');
+    await accounts.assertCanStillSignIn(userId, tx.database);
+    const payload = { userId, passkeyId, name: removed[0], ip: addressOf(ctx.req) };
+    tx.afterCommit(() => host.events.emit('security.passkey_removed', payload));
+  });
+}
+
+/**
+ * `DELETE /admin/users/:id/passkeys`, for a user who has lost all passkeys and needs one as the second factor, or whose device was stolen.
+ * A user without a password can then sign in with a password reset link.
+ */
+export async function removePasskeysByAdmin({ host, accounts }: PasskeyContext, ctx: RouteContext): Promise<void> {
+  const [by, userId] = [ctx.user!.id, ctx.params.id!];
+  if (by === userId)
+    throw new ApiError('FORBIDDEN', 'Remove your own passkeys with DELETE /api/auth/passkeys/:passkeyId');
+  await host.transaction(async (tx) => {
+    await accounts.lockUser(userId, tx.database);
+    const statement = { text: REMOVE_PASSKEYS_OF_USER, values: [userId] };
+    const removed = await tx.database.write<[passkeyId: string, name: string]>(statement);
+    if (removed.length === 0) throw new ApiError('NOT_FOUND', 'This user has no passkey');
+    await tx.database.write({ text: REMOVE_CHALLENGES, values: [[userId]] });
+    tx.afterCommit(() => {
+      for (const [passkeyId, name] of removed)
+        host.events.emit('security.passkey_removed', { userId, by, passkeyId, name, ip: addressOf(ctx.req) });
+    });
+  });
+}
+
+/** A passkey as a way to sign in, so that users may remove other ways if they have one. */
+export const passkeySignInMethod: SignInMethod = {
+  name: 'passkey',
+  isUsableBy: async (user, on) => (await on.write({ text: HAS_PASSKEY, values: [user.id] })).length > 0,
+};

@@ -1,0 +1,66 @@
+import type { z } from 'zod';
+import type { RouteContext } from '../../declare/route.ts';
+import { ApiError, validationError } from '../../platform/errors.ts';
+import { addressOf } from '../../platform/http/client-address.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Executor } from '../../platform/postgres/database.ts';
+import { callerAsOwner, claimChallenge, openCallerChallenge, tokenInResponse } from './challenges.ts';
+import { type OwnPasskey, type PasskeyRow, readDescriptors, toOwnPasskey } from './passkeys.ts';
+import type { PasskeyContext } from './settings.ts';
+import type { creationOptionsShape, registrationInput } from './shapes.ts';
+import { COUNT_PASSKEYS, INSERT_PASSKEY } from './sql.ts';
+import { createCreationOptions, type NewCredential, verifyCreation } from './webauthn.ts';
+
+const limitReachedError = (max: number) =>
+  new ApiError('LIMIT_REACHED', `You can have at most ${max} passkeys; remove one first`);
+
+/** `POST /auth/passkeys/options`: the options with which the browser creates a passkey. */
+export async function startRegistration(
+  { host, settings }: PasskeyContext,
+  ctx: RouteContext,
+): Promise<z.input<typeof creationOptionsShape>> {
+  const user = ctx.user!;
+  const existing = await readDescriptors(host.database, user.id);
+  if (existing.length >= settings.maxPerUser) throw limitReachedError(settings.maxPerUser);
+  const { challengeMinutes } = settings;
+  const challenge = await openCallerChallenge(host.database, 'registration', callerAsOwner(ctx), challengeMinutes);
+  return createCreationOptions(settings, user, challenge, existing);
+}
+
+/** Stores a verified passkey, or returns the error to throw. The caller holds the lock on the user's row, so the count is exact. */
+async function storePasskey(
+  tx: Executor,
+  { maxPerUser }: PasskeyContext['settings'],
+  userId: string,
+  name: string,
+  { credentialId, publicKey, counter, deviceType, backedUp, transports }: NewCredential,
+): Promise<OwnPasskey | ApiError> {
+  const [count] = await tx.write<[number]>({ text: COUNT_PASSKEYS, values: [userId] });
+  if (count![0] >= maxPerUser) return limitReachedError(maxPerUser);
+  const values = [newId(), userId, credentialId, publicKey, counter, deviceType, backedUp, transports, name];
+  const [row] = await tx.write<PasskeyRow>({ text: INSERT_PASSKEY, values });
+  return row === undefined ? new ApiError('CONFLICT', 'This passkey is already registered') : toOwnPasskey(row);
+}
+
+/** `POST /auth/passkeys`: stores the passkey that the browser has created. */
+export async function finishRegistration(
+  { host, accounts, settings }: PasskeyContext,
+  ctx: RouteContext<z.output<typeof registrationInput>>,
+): Promise<OwnPasskey> {
+  const userId = ctx.user!.id;
+  const { response, name } = ctx.input;
+  // Errors are returned, not thrown: a rollback would make the challenge usable again.
+  const stored = await host.database.transaction(async (tx): Promise<OwnPasskey | ApiError> => {
+    await accounts.holdCredential(ctx, tx);
+    const claimed = await claimChallenge(tx, 'registration', tokenInResponse(response), callerAsOwner(ctx));
+    if (claimed === undefined)
+      return new ApiError('INVALID_TOKEN', 'This registration is no longer valid; start again');
+    const verified = await verifyCreation(settings, response, claimed.isChallenge);
+    if (!verified.ok) return validationError({ response: verified.reason });
+    return storePasskey(tx, settings, userId, name, verified.value);
+  });
+  if (stored instanceof ApiError) throw stored;
+  const payload = { userId, passkeyId: stored.id, name, ip: addressOf(ctx.req) };
+  host.events.emit('security.passkey_added', payload);
+  return stored;
+}

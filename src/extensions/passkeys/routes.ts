@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
+import type { Route, RouteContext } from '../../declare/route.ts';
+import { finishConfirmation, finishSignIn, startConfirmation, startSignIn } from './authentication.ts';
+import { listOwnPasskeys, removeOwnPasskey, removePasskeysByAdmin, renameOwnPasskey } from './passkeys.ts';
+import { finishRegistration, startRegistration } from './registration.ts';
+import { finishSecondFactor } from './second-factor.ts';
+import type { PasskeyContext } from './settings.ts';
+import {
+  confirmationInput,
+  creationOptionsShape,
+  passkeyShape,
+  registrationInput,
+  renameInput,
+  requestOptionsShape,
+  secondFactorInput,
+  signInInput,
+  signInOptionsShape,
+} from './shapes.ts';
+
+type PasskeyOperation = (context: PasskeyContext, ctx: RouteContext) => Promise<unknown>;
+
+/** The routes of passkeys. Their responses must not be cached. */
+export function passkeyRoutes(context: PasskeyContext): Route[] {
+  const tags = ['passkeys'];
+  const withoutCaching = (operation: PasskeyOperation) => (ctx: RouteContext) => {
+    ctx.res.setHeader('Cache-Control', 'no-store');
+    return operation(context, ctx);
+  };
+  const secondFactor: Route = {
+    method: 'POST',
+    path: '/auth/passkeys/second-factor',
+    policy: 'public',
+    rateLimit: 'auth',
+    input: secondFactorInput,
+    output: newSessionShape,
+    errors: ['FORBIDDEN'],
+    operationId: 'verifyPasskeySecondFactor',
+    tags,
+    summary: 'Finish a login with a passkey as the second factor',
+    handler: withoutCaching(finishSecondFactor),
+  };
+  return [
+    {
+      method: 'POST',
+      path: '/auth/passkeys/options',
+      recentSignIn: true,
+      rateLimit: 'auth',
+      output: creationOptionsShape,
+      errors: ['LIMIT_REACHED'],
+      operationId: 'startPasskeyRegistration',
+      tags,
+      summary: 'Get the options to create a passkey',
+      handler: withoutCaching(startRegistration),
+    },
+    {
+      method: 'POST',
+      path: '/auth/passkeys',
+      recentSignIn: true,
+      rateLimit: 'auth',
+      input: registrationInput,
+      output: passkeyShape,
+      errors: ['INVALID_TOKEN', 'CONFLICT', 'LIMIT_REACHED'],
+      status: 201,
+      operationId: 'addPasskey',
+      tags,
+      summary: 'Add a passkey to your account',
+      handler: withoutCaching(finishRegistration),
+    },
+    {
+      method: 'GET',
+      path: '/auth/passkeys',
+      output: z.array(passkeyShape),
+      errors: [],
+      operationId: 'listMyPasskeys',
+      tags,
+      summary: 'List your passkeys, oldest first',
+      handler: withoutCaching(listOwnPasskeys),
+    },
+    {
+      method: 'PATCH',
+      path: '/auth/passkeys/:passkeyId',
+      input: renameInput,
+      output: passkeyShape,
+      errors: ['NOT_FOUND'],
+      operationId: 'renameMyPasskey',
+      tags,
+      summary: 'Rename a passkey',
+      handler: withoutCaching(renameOwnPasskey),
+    },
+    {
+      method: 'DELETE',
+      path: '/auth/passkeys/:passkeyId',
+      recentSignIn: true,
+      errors: ['NOT_FOUND', 'CONFLICT'],
+      status: 204,
+      operationId: 'removeMyPasskey',
+      tags,
+      summary: 'Remove a passkey',
+      description: 'The last way to sign in cannot be removed.',
+      handler: withoutCaching(removeOwnPasskey),
+    },
+    {
+      method: 'POST',
+      path: '/auth/passkeys/sign-in/options',
+      policy: 'public',
+      rateLimit: 'auth',
+      output: signInOptionsShape,
+      errors: [],
+      operationId: 'startPasskeySignIn',
+      tags,
+      summary: 'Get the options to sign in with a passkey',
+      handler: withoutCaching(startSignIn),
+    },
+    {
+      method: 'POST',
+      path: '/auth/passkeys/sign-in',
+      policy: 'public',
+      rateLimit: 'auth',
+      input: signInInput,
+      output: newSessionShape,
+      errors: ['FORBIDDEN', 'RATE_LIMITED'],
+      operationId: 'signInWithPasskey',
+      tags,
+      summary: 'Sign in with a passkey',
+      handler: withoutCaching(finishSignIn),
+    },
+    {
+      method: 'POST',
+      path: '/auth/passkeys/confirm/options',
+      rateLimit: 'auth',
+      output: requestOptionsShape,
+      errors: ['CONFLICT'],
+      operationId: 'startPasskeyConfirmation',
+      tags,
+      summary: 'Get the options to confirm with a passkey that you are the user',
+      handler: withoutCaching(startConfirmation),
+    },
+    {
+      method: 'POST',
+      path: '/auth/passkeys/confirm',
+      rateLimit: 'auth',
+      input: confirmationInput,
+      errors: ['INVALID_TOKEN'],
+      status: 204,
+      operationId: 'confirmWithPasskey',
+      tags,
+      summary: 'Confirm with a passkey, so that your session counts as a recent sign-in',
+      handler: withoutCaching(finishConfirmation),
+    },
+    {
+      method: 'DELETE',
+      path: '/admin/users/:id/passkeys',
+      policy: 'admin',
+      resource: 'user',
+      recentSignIn: true,
+      rateLimit: 'auth',
+      errors: ['NOT_FOUND', 'FORBIDDEN'],
+      status: 204,
+      operationId: 'removePasskeysOfUser',
+      tags,
+      summary: 'Remove all passkeys of a user who has lost them',
+      handler: withoutCaching(removePasskeysByAdmin),
+    },
+    ...(context.settings.secondFactor ? [secondFactor] : []),
+  ];
+}
