@@ -257,9 +257,13 @@ export interface Accounts {
    * Continues a login that waited for an additional step, such as a second factor: asks for the next step, or starts the session and emits
    * `auth.login`. Returns the value that the login route returns; the endpoint serializes the user in it.
    *
+   * @param login `multiFactor`: whether the step was a second factor, so that no further step asks for one
    * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if the account no longer exists or its password has changed since
    */
-  resumeLogin(login: Pick<CheckedLogin, 'passwordProof'> & { userId: string }, ctx: RouteContext): Promise<object>;
+  resumeLogin(
+    login: Pick<CheckedLogin, 'passwordProof'> & { userId: string; multiFactor?: boolean },
+    ctx: RouteContext,
+  ): Promise<object>;
   /**
    * Checks the signed-in user's password. Wrong attempts are counted per user, across all processes.
    *

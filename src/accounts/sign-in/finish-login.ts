@@ -124,16 +124,19 @@ export async function finishLogin(accounts: AccountsContext, login: VerifiedLogi
 /** Continues a login that was waiting for a further step, such as a second factor. See `Accounts`. */
 export async function resumeLogin(
   accounts: AccountsContext,
-  { userId, passwordProof }: Parameters<Accounts['resumeLogin']>[0],
+  { userId, passwordProof, multiFactor = false }: Parameters<Accounts['resumeLogin']>[0],
   { req: request }: Pick<RouteContext, 'req'>,
 ): Promise<object> {
   const account = await accounts.users.findAccountById(userId);
   if (account === undefined) throw wrongCredentialsError();
-  const { credential, passedSteps } = splitProof(passwordProof);
+  const { credential, passedSteps, multiFactor: wasMultiFactor } = splitProof(passwordProof);
   const method = methodOfProof(credential);
   if (createProof(account.passwordHash, method) !== credential)
     throw reportPasswordChanged(accounts, account.user, request);
-  const { response, completed } = await finishLogin(accounts, { account, method, passedSteps, request });
+  const { response, completed } = await finishLogin(accounts, {
+    ...{ account, method, passedSteps, request },
+    multiFactor: multiFactor || wasMultiFactor,
+  });
   if (completed) await accounts.lockout.clearFailedAttempts(signInLockoutName(String(account.user.email)));
   return response;
 }

@@ -11,13 +11,24 @@ export interface SignInSteps {
   askNext(login: Omit<CheckedLogin, 'passwordProof'>, proof: string): Promise<object | undefined>;
 }
 
-/** Separates the proof of a credential from the number of passed steps. */
+/** Separates the proof of a credential from the state of the login. */
 const SEPARATOR = '~';
+const STATE = /^(\d+)(m?)$/;
 
-/** Splits the proof of a login into the proof of its credential and the number of sign-in steps that it has passed. */
-export function splitProof(proof: string): { credential: string; passedSteps: number } {
-  const [credential = '', passedSteps = '0'] = proof.split(SEPARATOR);
-  return { credential, passedSteps: Number(passedSteps) };
+/** The proof of a login, and what the login has passed so far. */
+interface ProofParts {
+  /** The proof of the credential. */
+  credential: string;
+  passedSteps: number;
+  /** Whether the login has passed two factors, so that no further step asks for one. */
+  multiFactor: boolean;
+}
+
+/** Splits the proof of a login that waited for a step. */
+export function splitProof(proof: string): ProofParts {
+  const [credential = '', state = ''] = proof.split(SEPARATOR);
+  const [, passedSteps = '0', multiFactor = ''] = STATE.exec(state) ?? [];
+  return { credential, passedSteps: Number(passedSteps), multiFactor: multiFactor !== '' };
 }
 
 function oneOf(outputs: readonly z.ZodType[]): z.ZodType | undefined {
@@ -36,7 +47,7 @@ export function combineSignInSteps(steps: readonly SignInStep[]): SignInSteps {
       for (const [index, step] of steps.entries()) {
         if (index < login.passedSteps || (login.isRegistration && step.registrationOutput === undefined)) continue;
         const passedSteps = index + 1;
-        const passwordProof = `${proof}${SEPARATOR}${passedSteps}`;
+        const passwordProof = `${proof}${SEPARATOR}${passedSteps}${login.multiFactor ? 'm' : ''}`;
         const response = await step.ask({ ...login, passedSteps, passwordProof });
         if (response !== undefined) return response;
       }

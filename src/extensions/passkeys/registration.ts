@@ -7,7 +7,7 @@ import type { Executor } from '../../platform/postgres/database.ts';
 import { callerAsOwner, claimChallenge, openCallerChallenge, tokenInResponse } from './challenges.ts';
 import { type OwnPasskey, type PasskeyRow, readDescriptors, toOwnPasskey } from './passkeys.ts';
 import type { PasskeyContext } from './settings.ts';
-import type { creationOptionsShape, registrationInput } from './shapes.ts';
+import type { creationOptionsShape, registrationInput, startRegistrationInput } from './shapes.ts';
 import { COUNT_PASSKEYS, INSERT_PASSKEY } from './sql.ts';
 import { createCreationOptions, type NewCredential, verifyCreation } from './webauthn.ts';
 
@@ -16,12 +16,14 @@ const limitReachedError = (max: number) =>
 
 /** `POST /auth/passkeys/options`: the options with which the browser creates a passkey. */
 export async function startRegistration(
-  { host, settings }: PasskeyContext,
-  ctx: RouteContext,
+  { host, accounts, settings }: PasskeyContext,
+  ctx: RouteContext<z.output<typeof startRegistrationInput>>,
 ): Promise<z.input<typeof creationOptionsShape>> {
   const user = ctx.user!;
   const existing = await readDescriptors(host.database, user.id);
   if (existing.length >= settings.maxPerUser) throw limitReachedError(settings.maxPerUser);
+  // A sign-in with the passkey needs no code from then on, so the thief of a session must not be able to add one.
+  await accounts.confirmSecondFactor(ctx, ctx.input.code, 'code');
   const { challengeMinutes } = settings;
   const challenge = await openCallerChallenge(host.database, 'registration', callerAsOwner(ctx), challengeMinutes);
   return createCreationOptions(settings, user, challenge, existing);

@@ -16,6 +16,7 @@ import {
   secondFactorInput,
   signInInput,
   signInOptionsShape,
+  startRegistrationInput,
 } from './shapes.ts';
 
 type PasskeyOperation = (context: PasskeyContext, ctx: RouteContext) => Promise<unknown>;
@@ -46,8 +47,9 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       path: '/auth/passkeys/options',
       recentSignIn: true,
       rateLimit: 'auth',
+      input: startRegistrationInput,
       output: creationOptionsShape,
-      errors: ['LIMIT_REACHED'],
+      errors: ['LIMIT_REACHED', 'RATE_LIMITED'],
       operationId: 'startPasskeyRegistration',
       tags,
       summary: 'Get the options to create a passkey',

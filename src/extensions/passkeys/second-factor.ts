@@ -44,5 +44,5 @@ export async function finishSecondFactor(
     return usePasskey(tx, context, userId, given);
   });
   reportAndAssertPassed(context, ctx, use, signInErrors);
-  return accounts.resumeLogin({ userId, passwordProof: use.passwordProof }, ctx);
+  return accounts.resumeLogin({ userId, passwordProof: use.passwordProof, multiFactor: true }, ctx);
 }

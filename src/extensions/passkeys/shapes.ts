@@ -84,6 +84,15 @@ const name = z
   .refine(isStorable, { error: UNSTORABLE })
   .meta({ description: 'A name of your choice', pattern: '\\S' });
 
+/** The optional body of `POST /auth/passkeys/options`. */
+export const startRegistrationInput = z.strictObject({
+  code: z
+    .string({ error: 'Must be a string' })
+    .max(64, { error: 'Must be at most 64 characters' })
+    .optional()
+    .meta({ description: 'A code of your authenticator app, or a recovery code; required with two-factor login' }),
+});
+
 /** The body of `POST /auth/passkeys`. */
 export const registrationInput = z.strictObject({ response: attestation, name: name.default('Passkey') });
 

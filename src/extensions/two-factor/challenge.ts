@@ -64,5 +64,5 @@ export async function verifyCodeAndResumeLogin(
   });
   if (outcome === undefined) throw invalidChallengeError();
   reportAndAssertPassed(host.events, ctx.req, outcome, wrongCodeError);
-  return context.accounts.resumeLogin({ userId: outcome.userId, passwordProof }, ctx);
+  return context.accounts.resumeLogin({ userId: outcome.userId, passwordProof, multiFactor: true }, ctx);
 }

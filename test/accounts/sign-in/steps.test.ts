@@ -34,7 +34,7 @@ test('a login that is resumed continues with the next step, and starts the sessi
 });
 
 test('a proof that an earlier version stored has passed no step', () => {
-  expect(splitProof('ab12')).toEqual({ credential: 'ab12', passedSteps: 0 });
+  expect(splitProof('ab12')).toEqual({ credential: 'ab12', passedSteps: 0, multiFactor: false });
 });
 
 test('only steps with a registration output apply to new users', async () => {
@@ -43,4 +43,11 @@ test('only steps with a registration output apply to new users', async () => {
   expect(await steps.askNext({ ...login, isRegistration: true }, 'proof')).toEqual({ address: true });
   expect(seen).toHaveLength(1);
   expect(combineSignInSteps([createStep('factor', seen)]).registrationOutput).toBeUndefined();
+});
+
+test('the proof of a login remembers that it has passed two factors', async () => {
+  const seen: CheckedLogin[] = [];
+  const steps = combineSignInSteps([createStep('address', seen)]);
+  await steps.askNext({ ...login, multiFactor: true }, 'proof');
+  expect(splitProof(seen[0]!.passwordProof)).toEqual({ credential: 'proof', passedSteps: 1, multiFactor: true });
 });
