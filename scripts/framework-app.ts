@@ -4,6 +4,7 @@ import {
   createApp,
   defineUser,
   developerConsole,
+  emailSignIn,
   privacy,
   realtime,
   softDelete,
@@ -21,6 +22,7 @@ export const createAllExtensions = () => [
   privacy(),
   realtime(),
   developerConsole(),
+  emailSignIn(),
 ];
 
 /** Creates an app whose tables, without that of the user, are the tables of Belfry's own migrations. It connects to nothing. */

@@ -30,6 +30,7 @@ export { apiKeys } from './extensions/api-keys/index.ts';
 export type { AuditApi } from './extensions/audit/index.ts';
 export { audit } from './extensions/audit/index.ts';
 export { developerConsole } from './extensions/console/index.ts';
+export { emailSignIn } from './extensions/email-sign-in/index.ts';
 export type { PrivacyApi } from './extensions/privacy/index.ts';
 export { privacy } from './extensions/privacy/index.ts';
 export { realtime } from './extensions/realtime/index.ts';

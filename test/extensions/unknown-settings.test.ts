@@ -1,8 +1,18 @@
 import { expect, test } from 'vitest';
-import { apiKeys, audit, defineUser, privacy, realtime, softDelete, twoFactor, webhooks } from '../../src/index.ts';
+import {
+  apiKeys,
+  audit,
+  defineUser,
+  emailSignIn,
+  privacy,
+  realtime,
+  softDelete,
+  twoFactor,
+  webhooks,
+} from '../../src/index.ts';
 import { getStartupError } from '../support/startup-error.ts';
 
-test.each(Object.entries({ apiKeys, audit, privacy, realtime, softDelete, twoFactor, webhooks }))(
+test.each(Object.entries({ apiKeys, audit, emailSignIn, privacy, realtime, softDelete, twoFactor, webhooks }))(
   '%s refuses unknown settings, so that a misspelt setting does not silently keep its default',
   (name, make) => {
     const startupError = getStartupError({ resources: [defineUser()], extensions: [make({ keepDay: 5 } as never)] });
