@@ -71,14 +71,13 @@ export function createSignInMailComposer(context: EmailSignInContext): MailCompo
   const limiter = createAddressLimiter(context);
   const minutes = settings.expiresMinutes;
   return async ({ data, attempt }) => {
-    if (attempt === 1 && limiter !== undefined && !(await limiter.consume(String(data.email))).allowed)
-      return undefined;
+    const address = String(data.email);
+    if (attempt === 1 && limiter !== undefined && !(await limiter.consume(address)).allowed) return undefined;
+    const user = await accounts.findUserByEmail(address);
     // Also for an address without an account: its proof must expire as early as any other, or clients could tell them apart.
-    const issued = await proofs.issue(String(data.proof), minutes);
-    if (issued === undefined) return undefined;
+    const issued = await proofs.issue(String(data.proof), minutes, user?.id);
+    if (issued === undefined || (user === undefined ? !canRegister : !isAccountActive(user))) return undefined;
     const { token, code, email: to } = issued;
-    const user = await accounts.findUserByEmail(to);
-    if (user === undefined ? !canRegister : !isAccountActive(user)) return undefined;
     const locale = user === undefined ? canonicalLocale(data.locale) : localeOfUser(user, data.locale);
     const about = { link: signInLinkOf(token, context), code, minutes, isNewAccount: user === undefined };
     return { ...(await host.mailTexts.render('sign-in', about, locale)), to };

@@ -68,6 +68,12 @@ async function createAccount(
   return (await accounts.createUser(values, request, { tx })).id;
 }
 
+/** Reads the proof of the sign-in. Call it after the last change of the account, because claiming removes the password. */
+async function toProvedUser(userId: string, { accounts }: EmailSignInContext, tx: Transaction): Promise<ProvedUser> {
+  const { proof } = (await accounts.lockUser(userId, tx.database))!;
+  return { userId, proof };
+}
+
 /**
  * Uses a proof up and returns its user, in one transaction. Locks the user's row before the proof, as revocations do. If creating an account
  * fails, the proof is not used up.
@@ -92,17 +98,11 @@ async function redeemForUser(
     // Do not throw: a counted wrong code must be committed.
     if (!redeemed || (locked === undefined && !canRegister)) return undefined;
     await proofs.removeOfAddress(email, database);
-    if (locked === undefined) return provedUser(await createAccount(context, email, request, tx), tx);
+    if (locked === undefined) return toProvedUser(await createAccount(context, email, request, tx), context, tx);
     // Claiming an account ends its proofs, so this comes after the proof is used up. A disabled account stays as it is: no session starts.
     if (isAccountActive(locked.user)) await accounts.verifyEmail(locked.user.id, email, tx, { claim: true, request });
-    return provedUser(locked.user.id, tx);
+    return toProvedUser(locked.user.id, context, tx);
   });
-
-  /** Reads the proof of the sign-in after the last change of the account, because claiming removes the password. */
-  async function provedUser(provedId: string, { database }: Transaction): Promise<ProvedUser> {
-    const { proof } = (await accounts.lockUser(provedId, database))!;
-    return { userId: provedId, proof };
-  }
 }
 
 async function redeem(context: EmailSignInContext, given: GivenProof): Promise<ProvedUser | undefined> {
