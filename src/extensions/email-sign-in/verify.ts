@@ -138,8 +138,9 @@ export async function verifyAndSignIn(
     { email: proof.email, request },
     async () => {
       const proved = await redeem(context, { proof, code, request });
-      // An attempt that throws is not counted: the link has been used by another request of the same browser.
-      if (proved === undefined && code === undefined) throw invalidProofError();
+      // An attempt that throws is not counted: another request of this browser has used the proof up, such as that of a double click.
+      if (proved === undefined && (code === undefined || (await proofs.findByClient(signInToken)) === undefined))
+        throw invalidProofError();
       return proved;
     },
     invalidProofError,
