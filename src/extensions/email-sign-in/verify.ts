@@ -42,8 +42,8 @@ const LOCK_ADDRESS = `select pg_advisory_xact_lock(hashtextextended('email_sign_
 /** An id that no user has. */
 const NO_USER = '';
 
-/** A proof from a request. */
-interface GivenProof {
+/** An attempt to use a proof up. */
+interface ProofAttempt {
   proof: EmailProof;
   /** Undefined if the proof was found by the token of its link. */
   code: string | undefined;
@@ -84,7 +84,7 @@ async function toProvedUser(userId: string, { accounts }: EmailSignInContext, tx
 async function redeemForUser(
   context: EmailSignInContext,
   userId: string | undefined,
-  { proof: { id, email }, code, request }: GivenProof,
+  { proof: { id, email }, code, request }: ProofAttempt,
 ): Promise<ProvedUser | typeof ACCOUNT_CHANGED | undefined> {
   const { host, accounts, proofs, canRegister } = context;
   return host.transaction(async (tx) => {
@@ -105,7 +105,7 @@ async function redeemForUser(
   });
 }
 
-async function redeem(context: EmailSignInContext, given: GivenProof): Promise<ProvedUser | undefined> {
+async function redeem(context: EmailSignInContext, given: ProofAttempt): Promise<ProvedUser | undefined> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const user = await context.accounts.findUserByEmail(given.proof.email);
     try {

@@ -1,9 +1,17 @@
 import { afterAll, expect, test } from 'vitest';
-import { createApp, defineUser, emailSignIn } from '../../../src/index.ts';
+import { createApp, defineExtension, defineUser, type ExtensionHost, emailSignIn } from '../../../src/index.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
 import { INVALID, openMailbox, type RequestedSignIn, statuses, until, wrongCode } from './mailbox.ts';
 
-const options = { resources: [defineUser()], extensions: [emailSignIn()] } as const;
+let host: ExtensionHost | undefined;
+const probe = defineExtension({
+  name: 'probe',
+  setup(given) {
+    host ??= given;
+    return {};
+  },
+});
+const options = { resources: [defineUser()], extensions: [emailSignIn(), probe] } as const;
 const settings = { relay: { sweepMs: 50 } };
 const failed: { email: string; reason?: string }[] = [];
 const recordFailed = (payload: { email: string }) => void failed.push(payload);
@@ -161,7 +169,7 @@ test('the request has the same response and stores the same rows for known, unkn
     expect(JSON.stringify([proofs.rows, mails.rows])).not.toContain(body.data.signInToken);
 });
 
-test('wrong codes have the same responses for known, unknown, disabled and unlimited addresses, also once they expire', async () => {
+test('wrong codes have the same responses for known, unknown and disabled addresses, also once they expire', async () => {
   const [known, disabled] = [await closed.person('Ann'), await closed.person('Bob')];
   await closed.app.service('user').update(disabled.id, { status: 'disabled' });
   const emails = [known.email, disabled.email, 'nobody@example.com'];
@@ -268,6 +276,17 @@ test('after a change of the address, a link to the former address does not reach
   await sql.query('update users set email = $2 where id = $1', [bob.id, 'bob-new@example.com']);
   expect((await withLink(late)).body.data.user).toMatchObject({ email: bob.email });
   expect((await usersWith(bob.email))[0]!.id).not.toBe(bob.id);
+});
+
+test('a change of the address that the user has proved ends links to the former address in the same transaction', async () => {
+  const ann = await person('Ann');
+  const asked = await request(ann.email);
+  await host!.transaction(async (tx) => {
+    await tx.service('user').update(ann.id, { email: `new-${ann.email}` });
+    await host!.accounts!.revoke({ cause: 'email_change', userIds: [ann.id] }, tx);
+  });
+  expectInvalid(await withLink(asked));
+  expect(await usersWith(ann.email)).toEqual([]);
 });
 
 test('a link of a user who signs in while their password is changed starts no session that survives the change', async () => {
