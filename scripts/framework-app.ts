@@ -4,6 +4,7 @@ import {
   createApp,
   defineUser,
   developerConsole,
+  emailSignIn,
   emailVerification,
   invitations,
   passkeys,
@@ -27,6 +28,7 @@ export const createAllExtensions = () => [
   invitations(),
   realtime(),
   developerConsole(),
+  emailSignIn(),
   emailVerification(),
   securityMails(),
 ];

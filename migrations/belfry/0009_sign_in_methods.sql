@@ -24,6 +24,30 @@ CREATE TABLE "email_proofs" (
 	CONSTRAINT "email_proofs_token_hash_unique" UNIQUE("token_hash")
 );
 --> statement-breakpoint
+CREATE TABLE "passkeys" (
+	"id" text PRIMARY KEY NOT NULL,
+	"user_id" text NOT NULL,
+	"credential_id" text NOT NULL,
+	"public_key" text NOT NULL,
+	"counter" bigint NOT NULL,
+	"device_type" text NOT NULL,
+	"backed_up" boolean NOT NULL,
+	"transports" text[] NOT NULL,
+	"name" text NOT NULL,
+	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"last_used_at" timestamp(3) with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "passkey_challenges" (
+	"token_hash" text PRIMARY KEY NOT NULL,
+	"challenge_hash" text NOT NULL,
+	"purpose" text NOT NULL,
+	"user_id" text,
+	"session_id" text,
+	"password_proof" text,
+	"expires_at" timestamp(3) with time zone NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "invitations" (
 	"id" text PRIMARY KEY NOT NULL,
 	"email" text NOT NULL,
@@ -58,6 +82,14 @@ CREATE INDEX "email_proofs_user_id_index" ON "email_proofs" USING btree ("user_i
 CREATE INDEX "email_proofs_email_index" ON "email_proofs" USING btree ("email");
 --> statement-breakpoint
 CREATE INDEX "email_proofs_expires_at_index" ON "email_proofs" USING btree ("expires_at");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "passkeys_credential_id_index" ON "passkeys" USING btree ("credential_id");
+--> statement-breakpoint
+CREATE INDEX "passkeys_user_id_index" ON "passkeys" USING btree ("user_id");
+--> statement-breakpoint
+CREATE INDEX "passkey_challenges_user_id_index" ON "passkey_challenges" USING btree ("user_id");
+--> statement-breakpoint
+CREATE INDEX "passkey_challenges_expires_at_index" ON "passkey_challenges" USING btree ("expires_at");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "invitations_pending_email_index" ON "invitations" USING btree ("email") WHERE accepted_at is null;
 --> statement-breakpoint

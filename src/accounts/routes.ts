@@ -1,3 +1,4 @@
+import { isEmailVerified } from '../declare/actor.ts';
 import type { StoredRecord } from '../declare/host.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
 import { recordShape } from '../declare/route.ts';
@@ -16,10 +17,10 @@ import { registrationClosedError } from './users/users.ts';
 async function askForStepAtRegistration(
   accounts: AccountsContext,
   ctx: RouteContext,
-  userId: string,
+  user: StoredRecord,
 ): Promise<object | undefined> {
-  const account = await accounts.users.findAccountById(userId);
-  if (account === undefined) throw invalidSessionError();
+  const account = await accounts.users.findAccountById(user.id);
+  if (account === undefined || isEmailVerified(account.user) !== isEmailVerified(user)) throw invalidSessionError();
   ctx.res.setHeader('Cache-Control', 'no-store');
   return accounts.signInSteps.askNext(
     { user: account.user, method: 'password', multiFactor: false, passedSteps: 0, isRegistration: true, req: ctx.req },
@@ -38,13 +39,13 @@ async function registerAndStartSession(accounts: AccountsContext, ctx: RouteCont
   if (!accounts.host.settings.auth.register) throw registrationClosedError();
   const user = await accounts.users.registerUser(ctx.body, ctx.req);
   const asks = accounts.signInSteps.registrationOutput !== undefined;
-  const step = asks ? await askForStepAtRegistration(accounts, ctx, user.id) : undefined;
+  const step = asks ? await askForStepAtRegistration(accounts, ctx, user) : undefined;
   if (step !== undefined) {
     emitRegistered(accounts, user, ctx);
     return step;
   }
-  const session = await accounts.sessions.startSession(user.id, ctx.req);
-  // The user has been deleted since it was created.
+  const session = await accounts.sessions.startSession(user.id, ctx.req, { unlessVerified: !isEmailVerified(user) });
+  // The user has been deleted since it was created, or claimed by the owner of the address.
   if (session === undefined) throw invalidSessionError();
   emitRegistered(accounts, user, ctx);
   ctx.res.setHeader('Cache-Control', 'no-store');

@@ -3,6 +3,9 @@ import {
   apiKeys,
   audit,
   defineUser,
+  emailSignIn,
+  emailVerification,
+  invitations,
   passkeys,
   privacy,
   realtime,
@@ -14,7 +17,20 @@ import {
 import { getStartupError } from '../support/startup-error.ts';
 
 test.each(
-  Object.entries({ apiKeys, audit, passkeys, privacy, realtime, securityMails, softDelete, twoFactor, webhooks }),
+  Object.entries({
+    apiKeys,
+    audit,
+    emailSignIn,
+    emailVerification,
+    invitations,
+    passkeys,
+    privacy,
+    realtime,
+    securityMails,
+    softDelete,
+    twoFactor,
+    webhooks,
+  }),
 )('%s refuses unknown settings, so that a misspelt setting does not silently keep its default', (name, make) => {
   const startupError = getStartupError({ resources: [defineUser()], extensions: [make({ keepDay: 5 } as never)] });
   expect(startupError).toContain(`${name}.keepDay: there is no such setting`);

@@ -57,7 +57,8 @@ const INSERT = `
 // Uses index email_proofs_user_id_index.
 const REMOVE_FORMER = 'delete from email_proofs where user_id = $1 and purpose = $2';
 const ISSUE = `
-  update email_proofs set token_hash = $2, code_hash = $3, failures = 0, expires_at = now() + $4::float8 * interval '1 minute'
+  update email_proofs set token_hash = $2, code_hash = $3, failures = 0, expires_at = now() + $4::float8 * interval '1 minute',
+    user_id = coalesce($5, user_id)
   where id = $1 and expires_at > now() returning email, user_id, data`;
 // These use the unique indexes on the hashes, and the primary key.
 const COLUMNS = 'id, email, user_id, data, created_at';
@@ -108,9 +109,10 @@ export interface EmailProofs {
    * Creates the secrets of a proof; earlier secrets stop working. Call it when the e-mail is composed.
    *
    * @param minutes how long the secrets work
+   * @param userId the user with the proof's address, if the request did not look them up: the proof then ends with their other credentials
    * @returns undefined if the proof is no longer needed
    */
-  issue(id: string, minutes: number): Promise<IssuedProof | undefined>;
+  issue(id: string, minutes: number, userId?: string): Promise<IssuedProof | undefined>;
   /** Finds a live proof by its token; a proof that is bound to a client also needs the client's secret. */
   findByToken(token: string, clientSecret?: string): Promise<EmailProof | undefined>;
   /** Finds the live proof that a client has requested. */
@@ -153,10 +155,10 @@ export function createEmailProofs(database: Database, purpose: ProofPurpose): Em
       await on.write({ text: INSERT, values: [id, purpose, email, userId, clientHash, JSON.stringify(data)] });
       return { id, clientSecret };
     },
-    async issue(id, minutes) {
+    async issue(id, minutes, owner) {
       const token = randomBytes(32).toString('base64url');
       const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0');
-      const values = [id, hashToken(token), hashCode(id, code), minutes];
+      const values = [id, hashToken(token), hashCode(id, code), minutes, owner ?? null];
       type Issued = [email: string, userId: string | null, data: Record<string, unknown>];
       const [row] = await database.write<Issued>({ text: ISSUE, values });
       if (row === undefined) return undefined;

@@ -57,7 +57,8 @@ const TOUCH = `update "sessions" set "last_used_at" = now() where "id" = $1 and 
 // insert sees that the checked password has been replaced and starts no session.
 const INSERT = `
   with owner as (
-    select u."id" from %users% u where u."id" = $2 and ($7::text is null or %hash% = $7) for share
+    select u."id" from %users% u where u."id" = $2 and ($7::text is null or %hash% = $7)
+      and (not $9::boolean or %unverified%) for share
   )
   insert into "sessions" ("id", "user_id", "token_hash", "expires_at", "ip", "user_agent", "method")
   select $1, owner."id", $3, now() + $4::float8 * interval '1 day', $5, $6, $8 from owner returning "expires_at"`;
@@ -111,6 +112,8 @@ interface SessionStart {
   passwordHash?: string;
   /** Default: `password`. */
   method?: string;
+  /** Whether no session starts if the address is verified. For a registration, whose account the owner of the address may have claimed. */
+  unlessVerified?: boolean;
 }
 
 /** The sessions of users. Ending a session takes effect at once in every process and removes the devices bound to it. */
@@ -118,7 +121,7 @@ export interface Sessions {
   /**
    * Starts a session for a user, with the address and user agent of the client.
    *
-   * @returns undefined if the user no longer exists or has a new password
+   * @returns undefined if the user no longer exists, or a condition in `start` is not met
    */
   startSession(userId: string, client: SessionClient, start?: SessionStart): Promise<NewSession | undefined>;
   /** Records that the user of a session has just proved who they are. */
@@ -141,7 +144,11 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
   const { database, settings, log } = host;
   const find = FIND.replace('%users%', `"${users.table}"`).replace('%columns%', users.columns('u'));
   const hash = storedHashSql(resource.field.get('password')!.column);
-  const insert = INSERT.replace('%users%', `"${users.table}"`).replace('%hash%', hash);
+  const verifiedAt = resource.field.get('emailVerifiedAt')?.column;
+  const unverified = verifiedAt === undefined ? 'true' : `u."${verifiedAt}" is null`;
+  const insert = INSERT.replace('%users%', `"${users.table}"`)
+    .replace('%hash%', hash)
+    .replace('%unverified%', unverified);
 
   const findByTokenHash = createBatchLoader(
     (hashes) => database.read<FoundRow>({ name: 'session_find', text: find, values: [hashes] }),
@@ -153,7 +160,7 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
   );
 
   return {
-    async startSession(userId, client, { passwordHash, method = 'password' } = {}) {
+    async startSession(userId, client, { passwordHash, method = 'password', unlessVerified = false } = {}) {
       const token = generateToken();
       const agent = String(client.headers['user-agent'] ?? '')
         .slice(0, 512)
@@ -168,6 +175,7 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
         agent,
         passwordHash,
         method,
+        unlessVerified,
       ];
       const [row] = await database.write<[expiresAt: string]>({ name: 'session_insert', text: insert, values });
       return row && { token, expiresAt: row[0] };

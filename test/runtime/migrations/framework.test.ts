@@ -71,7 +71,9 @@ test('the first migration of an app contains only its own tables, and with those
 
 test('an app that adds extensions of Belfry later needs no migration for them, and starts', async () => {
   const project = await createMigrationProject();
-  const own = [...createAllExtensions().filter(({ name }) => name === 'softDelete')] as Extensions;
+  // These change tables of the app: softDelete those of its resources, and others the users table.
+  const changesTables = ({ name, userFields }: Extensions[number]) => name === 'softDelete' || userFields !== undefined;
+  const own = [...createAllExtensions().filter(changesTables)] as Extensions;
   expect(await generate(createAppOn(project, own), project.folder, [], undefined)).toMatchObject({ ok: true });
   await project.apply();
   const app = createAppOn(project, createAllExtensions());

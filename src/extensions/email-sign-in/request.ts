@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { forgotInput } from '../../accounts/reset/request.ts';
+import { isAccountActive } from '../../declare/actor.ts';
+import type { RouteContext } from '../../declare/route.ts';
+import type { Limiter } from '../../platform/limits/limiter.ts';
+import { canonicalLocale, localeOfUser, preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
+import type { MailComposer } from '../../platform/mail/worker.ts';
+import type { EmailSignInContext } from './settings.ts';
+
+/** The kind of the e-mails with a link and a code. */
+export const SIGN_IN_MAIL = 'email-sign-in';
+
+/** RFC 5321, as `f.email()`: a longer address has no account and receives no e-mail. */
+const MAX_ADDRESS = 254;
+
+/** The body of `POST /auth/email-sign-in`. */
+export const requestInput = z.strictObject({
+  email: forgotInput.shape.email.refine((email) => email.length <= MAX_ADDRESS, {
+    error: `Must be at most ${MAX_ADDRESS} characters`,
+  }),
+});
+
+/** The response to `POST /auth/email-sign-in`; it is the same for known and unknown addresses. */
+export const requestOutput = z
+  .object({
+    message: z.string(),
+    signInToken: z.string().meta({
+      description:
+        'Keep it in this browser and send it to `POST /api/auth/email-sign-in/verify`, with the token of the link or the code. It is only returned here.',
+    }),
+  })
+  .meta({ id: 'EmailSignIn' });
+
+const MESSAGE = 'If you can sign in with this e-mail address, an e-mail with a link and a code is on its way';
+
+/**
+ * `POST /auth/email-sign-in`: stores a proof without secrets, and an e-mail to be composed later. The worker looks up the account, so neither
+ * the response nor its time reveals whether the address has one.
+ */
+export async function requestSignIn(
+  { host, proofs }: Pick<EmailSignInContext, 'host' | 'proofs'>,
+  ctx: RouteContext<z.output<typeof requestInput>>,
+): Promise<z.input<typeof requestOutput>> {
+  const { email } = ctx.input;
+  const { id, clientSecret } = await proofs.request({ email }, { boundToClient: true });
+  await host.mail.sendComposed(SIGN_IN_MAIL, { proof: id, email, locale: preferredLocaleOf(ctx.req) });
+  return { message: MESSAGE, signInToken: clientSecret };
+}
+
+/**
+ * Returns the link for a token. The token is in the fragment, which browsers send neither to the page's server nor in a `Referer`. The link
+ * never depends on the request, whose headers an attacker could choose.
+ */
+function signInLinkOf(token: string, { host: { env }, settings }: EmailSignInContext): string {
+  const base = (env.appUrl ?? `http://localhost:${env.port}`).replace(/\/+$/, '');
+  const link = new URL(settings.url ?? `${base}/sign-in`);
+  link.hash = new URLSearchParams({ token }).toString();
+  return link.href;
+}
+
+/** Creates the limiter of e-mails per address: many clients together must not flood one mailbox. Undefined if rate limits are off. */
+function createAddressLimiter({ host, settings }: EmailSignInContext): Limiter | undefined {
+  const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
+  const rule = settings.limits.perAddress;
+  return enabled && rule !== false ? host.limits.limiter('sign-in mails', rule) : undefined;
+}
+
+/** Creates the composer of the e-mails. It creates the secrets while composing, so that they are only ever stored as hashes. */
+export function createSignInMailComposer(context: EmailSignInContext): MailComposer {
+  const { host, accounts, proofs, settings, canRegister } = context;
+  const limiter = createAddressLimiter(context);
+  const minutes = settings.expiresMinutes;
+  return async ({ data, attempt }) => {
+    const address = String(data.email);
+    if (attempt === 1 && limiter !== undefined && !(await limiter.consume(address)).allowed) return undefined;
+    const user = await accounts.findUserByEmail(address);
+    // Also for an address without an account: its proof must expire as early as any other, or clients could tell them apart.
+    const issued = await proofs.issue(String(data.proof), minutes, user?.id);
+    if (issued === undefined || (user === undefined ? !canRegister : !isAccountActive(user))) return undefined;
+    const { token, code, email: to } = issued;
+    const locale = user === undefined ? canonicalLocale(data.locale) : localeOfUser(user, data.locale);
+    const about = { link: signInLinkOf(token, context), code, minutes, isNewAccount: user === undefined };
+    return { ...(await host.mailTexts.render('sign-in', about, locale)), to };
+  };
+}

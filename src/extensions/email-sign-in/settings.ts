@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { EmailProofs } from '../../accounts/email-proofs/store.ts';
+import type { Accounts } from '../../declare/accounts.ts';
+import type { ExtensionHost } from '../../declare/extension.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
+import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
+
+/** Returns further fields of a new user, such as a name. They are validated like those of a registration, but every field may be set. */
+type CreateUser = (about: { email: string }) => Readonly<Record<string, unknown>> | Promise<Record<string, unknown>>;
+
+const MAX_MINUTES = 60;
+const EXPIRY_ERROR = `must be a number of minutes greater than 0, at most ${MAX_MINUTES}`;
+const URL_ERROR = 'must look like https://app.example.com/sign-in, without a fragment';
+
+/** The settings of the extension. */
+export const emailSignInSettings = z.strictObject({
+  /** The page that finishes the sign-in; e-mails link to it with `token` in the fragment. Default `${APP_URL}/sign-in`. */
+  url: z
+    .url({ protocol: /^https?$/, error: URL_ERROR })
+    .refine((url) => !url.includes('#'), { error: URL_ERROR })
+    .optional(),
+  /** How long a link and its code work. */
+  expiresMinutes: z.number({ error: EXPIRY_ERROR }).positive(EXPIRY_ERROR).max(MAX_MINUTES, EXPIRY_ERROR).default(10),
+  /** Whether signing in with an address that has no account creates one. It never does if the setting `auth.register` is false. */
+  register: z.boolean().default(true),
+  createUser: z.custom<CreateUser>((value) => typeof value === 'function', { error: 'must be a function' }).optional(),
+  limits: z
+    .strictObject({
+      /** E-mails to one address, whichever clients request them. False: no limit. */
+      perAddress: z
+        .union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` })
+        .default({ limit: 5, windowMs: 15 * 60_000 }),
+    })
+    .prefault({}),
+});
+
+/** The settings of the extension as a project writes them. All are optional. */
+export type EmailSignInOptions = z.input<typeof emailSignInSettings>;
+
+/** The dependencies of the extension's operations. */
+export interface EmailSignInContext {
+  host: ExtensionHost;
+  accounts: Accounts;
+  users: ResourceGateway;
+  proofs: EmailProofs;
+  settings: z.output<typeof emailSignInSettings>;
+  /** Whether an address without an account may get one. */
+  canRegister: boolean;
+}
