@@ -71,11 +71,17 @@ export async function redeemProof(
         : proofs[kind].redeemCode(proof.id, code, tx.database));
       return isRight && (await apply(tx, locked.user)) ? true : undefined;
     });
-  // Nobody can guess a token, so only codes are counted.
+  /** An attempt that throws is not counted: another request has used the proof up, such as that of a double click. */
+  const redeemCountedCode = async () => {
+    const isRedeemed = await redeem();
+    if (isRedeemed === undefined && (await proofs[kind].findByUser(userId)) === undefined) throw invalidProofError();
+    return isRedeemed;
+  };
+  // A token cannot be guessed, so only codes are counted.
   const isRedeemed =
     code === undefined
       ? await redeem()
-      : await accounts.checkSecret({ email, request: ctx.req }, redeem, invalidProofError);
+      : await accounts.checkSecret({ email, request: ctx.req }, redeemCountedCode, invalidProofError);
   if (isRedeemed === undefined) throw invalidProofError();
 }
 

@@ -4,7 +4,7 @@ import { defineUser, f, passkeys, twoFactor } from '../../../src/index.ts';
 import { readContract } from '../../runtime/openapi/contract.ts';
 import { createClient, type Person, startTestApp } from '../../support/app.ts';
 import { createPasskey } from '../../support/passkeys/authenticator.ts';
-import { guard } from '../two-factor/two-factor-user.ts';
+import { codeOf, guard } from '../two-factor/two-factor-user.ts';
 import {
   countSessions,
   expireChallenges,
@@ -187,11 +187,13 @@ test('an admin removes the passkeys of a user who has lost them, but not their o
 });
 
 test('together with twoFactor(), a login asks once: for the factor of the extension that is listed first', async () => {
-  const one = await withPasskey(await guard(await codeFirst.person('One'), codeFirstDatabase));
+  const one = await withPasskey(await codeFirst.person('One'));
+  await guard(one, codeFirstDatabase);
   expect((await login(codeFirst.call, one)).body.data.methods).toEqual(['totp', 'recovery']);
   const withoutCode = await withPasskey(await codeFirst.person('Two'));
   expect((await login(codeFirst.call, withoutCode)).body.data.methods).toEqual(['passkey']);
-  const three = await withPasskey(await guard(await passkeyFirst.person('Three'), passkeyFirstDatabase));
+  const three = await withPasskey(await passkeyFirst.person('Three'));
+  await guard(three, passkeyFirstDatabase);
   const { methods, mfaToken, options } = (await login(passkeyFirst.call, three)).body.data;
   expect(methods).toEqual(['passkey']);
   const response = three.passkey.use(options);
@@ -210,4 +212,12 @@ test('without the setting, a login with the password does not ask for the passke
   const ola = await withPasskey(await plain.person('Ola'));
   expect((await login(plain.call, ola)).body.data.token).toMatch(/^svc_/);
   expect((await plain.call('POST', '/api/auth/passkeys/second-factor', {})).status).toBe(405);
+});
+
+test('with two-factor login on, a passkey can be added only with a code: the thief of a session cannot replace the factor', async () => {
+  const eve = await guard(await codeFirst.person('Eve'), codeFirstDatabase);
+  const start = (body?: object) => eve.call('POST', '/api/auth/passkeys/options', body);
+  expect((await start()).body.error.details).toEqual({ code: 'Is required' });
+  expect((await start({ code: '000000' })).status).toBe(422);
+  expect((await start({ code: codeOf(eve.secret) })).status).toBe(200);
 });

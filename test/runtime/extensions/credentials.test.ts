@@ -27,6 +27,7 @@ const tokens = defineExtension({
           const [user] = await host.users!.load([token.slice(4)]);
           return { user: user!, auth: auth as Auth };
         },
+        isSignInRecent: async (id) => id !== 'old',
       },
     ],
   }),
@@ -121,6 +122,16 @@ test('a session of an extension can register devices, create keys, endpoints and
   await own.ended;
   await call('POST', '/api/notes', { title: 'Still there' });
   expect(JSON.stringify((await stream.named('note.created')).data)).toContain('Still there');
+});
+
+test('a route that requires a recent sign-in asks the extension that issued the session', async () => {
+  const ann = await withKeys.person('Ann');
+  const call = createClient(withKeys.url, `ext_${ann.id}`);
+  const createKey = async (id: string, via: Auth['via'] = 'session') => {
+    auth = { via, id, scopes: ['*'] };
+    return (await call('POST', '/api/auth/api-keys', { name: 'CI' })).status;
+  };
+  expect([await createKey('x'), await createKey('old'), await createKey('old', 'api-key')]).toEqual([201, 403, 403]);
 });
 
 test('webhook endpoints cannot be created with an API key of an extension, because Belfry is not told when such a key ends', async () => {
