@@ -4,6 +4,7 @@ import {
   createApp,
   defineUser,
   developerConsole,
+  oidc,
   privacy,
   realtime,
   softDelete,
@@ -19,6 +20,7 @@ export const createAllExtensions = () => [
   softDelete(),
   audit(),
   privacy(),
+  oidc({ providers: {} }),
   realtime(),
   developerConsole(),
 ];
