@@ -86,6 +86,7 @@ export async function startFakeProvider({ alg = 'RS256' } = {}): Promise<FakePro
   let keys = [await createKey(alg)];
   let behavior: Behavior = {};
   let isDown = false;
+  let lastSubject: unknown;
   let lastTokenRequest = new URLSearchParams();
   const requests: string[] = [];
   const server = createServer((req, res) => {
@@ -101,7 +102,15 @@ export async function startFakeProvider({ alg = 'RS256' } = {}): Promise<FakePro
 
   async function mint(claims: Record<string, unknown>): Promise<string> {
     const now = nowSeconds();
-    const payload = { iss: issuer, aud: clientId, iat: now, exp: now + 300, ...claims, ...behavior.claims };
+    const payload: Record<string, unknown> = {
+      iss: issuer,
+      aud: clientId,
+      iat: now,
+      exp: now + 300,
+      ...claims,
+      ...behavior.claims,
+    };
+    lastSubject = payload.sub;
     const key = keys[0]!;
     const header = { alg: key.alg, kid: key.kid, ...behavior.header };
     const signing = behavior.signing ?? 'own key';
@@ -115,7 +124,7 @@ export async function startFakeProvider({ alg = 'RS256' } = {}): Promise<FakePro
     const token = new SignJWT(JSON.parse(JSON.stringify(payload))).setProtectedHeader(
       JSON.parse(JSON.stringify(header)),
     );
-    const signed = await token.sign((signing === 'foreign key' ? foreign : key).privateKey);
+    const signed = await token.sign((signing === 'foreign key' ? foreign : key).privateKey, { crit: { exp2: true } });
     if (signing !== 'broken') return signed;
     const [head, body, signature] = signed.split('.') as [string, string, string];
     return `${head}.${body}.${signature.slice(1)}${signature[0] === 'A' ? 'B' : 'A'}`;
@@ -191,7 +200,7 @@ export async function startFakeProvider({ alg = 'RS256' } = {}): Promise<FakePro
       case 'POST /token':
         return redeem(req, res);
       case 'GET /userinfo':
-        return void sendJson(res, { sub: 'subject-1', ...behavior.userInfo });
+        return void sendJson(res, { sub: lastSubject, ...behavior.userInfo });
       default:
         res.writeHead(404).end();
     }

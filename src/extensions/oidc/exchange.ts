@@ -46,6 +46,12 @@ function invalidCodeError(): ApiError {
   return new ApiError('UNAUTHORIZED', 'This sign-in is no longer valid; sign in again', { details });
 }
 
+/** Says what is missing, instead of naming fields of a form that the user has not seen. */
+function missingEmailError(): ApiError {
+  const text = 'The provider did not share a valid e-mail address, which a new account needs';
+  return new ApiError('VALIDATION_ERROR', text, { details: { email: 'Is required' } });
+}
+
 /**
  * Starts the session of the user with a proven identity, who is created if they are new.
  *
@@ -56,7 +62,12 @@ export async function signInWithIdentity(context: OidcContext, ctx: RouteContext
   const { identity, claims } = proven;
   const { provider, email } = identity;
   const profile = { name: readName(claims, email), ...(await settings.createUser?.(claims, provider)) };
-  const { userId } = await accounts.findOrCreateByIdentity({ ...identity, profile }, ctx.req);
+  const { userId } = await accounts
+    .findOrCreateByIdentity({ ...identity, profile }, ctx.req)
+    .catch((error: unknown) => {
+      const lacksEmail = email === undefined && error instanceof ApiError && error.code === 'VALIDATION_ERROR';
+      throw lacksEmail ? missingEmailError() : error;
+    });
   const proof = await host.transaction(async ({ database }) => {
     const locked = await accounts.lockUser(userId, database);
     if (locked !== undefined && proven.tokens !== undefined)

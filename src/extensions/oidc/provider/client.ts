@@ -55,21 +55,18 @@ export interface ProviderClient {
 }
 
 /** Returns the 503 error for a provider that does not respond. */
-function unavailableError(settings: ProviderSettings, cause: unknown): ApiError {
-  return new ApiError(
-    'UNAVAILABLE',
-    `${settings.name ?? 'The provider'} is not available at the moment; try again later`,
-    {
-      retryAfter: 5,
-      cause,
-    },
-  );
+function unavailableError(name: string, cause: unknown): ApiError {
+  return new ApiError('UNAVAILABLE', `${name} is not available at the moment; try again later`, {
+    retryAfter: 5,
+    cause,
+  });
 }
 
 /** The provider's metadata, and its keys, which are read when they are needed. */
 interface Connection {
   configuration: oauth.Configuration;
   metadata: oauth.ServerMetadata;
+  /** Undefined if the provider issues no ID tokens. */
   keys: RemoteJWKSet | undefined;
 }
 
@@ -148,23 +145,26 @@ export function createProviderClient(
   }
 
   const connect = cacheFor(METADATA_MAX_AGE_MS, async (): Promise<Connection> => {
-    const configuration = await discover();
-    const metadata = configuration.serverMetadata();
-    const keys =
-      metadata.jwks_uri === undefined
-        ? undefined
-        : createRemoteJWKSet(new URL(metadata.jwks_uri), {
-            cooldownDuration: KEYS_COOLDOWN_MS,
-            cacheMaxAge: KEYS_MAX_AGE_MS,
-            [joseFetch]: (url, options) => fetch(url, { ...options, body: undefined, headers: {} }),
-          });
-    return { configuration, metadata, keys };
+    try {
+      const configuration = await discover();
+      const metadata = configuration.serverMetadata();
+      if (oauth2 !== undefined) return { configuration, metadata, keys: undefined };
+      for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const)
+        if (metadata[name] === undefined) throw new Error(`the metadata has no ${name}`);
+      const keys = createRemoteJWKSet(new URL(metadata.jwks_uri!), {
+        cooldownDuration: KEYS_COOLDOWN_MS,
+        cacheMaxAge: KEYS_MAX_AGE_MS,
+        [joseFetch]: (url, options) => fetch(url, { ...options, body: undefined, headers: {} }),
+      });
+      return { configuration, metadata, keys };
+    } catch (cause) {
+      // Wrong metadata have the same effect on users as none, and only the provider or the settings can change that.
+      throw new ProviderUnavailableError('the metadata of the provider cannot be used', { cause });
+    }
   });
 
-  async function verify({ metadata, keys }: Connection, idToken: string, nonces: readonly string[], ids: string[]) {
-    if (keys === undefined) throw new Error('the metadata of the provider has no jwks_uri');
-    return verifyIdToken(idToken, { issuer: metadata.issuer, audiences: ids, nonces }, keys);
-  }
+  const verify = ({ metadata, keys }: Connection, idToken: string, nonces: readonly string[], ids: readonly string[]) =>
+    verifyIdToken(idToken, { issuer: metadata.issuer, audiences: ids, nonces }, keys!);
 
   /** Adds claims of UserInfo if the ID token has no address. The address and its verification must have the same source. */
   async function completeClaims({ configuration, metadata }: Connection, claims: OidcClaims, accessToken: string) {
@@ -186,7 +186,7 @@ export function createProviderClient(
     try {
       return await work();
     } catch (error) {
-      throw isProviderUnavailable(error) ? unavailableError({ name: provider, ...settings }, error) : error;
+      throw isProviderUnavailable(error) ? unavailableError(settings.name ?? provider, error) : error;
     }
   }
 
