@@ -74,5 +74,5 @@ export function renewBrowserSecret(
 export function redirectBrowser(response: Response, url: string | URL): void {
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('Referrer-Policy', 'no-referrer');
-  response.redirect(303, String(url));
+  response.writeHead(303, { Location: String(url) }).end();
 }

@@ -179,12 +179,11 @@ const providerSettings = z
 
 /** The settings of the extension. */
 export const oidcSettings = z.strictObject({
-  providers: z.record(
-    z.string().regex(PROVIDER_NAME, {
-      error: 'the name must be 1 to 32 lower-case letters, digits or -, beginning with a letter',
-    }),
-    providerSettings,
-  ),
+  providers: z.record(z.string(), providerSettings).superRefine((providers, context) => {
+    const message = 'the name must be 1 to 32 lower-case letters, digits or -, beginning with a letter';
+    for (const name of Object.keys(providers))
+      if (!PROVIDER_NAME.test(name)) context.addIssue({ code: 'custom', path: [name], message });
+  }),
   createUser: functionSchema<NonNullable<OidcOptions['createUser']>>(),
   redirectUrls: z.array(redirectUrl).min(1).max(100).optional(),
   storeTokens: z.boolean().default(false),
