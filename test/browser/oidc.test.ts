@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { defineUser, oidc, simulatedProvider } from '../../src/index.ts';
@@ -17,32 +19,29 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-// The page of docs/oidc.md on an origin of its own, as a front end would be.
-const page = (api: string) => `<!doctype html><title>App</title><button id="sign-in">Sign in</button><p id="result"></p>
+const docs = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'oidc.md'), 'utf8');
+const documented = /```js\n([\s\S]*?)```/.exec(docs)![1]!;
+
+/** Returns the script of docs/oidc.md, for the addresses of this test. */
+const scriptFor = (api: string, front: string) =>
+  documented.replaceAll('https://api.example.com', api).replaceAll('https://app.example.com', front);
+
+const PAGE = `<!doctype html><title>App</title><button id="sign-in">Sign in</button><p id="result"></p>
 <script type="module">
-const API = ${JSON.stringify(api)};
-const encode = (bytes) => btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
-document.querySelector('#sign-in').onclick = async () => {
-  const codeVerifier = encode(crypto.getRandomValues(new Uint8Array(32)));
-  sessionStorage.setItem('codeVerifier', codeVerifier);
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier));
-  const query = new URLSearchParams({ codeChallenge: encode(new Uint8Array(digest)), redirectUrl: location.origin + '/auth/callback' });
-  location.href = API + '/api/auth/oidc/simulated/start?' + query;
-};
-const query = new URLSearchParams(location.search);
-if (query.has('error')) document.querySelector('#result').textContent = query.get('error');
-if (query.has('code')) {
-  const body = JSON.stringify({ code: query.get('code'), codeVerifier: sessionStorage.getItem('codeVerifier') });
-  const headers = { 'content-type': 'application/json' };
-  const response = await fetch(API + '/api/auth/oidc/exchange', { method: 'POST', headers, body });
-  const { data, error } = await response.json();
-  document.querySelector('#result').textContent = data ? 'Hello ' + data.user.name : error.message;
-}
+import { finishSignIn, signIn } from '/sign-in.js';
+const show = (text) => { document.querySelector('#result').textContent = text; };
+document.querySelector('#sign-in').onclick = () => signIn('simulated');
+if (location.search !== '')
+  finishSignIn().then(({ user }) => show('Hello ' + user.name), (error) => show(error.message));
 </script>`;
 
 const port = await findFreePort();
 const api = `http://localhost:${port}`;
-const front = createServer((_req, res) => void res.writeHead(200, { 'content-type': 'text/html' }).end(page(api)));
+const front = createServer((req, res) => {
+  const isScript = req.url === '/sign-in.js';
+  res.writeHead(200, { 'content-type': isScript ? 'text/javascript' : 'text/html' });
+  res.end(isScript ? scriptFor(api, frontUrl) : PAGE);
+});
 front.listen(0, '127.0.0.1');
 await once(front, 'listening');
 const frontUrl = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
@@ -65,18 +64,27 @@ beforeAll(async () => {
   return () => browser.close();
 });
 
-browserTest('a person signs in on a page of another origin, through the simulated provider', 60_000, async () => {
-  const tab = await browser.newPage();
-  await tab.goto(frontUrl);
-  await tab.getByRole('button', { name: 'Sign in' }).click();
-  await tab.getByRole('heading', { name: 'Who do you want to be?' }).waitFor();
-  await keepScreenshot(tab, 'oidc-simulated-provider');
-  await tab.getByRole('button', { name: /Grace Hopper/ }).click();
-  await expect.poll(() => tab.locator('#result').textContent()).toBe('Hello Grace Hopper');
-  expect(tab.url()).toMatch(/\/auth\/callback\?code=[\w-]{43}$/);
-  await tab.reload();
-  await expect.poll(() => tab.locator('#result').textContent()).toContain('no longer valid');
-});
+browserTest(
+  'a person signs in with the documented front end on another origin, through the simulated provider',
+  60_000,
+  async () => {
+    const tab = await browser.newPage();
+    const returned: string[] = [];
+    tab.on('request', (request) => {
+      if (request.isNavigationRequest() && request.url().startsWith(`${frontUrl}/auth/`)) returned.push(request.url());
+    });
+    await tab.goto(frontUrl);
+    await tab.getByRole('button', { name: 'Sign in' }).click();
+    await tab.getByRole('heading', { name: 'Who do you want to be?' }).waitFor();
+    await keepScreenshot(tab, 'oidc-simulated-provider');
+    await tab.getByRole('button', { name: /Grace Hopper/ }).click();
+    await expect.poll(() => tab.locator('#result').textContent()).toBe('Hello Grace Hopper');
+    expect(tab.url()).toBe(`${frontUrl}/auth/callback`);
+    expect(returned.map((url) => url.replace(/code=[\w-]{43}$/, 'code'))).toEqual([`${frontUrl}/auth/callback?code`]);
+    await tab.goto(returned[0]!);
+    await expect.poll(() => tab.locator('#result').textContent()).toContain('no longer valid');
+  },
+);
 
 browserTest('a person types another name, in a second tab at the same time, or cancels', 60_000, async () => {
   const context = await browser.newContext();

@@ -1,8 +1,9 @@
 import { Client } from 'pg';
-import { afterAll, expect, test } from 'vitest';
-import { defineUser, f, oidc } from '../../../src/index.ts';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { defineUser, f, oidc, twoFactor } from '../../../src/index.ts';
 import { startFakeProvider } from '../../fakes/oidc-provider.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
+import { codeOf, forget, verify as verifyCode } from '../two-factor/two-factor-user.ts';
 import { APP_URL, signInWith } from './oidc-browser.ts';
 
 const acme = await startFakeProvider();
@@ -174,4 +175,27 @@ test('while registration is closed, unknown people are refused and known ones si
   const input = { name: 'Ada', email, password: PASSWORD, emailVerifiedAt: new Date().toISOString() };
   await closed.app.service('user').create(input as never, { as: 'system' });
   expect((await signInWith(closed.url, closed.call, 'acme')).status).toBe(200);
+});
+
+test('a user with a second factor gets no session from the provider alone', async () => {
+  const protectedApp = await startTestApp(
+    { resources: [defineUser()], extensions: [oidc({ providers }), twoFactor()] },
+    { env: () => ({ APP_URL }) },
+  );
+  const client = new Client({ connectionString: protectedApp.env.DATABASE_URL! });
+  await client.connect();
+  onTestFinished(() => client.end());
+  acme.behave({ claims: { sub: 'two-factor', email: newAddress(), email_verified: true } });
+  const first = await signInWith(protectedApp.url, protectedApp.call, 'acme');
+  const me = createClient(protectedApp.url, first.body.data.token);
+  const { secret } = (await me('POST', '/api/auth/2fa/enrol', {})).body.data;
+  const person = { ...first.body.data.user, call: me };
+  expect((await me('POST', '/api/auth/2fa/confirm', { code: codeOf(secret) })).status).toBe(200);
+  await forget(person, client);
+  const { status, body } = await signInWith(protectedApp.url, protectedApp.call, 'acme');
+  expect([status, body.data.mfaRequired, body.data.token]).toEqual([200, true, undefined]);
+  const verified = await verifyCode(protectedApp.call, body.data.mfaToken, codeOf(secret));
+  expect(verified.status).toBe(200);
+  const sessions = await client.query('select method from sessions order by created_at desc limit 1');
+  expect(sessions.rows).toEqual([{ method: 'oidc:acme' }]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defineUser, oidc, simulatedProvider } from '../../../src/index.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
-import { APP_URL, challengeOf, createBrowser, newVerifier } from './oidc-browser.ts';
+import { APP_URL, createBrowser, newVerifier } from './oidc-browser.ts';
 
 const people = [
   { name: 'Ada <b>Lovelace</b>', email: 'ada@example.com' },
@@ -82,7 +82,8 @@ test('it is a real server: it publishes metadata, and refuses other callbacks an
   expect(JSON.stringify(keys)).not.toContain('"d"');
   const foreign = new URL(authorization);
   foreign.searchParams.set('redirect_uri', 'https://evil.example/callback');
-  expect((await fetch(foreign, { redirect: 'manual' })).status).toBe(400);
+  const refused = await fetch(foreign, { redirect: 'manual' });
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('invalid_redirect_uri')]);
   const without = new URL(authorization);
   for (const name of ['code_challenge', 'code_challenge_method']) without.searchParams.delete(name);
   const location = (await fetch(without, { redirect: 'manual' })).headers.get('location');
@@ -90,12 +91,13 @@ test('it is a real server: it publishes metadata, and refuses other callbacks an
   expect((await fetch(`${origin}/people/unknown`)).status).toBe(400);
 });
 
-test('a process without the role web has no simulated provider', async () => {
-  const relay = await startTestApp(
+test('the server stops with the app', async () => {
+  const other = await startTestApp(
     { resources: [defineUser()], extensions: [oidc({ providers: { simulated: simulatedProvider() } })] },
-    { start: { roles: ['web'] } },
+    { env: () => ({ APP_URL }), start: { roles: ['web'] } },
   );
-  await relay.app.close();
-  const challenge = challengeOf(newVerifier());
-  await expect(fetch(`${relay.url}/api/auth/oidc/simulated/start?codeChallenge=${challenge}`)).rejects.toThrow();
+  const { origin } = await createBrowser(other.url).start('simulated');
+  expect((await fetch(`${origin}/jwks`)).status).toBe(200);
+  await other.app.close();
+  await expect(fetch(`${origin}/jwks`)).rejects.toThrow('fetch failed');
 });

@@ -17,6 +17,13 @@ const STYLE = `
   label { display: block; margin: 0.5rem 0; }
   input[type=text], input[type=email] { font: inherit; width: 100%; box-sizing: border-box; padding: 0.4rem; }`;
 
+const HEAD = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Simulated provider</title>
+<style>${STYLE}</style>`;
+
 function renderPerson({ name, email, emailVerified }: SimulatedPerson, index: number): string {
   const note = emailVerified === false ? ' (address not verified)' : '';
   return `<button class="person" name="person" value="${index}"><strong>${escapeHtml(name)}</strong><br>${escapeHtml(email + note)}</button>`;
@@ -24,12 +31,7 @@ function renderPerson({ name, email, emailVerified }: SimulatedPerson, index: nu
 
 /** Renders the page on which a developer chooses who to be. Its forms post to the page's own address. */
 export function renderChoicePage(people: readonly SimulatedPerson[]): string {
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Simulated provider</title>
-<style>${STYLE}</style>
+  return `${HEAD}
 <h1>Who do you want to be?</h1>
 <p>This simulated identity provider runs in development only.</p>
 <form method="post">${people.map(renderPerson).join('')}</form>
@@ -41,5 +43,13 @@ export function renderChoicePage(people: readonly SimulatedPerson[]): string {
   <button name="person" value="other">Sign in</button>
 </form>
 <form method="post"><p><button name="person" value="none">Cancel</button></p></form>
+</html>`;
+}
+
+/** Renders the page that shows why a request was refused. */
+export function renderErrorPage(error: string, description: string | undefined): string {
+  return `${HEAD}
+<h1>The request was refused</h1>
+<p>${escapeHtml(error)}: ${escapeHtml(description ?? 'no details')}</p>
 </html>`;
 }

@@ -7,7 +7,8 @@ import { exportJWK, generateKeyPair } from 'jose';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { OidcProviderOptions, ProviderSettings, SimulatedPerson } from '../settings.ts';
-import { PAGE_HEADERS, renderChoicePage } from './page.ts';
+import { createMemoryAdapter } from './memory-adapter.ts';
+import { PAGE_HEADERS, renderChoicePage, renderErrorPage } from './page.ts';
 
 const PEOPLE: readonly SimulatedPerson[] = [
   { name: 'Ada Lovelace', email: 'ada@example.com' },
@@ -81,6 +82,7 @@ async function createProvider(
 ): Promise<Provider> {
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   return new (await loadProvider())(issuer, {
+    adapter: createMemoryAdapter,
     clients: [
       {
         client_id: clientId,
@@ -95,6 +97,10 @@ async function createProvider(
     pkce: { required: () => true },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_ctx, { uid }) => `/people/${uid}` },
+    renderError(ctx, { error, error_description: description }) {
+      ctx.set(PAGE_HEADERS);
+      ctx.body = renderErrorPage(error, description);
+    },
     ttl: { AccessToken: 3600, AuthorizationCode: 60, Grant: 3600, IdToken: 3600, Interaction: 3600, Session: 3600 },
     loadExistingGrant: grantEverything,
     findAccount: (_ctx, accountId) => {
