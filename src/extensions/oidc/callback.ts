@@ -1,4 +1,3 @@
-import { AuthorizationResponseError } from 'openid-client';
 import type { RouteContext } from '../../declare/route.ts';
 import { deriveFlowSecrets, hashSecret, readBrowserSecret, redirectBrowser } from './browser.ts';
 import { clientOf, type OidcContext, reportRefusal } from './context.ts';
@@ -6,6 +5,7 @@ import { issueCode } from './exchange.ts';
 import { AccountRefusedError, toIdentity } from './provider/claims.ts';
 import type { ProviderClient } from './provider/client.ts';
 import { isProviderUnavailable } from './provider/fetch.ts';
+import { loadOpenidClient } from './provider/libraries.ts';
 import type { OidcClaims } from './settings.ts';
 import { CLAIM_FLOW } from './sql.ts';
 import type { Flow } from './start.ts';
@@ -61,7 +61,7 @@ function addNameBesideToken(claims: OidcClaims, parameters: URLSearchParams): Oi
 function errorCodeOf(error: unknown): string {
   if (error instanceof AccountRefusedError) return 'account_refused';
   if (isProviderUnavailable(error)) return 'provider_unavailable';
-  if (!(error instanceof AuthorizationResponseError)) return 'provider_error';
+  if (!(error instanceof loadOpenidClient().AuthorizationResponseError)) return 'provider_error';
   return /^[a-z_]{1,64}$/.test(error.error) ? error.error : 'provider_error';
 }
 

@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { defineUser, oidc } from '../../../src/index.ts';
 import { startFakeProvider } from '../../fakes/oidc-provider.ts';
+import { readContract } from '../../runtime/openapi/contract.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
 import { APP_URL, challengeOf, createBrowser, newVerifier, PAGE, signInWith } from './oidc-browser.ts';
 
@@ -390,4 +391,19 @@ test('linking requires a recent sign-in', async () => {
   const { status, body: answer } = await ada.call('POST', '/api/auth/oidc/acme/link', body);
   expect([status, answer.error.code]).toEqual([403, 'RECENT_SIGN_IN_REQUIRED']);
   expect((await call('POST', '/api/auth/oidc/acme/link', body)).status).toBe(401);
+});
+
+test('the OpenAPI document describes the responses', async () => {
+  const contract = await readContract(url);
+  const ada = await person('Ada');
+  const codeChallenge = challengeOf(newVerifier());
+  contract.check('listSignInProviders', await call('GET', '/api/auth/oidc'));
+  contract.check('createSignInNonce', await call('POST', '/api/auth/oidc/acme/nonce'));
+  contract.check('createSignInNonce', await call('POST', '/api/auth/oidc/nobody/nonce'));
+  contract.check('exchangeSignInCode', await signInWith(url, call, 'acme'));
+  contract.check('exchangeSignInCode', await exchange('x', newVerifier()));
+  contract.check('exchangeSignInCode', await call('POST', '/api/auth/oidc/exchange', {}));
+  contract.check('linkIdentity', await ada.call('POST', '/api/auth/oidc/acme/link', { codeChallenge }));
+  const token = await call('POST', '/api/auth/oidc/acme/token', { idToken: 'a.b.c', nonce: 'x' });
+  contract.check('signInWithIdToken', token);
 });

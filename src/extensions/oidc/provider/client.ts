@@ -1,10 +1,11 @@
-import { createRemoteJWKSet, customFetch as joseFetch, type RemoteJWKSet } from 'jose';
-import * as oauth from 'openid-client';
+import type { RemoteJWKSet } from 'jose';
+import type * as OpenidClient from 'openid-client';
 import { ApiError } from '../../../platform/errors.ts';
 import type { OAuth2Endpoints, OidcClaims, ProviderSettings } from '../settings.ts';
 import { isLoopback } from '../settings.ts';
 import { createProviderFetch, isProviderUnavailable, ProviderUnavailableError } from './fetch.ts';
 import { CLOCK_TOLERANCE_SECONDS, verifyIdToken } from './id-token.ts';
+import { loadJose, loadOpenidClient } from './libraries.ts';
 
 /** How long metadata of a provider is used before it is read again, in ms. */
 const METADATA_MAX_AGE_MS = 3_600_000;
@@ -64,8 +65,8 @@ function unavailableError(name: string, cause: unknown): ApiError {
 
 /** The provider's metadata, and its keys, which are read when they are needed. */
 interface Connection {
-  configuration: oauth.Configuration;
-  metadata: oauth.ServerMetadata;
+  configuration: OpenidClient.Configuration;
+  metadata: OpenidClient.ServerMetadata;
   /** Undefined if the provider issues no ID tokens. */
   keys: RemoteJWKSet | undefined;
 }
@@ -89,7 +90,8 @@ function cacheFor<T>(maxAgeMs: number, load: () => Promise<T>): () => Promise<T>
 }
 
 /** Chooses how the client authenticates. A secret that changes is sent with the other parameters of the request instead. */
-function createClientAuth({ clientSecret, clientAuthentication }: ProviderSettings): oauth.ClientAuth {
+function createClientAuth({ clientSecret, clientAuthentication }: ProviderSettings): OpenidClient.ClientAuth {
+  const oauth = loadOpenidClient();
   if (typeof clientSecret !== 'string') return oauth.None();
   const post = oauth.ClientSecretPost(clientSecret);
   const basic = oauth.ClientSecretBasic(clientSecret);
@@ -103,7 +105,7 @@ function createClientAuth({ clientSecret, clientAuthentication }: ProviderSettin
 }
 
 /** Returns the metadata of a provider that publishes none. Such providers expect the secret in the body. */
-function metadataOf({ issuer, authorizationEndpoint, tokenEndpoint }: OAuth2Endpoints): oauth.ServerMetadata {
+function metadataOf({ issuer, authorizationEndpoint, tokenEndpoint }: OAuth2Endpoints): OpenidClient.ServerMetadata {
   return {
     issuer,
     authorization_endpoint: authorizationEndpoint,
@@ -125,10 +127,12 @@ export function createProviderClient(
   issuer: () => string | undefined,
 ): ProviderClient {
   const { clientId, clientSecret, oauth2, scopes, audiences } = settings;
+  const oauth = loadOpenidClient();
+  const jose = loadJose();
   const fetch = createProviderFetch();
   const clientMetadata = { [oauth.clockTolerance]: CLOCK_TOLERANCE_SECONDS };
 
-  async function discover(): Promise<oauth.Configuration> {
+  async function discover(): Promise<OpenidClient.Configuration> {
     const clientAuth = createClientAuth(settings);
     if (oauth2 !== undefined) {
       const configuration = new oauth.Configuration(metadataOf(oauth2), clientId, clientMetadata, clientAuth);
@@ -151,10 +155,10 @@ export function createProviderClient(
       if (oauth2 !== undefined) return { configuration, metadata, keys: undefined };
       for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const)
         if (metadata[name] === undefined) throw new Error(`the metadata has no ${name}`);
-      const keys = createRemoteJWKSet(new URL(metadata.jwks_uri!), {
+      const keys = jose.createRemoteJWKSet(new URL(metadata.jwks_uri!), {
         cooldownDuration: KEYS_COOLDOWN_MS,
         cacheMaxAge: KEYS_MAX_AGE_MS,
-        [joseFetch]: (url, options) => fetch(url, { ...options, body: undefined, headers: {} }),
+        [jose.customFetch]: (url, options) => fetch(url, { ...options, body: undefined, headers: {} }),
       });
       return { configuration, metadata, keys };
     } catch (cause) {

@@ -1,11 +1,12 @@
-import { type JWTVerifyGetKey, jwtVerify } from 'jose';
+import type { JWTVerifyGetKey } from 'jose';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import type { OidcClaims } from '../settings.ts';
+import { loadJose } from './libraries.ts';
 
 /** Seconds by which the clocks of the provider and of this server may differ. */
 export const CLOCK_TOLERANCE_SECONDS = 60;
 /** Signatures with a key of the provider. `none` and HMAC, whose key the client knows, are not among them. */
-export const ALGORITHMS: readonly string[] = [
+const ALGORITHMS: readonly string[] = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'Ed25519', 'EdDSA'],
 ];
@@ -45,18 +46,20 @@ export async function verifyIdToken(
   { issuer, audiences, nonces }: ExpectedIdToken,
   getKey: JWTVerifyGetKey,
 ): Promise<OidcClaims> {
-  const { payload } = await jwtVerify(idToken, getKey, {
-    algorithms: [...ALGORITHMS],
-    audience: [...audiences],
-    clockTolerance: CLOCK_TOLERANCE_SECONDS,
-    requiredClaims: ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce'],
-  }).catch((error: unknown) => {
-    const isRefusal = error instanceof Error && 'code' in error && /^ERR_J/.test(String(error.code));
-    // Keys that cannot be read are no fault of the token.
-    throw isRefusal && error.code !== 'ERR_JWKS_TIMEOUT'
-      ? new IdTokenError(`the ID token is not valid: ${error.message}`, { cause: error })
-      : error;
-  });
+  const { payload } = await loadJose()
+    .jwtVerify(idToken, getKey, {
+      algorithms: [...ALGORITHMS],
+      audience: [...audiences],
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+      requiredClaims: ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce'],
+    })
+    .catch((error: unknown) => {
+      const isRefusal = error instanceof Error && 'code' in error && /^ERR_J/.test(String(error.code));
+      // Keys that cannot be read are no fault of the token.
+      throw isRefusal && error.code !== 'ERR_JWKS_TIMEOUT'
+        ? new IdTokenError(`the ID token is not valid: ${error.message}`, { cause: error })
+        : error;
+    });
   const refuse = (claim: string): never => {
     throw new IdTokenError(`the claim "${claim}" of the ID token is not valid`);
   };

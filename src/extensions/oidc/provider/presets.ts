@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { SignJWT } from 'jose';
 import { z } from 'zod';
 import type { OidcClaims, OidcProviderOptions } from '../settings.ts';
+import { loadJose } from './libraries.ts';
 
 /** The credentials of an app at a provider, and options of every preset. */
 export interface ProviderCredentials
@@ -53,6 +53,7 @@ export function apple({ teamId, keyId, privateKey, ...options }: AppleCredential
     ...options,
     clientSecret: () => {
       key ??= createPrivateKey(privateKey.replaceAll('\\n', '\n'));
+      const { SignJWT } = loadJose();
       return new SignJWT()
         .setProtectedHeader({ alg: 'ES256', kid: keyId })
         .setIssuer(teamId)

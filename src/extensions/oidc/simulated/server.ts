@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { exportJWK, generateKeyPair } from 'jose';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { loadJose } from '../provider/libraries.ts';
 import type { OidcProviderOptions, ProviderSettings, SimulatedPerson } from '../settings.ts';
 import { createMemoryAdapter } from './memory-adapter.ts';
 import { PAGE_HEADERS, renderChoicePage, renderErrorPage } from './page.ts';
@@ -80,6 +80,7 @@ async function createProvider(
   redirectUri: string,
   chosen: ReadonlyMap<string, SimulatedPerson>,
 ): Promise<Provider> {
+  const { exportJWK, generateKeyPair } = loadJose();
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   return new (await loadProvider())(issuer, {
     adapter: createMemoryAdapter,
