@@ -1,7 +1,7 @@
 import type { RouteContext } from '../../declare/route.ts';
 import { deriveFlowSecrets, hashSecret, readBrowserSecret, redirectBrowser } from './browser.ts';
 import { clientOf, type OidcContext, reportRefusal } from './context.ts';
-import { issueCode } from './exchange.ts';
+import { issueCode, serializeProven } from './exchange.ts';
 import { AccountRefusedError, toIdentity } from './provider/claims.ts';
 import type { ProviderClient } from './provider/client.ts';
 import { isProviderUnavailable } from './provider/fetch.ts';
@@ -86,18 +86,21 @@ export async function finishAtProvider(context: OidcContext, ctx: RouteContext):
     return;
   }
   const { flow, browserSecret, state } = claimed;
+  let content: string;
   try {
     const { claims, tokens } = await client.redeem(parameters, deriveFlowSecrets(browserSecret, state));
-    const proven = {
+    content = serializeProven({
       claims: addNameBesideToken(claims, parameters),
       identity: toIdentity(provider, settings, claims),
       tokens: context.settings.storeTokens ? tokens : undefined,
-    };
-    redirectBrowser(ctx.res, withQuery(flow.redirectUrl, { code: await issueCode(context, flow, proven) }));
+    });
   } catch (error) {
     const code = errorCodeOf(error);
     // A user who changes their mind is no incident.
     if (code !== 'access_denied') reportRefusal(context, provider, ctx.req, error);
     redirectBrowser(ctx.res, withQuery(flow.redirectUrl, { error: code, provider }));
+    return;
   }
+  const code = await issueCode(context, provider, flow, content);
+  redirectBrowser(ctx.res, withQuery(flow.redirectUrl, { code }));
 }

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
 import { computeChallenge, generateSecret, hashSecret } from './browser.ts';
 import { clientOf, type OidcContext } from './context.ts';
 import { type ProvenIdentity, readName } from './provider/claims.ts';
 import type { ProviderTokens } from './provider/client.ts';
 import type { OidcClaims } from './settings.ts';
 import type { exchangeInput } from './shapes.ts';
-import { CLAIM_LINK_CODE, CLAIM_SIGN_IN_CODE, INSERT_CODE } from './sql.ts';
+import { CLAIM_LINK_CODE, CLAIM_SIGN_IN_CODE, INSERT_CODE, SELECT_LINK } from './sql.ts';
 import type { Flow } from './start.ts';
 import { codeEncryptionContext, storeTokens } from './tokens.ts';
 
@@ -23,16 +23,24 @@ export interface Proven {
   tokens?: ProviderTokens | undefined;
 }
 
-/** Stores a proven identity under a new one-time code, and returns the code. @throws Error if the claims are too large */
-export async function issueCode({ host }: OidcContext, flow: Flow, proven: Proven): Promise<string> {
+/** Returns the content of a code. @throws Error if the claims and tokens are too large */
+export function serializeProven(proven: Proven): string {
+  const content = JSON.stringify(proven);
+  if (content.length > MAX_CONTENT) throw new Error('the claims and tokens of the provider are too large');
+  return content;
+}
+
+/** Stores a proven identity under a new one-time code, and returns the code. @param content of `serializeProven` */
+export async function issueCode(
+  { host }: OidcContext,
+  provider: string,
+  { purpose, userId, codeChallenge }: Flow,
+  content: string,
+): Promise<string> {
   const code = generateSecret();
   const codeHash = hashSecret(code);
-  const plain = JSON.stringify(proven);
-  if (plain.length > MAX_CONTENT) throw new Error('the claims and tokens of the provider are too large');
-  const content = host.keyring.encrypt(plain, codeEncryptionContext(codeHash));
-  const { purpose, userId, codeChallenge } = flow;
-  const { provider } = proven.identity;
-  const values = [codeHash, provider, purpose, userId, codeChallenge, content, CODE_LIFETIME_MS];
+  const ciphertext = host.keyring.encrypt(content, codeEncryptionContext(codeHash));
+  const values = [codeHash, provider, purpose, userId, codeChallenge, ciphertext, CODE_LIFETIME_MS];
   await host.database.write({ name: 'oidc_code', text: INSERT_CODE, values });
   return code;
 }
@@ -41,9 +49,16 @@ function readContent({ host }: OidcContext, codeHash: string, content: string): 
   return JSON.parse(host.keyring.decrypt(content, codeEncryptionContext(codeHash)));
 }
 
+/** @param details none if the client has sent nothing wrong */
+function invalidSignInError(details?: ErrorDetails): ApiError {
+  const text = 'This sign-in is no longer valid; sign in again';
+  return new ApiError('UNAUTHORIZED', text, details === undefined ? {} : { details });
+}
+
 function invalidCodeError(): ApiError {
-  const details = { code: 'Must be an unused code of at most one minute ago, with the verifier that started it' };
-  return new ApiError('UNAUTHORIZED', 'This sign-in is no longer valid; sign in again', { details });
+  return invalidSignInError({
+    code: 'Must be an unused code of at most one minute ago, with the verifier that started it',
+  });
 }
 
 /** Says what is missing, instead of naming fields of a form that the user has not seen. */
@@ -70,9 +85,12 @@ export async function signInWithIdentity(context: OidcContext, ctx: RouteContext
     });
   const proof = await host.transaction(async ({ database }) => {
     const locked = await accounts.lockUser(userId, database);
-    if (locked !== undefined && proven.tokens !== undefined)
-      await storeTokens(host, userId, identity, proven.tokens, database);
-    return locked?.proof;
+    // The owner of the address may have claimed the account meanwhile, which ends its identities.
+    const values = [provider, identity.subject, userId];
+    const isLinked = (await database.write({ text: SELECT_LINK, values })).length > 0;
+    if (locked === undefined || !isLinked) throw invalidSignInError();
+    if (proven.tokens !== undefined) await storeTokens(host, userId, identity, proven.tokens, database);
+    return locked.proof;
   });
   return accounts.startSession(userId, { method: `oidc:${provider}`, request: ctx.req, proof });
 }

@@ -4,7 +4,7 @@ import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { generateSecret, hashSecret } from './browser.ts';
 import { clientOf, type OidcContext, reportRefusal } from './context.ts';
-import { signInWithIdentity } from './exchange.ts';
+import { type Proven, signInWithIdentity } from './exchange.ts';
 import { AccountRefusedError, toIdentity } from './provider/claims.ts';
 import type { ProviderClient } from './provider/client.ts';
 import type { nonceShape, tokenInput } from './shapes.ts';
@@ -34,26 +34,38 @@ function invalidTokenError(): ApiError {
   return new ApiError('UNAUTHORIZED', 'This ID token is not valid', { details });
 }
 
+/** Verifies an ID token. @throws ApiError UNAUTHORIZED; FORBIDDEN if the account is not accepted; UNAVAILABLE */
+async function proveByIdToken(
+  context: OidcContext,
+  { req, input }: RouteContext<z.output<typeof tokenInput>>,
+  { provider, settings, verifyIdToken }: ProviderClient,
+): Promise<Proven> {
+  const { idToken, nonce, name } = input;
+  const nonces = settings.hashedNonce ? [nonce, createHash('sha256').update(nonce).digest('hex')] : [nonce];
+  try {
+    const verified = await verifyIdToken(idToken, nonces);
+    const claims = name === undefined ? verified : { name, ...verified };
+    return { claims, identity: toIdentity(provider, settings, claims) };
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    reportRefusal(context, provider, req, error);
+    if (error instanceof AccountRefusedError) throw new ApiError('FORBIDDEN', 'This account may not sign in here');
+    throw invalidTokenError();
+  }
+}
+
 /** `POST /auth/oidc/:provider/token`: starts a session with an ID token that an app got from the provider's SDK. */
 export async function signInWithIdToken(
   context: OidcContext,
   ctx: RouteContext<z.output<typeof tokenInput>>,
 ): Promise<object> {
   const client = nativeClientOf(context, ctx);
-  const { provider, settings } = client;
-  const { idToken, nonce, name } = ctx.input;
-  const nonces = settings.hashedNonce ? [nonce, createHash('sha256').update(nonce).digest('hex')] : [nonce];
-  try {
-    const verified = await client.verifyIdToken(idToken, nonces);
-    const claims = name === undefined ? verified : { name, ...verified };
-    const identity = toIdentity(provider, settings, claims);
-    const statement = { name: 'oidc_nonce_use', text: CLAIM_NONCE, values: [hashSecret(nonce), provider] };
-    if ((await context.host.database.write(statement)).length === 0) throw new Error('the nonce is unknown or used up');
-    return await signInWithIdentity(context, ctx, { claims, identity });
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-    reportRefusal(context, provider, ctx.req, error);
-    if (error instanceof AccountRefusedError) throw new ApiError('FORBIDDEN', 'This account may not sign in here');
+  const { provider } = client;
+  const proven = await proveByIdToken(context, ctx, client);
+  const statement = { name: 'oidc_nonce_use', text: CLAIM_NONCE, values: [hashSecret(ctx.input.nonce), provider] };
+  if ((await context.host.database.write(statement)).length === 0) {
+    reportRefusal(context, provider, ctx.req, new Error('the nonce is unknown or used up'));
     throw invalidTokenError();
   }
+  return signInWithIdentity(context, ctx, proven);
 }

@@ -115,6 +115,9 @@ export const INSERT_NONCE = `
 export const CLAIM_NONCE = `
   delete from oidc_nonces where nonce_hash = $1 and provider = $2 and expires_at > now() returning 1`;
 
+/** Whether an identity is linked to a user. $1 provider, $2 subject, $3 user. Uses user_identities_provider_subject_index. */
+export const SELECT_LINK = 'select 1 from user_identities where provider = $1 and subject = $2 and user_id = $3';
+
 /** $1 id, $2 user, $3 provider, $4 subject, $5 tokens. */
 export const UPSERT_TOKENS = `
   insert into oidc_tokens (id, user_id, provider, subject, tokens) values ($1, $2, $3, $4, $5)

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { defineUser, f, oidc, twoFactor } from '../../../src/index.ts';
 import { startFakeProvider } from '../../fakes/oidc-provider.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
@@ -28,7 +28,12 @@ const closed = await startTestApp(
 );
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();
-afterAll(() => database.end());
+const observer = new Client({ connectionString: env.DATABASE_URL! });
+await observer.connect();
+afterAll(async () => {
+  await database.end();
+  await observer.end();
+});
 
 const PASSWORD = 'correct horse battery';
 let count = 0;
@@ -198,4 +203,23 @@ test('a user with a second factor gets no session from the provider alone', asyn
   expect(verified.status).toBe(200);
   const sessions = await client.query('select method from sessions order by created_at desc limit 1');
   expect(sessions.rows).toEqual([{ method: 'oidc:acme' }]);
+});
+
+test('an account that is claimed while its creator signs in gives the creator no session', async () => {
+  const email = newAddress();
+  const trojan = { sub: `racing-${count}`, email, email_verified: false };
+  const squatted = (await signIn(trojan, 'other')).body.data.user;
+  // The exchange waits for the lock on the user. Meanwhile the identity ends, as in a claim.
+  await database.query('begin');
+  await database.query('select from users where id = $1 for update', [squatted.id]);
+  const waiting = signIn(trojan, 'other');
+  await vi.waitUntil(async () => {
+    const { rows } = await observer.query(
+      `select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    );
+    return rows[0].n > 0;
+  });
+  await database.query('delete from user_identities where user_id = $1', [squatted.id]);
+  await database.query('commit');
+  expect((await waiting).status).toBe(401);
 });
