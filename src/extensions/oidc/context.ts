@@ -26,7 +26,7 @@ export function clientOf({ clients }: OidcContext, { params }: Pick<RouteContext
   return client;
 }
 
-/** Returns the page to which the user returns. Compared exactly: a prefix or pattern would let attackers receive codes. */
+/** Returns the page to which the user returns. Compared exactly: with a prefix or pattern, attackers could receive codes. */
 export function redirectUrlOf({ redirectUrls }: OidcContext, given: string | undefined): string {
   if (given === undefined) return redirectUrls[0]!;
   if (!redirectUrls.includes(given))

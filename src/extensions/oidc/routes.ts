@@ -1,6 +1,7 @@
-import { urlencoded } from 'express';
+import { type RequestHandler, urlencoded } from 'express';
 import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
 import { finishAtProvider } from './callback.ts';
 import type { OidcContext } from './context.ts';
 import { completeLink, exchangeCode } from './exchange.ts';
@@ -17,8 +18,12 @@ import {
 } from './shapes.ts';
 import { createLinkTicket, startLink, startSignIn } from './start.ts';
 
-/** The form in which a provider posts the user back. Only few bytes are read, because anyone can send one. */
-const readForm = urlencoded({ extended: false, limit: 65_536, parameterLimit: 50 });
+/** The form in which a provider posts the user back. Its size is limited, because anyone can send one. */
+const parseForm = urlencoded({ extended: false, limit: 65_536, parameterLimit: 50 });
+const readForm: RequestHandler = (req, res, next) =>
+  parseForm(req, res, (error?: unknown) =>
+    error === undefined ? next() : next(new ApiError('BAD_REQUEST', 'The form could not be read', { cause: error })),
+  );
 
 /** The input and the query of a context are those that the schemas of its route have checked. */
 type Operation = (context: OidcContext, ctx: never) => unknown;

@@ -1,7 +1,7 @@
 import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 
-/** Users on their way to a provider, and tickets that start such a way. Only hashes of secrets are stored. */
+/** Sign-ins and links that wait for the provider to return the user, and tickets that start a link. Only hashes of secrets are stored. */
 export const oidcFlows = pgTable(
   'oidc_flows',
   {
@@ -132,7 +132,7 @@ export const SELECT_TOKENS = `
   select t.id, t.tokens from oidc_tokens t where t.user_id = $1 and t.provider = $2 and ${IS_LINKED}
   order by t.updated_at desc limit 1`;
 
-/** These remove rows of users. $1 users. They use the indexes on user_id. */
+// These remove rows of users. $1 users. They use the indexes on user_id.
 export const REMOVE_FLOWS_OF_USERS = 'delete from oidc_flows where user_id = any($1)';
 export const REMOVE_CODES_OF_USERS = 'delete from oidc_codes where user_id = any($1)';
 export const REMOVE_TOKENS_OF_USERS = 'delete from oidc_tokens where user_id = any($1) returning 1';

@@ -15,7 +15,7 @@ import type { ProviderClient } from './provider/client.ts';
 import type { linkInput, linkShape, startQuery, ticketQuery } from './shapes.ts';
 import { CLAIM_TICKET, INSERT_FLOW } from './sql.ts';
 
-/** Why a user is sent to a provider, and what follows. */
+/** A sign-in or a link of an identity at a provider. */
 export interface Flow {
   purpose: 'sign_in' | 'link';
   /** The user who links an identity. */

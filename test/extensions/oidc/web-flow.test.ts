@@ -313,6 +313,20 @@ test('a provider that posts a form gets a cookie that is sent with it, and needs
   expect(errorOf(await post(browser, named))).toBe('sign_in_expired');
 });
 
+test('a malformed or large form is refused', async () => {
+  const post = (body: string, type = 'application/x-www-form-urlencoded') =>
+    createBrowser(url).open(`${APP_URL}/api/auth/oidc/posted/callback`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': type },
+    });
+  expect((await post(`state=${'x'.repeat(100_000)}`)).status).toBe(400);
+  expect((await post('a=1&'.repeat(60))).status).toBe(400);
+  expect((await post('state=%')).status).toBe(303);
+  expect((await post('state[a]=1&__proto__=2')).status).toBe(303);
+  expect((await post('{"state":"x"}', 'application/json')).status).toBe(303);
+});
+
 test('a provider without form posts accepts none', async () => {
   const browser = createBrowser(url);
   const callback = await browser.follow(await browser.start('acme'));

@@ -30,7 +30,7 @@ export interface ProviderTokens {
   expiresAt?: string | undefined;
 }
 
-/** A provider as a client of it. */
+/** Access to one provider. */
 export interface ProviderClient {
   /** The key in the settings. */
   readonly provider: string;

@@ -8,7 +8,7 @@ const MAX_BYTES = 1_000_000;
 const RETRY_AFTER_MS = 5000;
 const NO_BODY = new Set([204, 205, 304]);
 
-/** A provider did not answer, not in time, or with an error of its own. The user may try again later. */
+/** A provider did not answer in time, or answered with an error of its own. The user may try again later. */
 export class ProviderUnavailableError extends Error {
   override readonly name = 'ProviderUnavailableError';
 }

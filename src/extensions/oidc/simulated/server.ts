@@ -20,7 +20,7 @@ const PEOPLE: readonly SimulatedPerson[] = [
  * A provider for development and tests, at which you choose who to be. It is a real OpenID Connect server on a port of this machine, which
  * the `web` process starts. It needs the package `oidc-provider`, and production refuses it.
  *
- * @param options `people`: those whom its page lists; `port`: default any free one; `name`: for sign-in pages
+ * @param options `people`: the people whom its page lists; `port`: default any free one; `name`: for sign-in pages
  * @example oidc({ providers: { simulated: simulatedProvider() } })
  */
 export function simulatedProvider({
