@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { defineUser, oidc } from '../../../src/index.ts';
 import { startFakeProvider } from '../../fakes/oidc-provider.ts';
 import { startTestApp } from '../../support/app.ts';
@@ -127,4 +127,25 @@ test('a redirect of a provider is not followed', async () => {
   const before = fake.requests.length;
   expect((await start('slow')).status).toBe(503);
   expect(fake.requests).toHaveLength(before);
+});
+
+test('a provider that accepts the request and never answers is given up after the time limit', async () => {
+  const limits: number[] = [];
+  const controller = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+    limits.push(ms);
+    return controller.signal;
+  });
+  onTestFinished(() => timeout.mockRestore());
+  slow.behave({
+    intercept() {
+      // As if the time had passed, once the request has arrived.
+      controller.abort(new DOMException('The operation timed out', 'TimeoutError'));
+      return true;
+    },
+  });
+  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.setSystemTime(Date.now() + 11_100_000);
+  expect((await start('slow')).status).toBe(503);
+  expect(limits).toContain(10_000);
 });
