@@ -44,6 +44,10 @@ export type { EmailVerificationOptions } from './extensions/email-verification/i
 export { emailVerification } from './extensions/email-verification/index.ts';
 export type { InvitationOptions } from './extensions/invitations/index.ts';
 export { invitations } from './extensions/invitations/index.ts';
+export type { OidcApi, OidcClaims, OidcOptions, OidcProviderOptions } from './extensions/oidc/index.ts';
+export { oidc } from './extensions/oidc/index.ts';
+export { apple, discord, github, gitlab, google, microsoft } from './extensions/oidc/provider/presets.ts';
+export { simulatedProvider } from './extensions/oidc/simulated/server.ts';
 export { passkeys } from './extensions/passkeys/index.ts';
 export type { PrivacyApi } from './extensions/privacy/index.ts';
 export { privacy } from './extensions/privacy/index.ts';

@@ -61,6 +61,43 @@ CREATE TABLE "invitations" (
 	CONSTRAINT "invitations_token_hash_unique" UNIQUE("token_hash")
 );
 --> statement-breakpoint
+CREATE TABLE "oidc_flows" (
+	"id" text PRIMARY KEY NOT NULL,
+	"provider" text NOT NULL,
+	"purpose" text NOT NULL,
+	"user_id" text,
+	"browser_hash" text,
+	"redirect_url" text NOT NULL,
+	"code_challenge" text NOT NULL,
+	"expires_at" timestamp(3) with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "oidc_codes" (
+	"code_hash" text PRIMARY KEY NOT NULL,
+	"provider" text NOT NULL,
+	"purpose" text NOT NULL,
+	"user_id" text,
+	"code_challenge" text NOT NULL,
+	"content" text NOT NULL,
+	"expires_at" timestamp(3) with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "oidc_nonces" (
+	"nonce_hash" text PRIMARY KEY NOT NULL,
+	"provider" text NOT NULL,
+	"expires_at" timestamp(3) with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "oidc_tokens" (
+	"id" text PRIMARY KEY NOT NULL,
+	"user_id" text NOT NULL,
+	"provider" text NOT NULL,
+	"subject" text NOT NULL,
+	"tokens" text NOT NULL,
+	"created_at" timestamp(3) with time zone DEFAULT now() NOT NULL,
+	"updated_at" timestamp(3) with time zone DEFAULT now() NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "known_devices" (
 	"user_id" text NOT NULL,
 	"fingerprint" text NOT NULL,
@@ -98,5 +135,17 @@ CREATE INDEX "invitations_invited_by_index" ON "invitations" USING btree ("invit
 CREATE INDEX "invitations_accepted_by_index" ON "invitations" USING btree ("accepted_by") WHERE accepted_by is not null;
 --> statement-breakpoint
 CREATE INDEX "invitations_expires_at_index" ON "invitations" USING btree ("expires_at");
+--> statement-breakpoint
+CREATE INDEX "oidc_flows_user_id_index" ON "oidc_flows" USING btree ("user_id");
+--> statement-breakpoint
+CREATE INDEX "oidc_flows_expires_at_index" ON "oidc_flows" USING btree ("expires_at");
+--> statement-breakpoint
+CREATE INDEX "oidc_codes_user_id_index" ON "oidc_codes" USING btree ("user_id");
+--> statement-breakpoint
+CREATE INDEX "oidc_codes_expires_at_index" ON "oidc_codes" USING btree ("expires_at");
+--> statement-breakpoint
+CREATE INDEX "oidc_nonces_expires_at_index" ON "oidc_nonces" USING btree ("expires_at");
+--> statement-breakpoint
+CREATE INDEX "oidc_tokens_user_id_index" ON "oidc_tokens" USING btree ("user_id");
 --> statement-breakpoint
 CREATE INDEX "known_devices_last_seen_at_index" ON "known_devices" USING btree ("last_seen_at");

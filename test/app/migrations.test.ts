@@ -68,7 +68,9 @@ test('the migrations of this repository and sync create the same schema', async 
   const extensions = createAllExtensions();
   // The fields that some extensions add to users are columns of the app's own table, so they are part of the app's migrations.
   const withUserFields = createApp({ resources: [user, post, comment], extensions }, synced.env);
-  const ofExtensions = Object.keys(withUserFields.tables.users!).filter((name) => !(name in app(synced.env).tables.users!));
+  const ofExtensions = Object.keys(withUserFields.tables.users!).filter(
+    (name) => !(name in app(synced.env).tables.users!),
+  );
   await withUserFields.close();
   expect(ofExtensions).toEqual(['email_verified_at']);
   const everything = createApp(

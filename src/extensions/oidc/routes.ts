@@ -1,0 +1,152 @@
+import { type RequestHandler, urlencoded } from 'express';
+import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
+import type { Route, RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { finishAtProvider } from './callback.ts';
+import type { OidcContext } from './context.ts';
+import { completeLink, exchangeCode } from './exchange.ts';
+import { createNonce, signInWithIdToken } from './native.ts';
+import {
+  exchangeInput,
+  linkInput,
+  linkShape,
+  nonceShape,
+  providersShape,
+  startQuery,
+  ticketQuery,
+  tokenInput,
+} from './shapes.ts';
+import { createLinkTicket, startLink, startSignIn } from './start.ts';
+
+/** The form in which a provider posts the user back. Its size is limited, because anyone can send one. */
+const parseForm = urlencoded({ extended: false, limit: 65_536, parameterLimit: 50 });
+const readForm: RequestHandler = (req, res, next) =>
+  parseForm(req, res, (error?: unknown) =>
+    error === undefined ? next() : next(new ApiError('BAD_REQUEST', 'The form could not be read', { cause: error })),
+  );
+
+/** The input and the query of a context are those that the schemas of its route have checked. */
+type Operation = (context: OidcContext, ctx: never) => unknown;
+
+/** The routes of the extension. Their responses must not be cached. */
+export function oidcRoutes(context: OidcContext): Route[] {
+  const tags = ['oidc'];
+  const withoutCaching = (operation: Operation) => (ctx: RouteContext) => {
+    ctx.res.setHeader('Cache-Control', 'no-store');
+    return operation(context, ctx as never);
+  };
+  const listProviders = () =>
+    Array.from(context.clients.values(), ({ provider, settings }) => ({ provider, name: settings.name ?? provider }));
+  return [
+    {
+      method: 'GET',
+      path: '/auth/oidc',
+      policy: 'public',
+      output: providersShape,
+      errors: [],
+      operationId: 'listSignInProviders',
+      tags,
+      summary: 'List the providers with which users can sign in',
+      handler: listProviders,
+    },
+    {
+      method: 'GET',
+      path: '/auth/oidc/:provider/start',
+      policy: 'public',
+      rateLimit: 'auth',
+      query: startQuery,
+      // Browsers open it; it returns no data.
+      hidden: true,
+      handler: withoutCaching(startSignIn),
+    },
+    {
+      method: 'GET',
+      path: '/auth/oidc/:provider/callback',
+      policy: 'public',
+      hidden: true,
+      handler: withoutCaching(finishAtProvider),
+    },
+    {
+      method: 'POST',
+      path: '/auth/oidc/:provider/callback',
+      policy: 'public',
+      hidden: true,
+      middleware: [readForm],
+      handler: withoutCaching(finishAtProvider),
+    },
+    {
+      method: 'POST',
+      path: '/auth/oidc/exchange',
+      policy: 'public',
+      rateLimit: 'auth',
+      input: exchangeInput,
+      output: newSessionShape,
+      errors: ['UNAUTHORIZED', 'FORBIDDEN', 'CONFLICT', 'RATE_LIMITED'],
+      operationId: 'exchangeSignInCode',
+      tags,
+      summary: 'Sign in after the return from a provider',
+      description: 'Your page gets the code in its query. It works once, within a minute, with the code verifier.',
+      handler: withoutCaching(exchangeCode),
+    },
+    {
+      method: 'POST',
+      path: '/auth/oidc/:provider/nonce',
+      policy: 'public',
+      rateLimit: 'auth',
+      output: nonceShape,
+      errors: ['NOT_FOUND', 'RATE_LIMITED'],
+      operationId: 'createSignInNonce',
+      tags,
+      summary: 'Create a nonce with which an app requests an ID token',
+      handler: withoutCaching(createNonce),
+    },
+    {
+      method: 'POST',
+      path: '/auth/oidc/:provider/token',
+      policy: 'public',
+      rateLimit: 'auth',
+      input: tokenInput,
+      output: newSessionShape,
+      errors: ['NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'CONFLICT', 'RATE_LIMITED', 'UNAVAILABLE'],
+      operationId: 'signInWithIdToken',
+      tags,
+      summary: 'Sign in with an ID token from the SDK of a provider',
+      handler: withoutCaching(signInWithIdToken),
+    },
+    {
+      method: 'POST',
+      path: '/auth/oidc/:provider/link',
+      recentSignIn: true,
+      rateLimit: 'auth',
+      input: linkInput,
+      output: linkShape,
+      errors: ['NOT_FOUND', 'RATE_LIMITED'],
+      operationId: 'linkIdentity',
+      tags,
+      summary: 'Start linking an account at a provider to your account',
+      handler: withoutCaching(createLinkTicket),
+    },
+    {
+      method: 'GET',
+      path: '/auth/oidc/:provider/link',
+      policy: 'public',
+      rateLimit: 'auth',
+      query: ticketQuery,
+      hidden: true,
+      handler: withoutCaching(startLink),
+    },
+    {
+      method: 'POST',
+      path: '/auth/oidc/:provider/link/complete',
+      recentSignIn: true,
+      rateLimit: 'auth',
+      input: exchangeInput,
+      status: 204,
+      errors: ['NOT_FOUND', 'UNAUTHORIZED', 'CONFLICT', 'RATE_LIMITED'],
+      operationId: 'completeIdentityLink',
+      tags,
+      summary: 'Link the account at a provider from which you have returned',
+      handler: withoutCaching(completeLink),
+    },
+  ];
+}
