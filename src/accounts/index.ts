@@ -33,7 +33,7 @@ import {
   sessions as sessionTable,
 } from './sessions/sessions.ts';
 import { runSignInAttempt } from './sign-in/attempt.ts';
-import { createProof, resumeLogin, startSessionWithoutPassword } from './sign-in/finish-login.ts';
+import { createProof, loginShape, resumeLogin, startSessionWithoutPassword } from './sign-in/finish-login.ts';
 import { countSignIns } from './sign-in/metrics.ts';
 import { combineSignInSteps } from './sign-in/steps.ts';
 import { createFormerAddressConsumer, describeAccountUserData } from './users/user-data.ts';
@@ -128,6 +128,7 @@ export function createAccounts(
     administration: createAdministration(host, context, user, gateway, accounts),
     api: {
       startSession: (userId, signIn) => startSessionWithoutPassword({ ...accounts, signInSteps }, userId, signIn),
+      loginOutput: () => loginShape(signInSteps),
       checkSecret: ({ email, request }, check, wrong) =>
         // The session that follows clears the failed attempts.
         runSignInAttempt(accounts, { email: email.trim().toLowerCase(), request }, check, {

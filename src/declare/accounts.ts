@@ -165,6 +165,13 @@ export interface Accounts {
    */
   startSession(userId: string, signIn: SignIn): Promise<object>;
   /**
+   * The schema of the values that `startSession` and `resumeLogin` return, for the OpenAPI document. Read it once all features are set up,
+   * because it depends on the sign-in steps of the app: in a route, write a getter.
+   *
+   * @example get output() { return accounts.loginOutput(); }
+   */
+  loginOutput(): z.ZodType;
+  /**
    * Checks a secret that a client could guess, such as a code, under the lockout of the address: wrong secrets count as failed sign-ins,
    * and a locked address gets the 429 of a login without a check. It works the same whether or not the address has an account.
    *

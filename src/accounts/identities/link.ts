@@ -26,6 +26,15 @@ function signInFirstError(): ApiError {
   );
 }
 
+/**
+ * Returns an address in the form in which users have it; undefined for an address that is not plain ASCII. Lower-casing could turn such an
+ * address into that of another person: the Kelvin sign becomes `k`.
+ */
+function normalizeAddress(address: string): string | undefined {
+  const trimmed = address.trim();
+  return /^[\x21-\x7e]+$/.test(trimmed) ? trimmed.toLowerCase() : undefined;
+}
+
 /** Creates the functions that link identities to users. See `Accounts`. */
 export function createIdentityLinks({
   host,
@@ -69,11 +78,12 @@ export function createIdentityLinks({
 
   return {
     linkIdentity,
-    async findOrCreateByIdentity(identity, request) {
+    async findOrCreateByIdentity(given, request) {
+      const email = given.email === undefined ? undefined : normalizeAddress(given.email);
+      const identity = { ...given, email };
       for (let attempt = 1; ; attempt++) {
         const known = await identities.findUserAndRecordUsage(identity);
         if (known !== undefined) return { userId: known, created: false };
-        const email = identity.email?.trim().toLowerCase();
         const existing = email === undefined ? undefined : await users.findAccountByEmail(email);
         try {
           if (existing !== undefined) {

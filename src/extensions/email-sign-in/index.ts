@@ -1,5 +1,4 @@
 import { createEmailProofs } from '../../accounts/email-proofs/store.ts';
-import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import { verifiedEmailFields } from '../../accounts/users/verified-email.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
@@ -38,9 +37,8 @@ function emailSignInRoutes(context: EmailSignInContext): Route[] {
       policy: 'public',
       rateLimit: 'auth',
       input: verifyInput,
-      /** The response of a login. Read once all features are set up, because it depends on the sign-in steps of the app. */
       get output() {
-        return context.host.routes().find(({ operationId }) => operationId === 'login')?.output ?? newSessionShape;
+        return context.accounts.loginOutput();
       },
       errors: ['INVALID_TOKEN', 'FORBIDDEN', 'CONFLICT', 'RATE_LIMITED'],
       operationId: 'verifyEmailSignIn',

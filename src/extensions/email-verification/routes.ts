@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { confirmChange, requestChange, undoChange } from './change.ts';
 import type { EmailVerificationContext } from './context.ts';
@@ -34,7 +33,9 @@ export function emailVerificationRoutes(context: EmailVerificationContext): Rout
       policy: 'public',
       rateLimit: 'auth',
       input: verifyInput,
-      output: z.union([verifiedShape, newSessionShape]),
+      get output() {
+        return z.union([verifiedShape, context.accounts.loginOutput()]);
+      },
       errors: ['INVALID_TOKEN', 'FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'verifyEmail',
       tags,

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { recordShape } from '../../declare/route.ts';
 import { acceptInvitation, previewInput, previewInvitation, previewShape } from './accept.ts';
@@ -96,7 +95,9 @@ export function invitationRoutes(context: InvitationContext): Route[] {
       rateLimit: 'auth',
       body: 'json',
       bodyShape: z.intersection(z.object({ token: z.string() }), z.unknown().and(recordShape('user', 'register'))),
-      output: newSessionShape,
+      get output() {
+        return context.accounts.loginOutput();
+      },
       errors: ['INVALID_TOKEN', 'CONFLICT', 'FORBIDDEN', 'RATE_LIMITED', 'VALIDATION_ERROR'],
       operationId: 'acceptInvitation',
       tags,

@@ -1,5 +1,4 @@
 import { type RequestHandler, urlencoded } from 'express';
-import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { finishAtProvider } from './callback.ts';
@@ -80,7 +79,9 @@ export function oidcRoutes(context: OidcContext): Route[] {
       policy: 'public',
       rateLimit: 'auth',
       input: exchangeInput,
-      output: newSessionShape,
+      get output() {
+        return context.accounts.loginOutput();
+      },
       errors: ['UNAUTHORIZED', 'FORBIDDEN', 'CONFLICT', 'RATE_LIMITED'],
       operationId: 'exchangeSignInCode',
       tags,
@@ -106,7 +107,9 @@ export function oidcRoutes(context: OidcContext): Route[] {
       policy: 'public',
       rateLimit: 'auth',
       input: tokenInput,
-      output: newSessionShape,
+      get output() {
+        return context.accounts.loginOutput();
+      },
       errors: ['NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'CONFLICT', 'RATE_LIMITED', 'UNAVAILABLE'],
       operationId: 'signInWithIdToken',
       tags,

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { finishConfirmation, finishSignIn, startConfirmation, startSignIn } from './authentication.ts';
 import { listOwnPasskeys, removeOwnPasskey, removePasskeysByAdmin, renameOwnPasskey } from './passkeys.ts';
@@ -34,7 +33,9 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
     policy: 'public',
     rateLimit: 'auth',
     input: secondFactorInput,
-    output: newSessionShape,
+    get output() {
+      return context.accounts.loginOutput();
+    },
     errors: ['FORBIDDEN'],
     operationId: 'verifyPasskeySecondFactor',
     tags,
@@ -120,7 +121,9 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       policy: 'public',
       rateLimit: 'auth',
       input: signInInput,
-      output: newSessionShape,
+      get output() {
+        return context.accounts.loginOutput();
+      },
       errors: ['FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'signInWithPasskey',
       tags,

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { verifyCodeAndResumeLogin } from './challenge.ts';
 import { disableFactorByAdmin, disableOwnFactor, renewRecoveryCodes } from './changes.ts';
@@ -87,7 +86,9 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       policy: 'public',
       rateLimit: 'auth',
       input: verifyInput,
-      output: newSessionShape,
+      get output() {
+        return context.accounts.loginOutput();
+      },
       errors: ['FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'verifyTwoFactor',
       tags,

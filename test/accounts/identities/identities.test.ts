@@ -160,11 +160,15 @@ test.each([
   ['a Cyrillic letter', (email: string) => email.replace('a', 'а')],
   ['a full-width letter', (email: string) => email.replace('a', 'ａ')],
   ['a look-alike domain', (email: string) => email.replace('example', 'exampIe')],
+  ['a Kelvin sign', (email: string) => email.replace('k', '\u212a')],
   ['a dot', (email: string) => email.replace('@', '.@')],
 ])('an address that differs by %s never reaches the account of another address', async (_what, change) => {
-  const ada = await person('Ada');
-  const { body } = await signIn(newIdentity({ email: change(ada.email) }));
+  const ada = await person('Anka');
+  const changed = change(ada.email);
+  expect(changed).not.toBe(ada.email);
+  const { body } = await signIn(newIdentity({ email: changed }));
   expect(body.data?.user.id).not.toBe(ada.id);
+  expect(body.data?.user.email ?? changed).toBe(changed);
   expect((await ada.call('GET', '/api/auth/identities')).body.data).toEqual([]);
 });
 
