@@ -12,7 +12,8 @@ export function createProofLink(
   path: string,
   token: string,
 ): string {
-  const link = new URL(url ?? new URL(path, env.appUrl ?? `http://localhost:${env.port}`));
+  const base = (env.appUrl ?? `http://localhost:${env.port}`).replace(/\/+$/, '');
+  const link = new URL(url ?? base + path);
   link.hash = `token=${token}`;
   return link.href;
 }

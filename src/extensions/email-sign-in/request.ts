@@ -47,22 +47,11 @@ export async function requestSignIn(
   return { message: MESSAGE, signInToken: clientSecret };
 }
 
-/**
- * Returns the link for a token. The token is in the fragment, which browsers send neither to the page's server nor in a `Referer`. The link
- * never depends on the request, whose headers an attacker could choose.
- */
-function signInLinkOf(token: string, { host: { env }, settings }: EmailSignInContext): string {
-  const base = (env.appUrl ?? `http://localhost:${env.port}`).replace(/\/+$/, '');
-  const link = new URL(settings.url ?? `${base}/sign-in`);
-  link.hash = new URLSearchParams({ token }).toString();
-  return link.href;
-}
-
 /** Creates the limiter of e-mails per address: many clients together must not flood one mailbox. Undefined if rate limits are off. */
 function createAddressLimiter({ host, settings }: EmailSignInContext): Limiter | undefined {
   const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
-  const rule = settings.limits.perAddress;
-  return enabled && rule !== false ? host.limits.limiter('sign-in mails', rule) : undefined;
+  const { mailLimit } = settings;
+  return enabled && mailLimit !== false ? host.limits.limiter('sign-in mails', mailLimit) : undefined;
 }
 
 /** Creates the composer of the e-mails. It creates the secrets while composing, so that they are only ever stored as hashes. */
@@ -79,7 +68,12 @@ export function createSignInMailComposer(context: EmailSignInContext): MailCompo
     if (issued === undefined || (user === undefined ? !canRegister : !isAccountActive(user))) return undefined;
     const { token, code, email: to } = issued;
     const locale = user === undefined ? canonicalLocale(data.locale) : localeOfUser(user, data.locale);
-    const about = { link: signInLinkOf(token, context), code, minutes, isNewAccount: user === undefined };
+    const about = {
+      link: createProofLink(host, settings.url, '/sign-in', token),
+      code,
+      minutes,
+      isNewAccount: user === undefined,
+    };
     return { ...(await host.mailTexts.render('sign-in', about, locale)), to };
   };
 }

@@ -24,14 +24,10 @@ export const emailSignInSettings = z.strictObject({
   /** Whether signing in with an address that has no account creates one. It never does if the setting `auth.register` is false. */
   register: z.boolean().default(true),
   createUser: z.custom<CreateUser>((value) => typeof value === 'function', { error: 'must be a function' }).optional(),
-  limits: z
-    .strictObject({
-      /** E-mails to one address, whichever clients request them. False: no limit. */
-      perAddress: z
-        .union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` })
-        .default({ limit: 5, windowMs: 15 * 60_000 }),
-    })
-    .prefault({}),
+  /** The limit of e-mails to one address, whichever clients request them. False: no limit. */
+  mailLimit: z
+    .union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` })
+    .default({ limit: 5, windowMs: 15 * 60_000 }),
 });
 
 /** The settings of the extension as a project writes them. All are optional. */

@@ -19,7 +19,7 @@ test.each<[object, string]>([
   [{ expiresMinutes: 0 }, 'emailSignIn.expiresMinutes: must be a number of minutes greater than 0, at most 60'],
   [{ expiresMinutes: 61 }, 'emailSignIn.expiresMinutes: must be a number of minutes greater than 0, at most 60'],
   [{ createUser: { name: 'Ann' } }, 'emailSignIn.createUser: must be a function'],
-  [{ limits: { perAddress: 5 } }, 'emailSignIn.limits.perAddress: must be false or { limit, windowMs }'],
+  [{ mailLimit: 5 }, 'emailSignIn.mailLimit: must be false or { limit, windowMs }'],
   [{ limits: { perClient: false } }, 'emailSignIn.limits.perClient: there is no such setting'],
 ])('the settings %j are a configuration error', (given, message) => {
   expect(getStartupError({ resources, extensions: [emailSignIn(given as never)] })).toContain(message);
@@ -123,7 +123,7 @@ test.each([
 test('requests over the limit of an address get the same response but no e-mail, with and without an account', async () => {
   const started = await startTestApp({
     resources,
-    extensions: [emailSignIn({ limits: { perAddress: { limit: 2, windowMs: 60_000 } } })],
+    extensions: [emailSignIn({ mailLimit: { limit: 2, windowMs: 60_000 } })],
     settings: { ...settings, rateLimit: { enabled: true, global: false, auth: false } },
   });
   const { ask, mailsTo, allComposed, verify } = await openMailbox(started);
