@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { createProofLink } from '../../accounts/email-proofs/link.ts';
 import { forgotInput } from '../../accounts/reset/request.ts';
 import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
