@@ -77,6 +77,7 @@ ${rows.join('\n')}
 | \`http.reject-cost\` | CPU time of a request whose body is refused with 422, compared to a bare Node server that receives and parses the same body. The figure is the worst of several hostile bodies of up to 1 MB. |
 | \`accounts.limited\` | Reads of a record with rate limits, which count each request in Redis, compared to Belfry without rate limits. |
 | \`accounts.logins\` | Logins, two at a time, compared to scrypt alone with the same cost. |
+| \`accounts.sign-ins\` | Sign-ins by a link in an e-mail (\`link\`), with an ID token of an identity provider (\`oidc\`) and by passkey (\`passkey\`), four at a time, compared to those by password. The last two need two requests each. |
 | \`accounts.login-impact\` | The effect of 20 clients that log in without a pause. \`dns.p99\`: the duration of \`dns.lookup\` in that process, which shares the thread pool with password hashing. \`reads\`: reads of a record by 20 clients, compared to the same reads without logins. |
 | \`relay.rows\` | Outbox rows per second, compared to two loops that each claim 500 outbox rows with SKIP LOCKED, add a job for each row (addBulk), and delete the rows. Belfry's relay also writes a webhook delivery for each row. |
 | \`audit.create\` | Creates of an audited resource, compared to the same without audit. |

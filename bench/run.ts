@@ -8,6 +8,7 @@ import type { Figure, Group } from './figure.ts';
 import { loginImpact } from './groups/accounts/login-impact.ts';
 import { logins } from './groups/accounts/logins.ts';
 import { rateLimits } from './groups/accounts/rate-limits.ts';
+import { signIns } from './groups/accounts/sign-ins.ts';
 import { audit } from './groups/audit.ts';
 import { erasure } from './groups/erasure.ts';
 import { connections } from './groups/hosting/connections.ts';
@@ -43,6 +44,7 @@ const GROUPS: readonly Group[] = [
   rateLimits,
   rejectionCost,
   logins,
+  signIns,
   loginImpact,
   relay,
   audit,

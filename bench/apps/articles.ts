@@ -1,4 +1,15 @@
-import { audit, createApp, defineResource, defineUser, f, realtime, webhooks } from '../../src/index.ts';
+import {
+  audit,
+  createApp,
+  defineResource,
+  defineUser,
+  emailSignIn,
+  f,
+  oidc,
+  passkeys,
+  realtime,
+  webhooks,
+} from '../../src/index.ts';
 
 const article = defineResource('article', {
   description: 'What is measured: a record of common size, owned by a user',
@@ -27,12 +38,20 @@ const memo = defineResource('memo', {
   policies: { read: 'owner' },
 });
 
+/** Creates the extensions with which users sign in by link, identity provider and passkey. */
+const createSignInExtensions = (issuer: string) => [
+  emailSignIn({ url: 'http://127.0.0.1/sign-in' }),
+  oidc({ providers: { bench: { issuer, clientId: 'bench', clientSecret: 'a secret of the bench' } } }),
+  passkeys({ rpId: 'localhost', origins: ['http://localhost:5001'] }),
+];
+
 /**
  * Creates the app that is measured: a typical resource, and the defaults of a project for everything else.
  *
  * @param environment settings of the process, as in `process.env`. `BENCH_CONCURRENCY`: webhook requests in flight.
  *   `BENCH_LIMITS`: `on` for rate limits, which the baselines do not have. `BENCH_AUDIT`: `on` for audited articles.
- *   `BENCH_REALTIME`: `on` for streams, without a limit on their number.
+ *   `BENCH_REALTIME`: `on` for streams, without a limit on their number. `BENCH_SIGN_IN_ISSUER`: the issuer of an identity provider, to add every
+ *   way to sign in.
  */
 export function createBenchApp(environment: Record<string, string | undefined>) {
   const {
@@ -40,6 +59,7 @@ export function createBenchApp(environment: Record<string, string | undefined>) 
     BENCH_LIMITS: limitsSetting,
     BENCH_AUDIT: auditSetting,
     BENCH_REALTIME: realtimeSetting,
+    BENCH_SIGN_IN_ISSUER: issuer,
   } = environment;
   // The receivers of a benchmark run on this machine. No mail server does, so e-mails would only be retried.
   const localReceivers = { allowPrivate: true, requireHttps: false, notifyOwner: false };
@@ -54,6 +74,7 @@ export function createBenchApp(environment: Record<string, string | undefined>) 
   const extensions = [
     webhooksExtension,
     ...(isAudited ? [audit()] : []),
+    ...(issuer === undefined ? [] : createSignInExtensions(issuer)),
     ...(realtimeSetting === 'on' ? [realtime({ maxStreamsPerUser: 1_000_000 })] : []),
   ];
   return createApp({ ...options, extensions }, environment);
