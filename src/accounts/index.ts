@@ -32,14 +32,14 @@ import {
   type Sessions,
   sessions as sessionTable,
 } from './sessions/sessions.ts';
-import { runSignInAttempt } from './sign-in/attempt.ts';
+import { checkSecretOfCaller, runSignInAttempt } from './sign-in/attempt.ts';
 import { createProof, loginShape, resumeLogin, startSessionWithoutPassword } from './sign-in/finish-login.ts';
 import { countSignIns } from './sign-in/metrics.ts';
 import { combineSignInSteps } from './sign-in/steps.ts';
 import { createFormerAddressConsumer, describeAccountUserData } from './users/user-data.ts';
 import { activeUserSql } from './users/user-state.ts';
 import { createUsers } from './users/users.ts';
-import { createVerifyEmail, resetVerification } from './users/verified-email.ts';
+import { createVerifyEmail, VERIFICATION_OF_ADDRESS } from './users/verified-email.ts';
 
 /** The tables of accounts, by name. */
 export const accountTables = {
@@ -100,7 +100,8 @@ export function createAccounts(
   context.deletionSteps.set(user.resource.name, (userIds, { req }, tx) =>
     revoke({ cause: 'user_deleted', userIds, ip: req && addressOf(req) }, tx),
   );
-  if (user.resource.field.has('emailVerifiedAt')) context.derivedChanges.set(user.resource.name, resetVerification);
+  if (user.resource.field.has('emailVerifiedAt'))
+    context.derivedChanges.set(user.resource.name, VERIFICATION_OF_ADDRESS);
   const users = createUsers(host, context, user, gateway);
   const lockUser = createLockUser(gateway, user);
   const verifyEmail = createVerifyEmail({ host, users, revoke }, lockUser);
@@ -129,12 +130,15 @@ export function createAccounts(
     api: {
       startSession: (userId, signIn) => startSessionWithoutPassword({ ...accounts, signInSteps }, userId, signIn),
       loginOutput: () => loginShape(signInSteps),
-      checkSecret: ({ email, request }, check, wrong) =>
+      checkSecret(attempt, check, wrong) {
+        if ('userId' in attempt) return checkSecretOfCaller(accounts, attempt.userId, check, wrong);
+        const email = attempt.email.trim().toLowerCase();
         // The session that follows clears the failed attempts.
-        runSignInAttempt(accounts, { email: email.trim().toLowerCase(), request }, check, {
+        return runSignInAttempt(accounts, { email, request: attempt.request }, check, {
           completes: () => false,
           wrong,
-        }),
+        });
+      },
       lockUser,
       async removePassword(userId, tx) {
         await users.overwritePasswordHash(userId, createNoPassword(), tx);

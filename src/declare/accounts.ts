@@ -45,10 +45,11 @@ export interface Revocation {
    * - `logout_all`: all sessions of the user end.
    * - `user_deleted`: the user's record is deleted, by any route or job. Restoring the record later does not restore the credentials.
    * - `key_revoked`: only the API keys in `keyIds` end. The other causes do not list individual keys.
-   * - `email_change`: the user has a new e-mail address, which they proved to own. Links that were sent to the former address end.
-   * - `email_change_undone`: the owner of the former address has undone the change. Every credential ends that a thief of the account may
+   * - `email_change`: the user has a new e-mail address, which they proved that they own. Links that were sent to the former
+   *   address end.
+   * - `email_change_undone`: the owner of the former address has undone the change. Every credential ends that an attacker may
    *   have created; sign-in methods that are older than the change stay: see `since`.
-   * - `account_claimed`: the owner of the e-mail address has proved to own it, and the account was created by a person who did not.
+   * - `account_claimed`: the owner of the e-mail address has proved their ownership; another person may have created the account.
    *   Everything ends that gives access: sessions, keys, endpoints, devices, second factors and identities.
    */
   cause:
@@ -68,6 +69,11 @@ export interface Revocation {
   disableWebhooks?: boolean | undefined;
   /** With `key_revoked`: the ids of the keys. */
   keyIds?: readonly string[] | undefined;
+  /**
+   * With `password_reset`: whether the reset is the first proof that the user owns the e-mail address. Then identities and passkeys end as
+   * well: a person who registered the address of another person may have added them.
+   */
+  firstProof?: boolean | undefined;
   /** With `email_change_undone`: when the address was changed, ISO 8601. Sign-in methods that were added since then end. */
   since?: string | undefined;
   /** The client's address; undefined if no request caused the revocation. */
@@ -175,11 +181,13 @@ export interface Accounts {
    * Checks a secret that a client could guess, such as a code, under the lockout of the address: wrong secrets count as failed sign-ins,
    * and a locked address gets the 429 of a login without a check. It works the same whether or not the address has an account.
    *
+   * @param attempt with `userId`, of a caller who is signed in: wrong secrets are counted for that user and apart from sign-ins, so that the
+   *   attacker with a stolen session cannot keep the user from signing in
    * @param check returns undefined if the secret is wrong. It must not call `startSession`: start the session afterwards
    * @param wrong creates the error of a wrong secret
    */
   checkSecret<T>(
-    attempt: { email: string; request: Request },
+    attempt: { email: string; request: Request } | { userId: string },
     check: () => Promise<T | undefined>,
     wrong: () => ApiError,
   ): Promise<T>;
@@ -208,7 +216,7 @@ export interface Accounts {
    * only for an address to which the user has proved access. The app's user resource needs the fields of `verifiedEmailFields`.
    *
    * @param email the proved address; nothing happens if it is not the user's address
-   * @param claim whether the prover may be another person than the creator of the account. Then the first proof removes the password and all
+   * @param claim whether the user who proved access may not be the person who created the account. Then the first proof removes the password and all
    *   other ways into the account: its creator may have registered the address of another person in advance
    * @returns whether the address is the user's
    */

@@ -53,11 +53,14 @@ const POLICY_WORDS: Record<string, 'public' | 'authenticated' | 'verified' | 'ow
   nobody: 'none',
 };
 
+/** Also the name of a role in apps that had it before: there, the word allows users with that role. */
+export const VERIFIED = 'verified';
+
 /** The error in a role name; undefined if policies can use the name. `user` is the role of every user. */
 export function roleNameError(word: unknown): string | undefined {
   if (typeof word !== 'string' || ROLE_TOKEN.exec(word)?.[1] !== word)
     return `"${String(word)}" is not a role: a role consists of letters, digits, - and _, and begins with a letter`;
-  const reserved = word !== 'user' && Object.hasOwn(POLICY_WORDS, word.toLowerCase());
+  const reserved = word !== 'user' && word !== VERIFIED && Object.hasOwn(POLICY_WORDS, word.toLowerCase());
   return reserved ? `"${word}" cannot be a role: it has a special meaning in policies; choose another` : undefined;
 }
 
@@ -79,6 +82,7 @@ export function compilePolicy(policy: Policy, report: (text: string) => void): C
     const token = raw.trim();
     const role = ROLE_TOKEN.exec(token)?.[1];
     const lower = token.toLowerCase();
+    if (token === VERIFIED) roles.add(VERIFIED);
     if (Object.hasOwn(POLICY_WORDS, token)) words.add(POLICY_WORDS[token]!);
     else if (Object.hasOwn(POLICY_WORDS, lower)) report(`"${token}" must be written "${lower}"`);
     else if (role !== undefined) roles.add(role);

@@ -1,3 +1,4 @@
+import type { StoredRecord } from '../declare/host.ts';
 import type { TransactionalPushSender } from '../declare/push.ts';
 import type { CallerTransaction, Services, Transaction } from '../declare/service.ts';
 import type { KeyedQueue } from '../platform/concurrency/serial-queue.ts';
@@ -33,6 +34,14 @@ export type DeletionStep = (
   tx: CallerTransaction,
 ) => Promise<void>;
 
+/** Adds values to the changes of an update that sets a field. */
+export interface DerivedChanges {
+  /** The field that determines the values. */
+  field: string;
+  /** Returns the changes with the values added. `before` is the record before the update. */
+  derive(changes: Values, before: StoredRecord): Values;
+}
+
 /** The transaction in which operations run. */
 export interface OperationTransaction extends Pick<Transaction, 'database' | 'afterCommit'> {
   /** Rolls the transaction back at its end, even if the caller of the operation catches the error. */
@@ -53,8 +62,8 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
    * Deletion steps by resource name. A record of a resource without a step is deleted by a single statement, outside of any transaction.
    */
   deletionSteps: Map<string, DeletionStep>;
-  /** By resource name, functions that add values to the validated changes of an update: values that other values determine. */
-  derivedChanges: Map<string, (changes: Values) => Values>;
+  /** By resource name, rules that add values to the validated changes of an update: values that the value of another field determines. */
+  derivedChanges: Map<string, DerivedChanges>;
   /** The transaction in which the operations run; undefined outside of one. */
   transaction: OperationTransaction | undefined;
   /** @throws Error if a service that does not belong to a transaction is called inside that transaction */

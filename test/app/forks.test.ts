@@ -182,7 +182,12 @@ test('tables of audit, privacy and realtime that a fork created itself become th
 
   // An empty database gets the same schema, which is the declared one, although the migration of the fork is later than Belfry's.
   const [fresh, synced] = [await createEmptyDatabase(), await createEmptyDatabase()];
-  expect((await migrateAndClose(create(fresh.env), folder)).slice(-2)).toEqual([`${name} applied`, FRAMEWORK.at(-1)]);
+  const migrated = await migrateAndClose(create(fresh.env), folder);
+  const takeOver = migrated.findIndex((line) => line.includes('tables_of_all_extensions'));
+  expect(migrated.slice(takeOver - 1, takeOver + 1)).toEqual([
+    `${name} applied`,
+    FRAMEWORK.find((line) => line.includes('tables_of_all_extensions')),
+  ]);
   const app = create(synced.env);
   await app.migrate({ mode: 'sync' }).finally(() => app.close());
   const schema = removeFieldDefaults(await readSchema(synced));

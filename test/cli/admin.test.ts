@@ -79,7 +79,7 @@ test('roles are granted and revoked, accounts disabled and enabled, and sessions
   expect((await admin('list --role admin')).output).not.toContain(email);
 
   expect((await admin(`sessions --email ${email}`)).output).toMatch(
-    /^id +created +last used +address +user agent\n[0-9a-f]{24} /,
+    /^id +created +last used +method +address +user agent\n[0-9a-f]{24} .+ password /,
   );
   expect(await admin(`sessions --email ${email} --end`)).toMatchObject({ output: `Ended all sessions of ${email}.` });
   expect(await isIn(token)).toBe(false);

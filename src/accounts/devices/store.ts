@@ -228,7 +228,7 @@ const REMOVE_OF_USERS = `
 
 /** Removes all devices of deleted users, including devices without a session. For other causes, devices end with their sessions. */
 export const removeAllDevices: RevocationStep = async ({ cause, userIds }, tx) => {
-  if (cause === 'user_deleted' || cause === 'account_claimed')
+  if (cause === 'user_deleted' || cause === 'account_claimed' || cause === 'email_change_undone')
     await tx.database.write({ text: REMOVE_OF_USERS, values: [userIds] });
 };
 

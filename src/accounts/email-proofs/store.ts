@@ -60,6 +60,7 @@ const ISSUE = `
   update email_proofs set token_hash = $2, code_hash = $3, failures = 0, expires_at = now() + $4::float8 * interval '1 minute',
     user_id = coalesce($5, user_id)
   where id = $1 and expires_at > now() returning email, user_id, data`;
+const REMOVE_NEWER = `${REMOVE_FORMER} and created_at >= $3`;
 // These use the unique indexes on the hashes, and the primary key.
 const COLUMNS = 'id, email, user_id, data, created_at';
 const LIVE = 'purpose = $2 and expires_at > now()';
@@ -126,6 +127,8 @@ export interface EmailProofs {
   redeemCode(id: string, code: string, tx: Executor): Promise<boolean>;
   /** Uses up a proof that was found by its token. Returns true for one caller only. */
   redeem(id: string, on: Executor): Promise<boolean>;
+  /** Removes a user's proofs for this purpose that were requested at a time (ISO 8601) or later. */
+  removeNewer(userId: string, since: string, on: Executor): Promise<void>;
   /** Removes the proofs of an address for this purpose. */
   removeOfAddress(email: string, on: Executor): Promise<void>;
 }
@@ -180,6 +183,9 @@ export function createEmailProofs(database: Database, purpose: ProofPurpose): Em
     async redeem(id, on) {
       return (await on.write({ text: REMOVE, values: [id] })).length > 0;
     },
+    async removeNewer(userId, since, on) {
+      await on.write({ text: REMOVE_NEWER, values: [userId, purpose, since] });
+    },
     async removeOfAddress(email, on) {
       await on.write({ text: REMOVE_OF_ADDRESS, values: [email, purpose] });
     },
@@ -198,15 +204,15 @@ const REMOVE_EXPIRED = `
   ) returning 1`;
 
 /**
- * Creates the step that ends proofs together with other credentials. A proof that undoes the change of an address stays when a password is
- * changed or reset: a thief of the account could otherwise end it.
+ * Creates the step that ends proofs together with other credentials. Proofs that undo the change of an address stay, unless the whole account
+ * ends: an attacker with access to the account could otherwise end them. `removeNewer` ends those that an undo makes obsolete.
  */
 export function createProofRevocation(users: ResourceGateway): RevocationStep {
   const removeByAddress = removeByAddressSql(users.table);
   return async ({ cause, userIds }, { database: on }) => {
     if (cause === 'key_revoked') return;
-    const endsAll = cause === 'user_deleted' || cause === 'account_claimed' || cause === 'email_change_undone';
-    if (endsAll) await on.write({ text: REMOVE_OF_USERS, values: [userIds] });
+    if (cause === 'user_deleted' || cause === 'account_claimed')
+      await on.write({ text: REMOVE_OF_USERS, values: [userIds] });
     await on.write({ text: removeByAddress, values: [userIds] });
   };
 }

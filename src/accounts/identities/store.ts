@@ -107,8 +107,8 @@ export function createIdentities(database: Database): Identities {
     async remove(id, userId, on) {
       return (await on.write<[string]>({ text: REMOVE, values: [id, userId] }))[0]?.[0];
     },
-    async revoke({ cause, userIds, since }, { database: on }) {
-      if (cause === 'user_deleted' || cause === 'account_claimed')
+    async revoke({ cause, userIds, since, firstProof }, { database: on }) {
+      if (cause === 'user_deleted' || cause === 'account_claimed' || firstProof)
         await on.write({ text: REMOVE_OF_USERS, values: [userIds] });
       if (cause === 'email_change_undone') await on.write({ text: REMOVE_ADDED_SINCE, values: [userIds, since] });
     },

@@ -37,12 +37,10 @@ async function resetPassword(accounts: AccountsContext, ctx: RouteContext<z.outp
     // Lock the user's row first, as a password change does; a different order could deadlock.
     const changed = await users.overwritePasswordHash(user.id, hash, tx.database);
     if (!changed || !(await resets.useToken(user.id, token, tx.database))) throw new ApiError('INVALID_TOKEN');
-    await revoke({ cause: 'password_reset', userIds: [user.id], ip }, tx);
-    if (tracksVerification && !isEmailVerified(user)) {
-      // The link proves that the user owns the address. The account may have been created by a person who does not.
-      await revoke({ cause: 'account_claimed', userIds: [user.id], ip }, tx);
-      await accounts.verifyEmail(user.id, String(user.email), tx, { claim: false, request: ctx.req });
-    }
+    // The link proves that the user owns the address. A second factor stays: the mailbox alone must not remove it.
+    const firstProof = tracksVerification && !isEmailVerified(user);
+    await revoke({ cause: 'password_reset', userIds: [user.id], firstProof, ip }, tx);
+    if (firstProof) await accounts.verifyEmail(user.id, String(user.email), tx, { claim: false, request: ctx.req });
   });
   await Promise.all(
     [signInLockoutName(String(user.email)), `password:${user.id}`].map((name) =>

@@ -58,3 +58,20 @@ export async function runSignInAttempt<T>(
   }
   return outcome.value;
 }
+
+/**
+ * Checks a secret of a signed-in user, such as a code. Wrong secrets are counted for the user and apart from sign-ins.
+ *
+ * @throws ApiError from `wrong`; RATE_LIMITED after too many wrong secrets
+ */
+export async function checkSecretOfCaller<T>(
+  { host, lockout }: Pick<AccountsContext, 'host' | 'lockout'>,
+  userId: string,
+  check: () => Promise<T | undefined>,
+  wrong: () => ApiError,
+): Promise<T> {
+  const outcome = await lockout.runAttempt(`code:${userId}`, check);
+  if (outcome.kind === 'locked') throw lockedError('Too many wrong codes', outcome.leftMs, host.settings);
+  if (outcome.kind === 'failed') throw wrong();
+  return outcome.value;
+}

@@ -4,6 +4,7 @@ import type { Fields } from '../../declare/field.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { declaredUserRoles } from '../../records/configuration/roles.ts';
+import type { DerivedChanges } from '../../records/context.ts';
 import { f } from '../../records/fields/f.ts';
 import type { AccountsContext } from '../context.ts';
 import { createNoPassword } from '../passwords/password-hash.ts';
@@ -26,11 +27,12 @@ export function verifiedEmailFields(user: AnyResource): Fields {
   return { emailVerifiedAt };
 }
 
-/** Returns the changes of a user with a new address, which is not verified unless the same change says so. */
-export function resetVerification(changes: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const isReset = 'email' in changes && !('emailVerifiedAt' in changes);
-  return isReset ? { ...changes, emailVerifiedAt: null } : changes;
-}
+/** A new address of a user is not verified, unless the same change says so. */
+export const VERIFICATION_OF_ADDRESS: DerivedChanges = {
+  field: 'email',
+  derive: (changes, before) =>
+    changes.email === before.email || 'emailVerifiedAt' in changes ? changes : { ...changes, emailVerifiedAt: null },
+};
 
 /** Creates the function that records that a user owns their address. See `Accounts`. */
 export function createVerifyEmail(

@@ -48,7 +48,7 @@ export function ownKeyRoutes(
       method: 'POST',
       path: '/auth/api-keys',
       policy: settings.policy,
-      recentSignIn: true,
+      recentSignIn: settings.requireRecentSignIn,
       summary: 'Create an API key; the key is only returned here',
       input: createKeySchema(settings, scopes),
       output: newKeyShape,

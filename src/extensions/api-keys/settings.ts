@@ -12,6 +12,8 @@ export const apiKeySettings = z
   .strictObject({
     /** Who may create keys. */
     policy: policySettingSchema.default('authenticated'),
+    /** Whether creating a key requires a recent sign-in: a key outlives a stolen session. */
+    requireRecentSignIn: z.boolean().default(true),
     /** Maximum number of active keys per user. */
     maxKeysPerUser: z.number().int().positive().default(20),
     /** Lifetime in days of a key that is created without `expiresInDays`. */

@@ -1,5 +1,8 @@
 import type { z } from 'zod';
+import type { EmailProof } from '../../accounts/email-proofs/store.ts';
 import { RESET_MAIL } from '../../accounts/reset/request.ts';
+import { isEmailVerified } from '../../declare/actor.ts';
+import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { Transaction } from '../../declare/service.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
@@ -11,6 +14,7 @@ import type { changeInput, confirmInput, undoInput, verifiedShape } from './shap
 import { invalidProofError, redeemProof } from './verify.ts';
 
 const MINUTES_PER_DAY = 1440;
+const DAY_MS = 86_400_000;
 
 /**
  * `POST /auth/email`: sends a link and a code to the new address. The response is the same if another account has the address, which would
@@ -23,6 +27,7 @@ export async function requestChange(
   const { email } = ctx.input;
   const { id: userId, email: current } = ctx.user!;
   if (email === current) throw validationError({ email: 'Is already your e-mail address' });
+  await accounts.confirmSecondFactor(ctx, ctx.input.code, 'code');
   await host.transaction(async (tx) => {
     // A reset of the password ends requested changes: one that is requested at the same time must not escape it.
     await accounts.holdCredential(ctx, tx.database);
@@ -56,12 +61,15 @@ export async function confirmChange(
   const ip = addressOf(ctx.req);
 
   async function notifyFormerAddress(tx: Transaction, formerEmail: string, formerlyVerifiedAt: unknown): Promise<void> {
-    // An address that was never confirmed may belong to a stranger, who must not get a link to the account.
-    if (typeof formerlyVerifiedAt !== 'string') return;
+    const data = { user: userId, at: emailVerifiedAt, ip, minutes: settings.undoDays * MINUTES_PER_DAY };
+    // An address that was never verified may belong to another person, who must not get a link to the account.
+    if (typeof formerlyVerifiedAt !== 'string') {
+      await host.mail.sendComposed(CHANGED_MAIL, { ...data, email: formerEmail }, tx);
+      return;
+    }
     const undo = { email: formerEmail, userId, data: { emailVerifiedAt: formerlyVerifiedAt } };
     const { id } = await proofs.undo.request(undo, { boundToClient: false, keepsFormer: true }, tx.database);
-    const data = { user: userId, proof: id, at: emailVerifiedAt, ip, minutes: settings.undoDays * MINUTES_PER_DAY };
-    await host.mail.sendComposed(CHANGED_MAIL, data, tx);
+    await host.mail.sendComposed(CHANGED_MAIL, { ...data, proof: id }, tx);
   }
 
   const target = { proof, userId, email: String(ctx.user!.email) };
@@ -84,47 +92,56 @@ export async function confirmChange(
   return { email: proof!.email, emailVerifiedAt };
 }
 
+/** Whether a user was created at a time (ISO 8601) or later, by the seconds at the beginning of the id. */
+function wasCreatedSince({ id }: StoredRecord, since: string): boolean {
+  return Number.parseInt(id.slice(0, 8), 16) >= Math.floor(Date.parse(since) / 1000);
+}
+
 /**
- * Frees an address for its owner, who has just proved to own it: another account may have taken it to prevent that. An account that has
- * not confirmed the address is claimed and gets an address that cannot exist (RFC 2606).
+ * Frees an address for its owner, who has just proved that they own it. An attacker may have registered it to prevent that, or the owner
+ * may have signed in with it meanwhile and got a new account. Such an account is claimed, and gets an address that cannot exist (RFC 2606).
+ * An older account that has verified the address keeps it.
  */
 async function freeAddress(
   { accounts, users }: EmailVerificationContext,
-  email: string,
+  { email, createdAt }: EmailProof,
   ip: string,
   tx: Transaction,
 ): Promise<void> {
   const holder = await accounts.findUserByEmail(email);
-  if (holder === undefined || typeof holder.emailVerifiedAt === 'string') return;
-  const locked = await accounts.lockUser(holder.id, tx.database);
-  if (locked === undefined || locked.user.email !== email || typeof locked.user.emailVerifiedAt === 'string') return;
+  const locked = holder && (await accounts.lockUser(holder.id, tx.database));
+  if (holder === undefined || locked?.user.email !== email) return;
+  if (isEmailVerified(locked.user) && !wasCreatedSince(holder, createdAt)) return;
   await accounts.removePassword(holder.id, tx.database);
   await accounts.revoke({ cause: 'account_claimed', userIds: [holder.id], ip }, tx);
   await tx.service(users.name).update(holder.id, { email: `${holder.id}@displaced.invalid` }, { as: 'system' });
 }
 
 /**
- * `POST /auth/email/undo`: restores the former address with the link that was sent to it. Ends everything that a thief of the account may
+ * `POST /auth/email/undo`: restores the former address with the link that was sent to it. Ends everything that an attacker may
  * have created, and removes the password; an e-mail with a link to choose a new one follows.
  */
 export async function undoChange(
   context: EmailVerificationContext,
   ctx: RouteContext<z.output<typeof undoInput>>,
 ): Promise<void> {
-  const { host, accounts, proofs } = context;
+  const { host, accounts, proofs, settings } = context;
   const proof = await proofs.undo.findByToken(ctx.input.token);
   const userId = proof?.userId;
   if (proof === undefined || userId === undefined) throw invalidProofError();
   const ip = addressOf(ctx.req);
-  const { email, createdAt: since } = proof;
+  const { email, createdAt } = proof;
+  // An attacker may have added a way to sign in before changing the address.
+  const since = new Date(Date.parse(createdAt) - settings.undoDays * DAY_MS).toISOString();
   await host.transaction(async (tx) => {
     const locked = await accounts.lockUser(userId, tx.database);
     if (locked === undefined || !(await proofs.undo.redeem(proof.id, tx.database))) throw invalidProofError();
-    if (locked.user.email !== email) await freeAddress(context, email, ip, tx);
+    if (locked.user.email !== email) await freeAddress(context, proof, ip, tx);
     const changes = { email, emailVerifiedAt: proof.data.emailVerifiedAt };
     const user = await tx.service('user').update(userId, changes, { as: 'system' });
     await accounts.removePassword(userId, tx.database);
     await accounts.revoke({ cause: 'email_change_undone', userIds: [userId], since, ip }, tx);
+    await proofs.undo.removeNewer(userId, createdAt, tx.database);
     const undone = new Date().toISOString();
     await host.mail.sendComposed(RESET_MAIL, { email, ip, undone, locale: preferredLocaleOf(ctx.req) }, tx);
     tx.afterCommit(() => host.events.emit('auth.email_changed', { user, ip, undone: true }));

@@ -2,21 +2,32 @@ import { z } from 'zod';
 import type { EmailProofs } from '../../accounts/email-proofs/store.ts';
 import type { Accounts } from '../../declare/accounts.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
-import { limitRule } from '../../platform/limits/rule.ts';
+import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
 
 const MAX_MINUTES = 7 * 24 * 60;
 const MAX_UNDO_DAYS = 30;
+const MINUTES_ERROR = `must be a number of minutes greater than 0, at most ${MAX_MINUTES}`;
 
-const pageUrl = (example: string) =>
-  z.url({ protocol: /^https?$/, error: `must look like https://app.example.com/${example}` }).optional();
+/** The URL of a page to which an e-mail links. The link adds the token as the fragment, so the URL must have none. */
+function pageUrl(path: string) {
+  const error = `must look like https://app.example.com/${path}, without a fragment`;
+  return z
+    .url({ protocol: /^https?$/, error })
+    .refine((url) => !url.includes('#'), { error })
+    .optional();
+}
 
 /** The settings of the extension. */
 export const emailVerificationSettings = z.strictObject({
-  /** Whether users get no session before they have confirmed their address. */
+  /** Whether users get no session before their address is verified. */
   required: z.boolean().default(false),
   /** Minutes for which a link and a code work. */
-  expiresMinutes: z.number().positive().max(MAX_MINUTES).default(60),
-  /** The page on which users confirm their address. Default `${APP_URL}/verify-email`. */
+  expiresMinutes: z
+    .number({ error: MINUTES_ERROR })
+    .positive(MINUTES_ERROR)
+    .max(MAX_MINUTES, MINUTES_ERROR)
+    .default(60),
+  /** The page that verifies an address. Default `${APP_URL}/verify-email`. */
   verifyUrl: pageUrl('verify-email'),
   /** The page on which users confirm a new address. Default `${APP_URL}/change-email`. */
   changeUrl: pageUrl('change-email'),
@@ -24,8 +35,10 @@ export const emailVerificationSettings = z.strictObject({
   undoUrl: pageUrl('undo-email-change'),
   /** Days for which a change can be undone. */
   undoDays: z.number().positive().max(MAX_UNDO_DAYS).default(7),
-  /** The limit of e-mails to one account; further requests send none. */
-  mailLimit: limitRule.default({ limit: 5, windowMs: 60 * 60_000 }),
+  /** The limit of e-mails to one account; requests above it send none. False: no limit. */
+  mailLimit: z
+    .union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` })
+    .default({ limit: 5, windowMs: 60 * 60_000 }),
 });
 
 /** The settings of the extension as a project writes them. All are optional. */
@@ -37,8 +50,10 @@ export interface EmailVerificationContext {
   accounts: Accounts;
   users: ResourceGateway;
   settings: z.output<typeof emailVerificationSettings>;
+  /** Counts an e-mail, and returns whether it is within the limit of the key. */
+  mayMail(key: string): Promise<boolean>;
   proofs: {
-    /** Prove the address of an account. */
+    /** Verify the address of an account. */
     verify: EmailProofs;
     /** Prove the new address of an account. */
     change: EmailProofs;

@@ -11,7 +11,7 @@ import { askForVerification } from './verify.ts';
 export type { EmailVerificationOptions } from './context.ts';
 
 /**
- * Confirms the e-mail addresses of users with a link or a code, and lets users change their address. Policies can use the word `verified`.
+ * Verifies the e-mail addresses of users with a link or a code, and lets users change their address. Policies can use the word `verified`.
  *
  * @example createApp({ resources, extensions: [emailVerification({ required: true })] }, process.env)
  */
@@ -33,7 +33,12 @@ export function emailVerification(options: EmailVerificationOptions = {}): Exten
         change: createEmailProofs(database, 'change'),
         undo: createEmailProofs(database, 'undo'),
       };
-      const context: EmailVerificationContext = { host, accounts, users, settings, proofs };
+      const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
+      const { mailLimit } = settings;
+      const limiter =
+        enabled && mailLimit !== false ? host.limits.limiter('e-mail verification', mailLimit) : undefined;
+      const mayMail = async (key: string) => limiter === undefined || (await limiter.consume(key)).allowed;
+      const context: EmailVerificationContext = { host, accounts, users, settings, proofs, mayMail };
       const step = {
         output: verificationRequiredShape,
         registrationOutput: verificationRequiredShape,

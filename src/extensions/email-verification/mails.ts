@@ -12,24 +12,21 @@ import type { EmailVerificationContext } from './context.ts';
 export const VERIFY_MAIL = 'verify-email';
 /** The kind of the e-mail to a new address. Its data: `{ user, proof, locale? }`. */
 export const CHANGE_MAIL = 'change-email';
-/** The kind of the e-mail to a former address. Its data: `{ user, proof, at, ip, minutes }`. */
+/** The kind of the e-mail to a former address. Its data: `{ user, proof?, email?, at, ip, minutes }`; without `proof`, it has no link. */
 export const CHANGED_MAIL = 'email-changed';
 
 /** Creates the composers of the extension's e-mails. Each creates the secrets of its link and code while composing. */
 export function createVerificationMails(context: EmailVerificationContext): Record<string, MailComposer> {
-  const { host, accounts, users, settings, proofs } = context;
+  const { host, accounts, users, settings, proofs, mayMail } = context;
   const { expiresMinutes: minutes, verifyUrl, changeUrl, undoUrl } = settings;
-  const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
-  const limiter = enabled ? host.limits.limiter('e-mail verification', settings.mailLimit) : undefined;
 
   async function findActiveUser(id: unknown): Promise<StoredRecord | undefined> {
     const [user] = await users.load([String(id)]);
     return user !== undefined && isAccountActive(user) ? user : undefined;
   }
 
-  /** Whether an e-mail of this kind may be sent to an account now; a repeated attempt of the same e-mail is not counted again. */
-  const isWithinLimit = async (key: string, attempt: number) =>
-    attempt > 1 || limiter === undefined || (await limiter.consume(key)).allowed;
+  /** Whether an e-mail may be sent now; a repeated attempt of the same e-mail is not counted again. */
+  const isWithinLimit = async (key: string, attempt: number) => attempt > 1 || (await mayMail(key));
 
   /** Creates the secrets of a requested proof or, for a registration, of a new one. */
   async function issueVerification(user: StoredRecord, requested: unknown): Promise<IssuedProof | undefined> {
@@ -42,7 +39,8 @@ export function createVerificationMails(context: EmailVerificationContext): Reco
     async [VERIFY_MAIL]({ data, attempt }) {
       const user = await findActiveUser(data.user);
       if (user === undefined || isEmailVerified(user)) return undefined;
-      if (!(await isWithinLimit(`verify:${user.id}`, attempt))) return undefined;
+      // A login has checked the limit before it requested the proof.
+      if (data.proof === undefined && !(await isWithinLimit(`verify:${user.id}`, attempt))) return undefined;
       const issued = await issueVerification(user, data.proof);
       // The address has been changed since, for example by an admin.
       if (issued === undefined || issued.email !== user.email) return undefined;
@@ -63,20 +61,23 @@ export function createVerificationMails(context: EmailVerificationContext): Reco
       return { to: email, ...(await host.mailTexts.render(CHANGE_MAIL, { user, link, code, minutes }, locale)) };
     },
     async [CHANGED_MAIL]({ data }) {
-      // A thief may have the account disabled; the owner of the former address gets the link nevertheless.
+      // An attacker may have had the account disabled; the owner of the former address gets the link nevertheless.
       const [user] = await users.load([String(data.user)]);
+      if (user === undefined) return undefined;
       const undoMinutes = Number(data.minutes);
-      const issued = user && (await proofs.undo.issue(String(data.proof), undoMinutes));
-      if (user === undefined || issued === undefined) return undefined;
+      const issued = data.proof === undefined ? undefined : await proofs.undo.issue(String(data.proof), undoMinutes);
+      const to = issued?.email ?? data.email;
+      // The change has been undone already.
+      if (typeof to !== 'string') return undefined;
       const about = {
         user,
         appHost: appHostOf(host.env),
         at: String(data.at),
         ip: String(data.ip),
-        undoLink: createProofLink(host, undoUrl, '/undo-email-change', issued.token),
+        undoLink: issued && createProofLink(host, undoUrl, '/undo-email-change', issued.token),
         minutes: undoMinutes,
       };
-      return { to: issued.email, ...(await host.mailTexts.render(CHANGED_MAIL, about, localeOfUser(user))) };
+      return { to, ...(await host.mailTexts.render(CHANGED_MAIL, about, localeOfUser(user))) };
     },
   };
 }

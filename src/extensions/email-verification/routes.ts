@@ -7,7 +7,7 @@ import { requestVerification, verifyAddress } from './verify.ts';
 
 type Operation = (context: EmailVerificationContext, ctx: RouteContext) => Promise<unknown>;
 
-/** The routes that confirm, change and restore the e-mail address of an account. Their responses must not be cached. */
+/** The routes that verify, change and restore the e-mail address of an account. Their responses must not be cached. */
 export function emailVerificationRoutes(context: EmailVerificationContext): Route[] {
   const tags = ['auth'];
   const withoutCaching = (operation: Operation) => (ctx: RouteContext) => {
@@ -24,7 +24,7 @@ export function emailVerificationRoutes(context: EmailVerificationContext): Rout
       status: 202,
       operationId: 'requestEmailVerification',
       tags,
-      summary: 'Request another e-mail with a link and a code that confirm your address',
+      summary: 'Request another e-mail with a link and a code that verify your address',
       handler: withoutCaching(requestVerification),
     },
     {
@@ -39,7 +39,7 @@ export function emailVerificationRoutes(context: EmailVerificationContext): Rout
       errors: ['INVALID_TOKEN', 'FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'verifyEmail',
       tags,
-      summary: 'Confirm your e-mail address with the token or the code of the e-mail',
+      summary: 'Verify your e-mail address with the token or the code of the e-mail',
       description:
         'Requires a session of the account, or the `verificationToken` of a registration or login that waits for this; then the response contains the new session.',
       handler: withoutCaching(verifyAddress),
@@ -51,7 +51,7 @@ export function emailVerificationRoutes(context: EmailVerificationContext): Rout
       recentSignIn: true,
       input: changeInput,
       output: messageShape,
-      errors: [],
+      errors: ['RATE_LIMITED'],
       status: 202,
       operationId: 'requestEmailChange',
       tags,

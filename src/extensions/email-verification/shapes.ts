@@ -41,6 +41,9 @@ export const changeInput = z.strictObject({
     .trim()
     .toLowerCase()
     .pipe(z.email({ error: 'Must be a valid e-mail address' })),
+  code: secret(64)
+    .optional()
+    .meta({ description: 'A code of your authenticator app, or a recovery code; required with two-factor login' }),
 });
 
 /** The response to a request for an e-mail. */

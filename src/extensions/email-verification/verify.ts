@@ -15,22 +15,29 @@ export function invalidProofError(): ApiError {
   return new ApiError('INVALID_TOKEN', 'This link or code is invalid or has expired');
 }
 
+function tooManyMailsError(): ApiError {
+  const message = 'Too many e-mails were sent to verify this address; use the newest one, or try again later';
+  return new ApiError('RATE_LIMITED', message);
+}
+
 /** `POST /auth/email/verification`: sends the e-mail with the link and the code again. */
 export async function requestVerification({ host }: EmailVerificationContext, ctx: RouteContext) {
-  if (isEmailVerified(ctx.user!)) throw new ApiError('CONFLICT', 'Your e-mail address is already confirmed');
+  if (isEmailVerified(ctx.user!)) throw new ApiError('CONFLICT', 'Your e-mail address is already verified');
   await host.mail.sendComposed(VERIFY_MAIL, { user: ctx.user!.id, locale: preferredLocaleOf(ctx.req) });
   return { message: 'An e-mail with a link and a code is on its way' };
 }
 
 /**
- * Interrupts the registration or login of a user who has not confirmed their address. The proof is bound to this client, which has proved
- * to know the password: a link alone does not start a session.
+ * Interrupts the registration or login of a user whose address is not verified. The proof is bound to this client, which has already sent
+ * the right password: a link alone does not start a session.
  */
 export async function askForVerification(
-  { host, proofs }: EmailVerificationContext,
+  { host, proofs, mayMail }: EmailVerificationContext,
   { user, passwordProof, req }: CheckedLogin,
 ): Promise<z.input<typeof verificationRequiredShape> | undefined> {
   if (isEmailVerified(user)) return undefined;
+  // Check the limit before the former link and code end: otherwise no working one would be left.
+  if (!(await mayMail(`verify:${user.id}`))) throw tooManyMailsError();
   const proof = { email: String(user.email), userId: user.id, data: { passwordProof } };
   const { id, clientSecret } = await proofs.verify.request(proof, { boundToClient: true });
   await host.mail.sendComposed(VERIFY_MAIL, { user: user.id, proof: id, locale: preferredLocaleOf(req) });
@@ -49,10 +56,11 @@ async function findProof(
 }
 
 /**
- * Uses a proof up and runs `apply` in the same transaction. Wrong codes count as failed sign-ins of the account.
+ * Uses a proof up and runs `apply` in the same transaction. Wrong codes are limited: with a session per user, without one they count as
+ * failed sign-ins of the address.
  *
  * @param email the address of the account
- * @param apply returns false if the proof does not apply to the account any more
+ * @param apply returns false if the proof no longer applies to the account
  */
 export async function redeemProof(
   { host, accounts, proofs }: EmailVerificationContext,
@@ -71,7 +79,7 @@ export async function redeemProof(
         : proofs[kind].redeemCode(proof.id, code, tx.database));
       return isRight && (await apply(tx, locked.user)) ? true : undefined;
     });
-  /** An attempt that throws is not counted: another request has used the proof up, such as that of a double click. */
+  // An attempt that throws is not counted: another request has used the proof up, such as that of a double click.
   const redeemCountedCode = async () => {
     const isRedeemed = await redeem();
     if (isRedeemed === undefined && (await proofs[kind].findByUser(userId)) === undefined) throw invalidProofError();
@@ -81,11 +89,15 @@ export async function redeemProof(
   const isRedeemed =
     code === undefined
       ? await redeem()
-      : await accounts.checkSecret({ email, request: ctx.req }, redeemCountedCode, invalidProofError);
+      : await accounts.checkSecret(
+          ctx.user === undefined ? { email, request: ctx.req } : { userId },
+          redeemCountedCode,
+          invalidProofError,
+        );
   if (isRedeemed === undefined) throw invalidProofError();
 }
 
-/** `POST /auth/email/verify`: confirms the address of the account. Starts the session of a registration or login that waits for it. */
+/** `POST /auth/email/verify`: verifies the address of the account. Starts the session of a registration or login that waits for it. */
 export async function verifyAddress(
   context: EmailVerificationContext,
   ctx: RouteContext<z.output<typeof verifyInput>>,

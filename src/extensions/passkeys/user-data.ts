@@ -44,10 +44,10 @@ export function createChallengeSweep(database: Pick<Database, 'write'>): Sweep {
  * Ends the challenges of users, and the passkeys that another person may have added. A new password keeps passkeys: they do not depend on
  * it, and a user who signs in with a passkey may have forgotten the password.
  */
-export const revokePasskeys: RevocationStep = async ({ cause, userIds, since }, { database: on }) => {
+export const revokePasskeys: RevocationStep = async ({ cause, userIds, since, firstProof }, { database: on }) => {
   if (cause === 'key_revoked') return;
   await on.write({ text: REMOVE_CHALLENGES, values: [userIds] });
-  if (cause === 'user_deleted' || cause === 'account_claimed')
+  if (cause === 'user_deleted' || cause === 'account_claimed' || firstProof)
     await on.write({ text: REMOVE_PASSKEYS, values: [userIds] });
   if (cause === 'email_change_undone') await on.write({ text: REMOVE_PASSKEYS_ADDED_SINCE, values: [userIds, since] });
 };

@@ -2,7 +2,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import { snakeCase } from '../../declare/naming.ts';
-import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
+import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy, VERIFIED } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import { getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { fieldTypeOf } from '../../records/fields/field-type.ts';
@@ -84,7 +84,7 @@ function describePolicy(policy: CompiledPolicy): string {
   const words = [
     ...(policy.owner ? ['the owner'] : []),
     ...(policy.verified ? ['users with a verified e-mail address'] : []),
-    ...policy.roles.map((role) => `role ${role}`),
+    ...policy.roles.filter((role) => !(policy.verified && role === VERIFIED)).map((role) => `role ${role}`),
     ...(policy.functions.length === 0 ? [] : ['callers that a policy function allows']),
   ];
   return words.join(', ');

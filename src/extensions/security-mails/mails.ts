@@ -61,7 +61,7 @@ export function createSecurityMailComposers(
       const { userId, ...about } = data;
       const [user] = await users.load([String(userId)]);
       if (typeof user?.email !== 'string' || !isAccountActive(user)) return undefined;
-      // Counted by kind: a thief of the account could otherwise cause many e-mails of one kind so that a more important one is not sent.
+      // Counted by kind: an attacker could otherwise cause many e-mails of one kind so that a more important one is not sent.
       if (attempt === 1 && limiter !== undefined && !(await limiter.consume(`${kind}:${user.id}`)).allowed) {
         return undefined;
       }

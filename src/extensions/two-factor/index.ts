@@ -10,8 +10,8 @@ import { challengeShape } from './shapes.ts';
 import { twoFactorChallenges, twoFactors } from './sql.ts';
 import {
   createFactorRemovalConsumer,
+  createFactorRevocation,
   createTwoFactorSweeps,
-  removeFactorsOnRevocation,
   twoFactorUserData,
 } from './user-data.ts';
 
@@ -41,7 +41,7 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
         routes: twoFactorRoutes(context),
         signInStep: { output: challengeShape, ask: (login) => openChallengeIfEnabled(context, login) },
         confirmStep: createCodeConfirmStep(context),
-        revocationStep: removeFactorsOnRevocation,
+        revocationStep: createFactorRevocation(host),
         consumers: [createFactorRemovalConsumer(users)],
         sweeps: createTwoFactorSweeps(host.database, users),
         userData: [twoFactorUserData(host.database)],

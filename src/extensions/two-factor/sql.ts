@@ -154,12 +154,14 @@ export const COUNT_WRONG_CODE_OF_CHALLENGE = `
 /** Ends the logins of users that wait for a code. $1 users. Uses two_factor_challenges_user_id_index. */
 export const REMOVE_CHALLENGES = 'delete from two_factor_challenges where user_id = any($1)';
 
-/** Removes second factors, confirmed or not. $1 users. */
-export const REMOVE_FACTORS = 'delete from two_factors where user_id = any($1)';
+/** Removes second factors, confirmed or not. $1 users. Returns the users, and whether the factor was turned on. */
+export const REMOVE_FACTORS =
+  'delete from two_factors where user_id = any($1) returning user_id, confirmed_at is not null';
 
-/** Removes second factors that were turned on at a time or later. $1 users, $2 the time. */
-export const REMOVE_FACTORS_CONFIRMED_SINCE =
-  'delete from two_factors where user_id = any($1) and (confirmed_at is null or confirmed_at >= $2)';
+/** Removes second factors that were turned on at a time or later. $1 users, $2 the time. Returns the same. */
+export const REMOVE_FACTORS_CONFIRMED_SINCE = `
+  delete from two_factors where user_id = any($1) and (confirmed_at is null or confirmed_at >= $2)
+  returning user_id, confirmed_at is not null`;
 
 /** $1 maximum number of rows. Uses two_factor_challenges_expires_at_index. */
 export const REMOVE_EXPIRED_CHALLENGES = `

@@ -1,6 +1,6 @@
 import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import type { RevocationStep } from '../../declare/accounts.ts';
-import type { ResourceGateway, UserData } from '../../declare/host.ts';
+import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { OutboxConsumer } from '../../platform/outbox/consumer.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
@@ -63,15 +63,26 @@ export function createTwoFactorSweeps(database: Pick<Database, 'write'>, users: 
   return [expired, withoutUser];
 }
 
-/** Ends the users' logins that wait for a code. The factor stays, because it does not grant access, unless another person may have added it. */
-export const removeFactorsOnRevocation: RevocationStep = async ({ cause, userIds, since }, tx) => {
-  if (cause === 'key_revoked') return;
-  await tx.database.write({ text: REMOVE_CHALLENGES, values: [userIds] });
-  // The factor may belong to a thief, or to the person who registered the address of another person.
-  if (cause === 'account_claimed') await tx.database.write({ text: REMOVE_FACTORS, values: [userIds] });
-  if (cause === 'email_change_undone')
-    await tx.database.write({ text: REMOVE_FACTORS_CONFIRMED_SINCE, values: [userIds, since] });
-};
+/**
+ * Creates the step that ends the users' logins that wait for a code. The factor stays, because it does not grant access, unless an attacker
+ * may have added it: then `security.two_factor_disabled` is emitted with the cause as its reason.
+ */
+export function createFactorRevocation({ events }: Pick<Host, 'events'>): RevocationStep {
+  return async ({ cause, userIds, since, ip }, tx) => {
+    if (cause === 'key_revoked') return;
+    await tx.database.write({ text: REMOVE_CHALLENGES, values: [userIds] });
+    if (cause !== 'account_claimed' && cause !== 'email_change_undone') return;
+    const statement =
+      cause === 'account_claimed'
+        ? { text: REMOVE_FACTORS, values: [userIds] }
+        : { text: REMOVE_FACTORS_CONFIRMED_SINCE, values: [userIds, since] };
+    const removed = await tx.database.write<[userId: string, wasConfirmed: boolean]>(statement);
+    for (const [userId, wasConfirmed] of removed) {
+      if (!wasConfirmed) continue;
+      tx.afterCommit(() => events.emit('security.two_factor_disabled', { userId, by: userId, reason: cause, ip }));
+    }
+  };
+}
 
 /** Creates the relay consumer that removes the second factors of deleted users who cannot be restored. */
 export function createFactorRemovalConsumer(users: ResourceGateway): OutboxConsumer {

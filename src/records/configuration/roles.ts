@@ -1,10 +1,9 @@
 import type { Fields } from '../../declare/field.ts';
-import { compilePolicy, type Policy, roleNameError } from '../../declare/policy.ts';
+import { compilePolicy, type Policy, roleNameError, VERIFIED } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 
-const VERIFIED = 'verified';
 const NEEDS_VERIFICATION =
   'the word "verified" requires an extension that verifies e-mail addresses; add emailVerification() to extensions';
 
@@ -34,11 +33,15 @@ export function checkRoleField(resource: AnyResource, errors: ConfigErrors): voi
   for (const role of spec.inner.spec.values ?? []) {
     const error = roleNameError(role);
     if (error !== undefined) at.report(error);
+    else if (role === VERIFIED && 'emailVerifiedAt' in (resource.fields as Fields))
+      at.report(
+        `"${role}" cannot be a role: policies allow users with a verified e-mail address with it; choose another`,
+      );
   }
   if (spec.hidden || spec.readOnly) return;
   const { writableBy } = spec;
   const writers = writableBy === undefined ? undefined : compilePolicy(writableBy, () => undefined);
-  if (writers === undefined || writers.public || writers.authenticated || writers.owner)
+  if (writers === undefined || writers.public || writers.authenticated || writers.verified || writers.owner)
     at.report(`users could give themselves any role; restrict it, for example with writableBy("admin")`);
 }
 
@@ -52,7 +55,7 @@ export function unknownRoleErrors(policy: Policy, known: readonly string[] | und
   const { roles, verified } = compilePolicy(policy, () => undefined);
   const declared = known.filter((word) => word !== VERIFIED);
   const unknown = roles
-    .filter((role) => !declared.includes(role))
+    .filter((role) => role !== VERIFIED && !declared.includes(role))
     .map((role) => `"${role}" is not a role${suggestKnownNames(role, 'roles', declared)}`);
   return verified && !known.includes(VERIFIED) ? [...unknown, NEEDS_VERIFICATION] : unknown;
 }

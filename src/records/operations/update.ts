@@ -32,7 +32,9 @@ async function attemptUpdate(
   const allowed = operation.system ? [] : await policyConditionsForWrite(resource, 'update', operation);
   let conditions: WriteCondition[] | undefined = allowed;
   let before: StoredRecord | undefined;
-  const loads = hooks?.beforeUpdate !== undefined || needsStoredRecord(resource, input);
+  const derived = context.derivedChanges.get(resource.name);
+  const derives = derived !== undefined && Object.hasOwn(Object(input), derived.field);
+  const loads = hooks?.beforeUpdate !== undefined || derives || needsStoredRecord(resource, input);
   if (!isId(id) || conditions === undefined || loads) {
     before = await loadAuthorizedForWrite(entity, id, 'update', operation);
     conditions = [...(await conditionsAfterLoad(entity, allowed, operation)), ...unchangedCondition(entity, before)];
@@ -59,8 +61,10 @@ async function attemptUpdate(
       validated,
     });
   }
-  const derived = context.derivedChanges.get(resource.name)?.(changes) ?? changes;
-  const hashed = await hashPasswords(context, resource, derived);
+  // A hook may have added the field, to a record that is then loaded as well.
+  if (derived !== undefined && before !== undefined && derived.field in changes)
+    changes = derived.derive(changes, before);
+  const hashed = await hashPasswords(context, resource, changes);
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
   const written = await store.update(id, hashed, guarded, changeCauseOf(context, operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);

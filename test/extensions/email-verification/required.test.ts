@@ -107,3 +107,20 @@ test('a second factor is asked for as well: neither step can be used to skip the
   const done = await verify({ code, verificationToken: next.verificationToken });
   expect(done.body.data.token).toMatch(/^svc_/);
 });
+
+test('above the limit of e-mails, a login keeps the newest link and code instead of ending them', async () => {
+  const limited = await startTestApp({
+    resources: [defineUser()],
+    extensions: [emailVerification({ required: true, mailLimit: { limit: 2, windowMs: 60_000 } })],
+    settings: { rateLimit: { enabled: true }, relay: { sweepMs: 50, pollMs: 50 } },
+  });
+  const email = 'limited@example.com';
+  const mailbox = openMailbox(limited.app, email);
+  await limited.call('POST', '/api/auth/register', { name: 'Ada', email, password });
+  await mailbox.next();
+  const { verificationToken } = (await limited.call('POST', '/api/auth/login', { email, password })).body.data;
+  const { token } = await mailbox.next();
+  expect((await limited.call('POST', '/api/auth/login', { email, password })).status).toBe(429);
+  const verified = await limited.call('POST', '/api/auth/email/verify', { token, verificationToken });
+  expect(verified.body.data.token).toMatch(/^svc_/);
+});

@@ -19,7 +19,7 @@ test('a sign-in from another browser or network sends an e-mail, and emits an ev
   await untilSubjects(ann, [NEW_SIGN_IN]);
   const [mail] = await mailsTo(ann);
   expect(mail!.text).toMatch(
-    /^There was a sign-in to your account at app\.example\.com with Safari on iOS on 20\d\d-\d\d-\d\d at \d\d:\d\d UTC from 198\.51\.100\.4\./,
+    /^There was a sign-in to your account at app\.example\.com with Safari on iOS, on 20\d\d-\d\d-\d\d at \d\d:\d\d UTC from 198\.51\.100\.4\./,
   );
   expect(eventsOf(ann)).toEqual([{ userId: ann.id, ip: AWAY.ip, device: 'Safari on iOS', method: 'password' }]);
   await signIn(ann, { ...HOME, userAgent: CHROME });

@@ -38,7 +38,7 @@ function whenAndWhere({ at: time, ip }: SecurityNotice): string {
 }
 
 const IF_NOT_YOU =
-  'If it was not you, choose a new password and end your other sessions now: a different person may have access to your account.';
+  'If it was not you, choose a new password and end your other sessions now: someone else may have access to your account.';
 
 /** Creates the text of an e-mail about a change of an account. `what` continues the sentence “In your account at app.example.com, …”. */
 function createNoticeText<About extends SecurityNotice>(
@@ -80,9 +80,9 @@ export const ACCOUNT_TEXTS: MailTexts<
   'verify-email': {
     description: 'Sent after a registration, and when the user requests it',
     template: ({ link, code, minutes }) =>
-      layOutMail('Confirm your e-mail address', [
-        `An account at ${new URL(link).host} was created with this e-mail address. To confirm that the address is yours, open this link within ${formatMinutes(minutes)}:`,
-        { link, label: 'Confirm the address' },
+      layOutMail('Verify your e-mail address', [
+        `An account at ${new URL(link).host} was created with this e-mail address. To verify that the address is yours, open this link within ${formatMinutes(minutes)}:`,
+        { link, label: 'Verify the address' },
         'Or enter this code:',
         { code },
         'If you have not created an account, ignore this e-mail, and do not pass the code on.',
@@ -105,10 +105,14 @@ export const ACCOUNT_TEXTS: MailTexts<
     description: 'Sent to the former address after the address was changed',
     template: (about) =>
       layOutMail('Your e-mail address was changed', [
-        `The e-mail address of your account${at(about.appHost)} was changed ${whenAndWhere(about)}. From now on, this address receives no more e-mail of the account.`,
+        `The e-mail address of your account${at(about.appHost)} was changed ${whenAndWhere(about)}. From now on, e-mails about the account are sent to the new address.`,
         'If it was you, there is nothing to do.',
-        `If it was not you, open this link within ${formatMinutes(about.minutes)}. It restores this address, ends every session, and lets you choose a new password:`,
-        { link: about.undoLink, label: 'Undo the change' },
+        ...(about.undoLink === undefined
+          ? ['If it was not you, contact the operator of the service.']
+          : [
+              `If it was not you, open this link within ${formatMinutes(about.minutes)}. It restores this address, ends every session, and lets you choose a new password:`,
+              { link: about.undoLink, label: 'Undo the change' },
+            ]),
       ]),
     example: { ...EXAMPLE_NOTICE, undoLink: EXAMPLE_LINK, minutes: 7 * 1440 },
   },
@@ -149,7 +153,7 @@ export const ACCOUNT_TEXTS: MailTexts<
     description: 'Sent after a sign-in from a device that the account has not used before',
     template: (about) =>
       layOutMail('New sign-in to your account', [
-        `There was a sign-in to your account${at(about.appHost)}${about.device === '' ? '' : ` with ${about.device}`} ${whenAndWhere(about)}.`,
+        `There was a sign-in to your account${at(about.appHost)}${about.device === '' ? '' : ` with ${about.device}`}, ${whenAndWhere(about)}.`,
         'If it was you, there is nothing to do.',
         IF_NOT_YOU,
       ]),

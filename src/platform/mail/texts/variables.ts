@@ -56,8 +56,8 @@ export interface MailVariables {
   'change-email': ProofMail;
   /** The address of an account has been changed. Sent to the former address. */
   'email-changed': SecurityNotice & {
-    /** The link that undoes the change. */
-    undoLink: string;
+    /** The link that undoes the change; undefined if the former address was never verified. */
+    undoLink: string | undefined;
     /** How long the link works, in minutes. */
     minutes: number;
   };
