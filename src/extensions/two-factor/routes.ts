@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { verifyCodeAndResumeLogin } from './challenge.ts';
 import { disableFactorByAdmin, disableOwnFactor, renewRecoveryCodes } from './changes.ts';
@@ -86,9 +87,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       policy: 'public',
       rateLimit: 'auth',
       input: verifyInput,
-      get output() {
-        return context.accounts.loginOutput();
-      },
+      output: newSessionShape,
       errors: ['FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'verifyTwoFactor',
       tags,
