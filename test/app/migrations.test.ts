@@ -72,7 +72,7 @@ test('the migrations of this repository and sync create the same schema', async 
     (name) => !(name in app(synced.env).tables.users!),
   );
   await withUserFields.close();
-  expect(ofExtensions).toEqual(['email_verified_at']);
+  expect(ofExtensions).toEqual(['emailVerifiedAt']);
   const everything = createApp(
     { resources: [user, post, comment], extensions: extensions.map((each) => ({ ...each, userFields: () => ({}) })) },
     synced.env,
