@@ -1,5 +1,5 @@
 import type { ExtensionHost } from '../../declare/extension.ts';
-import type { Fields, FieldSpec } from '../../declare/field.ts';
+import type { FieldSpec, Fields } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 
 /** The features of an app for which there are pages, each with the route that offers it. */

@@ -99,7 +99,8 @@ export function pageFileRoutes(content: PageContent): Route[] {
     const shell = await readFile(new URL(SHELL, FOLDER), 'utf8');
     return prepareContent('text/html; charset=utf-8', Buffer.from(fillShell(shell, content)), PAGE_HEADERS);
   });
-  const isAnyOffered = (features: readonly Feature[]) => content.config().features.some((one) => features.includes(one));
+  const isAnyOffered = (features: readonly Feature[]) =>
+    content.config().features.some((one) => features.includes(one));
   const pages = Object.entries(PAGES).map(([name, features]) =>
     createRoute(`${HOME}/${name}`, getPage, () => isAnyOffered(features)),
   );

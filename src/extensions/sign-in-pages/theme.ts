@@ -35,10 +35,7 @@ const createRule = (declarations: string[]) =>
 /** Returns a theme as a stylesheet that sets the custom properties of the pages. Colours other than `accent` apply to light pages only. */
 export function createThemeCss({ radius, dark = {}, ...light }: Theme = {}): string {
   const { accent, ...lightOnly } = light;
-  const shared = [
-    ...declareColors({ accent }),
-    ...(radius === undefined ? [] : [`--radius: ${radius}px`]),
-  ];
+  const shared = [...declareColors({ accent }), ...(radius === undefined ? [] : [`--radius: ${radius}px`])];
   const onlyLight = createRule(declareColors(lightOnly));
   const onlyDark = createRule(declareColors(dark));
   return [

@@ -1,3 +1,5 @@
+import { config } from './session.js';
+
 /**
  * Creates an element. Text children stay text: nothing is ever parsed as HTML.
  *
@@ -62,8 +64,7 @@ let isFirstView = true;
 export function showView(heading, ...children) {
   const title = element('h1', { tabindex: '-1' }, heading);
   document.getElementById('main').replaceChildren(title, ...children.filter((child) => child !== undefined));
-  const [siteTitle] = document.title.split(' · ').slice(-1);
-  document.title = `${heading} · ${siteTitle}`;
+  document.title = `${heading} · ${config.title}`;
   if (!isFirstView) title.focus();
   isFirstView = false;
 }

@@ -121,7 +121,12 @@ export const passwordField = (options = {}) => ({
 });
 
 export const newPasswordField = (options = {}) =>
-  passwordField({ label: texts.fields.newPassword, autocomplete: 'new-password', hint: texts.hints.newPassword, ...options });
+  passwordField({
+    label: texts.fields.newPassword,
+    autocomplete: 'new-password',
+    hint: texts.hints.newPassword,
+    ...options,
+  });
 
 /** A field for a code of an e-mail or an authenticator app. */
 export const codeField = (options = {}) => ({

@@ -55,7 +55,11 @@ async function send(method, path, body, token) {
     throw new RequestError(0, { message: texts.errors.offline });
   }
   if (response.ok) return content.data;
-  throw new RequestError(response.status, content.error ?? { message: texts.errors.unknown }, Number(response.headers.get('Retry-After')));
+  throw new RequestError(
+    response.status,
+    content.error ?? { message: texts.errors.unknown },
+    Number(response.headers.get('Retry-After')),
+  );
 }
 
 /** Sends a request without a session. Returns the data of the response. @throws RequestError */

@@ -25,7 +25,8 @@ export const texts = {
     fields: 'Please check the marked fields.',
     offline: 'The server cannot be reached. Check your connection and try again.',
     unknown: 'Something went wrong. Try again later.',
-    retryAfter: (seconds) => `Try again in ${seconds > 90 ? `${Math.ceil(seconds / 60)} minutes` : `${seconds} seconds`}.`,
+    retryAfter: (seconds) =>
+      `Try again in ${seconds > 90 ? `${Math.ceil(seconds / 60)} minutes` : `${seconds} seconds`}.`,
     passkey: 'The passkey was not used. Try again, or choose another way.',
     noPasskeys: 'This browser does not support passkeys.',
   },
@@ -69,7 +70,8 @@ export const texts = {
     codeSubmit: 'Sign in',
     again: 'Use another address, or send a new e-mail',
     working: 'Signing you in…',
-    otherBrowser: 'The link works only in the browser that requested it. Enter the code there, or request a new e-mail here.',
+    otherBrowser:
+      'The link works only in the browser that requested it. Enter the code there, or request a new e-mail here.',
   },
   verify: {
     heading: 'Confirm your e-mail address',
@@ -216,6 +218,9 @@ export const texts = {
 
 /** The label of a field of the registration: `displayName` becomes `Display name`. */
 export function labelFor(name) {
-  const words = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').replaceAll('_', ' ').toLowerCase();
+  const words = name
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .replaceAll('_', ' ')
+    .toLowerCase();
   return texts.fields[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
 }
