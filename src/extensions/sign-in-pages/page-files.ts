@@ -74,13 +74,13 @@ function fillShell(shell: string, { config, stylesheet, logo }: PageContent): st
   const { title, ...rest } = config();
   const name = escapeHtml(title);
   const values: Record<string, string> = {
-    title: name,
-    brand: logo === undefined ? name : `<img src="${escapeHtml(logo)}" alt="${name}">`,
-    stylesheet: stylesheet === undefined ? '' : `<link rel="stylesheet" href="${escapeHtml(stylesheet)}">`,
+    $title$: name,
+    $brand$: logo === undefined ? name : `<img src="${escapeHtml(logo)}" alt="${name}">`,
+    $stylesheet$: stylesheet === undefined ? '' : `<link rel="stylesheet" href="${escapeHtml(stylesheet)}">`,
     // A script element ends at the first `</script`, so no `<` may stay.
-    config: JSON.stringify({ title, ...rest }).replaceAll('<', '\\u003c'),
+    '"$config$"': JSON.stringify({ title, ...rest }).replaceAll('<', '\\u003c'),
   };
-  return shell.replaceAll(/\{\{(\w+)\}\}/g, (_, key: string) => values[key]!);
+  return shell.replaceAll(/"\$\w+\$"|\$\w+\$/g, (placeholder) => values[placeholder]!);
 }
 
 const createRoute = (path: string, getContent: () => Promise<ServedContent>, isOffered = () => true): Route => ({
