@@ -1,9 +1,9 @@
 // The ready-made sign-in pages, in a real browser.
-import { type Secret, TOTP } from 'otpauth';
+import { TOTP } from 'otpauth';
 import pg from 'pg';
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect, onTestFinished } from 'vitest';
-import { openMailbox } from '../support/mailbox.ts';
+import { openMailbox, type ProofMail } from '../support/mailbox.ts';
 import { browserTest, startBrowser } from './browser.ts';
 import { openPage, PASSWORD, startAppWithPages, useSession } from './sign-in-pages-app.ts';
 
@@ -34,6 +34,15 @@ async function signIn(page: Page, email: string, password = PASSWORD): Promise<v
   await page.getByLabel('E-mail address').fill(email);
   await page.getByLabel('Password').fill(password);
   await press(page, 'Sign in');
+}
+
+/** Waits for an e-mail with a link to a page. */
+async function mailWith(address: string, path: string): Promise<ProofMail> {
+  const mailbox = openMailbox(app, address);
+  for (;;) {
+    const mail = await mailbox.next();
+    if (mail.text.includes(path)) return mail;
+  }
 }
 
 /** Returns the token of a reset link, which is in the query. */
@@ -109,7 +118,7 @@ browserTest(
     await page.getByLabel('E-mail address').fill(bob.email);
     await press(page, 'Send link');
     await heading(page, 'Check your e-mail');
-    const token = resetTokenIn(await openMailbox(app, bob.email).next('Reset your password'));
+    const token = resetTokenIn(await mailWith(bob.email, '/auth/reset'));
     await openPage(page, `${origin}/auth/reset?token=${token}`);
     expect(page.url()).toBe(`${origin}/auth/reset`);
     await page.getByLabel('New password').fill('a bell rings at noon');
@@ -221,7 +230,7 @@ browserTest('a user adds, renames and removes a passkey, and signs in with it', 
   await section.getByRole('button', { name: 'Add a passkey' }).click();
   await section.getByText('Phone', { exact: true }).waitFor();
   await section.getByText('Rename').click();
-  await section.getByLabel('Name').first().fill('Tablet');
+  await section.getByRole('textbox', { name: 'Name' }).first().fill('Tablet');
   await section.getByRole('button', { name: 'Save' }).click();
   await section.getByText('Tablet', { exact: true }).waitFor();
 
@@ -252,10 +261,8 @@ browserTest(
     await section.getByText('Turn on').first().click();
     await section.getByLabel('Password').fill(PASSWORD);
     await section.getByRole('button', { name: 'Turn on' }).click();
-    await expect
-      .poll(() => section.getByAltText('QR code').evaluate<number>('(image) => image.naturalWidth'))
-      .toBeGreaterThan(20);
-    const secret = (await section.locator('code').textContent()) as unknown as Secret;
+    await expect.poll(() => page.evaluate<number>(`document.querySelector('.qr')?.naturalWidth`)).toBeGreaterThan(20);
+    const secret = (await section.locator('code').textContent())!;
     const totp = new TOTP({ secret });
     await section.getByLabel('Code').fill(totp.generate());
     await section.getByRole('button', { name: 'Turn on' }).click();
@@ -347,9 +354,7 @@ browserTest(
     await openPage(link, `${origin}/auth/change-email#token=${token}`);
     await heading(link, 'Your address is changed');
 
-    const undoMails = openMailbox(app, jo.email);
-    let undo = await undoMails.next();
-    while (!undo.text.includes('undo-email-change')) undo = await undoMails.next();
+    const undo = await mailWith(jo.email, '/auth/undo-email-change');
     const stranger = await newTab(`/auth/undo-email-change#token=${undo.token}`);
     expect((await jo.call('GET', '/api/auth/me')).body.data.email).toBe('jo.new@pages.example.com');
     await press(stranger, 'Undo the change');

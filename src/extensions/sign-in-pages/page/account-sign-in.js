@@ -42,7 +42,7 @@ function passwordSection(hasPassword) {
   return section;
 }
 
-function identityItem({ id, provider, email }, name, refresh) {
+function identityItem({ id, email }, name, refresh) {
   async function remove() {
     if (!(await askToRemove(text.removeQuestion(name), text.remove))) return;
     await withRecentSignIn(() => requestAsUser('DELETE', `/auth/identities/${id}`));
