@@ -15,10 +15,8 @@ export function safePath(value, origin) {
     return undefined;
   }
   // Browsers read `\` as `/`, and ignore tabs and line breaks inside of URLs. The decoded form is for servers that decode paths too early.
-  for (const text of [value, decoded]) {
-    const hasControl = [...text].some((character) => character <= ' ' || character === '\u007f');
-    if (hasControl || text.includes('\\') || !text.startsWith('/') || text.startsWith('//')) return undefined;
-  }
+  const hasControl = [...decoded].some((character) => character < ' ' || character === '\u007f');
+  if (hasControl || /[\s\\]/.test(value) || !value.startsWith('/') || /^[/\\]{2}/.test(decoded)) return undefined;
   const url = URL.parse(value, origin);
   // `/.//evil.example` is normalized to `//evil.example`, which names another host.
   if (url === null || url.origin !== origin || url.pathname.startsWith('//')) return undefined;
