@@ -4,7 +4,7 @@ const COLOR_ERROR = 'must be a colour in hex, such as #1e66f5';
 const color = z.string({ error: COLOR_ERROR }).regex(/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i, { error: COLOR_ERROR });
 
 const colors = {
-  /** Buttons and the focus ring. The text on it is black or white, whichever is easier to read. */
+  /** Buttons. The text on it is black or white, whichever is easier to read. */
   accent: color.optional(),
   /** Behind the card. */
   background: color.optional(),
@@ -19,7 +19,7 @@ const RADIUS_ERROR = 'must be a number of pixels from 0 to 32';
 export const themeSchema = z.strictObject({
   ...colors,
   radius: z.number({ error: RADIUS_ERROR }).min(0, { error: RADIUS_ERROR }).max(32, { error: RADIUS_ERROR }).optional(),
-  /** Colours if the user prefers dark pages. Left out: `accent`, on dark. */
+  /** Colours for users who prefer dark pages. Left out: the default dark colours, and `accent`. */
   dark: z.strictObject(colors).optional(),
 });
 
