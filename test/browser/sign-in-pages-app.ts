@@ -14,7 +14,9 @@ import {
   simulatedProvider,
   twoFactor,
 } from '../../src/index.ts';
+import type { App } from '../../src/runtime/create-app.ts';
 import { type Person, startTestApp } from '../support/app.ts';
+import { openMailbox, type ProofMail } from '../support/mailbox.ts';
 
 /** The password of the users that `person` of the app registers. */
 export const PASSWORD = 'correct horse battery';
@@ -53,7 +55,7 @@ export async function startAppWithPages(verification: { required?: boolean } = {
       resources: [defineUser({ fields: { plan: f.enum(['free', 'paid']).required().default('free') } })],
       extensions: [
         twoFactor(),
-        passkeys(),
+        passkeys({ secondFactor: true }),
         emailVerification({
           ...verification,
           verifyUrl: `${origin}/auth/verify`,
@@ -83,4 +85,24 @@ export async function openPage(page: Page, address: string): Promise<void> {
 export async function useSession(page: Page, origin: string, { token }: Pick<Person, 'token'>): Promise<void> {
   await page.goto(`${origin}/welcome`);
   await page.evaluate(`localStorage.setItem('belfry.token', ${JSON.stringify(token)})`);
+}
+
+export const waitForHeading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
+export const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+export const readToken = (page: Page) => page.evaluate<string | null>(`localStorage.getItem('belfry.token')`);
+
+/** Fills in the sign-in page and sends it. */
+export async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await press(page, 'Sign in');
+}
+
+/** Waits for an e-mail with a link to a page. */
+export async function waitForMail(app: Pick<App, 'captured'>, address: string, path: string): Promise<ProofMail> {
+  const mailbox = openMailbox(app, address);
+  for (;;) {
+    const mail = await mailbox.next();
+    if (mail.text.includes(path)) return mail;
+  }
 }

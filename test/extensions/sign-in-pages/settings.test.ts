@@ -60,7 +60,7 @@ test.each([
 });
 
 test('an app without accounts cannot have the pages', () => {
-  expect(getStartupError({ resources: [], extensions: [signInPages()] })).toContain('signInPages() cannot work');
+  expect(getStartupError({ resources: [], extensions: [signInPages()] })).toContain('it needs accounts');
 });
 
 describe('the page after the sign-in', async () => {

@@ -1,5 +1,5 @@
 import { askToRemove, withRecentSignIn } from './confirm.js';
-import { announce, button, element, timeText } from './dom.js';
+import { button, element, reportDone, timeText } from './dom.js';
 import { codeField, createForm } from './form.js';
 import { addPasskey } from './passkeys.js';
 import { offers, requestAsUser } from './session.js';
@@ -14,8 +14,7 @@ function passkeyItem({ id, name, createdAt, lastUsedAt }, refresh) {
   async function remove() {
     if (!(await askToRemove(account.removeQuestion(name), account.remove))) return;
     await withRecentSignIn(() => requestAsUser('DELETE', path));
-    announce(account.removed);
-    await refresh();
+    await refresh(account.removed);
   }
   const rename = createForm({
     fields: [nameField({ value: name, required: true })],
@@ -23,8 +22,7 @@ function passkeyItem({ id, name, createdAt, lastUsedAt }, refresh) {
     kind: 'secondary',
     async send(values) {
       await requestAsUser('PATCH', path, values);
-      announce(account.done);
-      await refresh();
+      await refresh(account.done);
     },
   });
   const summary = element('summary', { 'aria-label': text.renameLabel(name) }, text.rename);
@@ -47,8 +45,7 @@ function addForm(needsCode, refresh) {
     kind: 'secondary',
     async send(values) {
       await withRecentSignIn(() => addPasskey(values));
-      announce(text.added);
-      await refresh();
+      await refresh(text.added);
     },
   });
 }
@@ -57,7 +54,7 @@ function addForm(needsCode, refresh) {
 export async function passkeySection() {
   const list = element('ul.items');
   const details = element('details');
-  async function refresh() {
+  async function refresh(done) {
     const [passkeys, status] = await Promise.all([
       requestAsUser('GET', '/auth/passkeys'),
       offers('twoFactor') ? requestAsUser('GET', '/auth/2fa') : undefined,
@@ -67,6 +64,7 @@ export async function passkeySection() {
     list.replaceChildren(...(items.length > 0 ? items : [none]));
     details.open = false;
     details.replaceChildren(element('summary', {}, text.add), addForm(status?.enabled === true, refresh));
+    if (done !== undefined) reportDone(done, list);
   }
   await refresh();
   return element('section', {}, element('h2', {}, text.heading), list, details);

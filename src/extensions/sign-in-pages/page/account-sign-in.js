@@ -1,5 +1,5 @@
 import { askToRemove, withRecentSignIn } from './confirm.js';
-import { announce, button, element, link } from './dom.js';
+import { button, element, link, reportDone } from './dom.js';
 import { createForm, newPasswordField, passwordField } from './form.js';
 import { listProviders, startLink } from './oidc.js';
 import { offers, requestAsUser } from './session.js';
@@ -33,8 +33,9 @@ function passwordSection(hasPassword) {
     kind: 'secondary',
     async send(values) {
       await withRecentSignIn(() => requestAsUser('POST', '/auth/password', values));
-      announce(text.passwordChanged);
-      section.replaceWith(passwordSection(true));
+      const changed = passwordSection(true);
+      section.replaceWith(changed);
+      reportDone(text.passwordChanged, changed);
     },
   });
   const details = element('details', {}, element('summary', {}, submit), form);
@@ -42,12 +43,12 @@ function passwordSection(hasPassword) {
   return section;
 }
 
-function identityItem({ id, email }, name, refresh) {
+function identityItem({ id, email }, name, list, refresh) {
   async function remove() {
     if (!(await askToRemove(text.removeQuestion(name), text.remove))) return;
     await withRecentSignIn(() => requestAsUser('DELETE', `/auth/identities/${id}`));
-    announce(text.removed);
     await refresh();
+    reportDone(text.removed, list);
   }
   const about = element('div', {}, element('strong', {}, text.way(name)), element('p.hint', {}, email ?? ''));
   return element('li.item', {}, about, button(text.remove, remove, { label: text.removeIdentity(name) }));
@@ -66,7 +67,7 @@ async function waysSection() {
     const ways = methods.filter((method) => !method.startsWith('oidc:'));
     list.replaceChildren(
       ...ways.map((way) => element('li.item', {}, element('strong', {}, text.ways[way] ?? way))),
-      ...identities.map((identity) => identityItem(identity, nameOf(identity.provider), refresh)),
+      ...identities.map((identity) => identityItem(identity, nameOf(identity.provider), list, refresh)),
     );
     const linked = new Set(identities.map(({ provider }) => provider));
     const open = providers.filter(({ provider }) => !linked.has(provider));

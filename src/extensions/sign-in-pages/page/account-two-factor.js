@@ -1,5 +1,5 @@
 import { withRecentSignIn } from './confirm.js';
-import { announce, button, element, link, paragraph } from './dom.js';
+import { button, element, link, paragraph, reportDone } from './dom.js';
 import { codeField, createForm, passwordField } from './form.js';
 import { requestAsUser } from './session.js';
 import { texts } from './texts.js';
@@ -24,7 +24,15 @@ export async function twoFactorSection(hasPassword) {
   function showRecoveryCodes(codes) {
     const heading = element('h3', { tabindex: '-1' }, text.recoveryHeading);
     const list = element('ul.codes', {}, ...codes.map((code) => element('li', {}, element('code', {}, code))));
-    show(heading, paragraph(text.recoveryIntro), list, button(text.recoveryDone, refresh));
+    show(
+      heading,
+      paragraph(text.recoveryIntro),
+      list,
+      button(text.recoveryDone, async () => {
+        await refresh();
+        reportDone(texts.account.done, body);
+      }),
+    );
   }
 
   function showEnrolment({ secret, otpauthUrl, qrCode }) {
@@ -62,8 +70,8 @@ export async function twoFactorSection(hasPassword) {
       kind: 'danger',
       async send(values) {
         await withRecentSignIn(() => requestAsUser('POST', '/auth/2fa/disable', values));
-        announce(text.disabled);
         await refresh();
+        reportDone(text.disabled, body);
       },
     });
 

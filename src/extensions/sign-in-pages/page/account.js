@@ -1,7 +1,7 @@
 import { passkeySection } from './account-passkeys.js';
 import { signInSections } from './account-sign-in.js';
 import { twoFactorSection } from './account-two-factor.js';
-import { announce, button, element, showView, timeText } from './dom.js';
+import { button, element, reportDone, showView, timeText } from './dom.js';
 import { forgetSession, offers, pagePath, requestAsUser } from './session.js';
 import { texts } from './texts.js';
 
@@ -21,13 +21,13 @@ function deviceName(userAgent) {
   return parts.join(', ') || userAgent.slice(0, 60) || text.unknownDevice;
 }
 
-function sessionItem(session, refresh) {
+function sessionItem(session, list, refresh) {
   const device = deviceName(session.userAgent);
   const used = timeText(session.lastUsedAt);
   async function end() {
     await requestAsUser('DELETE', `/auth/sessions/${session.id}`);
-    announce(text.ended);
     await refresh();
+    reportDone(text.ended, list);
   }
   return element(
     'li.item',
@@ -47,7 +47,7 @@ async function sessionSection() {
   const list = element('ul.items');
   async function refresh() {
     const sessions = await requestAsUser('GET', '/auth/sessions');
-    list.replaceChildren(...sessions.map((session) => sessionItem(session, refresh)));
+    list.replaceChildren(...sessions.map((session) => sessionItem(session, list, refresh)));
   }
   async function endAll() {
     await requestAsUser('POST', '/auth/logout-all');

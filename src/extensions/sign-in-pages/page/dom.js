@@ -26,7 +26,10 @@ export const link = (href, text) => element('a', { href }, text);
 /** A button that does something other than sending a form. `work` may be asynchronous; meanwhile the button is inactive. */
 export function button(text, work, { kind = 'secondary', label } = {}) {
   const created = element(`button.${kind}`, { type: 'button', 'aria-label': label }, text);
-  created.addEventListener('click', () => runOnce(created, work));
+  created.addEventListener('click', () => {
+    showProblem('', created);
+    runOnce(created, work);
+  });
   return created;
 }
 
@@ -56,6 +59,14 @@ export function showProblem(text, trigger) {
 /** Has screen readers announce a text without moving the focus. */
 export function announce(text) {
   document.getElementById('status').textContent = text;
+}
+
+/** Reports success in a section of which the control that had the focus is gone: the focus moves to the heading. */
+export function reportDone(text, inside) {
+  const heading = inside.closest('section').querySelector('h2');
+  heading.tabIndex = -1;
+  heading.focus();
+  announce(text);
 }
 
 let isFirstView = true;

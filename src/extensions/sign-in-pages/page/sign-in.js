@@ -21,7 +21,10 @@ function offerPasskeysIn(field) {
     try {
       continueSignIn(await signInWithPasskey({ mediation: 'conditional', signal: offer.signal }));
     } catch (error) {
-      if (!error.isAborted && error.status !== undefined) showProblem(error.message, field);
+      if (error.isAborted) return;
+      offer = undefined;
+      // The user has not asked for anything, so only a refusal of the server is reported.
+      if (error.status !== undefined) showProblem(error.message, field);
     }
   });
 }
