@@ -75,6 +75,18 @@ browserTest(
       await checkPage(link, name);
       await link.context().close();
     }
+    const expiresAt = new Date(Date.now() + 600_000).toISOString();
+    const challenge = JSON.stringify({ mfaToken: 'abc', methods: ['totp', 'recovery'], expiresAt });
+    const started = JSON.stringify({ signInToken: 'abc', email: 'a-rather-long-address@pages.example.com' });
+    await page.evaluate(`sessionStorage.setItem('belfry.challenge', ${JSON.stringify(challenge)})`);
+    await page.evaluate(`localStorage.setItem('belfry.emailSignIn', ${JSON.stringify(started)})`);
+    await page.route('**/api/auth/invitations/preview', (route) =>
+      route.fulfill({ json: { data: { email: 'ada@pages.example.com', hasAccount: false } } }),
+    );
+    for (const name of ['two-factor', 'email', 'invitation#token=abc']) {
+      await openPage(page, `${origin}/auth/${name}`);
+      await checkPage(page, `${name.split('#')[0]}-form`);
+    }
     await openPage(page, `${origin}/auth/register`);
     await page.getByRole('button', { name: 'Create account' }).click();
     await checkPage(page, 'register-errors');

@@ -18,7 +18,6 @@ export const texts = {
   hints: {
     newPassword: 'At least 8 characters.',
     authenticatorCode: 'The code that your authenticator app shows, or a recovery code.',
-    onlyWithTwoFactor: 'The code that your authenticator app shows.',
   },
   errors: {
     required: 'Is required',
