@@ -21,7 +21,7 @@ const FEATURE_ROUTES = {
 export type Feature = keyof typeof FEATURE_ROUTES;
 
 /** Returns the features that the app offers. Only once all features are set up. */
-export function findFeatures(host: Pick<ExtensionHost, 'routes' | 'settings'>): Set<Feature> {
+function findFeatures(host: Pick<ExtensionHost, 'routes' | 'settings'>): Set<Feature> {
   const offered = new Set(host.routes().map(({ method, path }) => `${method} ${path}`));
   const names = (Object.keys(FEATURE_ROUTES) as Feature[]).filter((name) => offered.has(FEATURE_ROUTES[name]));
   return new Set(names.filter((name) => name !== 'register' || host.settings.auth.register));
