@@ -6,7 +6,7 @@ import { texts } from './texts.js';
 
 const { twoFactor: text } = texts;
 
-const signInAgain = () => element('p.footer', {}, link(pagePath('sign-in'), text.signIn));
+const signInAgain = () => element('p.footer', {}, link(pagePath('sign-in'), texts.forgot.back));
 
 function showExpired(message = text.expired) {
   forgetChallenge();
