@@ -240,3 +240,37 @@ browserTest('a user changes the password, which ends other sessions, and keeps t
   expect((await call('GET', '/api/auth/me', undefined, { authorization: `Bearer ${other}` })).status).toBe(401);
   expect((await ned.call('GET', '/api/auth/me')).status).toBe(200);
 });
+
+browserTest('a user without a password sets one, after signing in again if the sign-in is old', 60_000, async () => {
+  const email = 'pia@pages.example.com';
+  const mailbox = openMailbox(app, email);
+  const page = await newTab('/auth/email');
+  const signInByEmail = async (): Promise<void> => {
+    await page.getByLabel('E-mail address').fill(email);
+    await press(page, 'Send e-mail');
+    await waitForHeading(page, 'Check your e-mail');
+    const { code } = await mailbox.next();
+    await page.getByLabel('Code').fill(code);
+    await press(page, 'Sign in');
+  };
+  await signInByEmail();
+  await page.waitForURL(WELCOME);
+  const authorization = `Bearer ${await readToken(page)}`;
+  const { id } = (await call('GET', '/api/auth/me', undefined, { authorization })).body.data;
+  await makeSignInOld(id);
+  await openPage(page, `${origin}/auth/account`);
+  await page.getByText('Set a password').first().click();
+  await page.getByLabel('New password').fill('a bell rings at noon');
+  await press(page, 'Set a password');
+  const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
+  expect(await dialog.getByLabel('Password').count()).toBe(0);
+  await dialog.getByRole('link', { name: 'Sign in again' }).click();
+  await page.waitForURL(`${origin}/auth/sign-in?next=%2Fauth%2Faccount`);
+  await press(page, 'E-mail me a sign-in link');
+  await signInByEmail();
+  await page.waitForURL(`${origin}/auth/account`);
+  await page.getByText('Set a password').first().click();
+  await page.getByLabel('New password').fill('a bell rings at noon');
+  await press(page, 'Set a password');
+  await expect.poll(() => page.getByRole('status').textContent()).toContain('Your password is changed');
+});
