@@ -53,6 +53,8 @@ export type { PrivacyApi } from './extensions/privacy/index.ts';
 export { privacy } from './extensions/privacy/index.ts';
 export { realtime } from './extensions/realtime/index.ts';
 export { securityMails } from './extensions/security-mails/index.ts';
+export type { SignInPagesOptions } from './extensions/sign-in-pages/index.ts';
+export { signInPages } from './extensions/sign-in-pages/index.ts';
 export { softDelete } from './extensions/soft-delete/index.ts';
 export { twoFactor } from './extensions/two-factor/index.ts';
 export type { WebhooksApi } from './extensions/webhooks/fanout/publish.ts';

@@ -36,6 +36,8 @@ test('the package contains the pages, the migrations and the licence, but neithe
     'dist/index.js',
     'dist/index.d.ts',
     'dist/extensions/console/page/index.html',
+    'dist/extensions/sign-in-pages/page/index.html',
+    'dist/extensions/sign-in-pages/page/main.js',
     'dist/push/page/sw.js',
     'migrations/belfry/meta/_journal.json',
     'LICENSE',

@@ -1,0 +1,49 @@
+import { withRecentSignIn } from './confirm.js';
+import { element, link, paragraph, problemBox, showView } from './dom.js';
+import { codeField, createForm, emailField } from './form.js';
+import { forgetLinkToken, requestAsUser, takeLinkToken } from './session.js';
+import { texts } from './texts.js';
+
+const { changeEmail: text } = texts;
+
+const backToAccount = () => element('p.footer', {}, link('/auth/account', text.back));
+
+async function confirm(proof) {
+  const { email } = await requestAsUser('POST', '/auth/email/confirm', proof);
+  forgetLinkToken();
+  showView(text.doneHeading, paragraph(text.done(email)), backToAccount());
+}
+
+function showCode(intro) {
+  const form = createForm({ fields: [codeField()], submit: text.codeSubmit, send: ({ code }) => confirm({ code }) });
+  showView(text.codeHeading, paragraph(intro), form, backToAccount());
+}
+
+async function showRequest(problem) {
+  const { email: current } = await requestAsUser('GET', '/auth/me');
+  const form = createForm({
+    fields: [emailField({ label: texts.fields.newEmail, autocomplete: 'email' })],
+    submit: text.submit,
+    async send({ email }) {
+      const { message } = await withRecentSignIn(() => requestAsUser('POST', '/auth/email', { email }));
+      showCode(`${message}. ${text.codeIntro}`);
+    },
+  });
+  const box = problem === undefined ? undefined : problemBox(problem);
+  showView(text.heading, box, paragraph(text.intro(current)), form, backToAccount());
+}
+
+export async function showPage() {
+  const token = takeLinkToken();
+  if (token === undefined) {
+    await showRequest();
+    return;
+  }
+  showView(text.heading, paragraph(text.working));
+  try {
+    await confirm({ token });
+  } catch (error) {
+    forgetLinkToken();
+    await showRequest(error.message);
+  }
+}
