@@ -177,15 +177,17 @@ const providerSettings = z
       context.addIssue({ code: 'custom', path: ['scopes'], message: 'must include openid' });
   });
 
+const PROVIDERS_ERROR = 'is required, such as { google: google({ … }) }';
+
 /** The settings of the extension. */
 export const oidcSettings = z.strictObject({
-  providers: z.record(z.string(), providerSettings).superRefine((providers, context) => {
+  providers: z.record(z.string(), providerSettings, { error: PROVIDERS_ERROR }).superRefine((providers, context) => {
     const message = 'the name must be 1 to 32 lower-case letters, digits or -, beginning with a letter';
     for (const name of Object.keys(providers))
       if (!PROVIDER_NAME.test(name)) context.addIssue({ code: 'custom', path: [name], message });
   }),
   createUser: functionSchema<NonNullable<OidcOptions['createUser']>>(),
-  redirectUrls: z.array(redirectUrl).min(1).max(100).optional(),
+  redirectUrls: z.array(redirectUrl, { error: 'must be an array of URLs' }).min(1).max(100).optional(),
   storeTokens: z.boolean().default(false),
 });
 

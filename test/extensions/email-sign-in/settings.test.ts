@@ -102,6 +102,14 @@ test('createUser sets further fields; if required fields are missing, the 422 na
   expect((await withCode(await request('bob@example.com'))).status).toBe(409);
 });
 
+test('a local part that does not fit the field of names is left out, so that createUser and the default decide', async () => {
+  const name = f.string().min(2).default('New member');
+  const started = await startTestApp({ resources: [defineUser({ fields: { name } })], extensions: [emailSignIn()] });
+  const { request, withLink } = await openMailbox(started);
+  const { status, body } = await withLink(await request('a@example.com'));
+  expect([status, body.data?.user.name]).toEqual([200, 'New member']);
+});
+
 test.each([
   ['register: false', [emailSignIn({ register: false })], {}],
   ['auth.register: false', [emailSignIn()], { register: false }],
@@ -177,7 +185,7 @@ test('an e-mail that is sent again carries new secrets, and those of the first a
   expect((await withLink({ email: '', code: '', signInToken, token })).status).toBe(200);
 });
 
-test('a user without a password can remove another way to sign in, because e-mail remains', async () => {
+test('a user without a password can remove another way to sign in, because e-mail remains if the address is verified', async () => {
   let host: ExtensionHost | undefined;
   const probe = defineExtension({
     name: 'probe',
@@ -187,9 +195,14 @@ test('a user without a password can remove another way to sign in, because e-mai
     },
   });
   const started = await startTestApp({ resources, extensions: [emailSignIn(), probe] });
-  const { request, withLink } = await openMailbox(started);
+  const { request, withLink, sql } = await openMailbox(started);
   const { id } = (await withLink(await request('ann@example.com'))).body.data.user;
   await expect(host!.transaction((tx) => host!.accounts!.assertCanStillSignIn(id, tx.database))).resolves.toBe(
     undefined,
   );
+  await sql.query('update users set email_verified_at = null where id = $1', [id]);
+  // The first link to an unverified address would end all other ways to sign in.
+  await expect(host!.transaction((tx) => host!.accounts!.assertCanStillSignIn(id, tx.database))).rejects.toMatchObject({
+    code: 'CONFLICT',
+  });
 });
