@@ -18,7 +18,7 @@ const CODE_LIFETIME_MS = 60_000;
 /** The largest claims and tokens of a sign-in, in characters. Those of large providers are below 5,000. */
 const MAX_CONTENT = 65_536;
 
-/** An identity that a user has proved to own, with everything that the provider says about it. */
+/** An identity that a user has proved to be theirs, with everything that the provider says about it. */
 export interface Proven {
   identity: ProvenIdentity;
   claims: OidcClaims;

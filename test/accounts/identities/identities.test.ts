@@ -185,7 +185,7 @@ test.each([
   expect(changed).not.toBe(ada.email);
   const { body } = await signIn(newIdentity({ email: changed }));
   expect(body.data?.user.id).not.toBe(ada.id);
-  expect(body.data?.user.email ?? changed).toBe(changed);
+  expect(body.data?.user.email ?? changed.toLowerCase()).toBe(changed.toLowerCase());
   expect((await ada.call('GET', '/api/auth/identities')).body.data).toEqual([]);
 });
 

@@ -20,7 +20,7 @@ test.each<[object, string]>([
   [{ expiresMinutes: 61 }, 'emailSignIn.expiresMinutes: must be a number of minutes greater than 0, at most 60'],
   [{ createUser: { name: 'Ann' } }, 'emailSignIn.createUser: must be a function'],
   [{ mailLimit: 5 }, 'emailSignIn.mailLimit: must be false or { limit, windowMs }'],
-  [{ limits: { perClient: false } }, 'emailSignIn.limits.perClient: there is no such setting'],
+  [{ limits: { perClient: false } }, 'emailSignIn.limits: there is no such setting'],
 ])('the settings %j are a configuration error', (given, message) => {
   expect(getStartupError({ resources, extensions: [emailSignIn(given as never)] })).toContain(message);
 });
@@ -77,7 +77,7 @@ test('a project sets the page, the lifetime and the text in the language of the 
   expect(rows).toEqual([{ soon: true }]);
 });
 
-test('createUser sets further fields; if required fields are missing, the 422 names them and link and code still work', async () => {
+test('createUser sets additional fields; if required fields are missing, the 422 names them and link and code still work', async () => {
   let fields: Record<string, unknown> = {};
   const createUser = vi.fn((_about: { email: string }) => fields);
   const started = await startTestApp({

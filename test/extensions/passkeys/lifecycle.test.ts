@@ -121,7 +121,7 @@ test('exports contain the passkeys without their keys, and erasures remove them 
       id: gus.passkeyId,
       name: 'Passkey',
       createdAt: expect.any(String),
-      lastUsedAt: null,
+      lastUsedAt: expect.any(String),
       backedUp: true,
       deviceType: 'multiDevice',
       transports: ['internal', 'hybrid'],
