@@ -230,7 +230,8 @@ export interface Accounts {
    * Finds the user with this identity, or creates one. An existing account with the same address is linked only if both the provider and
    * Belfry have verified the address, or if the provider has and Belfry has not: then the account is claimed, see `verifyEmail`.
    *
-   * @throws ApiError CONFLICT if the user must sign in first, and then link the identity; FORBIDDEN if registration is closed;
+   * @throws ApiError CONFLICT if the user must sign in first, and then link the identity; FORBIDDEN if the account is not active, or if
+   *   registration is closed and there is no account that the identity may be linked to;
    *   VALIDATION_ERROR if a required field of the new user is missing
    */
   findOrCreateByIdentity(identity: IdentitySignIn, request: Request): Promise<{ userId: string; created: boolean }>;

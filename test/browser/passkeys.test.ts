@@ -133,7 +133,7 @@ browserTest(
     expect(sessions.body.data[0]).toMatchObject({ current: true, method: 'passkey' });
 
     expect(await inPage(phone, 'confirmWithPasskey', signedIn.token)).toBeUndefined();
-    expect(await inPage(phone, 'addPasskey', ada.token)).toEqual({
+    expect(await inPage(phone, 'addPasskey', signedIn.token)).toEqual({
       failed: expect.stringContaining('InvalidStateError'),
     });
     expect(await listOf(ada)).toHaveLength(1);

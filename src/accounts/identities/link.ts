@@ -1,8 +1,11 @@
 import type { Request } from 'express';
 import type { Accounts, IdentitySignIn, SignInMethod } from '../../declare/accounts.ts';
+import { isAccountActive } from '../../declare/actor.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
+import { emitLoginFailed } from '../sign-in/attempt.ts';
+import { registrationClosedError } from '../users/users.ts';
 import type { Identities } from './store.ts';
 
 type Dependencies = Pick<AccountsContext, 'host' | 'users'> & {
@@ -56,8 +59,17 @@ export function createIdentityLinks({
 
   /** Links the identity to the account with its address, whose owner the provider knows. */
   async function linkToExistingUser(userId: string, identity: IdentitySignIn, request: Request): Promise<void> {
-    if (!identity.emailVerified) throw signInFirstError();
+    if (!identity.emailVerified) {
+      // While registration is closed, an unknown address gets this error, too. Otherwise the response would reveal which addresses have accounts.
+      throw host.settings.auth.register ? signInFirstError() : registrationClosedError();
+    }
     await host.transaction(async (tx) => {
+      const locked = await accounts.lockUser(userId, tx.database);
+      // Neither claim nor link a disabled account: the person who signs in would get no session.
+      if (locked !== undefined && !isAccountActive(locked.user)) {
+        emitLoginFailed({ host }, { email: identity.email!, request }, 'user_disabled');
+        throw new ApiError('FORBIDDEN', 'This account is disabled');
+      }
       const owns = await accounts.verifyEmail(userId, identity.email!, tx, { claim: true, request });
       // The address has been changed since it was looked up.
       if (!owns) throw signInFirstError();

@@ -1,5 +1,6 @@
 import { createEmailProofs } from '../../accounts/email-proofs/store.ts';
 import { verifiedEmailFields } from '../../accounts/users/verified-email.ts';
+import { isEmailVerified } from '../../declare/actor.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { StartupError } from '../../platform/config/environment.ts';
@@ -79,7 +80,7 @@ export function emailSignIn(options: EmailSignInOptions = {}): Extension {
       return {
         routes: emailSignInRoutes(context),
         mails: { [SIGN_IN_MAIL]: createSignInMailComposer(context) },
-        signInMethods: [{ name: 'email_link', isUsableBy: async (user) => typeof user.email === 'string' }],
+        signInMethods: [{ name: 'email_link', isUsableBy: async (user) => isEmailVerified(user) }],
         consumers: [createFormerAddressConsumer(users)],
       };
     },

@@ -9,7 +9,7 @@ import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { EmailSignInContext } from './settings.ts';
 
 /** The kind of the e-mails with a link and a code. */
-export const SIGN_IN_MAIL = 'email-sign-in';
+export const SIGN_IN_MAIL = 'sign-in';
 
 /** RFC 5321, as `f.email()`: a longer address has no account and receives no e-mail. */
 const MAX_ADDRESS = 254;
@@ -75,6 +75,6 @@ export function createSignInMailComposer(context: EmailSignInContext): MailCompo
       minutes,
       isNewAccount: user === undefined,
     };
-    return { ...(await host.mailTexts.render('sign-in', about, locale)), to };
+    return { ...(await host.mailTexts.render(SIGN_IN_MAIL, about, locale)), to };
   };
 }

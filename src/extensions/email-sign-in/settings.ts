@@ -5,7 +5,7 @@ import type { ExtensionHost } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
 
-/** Returns further fields of a new user, such as a name. They are validated like those of a registration, but every field may be set. */
+/** Returns additional fields of a new user, such as a name. They are validated like those of a registration, but every field may be set. */
 type CreateUser = (about: { email: string }) => Readonly<Record<string, unknown>> | Promise<Record<string, unknown>>;
 
 const MAX_MINUTES = 60;

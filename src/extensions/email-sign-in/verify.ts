@@ -1,6 +1,7 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import type { EmailProof } from '../../accounts/email-proofs/store.ts';
+import { suggestName } from '../../accounts/identities/suggested-name.ts';
 import type { LockedUser } from '../../declare/accounts.ts';
 import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
@@ -62,9 +63,13 @@ async function createAccount(
   request: Request,
   tx: Transaction,
 ): Promise<string> {
-  const name = 'name' in users.declaration.fields ? { name: email.split('@')[0]!.slice(0, 64) } : {};
-  const further = await settings.createUser?.({ email });
-  const values = { ...name, ...further, email, emailVerifiedAt: new Date().toISOString() };
+  const additional = await settings.createUser?.({ email });
+  const values = {
+    ...suggestName(users, email.split('@')[0]),
+    ...additional,
+    email,
+    emailVerifiedAt: new Date().toISOString(),
+  };
   return (await accounts.createUser(values, request, { tx })).id;
 }
 

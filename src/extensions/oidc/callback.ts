@@ -65,7 +65,7 @@ function errorCodeOf(error: unknown): string {
   return /^[a-z_]{1,64}$/.test(error.error) ? error.error : 'provider_error';
 }
 
-/** Returns a page of the front end with further parameters in its query. */
+/** Returns a page of the front end with additional parameters in its query. */
 function withQuery(page: string, parameters: Record<string, string>): URL {
   const url = new URL(page);
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import type { Accounts } from '../../declare/accounts.ts';
-import type { Host } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
@@ -11,6 +11,7 @@ import type { OidcSettings } from './settings.ts';
 export interface OidcContext {
   host: Pick<Host, 'database' | 'keyring' | 'events' | 'log' | 'transaction'>;
   accounts: Accounts;
+  users: ResourceGateway;
   settings: OidcSettings;
   /** By the key in the settings. */
   clients: ReadonlyMap<string, ProviderClient>;
@@ -30,7 +31,9 @@ export function clientOf({ clients }: OidcContext, { params }: Pick<RouteContext
 export function redirectUrlOf({ redirectUrls }: OidcContext, given: string | undefined): string {
   if (given === undefined) return redirectUrls[0]!;
   if (!redirectUrls.includes(given))
-    throw validationError({ redirectUrl: 'Must be one of the addresses in the setting oidc.redirectUrls' });
+    throw validationError({
+      redirectUrl: 'Is not in redirectUrls of oidc(). It must match one of them character by character',
+    });
   return given;
 }
 

@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import { suggestName } from '../../accounts/identities/suggested-name.ts';
+import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
 import { computeChallenge, generateSecret, hashSecret } from './browser.ts';
@@ -16,7 +18,7 @@ const CODE_LIFETIME_MS = 60_000;
 /** The largest claims and tokens of a sign-in, in characters. Those of large providers are below 5,000. */
 const MAX_CONTENT = 65_536;
 
-/** An identity that a user has proved to own, with everything that the provider says about it. */
+/** An identity that a user has proved to be theirs, with everything that the provider says about it. */
 export interface Proven {
   identity: ProvenIdentity;
   claims: OidcClaims;
@@ -73,10 +75,13 @@ function missingEmailError(): ApiError {
  * @throws ApiError as `accounts.findOrCreateByIdentity` and `accounts.startSession` do
  */
 export async function signInWithIdentity(context: OidcContext, ctx: RouteContext, proven: Proven): Promise<object> {
-  const { accounts, host, settings } = context;
+  const { accounts, host, settings, users } = context;
   const { identity, claims } = proven;
   const { provider, email } = identity;
-  const profile = { name: readName(claims, email), ...(await settings.createUser?.(claims, provider)) };
+  const profile = {
+    ...suggestName(users, readName(claims, email)),
+    ...(await settings.createUser?.(claims, provider)),
+  };
   const { userId } = await accounts
     .findOrCreateByIdentity({ ...identity, profile }, ctx.req)
     .catch((error: unknown) => {
@@ -89,7 +94,9 @@ export async function signInWithIdentity(context: OidcContext, ctx: RouteContext
     const values = [provider, identity.subject, userId];
     const isLinked = (await database.write({ text: SELECT_LINK, values })).length > 0;
     if (locked === undefined || !isLinked) throw invalidSignInError();
-    if (proven.tokens !== undefined) await storeTokens(host, userId, identity, proven.tokens, database);
+    // A disabled account stays as it is: no session starts.
+    if (proven.tokens !== undefined && isAccountActive(locked.user))
+      await storeTokens(host, userId, identity, proven.tokens, database);
     return locked.proof;
   });
   return accounts.startSession(userId, { method: `oidc:${provider}`, request: ctx.req, proof });

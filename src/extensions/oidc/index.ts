@@ -59,7 +59,8 @@ export function oidc(options: OidcOptions): Extension<'oidc', OidcApi> {
         const simulated = Object.entries(settings.providers).filter(([, each]) => each.simulated !== undefined);
         if (simulated.length > 0) {
           const errors = simulated.map(
-            ([name]) => `oidc.providers.${name}: anyone can be anyone at a simulated provider; remove it in production`,
+            ([name]) =>
+              `oidc.providers.${name}: the simulated provider lets anyone sign in as any user; remove it in production`,
           );
           throw new StartupError('oidc() cannot work:', errors);
         }
@@ -67,7 +68,7 @@ export function oidc(options: OidcOptions): Extension<'oidc', OidcApi> {
       const baseUrl = (env.appUrl ?? `http://localhost:${env.port}`).replace(/\/+$/, '');
       const { clients, servers } = createClients(settings.providers, baseUrl);
       const redirectUrls = settings.redirectUrls ?? [`${baseUrl}/auth/callback`];
-      const context: OidcContext = { host, accounts, settings, clients, baseUrl, redirectUrls };
+      const context: OidcContext = { host, accounts, users, settings, clients, baseUrl, redirectUrls };
       return {
         routes: oidcRoutes(context),
         revocationStep: revokeOidc,

@@ -49,9 +49,9 @@ export interface OidcProviderOptions {
   clientAuthentication?: 'client_secret_post' | 'client_secret_basic';
   /** Default `openid`, `email` and `profile`. */
   scopes?: readonly string[];
-  /** Further client ids, such as those of your mobile apps, whose ID tokens are accepted in the native flow. */
+  /** Additional client ids, such as those of your mobile apps, whose ID tokens are accepted in the native flow. */
   audiences?: readonly string[];
-  /** Further parameters of the authorization request, such as `{ prompt: 'select_account' }`. */
+  /** Additional parameters of the authorization request, such as `{ prompt: 'select_account' }`. */
   authorizationParameters?: Readonly<Record<string, string>>;
   /** How the provider returns the user: by a redirect, or by a form that posts to the callback. Default `query`. */
   responseMode?: 'query' | 'form_post';
@@ -72,7 +72,7 @@ export interface OidcOptions {
   /** The providers, by the name that routes, sessions and identities use: `google`. */
   providers: Readonly<Record<string, OidcProviderOptions>>;
   /**
-   * Returns further fields of a new user. It runs at every sign-in, so it must have no effects.
+   * Returns additional fields of a new user. It runs at every sign-in, so it must have no effects.
    *
    * @param claims what the provider says about the user
    * @param provider the key in `providers`
@@ -177,15 +177,17 @@ const providerSettings = z
       context.addIssue({ code: 'custom', path: ['scopes'], message: 'must include openid' });
   });
 
+const PROVIDERS_ERROR = 'is required, such as { google: google({ … }) }';
+
 /** The settings of the extension. */
 export const oidcSettings = z.strictObject({
-  providers: z.record(z.string(), providerSettings).superRefine((providers, context) => {
+  providers: z.record(z.string(), providerSettings, { error: PROVIDERS_ERROR }).superRefine((providers, context) => {
     const message = 'the name must be 1 to 32 lower-case letters, digits or -, beginning with a letter';
     for (const name of Object.keys(providers))
       if (!PROVIDER_NAME.test(name)) context.addIssue({ code: 'custom', path: [name], message });
   }),
   createUser: functionSchema<NonNullable<OidcOptions['createUser']>>(),
-  redirectUrls: z.array(redirectUrl).min(1).max(100).optional(),
+  redirectUrls: z.array(redirectUrl, { error: 'must be an array of URLs' }).min(1).max(100).optional(),
   storeTokens: z.boolean().default(false),
 });
 

@@ -59,7 +59,7 @@ export function createOidcSweeps(database: Pick<Database, 'write'>): Sweep[] {
 }
 
 /**
- * Ends links of identities in progress, which a thief may have started. A sign-in in progress belongs to no user yet, so it needs no step:
+ * Ends links of identities in progress, which an attacker may have started. A sign-in in progress belongs to no user yet, so it needs no step:
  * the exchange of its code decides by the identities of that moment.
  */
 export const revokeOidc: RevocationStep = async ({ cause, userIds }, { database }) => {

@@ -13,6 +13,7 @@ import {
   type Purpose,
   tokenInResponse,
 } from './challenges.ts';
+import { recordConfirmation } from './confirmation.ts';
 import { readDescriptors } from './passkeys.ts';
 import type { PasskeyContext } from './settings.ts';
 import type { Assertion, confirmationInput, requestOptionsShape, signInInput, signInOptionsShape } from './shapes.ts';
@@ -140,7 +141,7 @@ export async function startConfirmation(
   ctx: RouteContext,
 ): Promise<z.input<typeof requestOptionsShape>> {
   const allowed = await readDescriptors(host.database, ctx.user!.id);
-  if (allowed.length === 0) throw new ApiError('CONFLICT', 'You have no passkey; confirm with another sign-in');
+  if (allowed.length === 0) throw new ApiError('CONFLICT', 'You have no passkey; sign in again instead');
   const { challengeMinutes } = settings;
   const challenge = await openCallerChallenge(host.database, 'confirmation', callerAsOwner(ctx), challengeMinutes);
   return createRequestOptions(settings, challenge, allowed);
@@ -157,7 +158,9 @@ export async function finishConfirmation(
   const given: GivenUse = { purpose: 'confirmation', token: tokenInResponse(response), owner, response };
   const use = await host.database.transaction(async (tx) => {
     await accounts.holdCredential(ctx, tx);
-    return usePasskey(tx, context, ctx.user!.id, given);
+    const used = await usePasskey(tx, context, ctx.user!.id, given);
+    if (used.kind === 'passed') await recordConfirmation(tx, context, owner);
+    return used;
   });
   reportAndAssertPassed(context, ctx, use, confirmationErrors);
   await accounts.renewRecentSignIn(ctx);

@@ -4,7 +4,7 @@ import type { ResourceGateway } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import { readClientData } from './client-data.ts';
-import { CLAIM_CHALLENGE, OPEN_CHALLENGE, openSecondFactorSql } from './sql.ts';
+import { CLAIM_CHALLENGE, CONFIRMED, OPEN_CHALLENGE, openSecondFactorSql } from './sql.ts';
 
 /** 256 random bits, so that a fast hash of them cannot be guessed. */
 const RANDOM_BYTES = 32;
@@ -47,6 +47,16 @@ export async function openCallerChallenge(
   const hash = hashText(encode(challenge));
   await on.write({ text: OPEN_CHALLENGE, values: [hash, hash, purpose, userId, sessionId, minutes] });
   return challenge;
+}
+
+/** Stores that the owner has just confirmed with a passkey. Kept with the challenges, so that it ends with them. */
+export async function openConfirmedPeriod(
+  on: Executor,
+  { userId, sessionId }: ChallengeOwner,
+  minutes: number,
+): Promise<void> {
+  const hash = hashText(encode(generateChallenge()));
+  await on.write({ text: OPEN_CHALLENGE, values: [hash, hash, CONFIRMED, userId, sessionId, minutes] });
 }
 
 /** A challenge that a client without a session can answer. */

@@ -5,8 +5,9 @@ import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
+import { assertConfirmedWithPasskey } from './confirmation.ts';
 import type { PasskeyContext } from './settings.ts';
-import type { passkeyShape, renameInput } from './shapes.ts';
+import type { passkeyShape, removeByAdminInput, renameInput } from './shapes.ts';
 import {
   HAS_PASSKEY,
   LIST_PASSKEYS,
@@ -64,11 +65,13 @@ export async function renameOwnPasskey(
 }
 
 /** `DELETE /auth/passkeys/:passkeyId`. */
-export async function removeOwnPasskey({ host, accounts }: PasskeyContext, ctx: RouteContext): Promise<void> {
+export async function removeOwnPasskey(context: PasskeyContext, ctx: RouteContext): Promise<void> {
+  const { host, accounts } = context;
   const { passkeyId } = ctx.params;
   const userId = ctx.user!.id;
   await host.transaction(async (tx) => {
     await accounts.lockUser(userId, tx.database);
+    await assertConfirmedWithPasskey(tx.database, context, ctx);
     const statement = { text: REMOVE_PASSKEY, values: [passkeyId, userId] };
     const [removed] = isId(passkeyId) ? await tx.database.write<[name: string]>(statement) : [];
     if (removed === undefined) throw new ApiError('NOT_FOUND');
@@ -80,12 +83,17 @@ export async function removeOwnPasskey({ host, accounts }: PasskeyContext, ctx: 
 
 /**
  * `DELETE /admin/users/:id/passkeys`, for a user who has lost all passkeys and needs one as the second factor, or whose device was stolen.
- * A user without a password can then sign in with a password reset link.
+ * A user without a password can then sign in with a password reset link. An admin with two-factor login must send a code: their session
+ * alone must not be enough to remove the second factor of another user.
  */
-export async function removePasskeysByAdmin({ host, accounts }: PasskeyContext, ctx: RouteContext): Promise<void> {
+export async function removePasskeysByAdmin(
+  { host, accounts }: PasskeyContext,
+  ctx: RouteContext<z.output<typeof removeByAdminInput>>,
+): Promise<void> {
   const [by, userId] = [ctx.user!.id, ctx.params.id!];
   if (by === userId)
     throw new ApiError('FORBIDDEN', 'Remove your own passkeys with DELETE /api/auth/passkeys/:passkeyId');
+  await accounts.confirmSecondFactor(ctx, ctx.input.code, 'code');
   await host.transaction(async (tx) => {
     await accounts.lockUser(userId, tx.database);
     const statement = { text: REMOVE_PASSKEYS_OF_USER, values: [userId] };

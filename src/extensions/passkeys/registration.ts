@@ -5,6 +5,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import { callerAsOwner, claimChallenge, openCallerChallenge, tokenInResponse } from './challenges.ts';
+import { assertConfirmedWithPasskey } from './confirmation.ts';
 import { type OwnPasskey, type PasskeyRow, readDescriptors, toOwnPasskey } from './passkeys.ts';
 import type { PasskeyContext } from './settings.ts';
 import type { creationOptionsShape, registrationInput, startRegistrationInput } from './shapes.ts';
@@ -16,13 +17,15 @@ const limitReachedError = (max: number) =>
 
 /** `POST /auth/passkeys/options`: the options with which the browser creates a passkey. */
 export async function startRegistration(
-  { host, accounts, settings }: PasskeyContext,
+  context: PasskeyContext,
   ctx: RouteContext<z.output<typeof startRegistrationInput>>,
 ): Promise<z.input<typeof creationOptionsShape>> {
+  const { host, accounts, settings } = context;
   const user = ctx.user!;
   const existing = await readDescriptors(host.database, user.id);
   if (existing.length >= settings.maxPerUser) throw limitReachedError(settings.maxPerUser);
-  // A sign-in with the passkey needs no code from then on, so the thief of a session must not be able to add one.
+  await assertConfirmedWithPasskey(host.database, context, ctx);
+  // A sign-in with the passkey needs no code from then on, so an attacker with a stolen session must not be able to add one.
   await accounts.confirmSecondFactor(ctx, ctx.input.code, 'code');
   const { challengeMinutes } = settings;
   const challenge = await openCallerChallenge(host.database, 'registration', callerAsOwner(ctx), challengeMinutes);
@@ -46,14 +49,17 @@ async function storePasskey(
 
 /** `POST /auth/passkeys`: stores the passkey that the browser has created. */
 export async function finishRegistration(
-  { host, accounts, settings }: PasskeyContext,
+  context: PasskeyContext,
   ctx: RouteContext<z.output<typeof registrationInput>>,
 ): Promise<OwnPasskey> {
+  const { host, accounts, settings } = context;
   const userId = ctx.user!.id;
   const { response, name } = ctx.input;
   // Errors are returned, not thrown: a rollback would make the challenge usable again.
   const stored = await host.database.transaction(async (tx): Promise<OwnPasskey | ApiError> => {
     await accounts.holdCredential(ctx, tx);
+    // Again, because the user may have added a first passkey since the options were created.
+    await assertConfirmedWithPasskey(tx, context, ctx);
     const claimed = await claimChallenge(tx, 'registration', tokenInResponse(response), callerAsOwner(ctx));
     if (claimed === undefined)
       return new ApiError('INVALID_TOKEN', 'This registration is no longer valid; start again');

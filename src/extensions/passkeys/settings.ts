@@ -53,7 +53,7 @@ export type PasskeySettings = Required<z.output<typeof passkeySettings>>;
 
 /** The dependencies of the extension's operations. */
 export interface PasskeyContext {
-  host: Pick<Host, 'database' | 'transaction' | 'events'>;
+  host: Pick<Host, 'database' | 'transaction' | 'events' | 'settings'>;
   accounts: Accounts;
   users: ResourceGateway;
   settings: PasskeySettings;

@@ -84,13 +84,18 @@ const name = z
   .refine(isStorable, { error: UNSTORABLE })
   .meta({ description: 'A name of your choice', pattern: '\\S' });
 
+const code = z.string({ error: 'Must be a string' }).max(64, { error: 'Must be at most 64 characters' });
+
 /** The optional body of `POST /auth/passkeys/options`. */
 export const startRegistrationInput = z.strictObject({
-  code: z
-    .string({ error: 'Must be a string' })
-    .max(64, { error: 'Must be at most 64 characters' })
+  code: code
     .optional()
     .meta({ description: 'A code of your authenticator app, or a recovery code; required with two-factor login' }),
+});
+
+/** The optional body of `DELETE /admin/users/:id/passkeys`. */
+export const removeByAdminInput = z.strictObject({
+  code: code.optional().meta({ description: 'A code of the admin’s own second factor; required if they have one' }),
 });
 
 /** The body of `POST /auth/passkeys`. */

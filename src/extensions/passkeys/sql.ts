@@ -36,7 +36,7 @@ export const passkeyChallenges = pgTable(
     /** Of the token that the client returns with the response; if the client gets none, of the challenge itself. */
     tokenHash: text('token_hash').primaryKey(),
     challengeHash: text('challenge_hash').notNull(),
-    /** `registration`, `confirmation`, `sign-in` or `second-factor`. */
+    /** `registration`, `confirmation`, `sign-in` or `second-factor`; or `confirmed`: see `CONFIRMED`. */
     purpose: text('purpose').notNull(),
     /** Null for a sign-in, because its user is not known yet. */
     userId: text('user_id'),
@@ -106,6 +106,19 @@ export const REMOVE_PASSKEYS_IN_BATCHES =
 /** $1 user, $2 the last id of the previous page, $3 page size. Uses passkeys_user_id_index. */
 export const EXPORT_PASSKEYS = `
   select ${PASSKEY_COLUMNS} from passkeys where user_id = $1 and id > $2 order by id limit $3`;
+
+/**
+ * The purpose of a row that no response can answer: the session has confirmed with a passkey, and may change passkeys until the row
+ * expires.
+ */
+export const CONFIRMED = 'confirmed';
+
+/** $1 user, $2 session. A row: the user has a passkey, and the session has not confirmed with one. Uses the indexes of user_id. */
+export const NEEDS_CONFIRMATION = `
+  select 1 from passkeys where user_id = $1 and not exists (
+    select from passkey_challenges
+    where user_id = $1 and session_id = $2 and purpose = '${CONFIRMED}' and expires_at > now()
+  ) limit 1`;
 
 const LIFETIME = (parameter: string) => `now() + ${parameter}::float8 * interval '1 minute'`;
 

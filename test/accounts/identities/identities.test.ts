@@ -49,6 +49,7 @@ const { app, call, url, person, env } = await startTestApp({
       'auth.email_verified',
       'security.identity_linked',
       'security.identity_removed',
+      'security.login_failed',
     ])
       app.on(name, (payload: Record<string, unknown>) => void events.push([name, payload]));
   },
@@ -139,6 +140,22 @@ test('an account that its address owner claims loses everything that the person 
     expect((await owner('GET', path)).body.data).toEqual([]);
   expect((await owner('GET', '/api/auth/identities')).body.data).toHaveLength(1);
   expect((await owner('GET', '/api/auth/2fa')).body.data.enabled).toBe(false);
+});
+
+test('a sign-in with a new identity of a disabled account responds 403, and neither claims nor links the account', async () => {
+  for (const verifiedAt of [null, new Date().toISOString()]) {
+    const ada = await person('Ada');
+    const change = `update users set status = 'disabled', email_verified_at = $2 where id = $1`;
+    await sql.query(change, [ada.id, verifiedAt]);
+    events.length = 0;
+    const { status, body } = await signIn(newIdentity({ email: ada.email }));
+    expect([status, body.error.message]).toEqual([403, 'This account is disabled']);
+    expect(events).toEqual([['security.login_failed', expect.objectContaining({ reason: 'user_disabled' })]]);
+    expect((await sql.query('select from user_identities where user_id = $1', [ada.id])).rowCount).toBe(0);
+    await sql.query(`update users set status = 'active' where id = $1`, [ada.id]);
+    expect([await isIn(ada.token), (await login(ada.email)).status]).toEqual([true, 200]);
+    expect((await ada.call('GET', '/api/auth/me')).body.data.emailVerifiedAt ?? null).toBe(verifiedAt);
+  }
 });
 
 test('an account with a confirmed address keeps its password and sessions when an identity is linked to it', async () => {

@@ -164,7 +164,7 @@ test('the request has the same response and stores the same rows for known, unkn
   expect(proofs.rows).toEqual(emails.map((email) => ({ email, ...proof })));
   const mails = await webMailbox.sql.query('select kind, data, recipient, content from mails order by created_at');
   const data = expect.objectContaining({ proof: expect.stringMatching(/^[0-9a-f]{24}$/) });
-  expect(mails.rows).toEqual(emails.map(() => ({ kind: 'email-sign-in', data, recipient: null, content: null })));
+  expect(mails.rows).toEqual(emails.map(() => ({ kind: 'sign-in', data, recipient: null, content: null })));
   for (const { body } of responses)
     expect(JSON.stringify([proofs.rows, mails.rows])).not.toContain(body.data.signInToken);
 });

@@ -20,7 +20,7 @@ test.each<[object, string]>([
   [{ expiresMinutes: 61 }, 'emailSignIn.expiresMinutes: must be a number of minutes greater than 0, at most 60'],
   [{ createUser: { name: 'Ann' } }, 'emailSignIn.createUser: must be a function'],
   [{ mailLimit: 5 }, 'emailSignIn.mailLimit: must be false or { limit, windowMs }'],
-  [{ limits: { perClient: false } }, 'emailSignIn.limits.perClient: there is no such setting'],
+  [{ limits: { perClient: false } }, 'emailSignIn.limits: there is no such setting'],
 ])('the settings %j are a configuration error', (given, message) => {
   expect(getStartupError({ resources, extensions: [emailSignIn(given as never)] })).toContain(message);
 });
@@ -77,7 +77,7 @@ test('a project sets the page, the lifetime and the text in the language of the 
   expect(rows).toEqual([{ soon: true }]);
 });
 
-test('createUser sets further fields; if required fields are missing, the 422 names them and link and code still work', async () => {
+test('createUser sets additional fields; if required fields are missing, the 422 names them and link and code still work', async () => {
   let fields: Record<string, unknown> = {};
   const createUser = vi.fn((_about: { email: string }) => fields);
   const started = await startTestApp({
@@ -100,6 +100,14 @@ test('createUser sets further fields; if required fields are missing, the 422 na
   ]);
   // Another unique value is taken: that is an error of the project, which the client sees.
   expect((await withCode(await request('bob@example.com'))).status).toBe(409);
+});
+
+test('a local part that does not fit the field of names is left out, so that createUser and the default decide', async () => {
+  const name = f.string().min(2).default('New member');
+  const started = await startTestApp({ resources: [defineUser({ fields: { name } })], extensions: [emailSignIn()] });
+  const { request, withLink } = await openMailbox(started);
+  const { status, body } = await withLink(await request('a@example.com'));
+  expect([status, body.data?.user.name]).toEqual([200, 'New member']);
 });
 
 test.each([
@@ -177,7 +185,7 @@ test('an e-mail that is sent again carries new secrets, and those of the first a
   expect((await withLink({ email: '', code: '', signInToken, token })).status).toBe(200);
 });
 
-test('a user without a password can remove another way to sign in, because e-mail remains', async () => {
+test('a user without a password can remove another way to sign in, because e-mail remains if the address is verified', async () => {
   let host: ExtensionHost | undefined;
   const probe = defineExtension({
     name: 'probe',
@@ -187,9 +195,14 @@ test('a user without a password can remove another way to sign in, because e-mai
     },
   });
   const started = await startTestApp({ resources, extensions: [emailSignIn(), probe] });
-  const { request, withLink } = await openMailbox(started);
+  const { request, withLink, sql } = await openMailbox(started);
   const { id } = (await withLink(await request('ann@example.com'))).body.data.user;
   await expect(host!.transaction((tx) => host!.accounts!.assertCanStillSignIn(id, tx.database))).resolves.toBe(
     undefined,
   );
+  await sql.query('update users set email_verified_at = null where id = $1', [id]);
+  // The first link to an unverified address would end all other ways to sign in.
+  await expect(host!.transaction((tx) => host!.accounts!.assertCanStillSignIn(id, tx.database))).rejects.toMatchObject({
+    code: 'CONFLICT',
+  });
 });

@@ -182,6 +182,31 @@ test('while registration is closed, unknown people are refused and known ones si
   expect((await signInWith(closed.url, closed.call, 'acme')).status).toBe(200);
 });
 
+test('while registration is closed, an address that the provider has not verified gets the same response with and without an account', async () => {
+  const email = newAddress();
+  await closed.app.service('user').create({ name: 'Ada', email, password: PASSWORD }, { as: 'system' } as never);
+  const attempt = async (address: string) => {
+    acme.behave({ claims: { sub: `unverified-${++count}`, email: address, email_verified: false } });
+    const { status, body } = await signInWith(closed.url, closed.call, 'acme');
+    return [status, body.error.code, body.error.message];
+  };
+  expect(await attempt(email)).toEqual([403, 'FORBIDDEN', 'Registration is closed']);
+  expect(await attempt(newAddress())).toEqual(await attempt(email));
+});
+
+test('a name that does not fit the field of the app is shortened or left out, so that the default decides', async () => {
+  const name = f.string().min(4).max(8).default('Member');
+  const named = await startTestApp(
+    { resources: [defineUser({ fields: { name } })], extensions: [oidc({ providers })] },
+    { env: () => ({ APP_URL }) },
+  );
+  const nameOf = async (given: string) => {
+    acme.behave({ claims: { sub: `named-${++count}`, email: newAddress(), email_verified: true, name: given } });
+    return (await signInWith(named.url, named.call, 'acme')).body.data?.user.name;
+  };
+  expect([await nameOf('Ada Lovelace'), await nameOf('Ada')]).toEqual(['Ada Love', 'Member']);
+});
+
 test('a user with a second factor gets no session from the provider alone', async () => {
   const protectedApp = await startTestApp(
     { resources: [defineUser()], extensions: [oidc({ providers }), twoFactor()] },

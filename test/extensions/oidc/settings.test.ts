@@ -15,7 +15,7 @@ const provider: OidcProviderOptions = { issuer: 'https://id.example.com', client
 const withProvider = (more: object) => ({ providers: { acme: { ...provider, ...more } } });
 
 test.each<[string, object, string]>([
-  ['no providers', {}, 'oidc.providers'],
+  ['no providers', {}, 'oidc.providers: is required, such as { google: google({ … }) }'],
   ['an unknown setting', { providers: {}, redirectUrl: 'https://a.example' }, 'Did you mean "redirectUrls"?'],
   ['a provider name with a slash', { providers: { 'a/b': provider } }, 'must be 1 to 32 lower-case letters'],
   ['an issuer without TLS', withProvider({ issuer: 'http://id.example.com' }), 'must be an https URL'],
@@ -31,6 +31,11 @@ test.each<[string, object, string]>([
   ['a relative redirect URL', { providers: {}, redirectUrls: ['/callback'] }, 'must be a complete http or https URL'],
   ['a redirect URL that runs code', { providers: {}, redirectUrls: ['javascript:alert(1)'] }, 'must be a complete'],
   ['a redirect URL with a fragment', { providers: {}, redirectUrls: ['https://a.example/#x'] }, 'must be a complete'],
+  [
+    'a redirect URL that is not in a list',
+    { providers: {}, redirectUrls: 'https://a.example' },
+    'must be an array of URLs',
+  ],
   ['an empty list of redirect URLs', { providers: {}, redirectUrls: [] }, 'oidc.redirectUrls'],
 ])('%s is a configuration error', (_, options, message) => {
   expect(() => create(options)).toThrow(message);
@@ -38,7 +43,9 @@ test.each<[string, object, string]>([
 
 test('a simulated provider is refused in production, and allowed elsewhere', () => {
   const options = { providers: { simulated: simulatedProvider() } };
-  expect(() => create(options, production)).toThrow('oidc.providers.simulated: anyone can be anyone');
+  expect(() => create(options, production)).toThrow(
+    'oidc.providers.simulated: the simulated provider lets anyone sign in as any user',
+  );
   expect(() => create(options)).not.toThrow();
   expect(() => create(withProvider({}), production)).not.toThrow();
 });

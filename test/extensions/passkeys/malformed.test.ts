@@ -5,7 +5,7 @@ import { defineUser, passkeys } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 import { type Cbor, createPasskey, encodeCbor } from '../../support/passkeys/authenticator.ts';
 import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
-import { signInOptions, withPasskey } from './passkey-user.ts';
+import { confirm, signInOptions, withPasskey } from './passkey-user.ts';
 
 const { person, call, env } = await startTestApp({
   resources: [defineUser()],
@@ -15,6 +15,8 @@ const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();
 afterAll(() => database.end());
 const ada = await withPasskey(await person('Ada'));
+// Without it, a user with a passkey could not add another one.
+await confirm(ada, ada.passkey);
 const countRows = async () =>
   (await database.query('select (select count(*) from passkeys)::int as p, (select count(*) from sessions)::int as s'))
     .rows[0];

@@ -4,15 +4,16 @@ import { createPasskey, type Deviations, type Passkey } from '../../support/pass
 
 export const PASSWORD = 'correct horse battery';
 
-/** Registers a passkey of a user. Returns the response of the server. */
+/** Registers a passkey of a user. Returns the response of the server, also if it refuses the options. */
 export async function register(
   person: Pick<Person, 'call'>,
   passkey: Passkey,
   deviations?: Deviations,
   name?: string,
 ): Promise<ApiResponse> {
-  const { body } = await person.call('POST', '/api/auth/passkeys/options');
-  return person.call('POST', '/api/auth/passkeys', { response: passkey.create(body.data, deviations), name });
+  const asked = await person.call('POST', '/api/auth/passkeys/options');
+  if (asked.status !== 200) return asked;
+  return person.call('POST', '/api/auth/passkeys', { response: passkey.create(asked.body.data, deviations), name });
 }
 
 /** A user with a passkey. */

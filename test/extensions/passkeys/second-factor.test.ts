@@ -4,12 +4,14 @@ import { defineUser, f, passkeys, twoFactor } from '../../../src/index.ts';
 import { readContract } from '../../runtime/openapi/contract.ts';
 import { createClient, type Person, startTestApp } from '../../support/app.ts';
 import { createPasskey } from '../../support/passkeys/authenticator.ts';
-import { codeOf, guard } from '../two-factor/two-factor-user.ts';
+import { codeOf, guard, wrongCode } from '../two-factor/two-factor-user.ts';
 import {
+  confirm,
   countSessions,
   expireChallenges,
   PASSWORD,
   type PasskeyUser,
+  register,
   signIn,
   signInOptions,
   withPasskey,
@@ -151,8 +153,9 @@ test('a login that waits for a passkey ends when the password changes or the pas
   expect((await ida.call('POST', '/api/auth/password', change)).status).toBeLessThan(300);
   expect((await answer(waiting.mfaToken, ida.passkey.use(waiting.options))).body.error.message).toBe(NO_LONGER_VALID);
   const jan = await someone('Jan');
+  await confirm(jan, jan.passkey);
   const { mfaToken, options } = await challenge(jan);
-  await jan.call('DELETE', `/api/auth/passkeys/${jan.passkeyId}`);
+  expect((await jan.call('DELETE', `/api/auth/passkeys/${jan.passkeyId}`)).status).toBe(204);
   expect((await answer(mfaToken, jan.passkey.use(options))).status).toBe(401);
 });
 
@@ -214,10 +217,48 @@ test('without the setting, a login with the password does not ask for the passke
   expect((await plain.call('POST', '/api/auth/passkeys/second-factor', {})).status).toBe(405);
 });
 
-test('with two-factor login on, a passkey can be added only with a code: the thief of a session cannot replace the factor', async () => {
+test('with two-factor login on, a passkey can be added only with a code: a stolen session cannot replace the factor', async () => {
   const eve = await guard(await codeFirst.person('Eve'), codeFirstDatabase);
   const start = (body?: object) => eve.call('POST', '/api/auth/passkeys/options', body);
   expect((await start()).body.error.details).toEqual({ code: 'Is required' });
   expect((await start({ code: '000000' })).status).toBe(422);
   expect((await start({ code: codeOf(eve.secret) })).status).toBe(200);
+});
+
+test('with two-factor login on, an admin needs a code to remove the passkeys of a user', async () => {
+  const admin = await guard(await codeFirst.person('Admin', ['admin']), codeFirstDatabase);
+  const bob = await withPasskey(await codeFirst.person('Bob'));
+  const remove = (body?: object) => admin.call('DELETE', `/api/admin/users/${bob.id}/passkeys`, body);
+  expect((await remove()).body.error.details).toEqual({ code: 'Is required' });
+  expect((await remove({ code: wrongCode(admin.secret) })).status).toBe(422);
+  expect((await bob.call('GET', '/api/auth/passkeys')).body.data).toHaveLength(1);
+  expect((await remove({ code: codeOf(admin.secret) })).status).toBe(204);
+});
+
+test('a session that has not confirmed with a passkey can neither add nor remove one, not even with the password', async () => {
+  const pia = await person('Pia');
+  const early = (await pia.call('POST', '/api/auth/passkeys/options')).body.data;
+  const { passkey, passkeyId } = await withPasskey(pia);
+  await pia.call('POST', '/api/auth/reauthenticate', { password: PASSWORD });
+  const add = () => pia.call('POST', '/api/auth/passkeys/options');
+  const remove = () => pia.call('DELETE', `/api/auth/passkeys/${passkeyId}`);
+  const refused = [
+    await add(),
+    await remove(),
+    // The challenge is older than the first passkey.
+    await pia.call('POST', '/api/auth/passkeys', { response: createPasskey().create(early) }),
+  ];
+  expect(refused.map(({ status, body }) => [status, body.error.code, body.error.message])).toEqual(
+    Array(3).fill([403, 'RECENT_SIGN_IN_REQUIRED', 'Confirm with one of your passkeys first']),
+  );
+  // A confirmation in another session of the user does not count.
+  const other = createClient(url, (await signIn(call, passkey)).body.data.token);
+  expect((await confirm({ call: other }, passkey)).status).toBe(204);
+  expect((await add()).status).toBe(403);
+  expect((await confirm(pia, passkey)).status).toBe(204);
+  expect((await register(pia, createPasskey())).status).toBe(201);
+  await expireChallenges(database);
+  expect((await remove()).status).toBe(403);
+  await confirm(pia, passkey);
+  expect((await remove()).status).toBe(204);
 });

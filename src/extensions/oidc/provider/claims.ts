@@ -7,7 +7,7 @@ const MAX_NAME = 100;
 const MAX_EMAIL = 254;
 const emailAddress = z.email().max(MAX_EMAIL);
 
-/** The account at a provider that a user has proved to own. */
+/** The account at a provider that a user has proved to be theirs. */
 export interface ProvenIdentity extends Identity {
   emailVerified: boolean;
 }

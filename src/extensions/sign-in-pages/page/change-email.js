@@ -1,7 +1,7 @@
 import { withRecentSignIn } from './confirm.js';
 import { element, link, paragraph, problemBox, showView } from './dom.js';
 import { codeField, createForm, emailField } from './form.js';
-import { forgetLinkToken, requestAsUser, takeLinkToken } from './session.js';
+import { forgetLinkToken, offers, requestAsUser, takeLinkToken } from './session.js';
 import { texts } from './texts.js';
 
 const { changeEmail: text } = texts;
@@ -21,11 +21,13 @@ function showCode(intro) {
 
 async function showRequest(problem) {
   const { email: current } = await requestAsUser('GET', '/auth/me');
+  const needsCode = offers('twoFactor') && (await requestAsUser('GET', '/auth/2fa')).enabled;
+  const code = codeField({ hint: texts.hints.authenticatorCode, inputmode: 'text' });
   const form = createForm({
-    fields: [emailField({ label: texts.fields.newEmail, autocomplete: 'email' })],
+    fields: [emailField({ label: texts.fields.newEmail, autocomplete: 'email' }), ...(needsCode ? [code] : [])],
     submit: text.submit,
-    async send({ email }) {
-      const { message } = await withRecentSignIn(() => requestAsUser('POST', '/auth/email', { email }));
+    async send(values) {
+      const { message } = await withRecentSignIn(() => requestAsUser('POST', '/auth/email', values));
       showCode(`${message}. ${text.codeIntro}`);
     },
   });
