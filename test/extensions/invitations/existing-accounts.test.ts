@@ -54,6 +54,14 @@ test('the owner of the address replaces the fields that a stranger registered wi
   expect((await call('POST', '/api/auth/login', { email, password: newPassword })).status).toBe(200);
 });
 
+test('many concurrent uses of one link claim an account once', async () => {
+  const ada = await createPerson();
+  const { token } = await invite(admin.call, { email: ada.email });
+  const answers = await Promise.all(Array.from({ length: 10 }, () => accept({ token, name: 'Ann' })));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  expect(answers.every(({ status }) => [200, 400, 409].includes(status))).toBe(true);
+});
+
 test('the preview of an address without an account asks for a registration, that of a verified account for a sign-in', async () => {
   const fresh = await invite(admin.call);
   expect((await preview(fresh.token)).body.data).toMatchObject({ mode: 'register', hasAccount: false });

@@ -6,7 +6,7 @@ import { INVALID, password, startInvitationApp } from './setup.ts';
 const blocked = new Set<string>();
 const isTrusted = (name: unknown, hasRequest: boolean) =>
   name === 'Trusted' || (name === 'Trusted in requests' && hasRequest);
-const { app, call, url, sql, createPerson, invite, accept, preview } = await startInvitationApp({
+const { app, call, url, sql, createPerson, invite, accept, preview, verify } = await startInvitationApp({
   policy: ['admin | editor', ({ user, req }) => isTrusted(user?.name, req !== undefined) && !blocked.has(user!.id)],
 });
 const admin = await createPerson(['admin']);
@@ -88,8 +88,12 @@ test('only a caller who can grant the roles of an invitation resends it', async 
   expect((await accept({ token, name: 'Ann' })).status).toBe(200);
 });
 
-test('a password reset of the inviter ends all their pending invitations', async () => {
+test.each([
+  ['a password reset of the inviter', true],
+  ['a password reset that claims the account of the inviter', false],
+])('%s ends all their pending invitations', async (_what, isVerified) => {
   const editor = await createPerson(['user', 'editor']);
+  if (isVerified) await verify(editor.id);
   const { token } = await invite(editor.call);
   await call('POST', '/api/auth/password/forgot', { email: editor.email });
   const reset = await openMailbox(app, editor.email).next('Choose a new password');
@@ -102,7 +106,7 @@ test('a password reset of the inviter ends all their pending invitations', async
 
 test('undoing a change of the address ends all pending invitations of the inviter, also those from before the change', async () => {
   const editor = await createPerson(['user', 'editor']);
-  await sql.query('update users set email_verified_at = now() where id = $1', [editor.id]);
+  await verify(editor.id);
   const { token } = await invite(editor.call);
   const newAddress = `new-${editor.email}`;
   await editor.call('POST', '/api/auth/email', { email: newAddress });
