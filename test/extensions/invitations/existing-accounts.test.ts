@@ -33,7 +33,7 @@ test('the owner of the address replaces the fields that a stranger registered wi
   const email = 'wanted@example.com';
   await call('POST', '/api/auth/register', { name: 'Mallory', email, password, team: 'red' });
   const { token, text } = await invite(admin.call, { email, roles: ['editor'] });
-  expect(text).not.toContain('sign in');
+  expect(text).toContain('create an account at');
   expect((await preview(token)).body.data).toMatchObject({ email, mode: 'claim', hasAccount: false });
   for (const [fields, details] of [
     [{ name: 'Ann', password }, { password: 'Set it after accepting, with POST /api/auth/password' }],
