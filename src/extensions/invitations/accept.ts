@@ -1,12 +1,16 @@
 import { z } from 'zod';
-import { isEmailVerified } from '../../declare/actor.ts';
+import { emitLoginFailed } from '../../accounts/sign-in/attempt.ts';
+import { isAccountActive, isEmailVerified, type Viewer } from '../../declare/actor.ts';
+import type { Fields } from '../../declare/field.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { Transaction } from '../../declare/service.ts';
 import { isWellFormedToken } from '../../platform/crypto/token.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
+import { createDefaultValue } from '../../records/fields/missing-values.ts';
 import type { InvitationContext } from './context.ts';
+import { isInviterEntitled } from './rights.ts';
 import type { Invitation } from './tables.ts';
 
 const token = z
@@ -20,23 +24,32 @@ export const previewInput = z.strictObject({ token });
 export const previewShape = z
   .object({
     email: z.email(),
-    hasAccount: z.boolean().meta({ description: 'Whether the user signs in to accept; otherwise they register' }),
+    hasAccount: z.boolean().meta({ description: 'Whether the user signs in to accept: `mode` is `sign-in`' }),
+    mode: z.enum(['register', 'claim', 'sign-in']).meta({
+      description:
+        'How to accept. `register`: send the fields of a registration. `claim`: there is an account whose owner never verified the address; send only fields that users can change, without the password. `sign-in`: send only the token, with a session of the account.',
+    }),
     expiresAt: z.iso.datetime(),
   })
   .meta({ id: 'InvitationPreview' });
+
+type Mode = z.output<typeof previewShape>['mode'];
 
 function invalidInvitationError(): ApiError {
   return new ApiError('INVALID_TOKEN', 'This invitation is invalid or has expired');
 }
 
-async function findInvitation({ store }: InvitationContext, given: string): Promise<Invitation> {
-  const invitation = isWellFormedToken(given) ? await store.findByToken(given) : undefined;
-  if (invitation === undefined) throw invalidInvitationError();
+async function findInvitation(context: InvitationContext, given: string): Promise<Invitation> {
+  const invitation = isWellFormedToken(given) ? await context.store.findByToken(given) : undefined;
+  if (invitation === undefined || !(await isInviterEntitled(context, invitation))) throw invalidInvitationError();
   return invitation;
 }
 
-/** Whether the owner of the address has an account that they can sign in to. An unverified one may belong to another person. */
-const isOwnAccount = (user: StoredRecord | undefined) => user !== undefined && isEmailVerified(user);
+/** How the caller accepts. An account whose address was never verified may belong to another person, unless the caller is signed in to it. */
+function modeOf(existing: StoredRecord | undefined, caller: Viewer | undefined): Mode {
+  if (existing === undefined) return 'register';
+  return isEmailVerified(existing) || caller?.id === existing.id ? 'sign-in' : 'claim';
+}
 
 /** `POST /auth/invitations/preview`: what the page of an invitation shows. */
 export async function previewInvitation(
@@ -44,17 +57,88 @@ export async function previewInvitation(
   ctx: RouteContext<z.output<typeof previewInput>>,
 ): Promise<z.input<typeof previewShape>> {
   const { email, expiresAt } = await findInvitation(context, ctx.input.token);
-  return { email, hasAccount: isOwnAccount(await context.accounts.findUserByEmail(email)), expiresAt };
+  const mode = modeOf(await context.accounts.findUserByEmail(email), ctx.user);
+  return { email, hasAccount: mode === 'sign-in', mode, expiresAt };
 }
 
-/** Splits the body of an acceptance into the token and the fields of the new user. */
-function splitBody(body: unknown): { token: string; fields: Record<string, unknown> } {
+/** What a client sends to accept an invitation. */
+interface Acceptance {
+  token: string;
+  /** The further fields of the body. */
+  fields: Record<string, unknown>;
+}
+
+function readBody(body: unknown): Acceptance {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw validationError({ body: 'Must be an object' });
   const { token: given, ...fields } = body as Record<string, unknown>;
   const parsed = token.safeParse(given);
   if (!parsed.success) throw validationError({ token: parsed.error.issues[0]!.message });
   return { token: parsed.data, fields };
+}
+
+/** Returns the fields without the address, which may be sent but not changed. */
+function withoutAddress({ email, ...fields }: Record<string, unknown>, invited: string): Record<string, unknown> {
+  const isInvited = email === undefined || (typeof email === 'string' && email.trim().toLowerCase() === invited);
+  if (!isInvited) throw validationError({ email: 'Must be the invited address' });
+  return fields;
+}
+
+/** Registers the invited user, with the declared default roles and those of the invitation. Returns the id. */
+async function registerInvitedUser(
+  { accounts, users }: InvitationContext,
+  { email, roles }: Invitation,
+  fields: Record<string, unknown>,
+  { request, tx }: { request: RouteContext['req']; tx: Transaction },
+): Promise<string> {
+  const field = (users.declaration.fields as Fields).roles;
+  const defaults = ((field && createDefaultValue(field.spec)) ?? []) as readonly string[];
+  const granted = roles.length > 0 ? { roles: [...new Set([...defaults, ...roles])] } : {};
+  const trusted = { emailVerifiedAt: new Date().toISOString(), ...granted };
+  return (await accounts.createUser({ ...fields, email }, request, { invited: true, trusted, tx })).id;
+}
+
+/** Checks that the caller may accept with an account, and may send these fields. */
+function assertMayAccept(
+  { host }: InvitationContext,
+  { user: caller, req: request }: RouteContext,
+  user: StoredRecord,
+  fields: Record<string, unknown>,
+): void {
+  if (!isAccountActive(user)) {
+    emitLoginFailed({ host }, { email: String(user.email), request }, 'user_disabled');
+    throw new ApiError('FORBIDDEN', 'This account is disabled');
+  }
+  const isVerified = isEmailVerified(user);
+  if (isVerified && caller?.id !== user.id)
+    throw new ApiError('CONFLICT', 'There is already an account with this e-mail address; sign in to it, then accept');
+  if (isVerified && Object.keys(fields).length > 0)
+    throw validationError(Object.fromEntries(Object.keys(fields).map((name) => [name, 'Unknown field'])));
+  if ('password' in fields) throw validationError({ password: 'Set it after accepting, with POST /api/auth/password' });
+}
+
+/**
+ * Verifies the address of the account `userId`. The caller's own account keeps everything. Any other account is claimed, because its creator
+ * may be another person. Then changes the fields with the rights of its user.
+ */
+async function verifyAndUpdate(
+  context: InvitationContext,
+  ctx: RouteContext,
+  { userId, email, fields }: { userId: string; email: string; fields: Record<string, unknown> },
+  tx: Transaction,
+): Promise<void> {
+  const { accounts } = context;
+  const isOwn = ctx.user?.id === userId;
+  if (isOwn) await accounts.holdCredential(ctx, tx.database);
+  const before = await accounts.lockUser(userId, tx.database);
+  if (before === undefined) throw invalidInvitationError();
+  // Only now that the row is locked: the account may have been verified or disabled meanwhile.
+  assertMayAccept(context, ctx, before.user, fields);
+  const isVerified = await accounts.verifyEmail(userId, email, tx, { claim: !isOwn, request: ctx.req });
+  if (!isVerified) throw invalidInvitationError();
+  if (Object.keys(fields).length === 0) return;
+  const { user } = (await accounts.lockUser(userId, tx.database))!;
+  await tx.service('user').update(userId, fields, { as: 'user', user: user as StoredRecord & Viewer, req: ctx.req });
 }
 
 /** Adds the roles of an invitation to a user. */
@@ -70,33 +154,20 @@ async function addRoles(user: StoredRecord, { roles }: Invitation, tx: Transacti
  */
 export async function acceptInvitation(context: InvitationContext, ctx: RouteContext): Promise<object> {
   const { host, accounts, store } = context;
-  const { token: given, fields } = splitBody(ctx.body);
+  const { token: given, fields: sent } = readBody(ctx.body);
   const invitation = await findInvitation(context, given);
   const { email } = invitation;
+  const fields = withoutAddress(sent, email);
   const request = ctx.req;
   const existing = await accounts.findUserByEmail(email);
-  if (isOwnAccount(existing) && ctx.user?.id !== existing!.id)
-    throw new ApiError('CONFLICT', 'There is already an account with this e-mail address; sign in to it, then accept');
-  if (existing !== undefined && Object.keys(fields).length > 0)
-    throw validationError(Object.fromEntries(Object.keys(fields).map((name) => [name, 'Unknown field'])));
-
-  async function createInvitedUser(tx: Transaction): Promise<string> {
-    const defaults = { roles: ['user'] };
-    const roles = invitation.roles.length > 0 ? [...new Set([...defaults.roles, ...invitation.roles])] : undefined;
-    const trusted = { emailVerifiedAt: new Date().toISOString(), ...(roles && { roles }) };
-    const values = { ...fields, email };
-    const user = await accounts.createUser(values, request, { invited: true, trusted, tx });
-    return user.id;
-  }
-
   const { userId, proof } = await host.transaction(async (tx) => {
-    const id = existing?.id ?? (await createInvitedUser(tx));
-    if (existing !== undefined && !(await accounts.verifyEmail(id, email, tx, { claim: true, request })))
-      throw invalidInvitationError();
+    if (existing !== undefined) await verifyAndUpdate(context, ctx, { userId: existing.id, email, fields }, tx);
+    const id = existing?.id ?? (await registerInvitedUser(context, invitation, fields, { request, tx }));
+    // Read after the last change of the account: claiming it removes the password, which makes earlier proofs invalid.
     const locked = await accounts.lockUser(id, tx.database);
     if (locked === undefined || !(await store.accept(invitation.id, given, id, tx.database)))
       throw invalidInvitationError();
-    if (existing !== undefined) await addRoles(locked.user, invitation, tx);
+    await addRoles(locked.user, invitation, tx);
     const payload = { userId: id, invitationId: invitation.id, by: invitation.invitedBy, ip: addressOf(request) };
     tx.afterCommit(() => host.events.emit('auth.invitation_accepted', payload));
     return { userId: id, proof: locked.proof };

@@ -2,7 +2,7 @@ import { verifiedEmailFields } from '../../accounts/users/verified-email.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { type InvitationContext, type InvitationOptions, invitationSettings } from './context.ts';
-import { createInvitationComposer, INVITATION_MAIL } from './invite.ts';
+import { createInvitationComposer, createMailCounter, INVITATION_MAIL } from './mail.ts';
 import { invitationRoutes } from './routes.ts';
 import {
   createInvitationRemovalConsumer,
@@ -37,7 +37,7 @@ export function invitations(options: InvitationOptions = {}): Extension {
       }
       const context: InvitationContext = { host, accounts, users, settings, store: createInvitationStore(database) };
       return {
-        routes: invitationRoutes(context),
+        routes: invitationRoutes({ ...context, countMail: createMailCounter(context) }),
         mails: { [INVITATION_MAIL]: createInvitationComposer(context) },
         revocationStep: endInvitations,
         consumers: [createInvitationRemovalConsumer(users)],

@@ -1,19 +1,15 @@
 import { z } from 'zod';
-import { createProofLink } from '../../accounts/email-proofs/link.ts';
-import { isAccountActive } from '../../declare/actor.ts';
-import type { Fields } from '../../declare/field.ts';
-import { allowsAction, allowsEveryRecord, compilePolicy } from '../../declare/policy.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import { generateToken } from '../../platform/crypto/token.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { withMeta } from '../../platform/http/response.ts';
 import { isId } from '../../platform/ids.ts';
 import { boundedArraySchema } from '../../platform/json/bounded-array.ts';
-import { localeOfUser, preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
-import type { MailComposer } from '../../platform/mail/worker.ts';
+import { preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { InvitationContext } from './context.ts';
+import { type CountMail, INVITATION_MAIL } from './mail.ts';
+import { assertMayInvite, findRolesError, inviterScope, isInviterEntitled } from './rights.ts';
 import type { Invitation } from './tables.ts';
 
 const MAX_ROLES = 50;
@@ -54,36 +50,6 @@ export const listQuery = z.strictObject({
   limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_LIMIT, limitError).default(50),
 });
 
-/** The kind of the e-mail with the link. Its data: `{ invitation, locale? }`. */
-export const INVITATION_MAIL = 'invitation';
-
-/** Returns the roles of an invitation, after checking that the inviter could set them on a user. */
-function checkRoles({ users }: InvitationContext, { user }: RouteContext, roles: readonly string[]): string[] {
-  if (roles.length === 0) return [];
-  const field = (users.declaration.fields as Fields).roles;
-  const declared = field?.spec.inner?.spec.values ?? [];
-  const unknown = roles.find((role) => !declared.includes(role));
-  if (unknown !== undefined) throw validationError({ roles: `Must be some of: ${declared.join(', ')}` });
-  const writers = compilePolicy(field?.spec.writableBy ?? 'none', () => undefined);
-  if (!allowsEveryRecord(writers, user)) throw validationError({ roles: 'You are not allowed to set this field' });
-  return [...new Set(roles)];
-}
-
-/** Checks the policy setting. Functions in it decide as well. @throws ApiError UNAUTHORIZED or FORBIDDEN */
-async function assertMayInvite(
-  { settings, host }: InvitationContext,
-  { user, req }: Pick<RouteContext, 'user' | 'req'>,
-): Promise<void> {
-  if (user === undefined) throw new ApiError('UNAUTHORIZED');
-  const args = { user, action: 'invite', doc: undefined, req, service: host.service };
-  if (!(await allowsAction(settings.policy, args, false))) throw new ApiError('FORBIDDEN');
-}
-
-/** Returns the id of the caller, or undefined for an admin, who manages the invitations of every user. */
-function inviterScope({ user }: Pick<RouteContext, 'user'>): string | undefined {
-  return user!.roles?.includes('admin') ? undefined : user!.id;
-}
-
 const toEvent = ({ id, email, roles }: Invitation, ctx: RouteContext) => ({
   userId: ctx.user!.id,
   invitationId: id,
@@ -94,12 +60,14 @@ const toEvent = ({ id, email, roles }: Invitation, ctx: RouteContext) => ({
 
 /** `POST /invitations`. */
 export async function invite(
-  context: InvitationContext,
+  context: InvitationContext & { countMail: CountMail },
   ctx: RouteContext<z.output<typeof inviteInput>>,
 ): Promise<Invitation> {
   await assertMayInvite(context, ctx);
-  const { host, accounts, settings, store } = context;
-  const roles = checkRoles(context, ctx, ctx.input.roles ?? []);
+  const { host, accounts, settings, store, countMail } = context;
+  const roles = [...new Set(ctx.input.roles)];
+  const refused = findRolesError(context, ctx.user, roles);
+  if (refused !== undefined) throw validationError({ roles: refused });
   const given = { email: ctx.input.email, roles, invitedBy: ctx.user!.id };
   return host.transaction(async (tx) => {
     await accounts.holdCredential(ctx, tx.database);
@@ -108,6 +76,8 @@ export async function invite(
     if (created === 'full') throw new ApiError('LIMIT_REACHED', `You have ${limits.maxPending} pending invitations`);
     if (created === 'taken')
       throw new ApiError('CONFLICT', 'This address is already invited', { details: { email: 'Is already invited' } });
+    // Last, so that requests that send nothing do not use up the limit of the address.
+    await countMail(created.email);
     const data = { invitation: created.id, locale: preferredLocaleOf(ctx.req) };
     await host.mail.sendComposed(INVITATION_MAIL, data, tx);
     tx.afterCommit(() => host.events.emit('auth.invitation_sent', toEvent(created, ctx)));
@@ -116,13 +86,26 @@ export async function invite(
 }
 
 /** `POST /invitations/:id/resend`: sends a new link, which works for the whole time again; the former one ends. */
-export async function resend(context: InvitationContext, ctx: RouteContext): Promise<Invitation> {
+export async function resend(
+  context: InvitationContext & { countMail: CountMail },
+  ctx: RouteContext,
+): Promise<Invitation> {
   await assertMayInvite(context, ctx);
-  const { host, settings, store } = context;
+  const { host, accounts, settings, store, countMail } = context;
   const id = ctx.params.id!;
+  const scope = inviterScope(ctx);
+  const invitation = isId(id) ? await store.find(id, scope) : undefined;
+  if (invitation === undefined) throw new ApiError('NOT_FOUND');
+  if (findRolesError(context, ctx.user, invitation.roles) !== undefined)
+    throw new ApiError('FORBIDDEN', 'You are not allowed to grant the roles of this invitation');
+  if (!(await isInviterEntitled(context, invitation)))
+    throw new ApiError('CONFLICT', 'The inviter can no longer invite; revoke this invitation and create a new one');
   return host.transaction(async (tx) => {
-    const renewed = isId(id) ? await store.renew(id, inviterScope(ctx), settings.expiresDays, tx.database) : undefined;
+    await accounts.holdCredential(ctx, tx.database);
+    const renewed = await store.renew(id, scope, settings.expiresDays, tx.database);
     if (renewed === undefined) throw new ApiError('NOT_FOUND');
+    // If it throws, the transaction is rolled back and the former link keeps working.
+    await countMail(renewed.email);
     await host.mail.sendComposed(INVITATION_MAIL, { invitation: id, locale: preferredLocaleOf(ctx.req) }, tx);
     return renewed;
   });
@@ -149,29 +132,4 @@ export async function listInvitations(
   const found = await context.store.list({ invitedBy, status, after, limit: limit + 1 });
   const page = found.slice(0, limit);
   return withMeta(page, { limit, next: found.length > limit ? page.at(-1)!.id : null });
-}
-
-/** Creates the composer of the e-mail with the link. It creates the token while composing, so that only its hash is stored. */
-export function createInvitationComposer({ host, accounts, users, settings, store }: InvitationContext): MailComposer {
-  const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
-  const limiter = enabled ? host.limits.limiter('invitation mails', settings.mailLimit) : undefined;
-  return async ({ data, attempt }) => {
-    const token = generateToken();
-    const invitation = await store.issue(String(data.invitation), token);
-    if (invitation === undefined) return undefined;
-    const { email, invitedBy } = invitation;
-    const [inviter] = await users.load([invitedBy]);
-    if (inviter === undefined || !isAccountActive(inviter)) return undefined;
-    if (attempt === 1 && limiter !== undefined && !(await limiter.consume(email)).allowed) return undefined;
-    const user = await accounts.findUserByEmail(email);
-    const about = {
-      link: createProofLink(host, settings.url, '/invitation', token),
-      minutes: settings.expiresDays * 1440,
-      isNewAccount: user === undefined,
-    };
-    return {
-      to: email,
-      ...(await host.mailTexts.render(INVITATION_MAIL, about, localeOfUser(user ?? {}, data.locale))),
-    };
-  };
 }

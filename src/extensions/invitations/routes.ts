@@ -4,6 +4,10 @@ import { recordShape } from '../../declare/route.ts';
 import { acceptInvitation, previewInput, previewInvitation, previewShape } from './accept.ts';
 import type { InvitationContext } from './context.ts';
 import { invite, inviteInput, listInvitations, listQuery, resend, revokeInvitation } from './invite.ts';
+import type { CountMail } from './mail.ts';
+
+/** Resends of one client: enough to go through a page of invitations. */
+const RESENDS_A_MINUTE = 30;
 
 const invitationShape = z
   .object({
@@ -19,10 +23,15 @@ const invitationShape = z
   .meta({ id: 'Invitation' });
 
 /** The routes with which users invite others, and accept invitations. */
-export function invitationRoutes(context: InvitationContext): Route[] {
+export function invitationRoutes(context: InvitationContext & { countMail: CountMail }): Route[] {
   const tags = ['invitations'];
   const withContext =
-    (operation: (context: InvitationContext, ctx: RouteContext<never, never, never>) => Promise<unknown>) =>
+    (
+      operation: (
+        context: InvitationContext & { countMail: CountMail },
+        ctx: RouteContext<never, never, never>,
+      ) => Promise<unknown>,
+    ) =>
     (ctx: RouteContext) =>
       operation(context, ctx as never);
   const uncached = (operation: Parameters<typeof withContext>[0]) => (ctx: RouteContext) => {
@@ -36,7 +45,7 @@ export function invitationRoutes(context: InvitationContext): Route[] {
       recentSignIn: true,
       input: inviteInput,
       output: invitationShape,
-      errors: ['FORBIDDEN', 'CONFLICT', 'LIMIT_REACHED'],
+      errors: ['FORBIDDEN', 'CONFLICT', 'LIMIT_REACHED', 'RATE_LIMITED'],
       status: 201,
       operationId: 'createInvitation',
       tags,
@@ -58,8 +67,9 @@ export function invitationRoutes(context: InvitationContext): Route[] {
     {
       method: 'POST',
       path: '/invitations/:id/resend',
+      rateLimit: { limit: RESENDS_A_MINUTE, windowMs: 60_000 },
       output: invitationShape,
-      errors: ['FORBIDDEN', 'NOT_FOUND'],
+      errors: ['FORBIDDEN', 'NOT_FOUND', 'CONFLICT', 'RATE_LIMITED'],
       operationId: 'resendInvitation',
       tags,
       summary: 'Send a new link; the former one stops working',
@@ -94,7 +104,10 @@ export function invitationRoutes(context: InvitationContext): Route[] {
       policy: 'public',
       rateLimit: 'auth',
       body: 'json',
-      bodyShape: z.intersection(z.object({ token: z.string() }), z.unknown().and(recordShape('user', 'register'))),
+      bodyShape: z.intersection(
+        z.object({ token: z.string() }),
+        z.union([recordShape('user', 'register'), recordShape('user', 'update')]),
+      ),
       get output() {
         return context.accounts.loginOutput();
       },
@@ -103,7 +116,7 @@ export function invitationRoutes(context: InvitationContext): Route[] {
       tags,
       summary: 'Accept an invitation: register, or add its roles to your account',
       description:
-        'Without an account: send the fields of a registration with the token, without the e-mail address. With an account: sign in to it, and send only the token.',
+        'Send the token with the fields that the `mode` of the preview asks for. `register`: the fields of a registration. `claim`: fields that users can change, all optional, without the password. `sign-in`: no further fields; sign in to the account first.',
       handler: uncached(acceptInvitation),
     },
   ];

@@ -1,5 +1,5 @@
 import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
-import type { RevocationStep } from '../../declare/accounts.ts';
+import type { Revocation, RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
 import { newId } from '../../platform/ids.ts';
@@ -34,8 +34,11 @@ const RENEW = `
 const REMOVE = `
   delete from invitations where id = $1 and accepted_at is null and ($2::text is null or invited_by = $2)
   returning ${INVITATION_COLUMNS}`;
-// Uses index invitations_token_hash_unique.
 const FIND = `
+  select ${INVITATION_COLUMNS} from invitations
+  where id = $1 and accepted_at is null and ($2::text is null or invited_by = $2)`;
+// Uses index invitations_token_hash_unique.
+const FIND_BY_TOKEN = `
   select ${INVITATION_COLUMNS} from invitations where token_hash = $1 and accepted_at is null and expires_at > now()`;
 const ACCEPT = `
   update invitations set accepted_at = now(), accepted_by = $2, token_hash = null
@@ -71,6 +74,8 @@ export interface InvitationStore {
   renew(id: string, invitedBy: string | undefined, days: number, on: Executor): Promise<Invitation | undefined>;
   /** Removes a pending or expired invitation. @param invitedBy only if this user sent it; undefined: any */
   remove(id: string, invitedBy: string | undefined, on: Executor): Promise<Invitation | undefined>;
+  /** Returns a pending or expired invitation. @param invitedBy only if this user sent it; undefined: any */
+  find(id: string, invitedBy: string | undefined): Promise<Invitation | undefined>;
   /** Returns the pending invitation with this link. */
   findByToken(token: string): Promise<Invitation | undefined>;
   /** Marks an invitation as accepted. Returns true for one caller only. */
@@ -98,8 +103,11 @@ export function createInvitationStore(database: Database): InvitationStore {
     async remove(id, invitedBy, on) {
       return first(await on.write<InvitationRow>({ text: REMOVE, values: [id, invitedBy] }));
     },
+    async find(id, invitedBy) {
+      return first(await database.write<InvitationRow>({ text: FIND, values: [id, invitedBy] }));
+    },
     async findByToken(token) {
-      return first(await database.write<InvitationRow>({ text: FIND, values: [hashToken(token)] }));
+      return first(await database.write<InvitationRow>({ text: FIND_BY_TOKEN, values: [hashToken(token)] }));
     },
     async accept(id, token, userId, tx) {
       return (await tx.write({ text: ACCEPT, values: [id, userId, hashToken(token)] })).length > 0;
@@ -115,7 +123,13 @@ export function createInvitationStore(database: Database): InvitationStore {
 
 // Uses index invitations_invited_by_index.
 const REMOVE_OF_INVITERS = 'delete from invitations where invited_by = any($1) and accepted_at is null';
-const REMOVE_SENT_SINCE = `${REMOVE_OF_INVITERS} and created_at >= $2`;
+/** The revocations after which no pending invitation of the inviter works: a thief of the account may have sent it. */
+const ENDING_CAUSES: ReadonlySet<Revocation['cause']> = new Set([
+  'password_reset',
+  'email_change_undone',
+  'account_claimed',
+  'user_deleted',
+]);
 // Uses indexes invitations_expires_at_index.
 const REMOVE_OLD = `
   delete from invitations where id in (
@@ -132,10 +146,8 @@ const REMOVE_OF_USER = `delete from invitations where id in (select id from invi
 const REMOVE_OF_USERS = 'delete from invitations where invited_by = any($1) or accepted_by = any($1)';
 
 /** Ends the pending invitations of inviters who are deleted, or whose account a thief may have used. */
-export const endInvitations: RevocationStep = async ({ cause, userIds, since }, { database: on }) => {
-  if (cause === 'user_deleted' || cause === 'account_claimed')
-    await on.write({ text: REMOVE_OF_INVITERS, values: [userIds] });
-  if (cause === 'email_change_undone') await on.write({ text: REMOVE_SENT_SINCE, values: [userIds, since] });
+export const endInvitations: RevocationStep = async ({ cause, userIds }, { database: on }) => {
+  if (ENDING_CAUSES.has(cause)) await on.write({ text: REMOVE_OF_INVITERS, values: [userIds] });
 };
 
 /** Creates the sweep that removes invitations a month after they have expired. */

@@ -89,7 +89,10 @@ test('the rules of a registration apply: fields that only admins set, unknown fi
     [{ password }, { name: 'Is required' }],
   ] as const)
     expect((await accept({ token, ...fields })).body.error.details).toEqual(details);
-  expect((await accept({ token, name: 'Ann', email: 'other@example.com', password })).body.data.user.email).toBe(email);
+  expect((await accept({ token, name: 'Ann', email: 'other@example.com' })).body.error.details).toEqual({
+    email: 'Must be the invited address',
+  });
+  expect((await accept({ token, name: 'Ann', email, password })).body.data.user.email).toBe(email);
 });
 
 test('a user can accept without a password, and sets one later', async () => {
@@ -229,7 +232,10 @@ test('an invited user is not asked for a second factor, but an invited owner of 
 
 test('wrong settings are configuration errors', () => {
   const error = (options: object) => getStartupError({ resources: [defineUser()], extensions: [invitations(options)] });
-  expect(error({ expiresDays: 0 })).toContain('expiresDays');
+  for (const expiresDays of [0, -1, 91, '7'])
+    expect(error({ expiresDays })).toContain('must be a number of days greater than 0, at most 90');
+  expect(error({ url: 'https://app.example.com/#/invitation' })).toContain('without a fragment');
+  expect(error({ mailLimit: true })).toContain('must be false or { limit, windowMs }');
   expect(error({ url: 'ftp://x' })).toContain('must look like https://app.example.com/invitation');
   expect(error({ polcy: 'admin' })).toContain('polcy');
 });

@@ -1,0 +1,60 @@
+import { isAccountActive } from '../../declare/actor.ts';
+import type { Fields } from '../../declare/field.ts';
+import type { StoredRecord } from '../../declare/host.ts';
+import { allowsAction, allowsEveryRecord, compilePolicy, type Viewer } from '../../declare/policy.ts';
+import type { RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { InvitationContext } from './context.ts';
+import type { Invitation } from './tables.ts';
+
+/** Whether the policy setting lets a user invite. Functions in it decide as well. */
+async function isInvitingAllowed(
+  { settings, host }: InvitationContext,
+  { user, req }: Pick<RouteContext, 'user'> & { req: RouteContext['req'] | undefined },
+): Promise<boolean> {
+  return allowsAction(settings.policy, { user, action: 'invite', doc: undefined, req, service: host.service }, false);
+}
+
+/** Checks that the caller has a session, and that the policy setting lets them invite. @throws ApiError UNAUTHORIZED or FORBIDDEN */
+export async function assertMayInvite(
+  context: InvitationContext,
+  { user, auth, req }: Pick<RouteContext, 'user' | 'auth' | 'req'>,
+): Promise<void> {
+  if (user === undefined) throw new ApiError('UNAUTHORIZED');
+  // An invitation outlives a key and can grant roles, so it needs the person.
+  if (auth?.via !== 'session') throw new ApiError('FORBIDDEN', 'An API key cannot be used here');
+  if (!(await isInvitingAllowed(context, { user, req }))) throw new ApiError('FORBIDDEN');
+}
+
+/** Returns the id of the caller, or undefined for an admin, who manages the invitations of every user. */
+export function inviterScope({ user }: Pick<RouteContext, 'user'>): string | undefined {
+  return user!.roles?.includes('admin') ? undefined : user!.id;
+}
+
+/** Returns the reason why a user cannot grant these roles: they must be declared, and the user must be able to set them on a user. */
+export function findRolesError(
+  { users }: Pick<InvitationContext, 'users'>,
+  user: Viewer | undefined,
+  roles: readonly string[],
+): string | undefined {
+  if (roles.length === 0) return undefined;
+  const field = (users.declaration.fields as Fields).roles;
+  const declared = field?.spec.inner?.spec.values ?? [];
+  if (roles.some((role) => !declared.includes(role))) return `Must be some of: ${declared.join(', ')}`;
+  const writers = compilePolicy(field?.spec.writableBy ?? 'none', () => undefined);
+  return allowsEveryRecord(writers, user) ? undefined : 'You are not allowed to set this field';
+}
+
+/**
+ * Whether the inviter of an invitation still has the rights that it needs: an active account, permission to invite, and permission to grant
+ * the roles. An invitation must not give more than its inviter could give now.
+ */
+export async function isInviterEntitled(
+  context: InvitationContext,
+  { invitedBy, roles }: Pick<Invitation, 'invitedBy' | 'roles'>,
+): Promise<boolean> {
+  const [inviter] = (await context.users.load([invitedBy])) as (StoredRecord & Viewer)[];
+  if (inviter === undefined || !isAccountActive(inviter)) return false;
+  if (findRolesError(context, inviter, roles) !== undefined) return false;
+  return isInvitingAllowed(context, { user: inviter, req: undefined });
+}
