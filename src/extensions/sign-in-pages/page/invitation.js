@@ -21,28 +21,21 @@ async function accept(token, values = {}, send = request) {
 }
 
 function showRegistration(token, email) {
-  /** Shown if the address has an account that was never confirmed, which the preview does not reveal. */
-  const showTakeOver = () =>
-    showView(
-      text.heading,
-      paragraph(text.takeOver),
-      button(text.accept, () => accept(token), { kind: 'primary' }),
-    );
-
   const form = createForm({
     fields: registrationFields(),
     submit: text.submit,
-    async send(values) {
-      try {
-        await accept(token, values);
-      } catch (error) {
-        const messages = Object.values(error.details ?? {});
-        if (messages.length === 0 || messages.some((message) => message !== 'Unknown field')) throw error;
-        showTakeOver();
-      }
-    },
+    send: (values) => accept(token, values),
   });
   showView(text.heading, paragraph(text.intro(email)), form);
+}
+
+/** Shown if the address has an account that was never verified. */
+function showTakeOver(token) {
+  showView(
+    text.heading,
+    paragraph(text.takeOver),
+    button(text.accept, () => accept(token), { kind: 'primary' }),
+  );
 }
 
 function showAcceptance(token, email) {
@@ -70,8 +63,9 @@ export async function showPage() {
     return;
   }
   try {
-    const { email, hasAccount } = await request('POST', '/auth/invitations/preview', { token });
-    if (hasAccount) showAcceptance(token, email);
+    const { email, mode } = await request('POST', '/auth/invitations/preview', { token });
+    if (mode === 'sign-in') showAcceptance(token, email);
+    else if (mode === 'claim') showTakeOver(token);
     else showRegistration(token, email);
   } catch (error) {
     if (error.code === 'INVALID_TOKEN') forgetLinkToken();

@@ -128,7 +128,7 @@ export const texts = {
     accept: 'Accept the invitation',
     acceptIntro: (email) => `Accept the invitation with your account ${email}.`,
     takeOver:
-      'There is an account with this address that was never confirmed. If you accept, it becomes yours, and its password is removed. Set a new one afterwards.',
+      'There is an account with this address that was never verified. If you accept, it becomes yours, and its password is removed. Set a new one afterwards.',
     noToken: 'Open this page with the link in the e-mail.',
   },
   twoFactor: {

@@ -65,7 +65,7 @@ export interface MailVariables {
   'email-change-undone': SecurityNotice & { link: string; minutes: number };
   /** A link and a code to sign in. `isNewAccount`: there is no account yet; signing in creates one. */
   'sign-in': Omit<ProofMail, 'user'> & { isNewAccount: boolean };
-  /** An invitation. `isNewAccount`: the address has no account yet. */
+  /** An invitation. `isNewAccount`: the address has no account whose address is verified. */
   invitation: { link: string; minutes: number; isNewAccount: boolean };
   'new-device': SignInNotice;
   'password-changed': SecurityNotice;
