@@ -77,7 +77,7 @@ browserTest(
 
 browserTest('an e-mail in another locale is shown, and none of its scripts, forms and links work', 60_000, async () => {
   const { page } = await openMails('#texts/verify-email');
-  await untilSubject(page, 'Confirm your e-mail address');
+  await untilSubject(page, 'Verify your e-mail address');
   await page.getByLabel('Locale').selectOption('de');
   await untilSubject(page, 'Adresse bestätigen');
   expect(page.url()).toBe(`${url}/console/mails#texts/verify-email/de`);

@@ -15,7 +15,10 @@ beforeAll(async () => {
 });
 
 const doc = readFileSync(new URL('../../docs/email-sign-in.md', import.meta.url), 'utf8');
-const [requestStep, codeStep, linkStep] = Array.from(doc.matchAll(/```js\n([\s\S]*?)```/g), ([, code]) => code!);
+const [postFunction, requestStep, codeStep, linkStep] = Array.from(
+  doc.matchAll(/```js\n([\s\S]*?)```/g),
+  ([, code]) => code!,
+);
 
 const requested: string[] = [];
 const page = `<!doctype html><title>Sign in</title>
@@ -24,20 +27,15 @@ const page = `<!doctype html><title>Sign in</title>
   <output></output>
   <script type="module">
     const show = (text) => { document.querySelector('output').textContent = text; };
-    const post = async (path, body) => {
-      const headers = { 'content-type': 'application/json' };
-      const answer = await (await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })).json();
-      if (answer.error) throw answer.error;
-      return answer;
-    };
+    ${postFunction}
     const onSubmit = (id, step) => document.getElementById(id).addEventListener('submit', (event) => {
       event.preventDefault();
       const [[, value]] = new FormData(event.target);
       step(value).then(show, ({ code }) => show(code));
     });
     onSubmit('request', async (email) => { ${requestStep}; return 'sent'; });
-    onSubmit('code', async (code) => { ${codeStep}; return data.user.email; });
-    const openLink = async () => { ${linkStep}; return data.user.email; };
+    onSubmit('code', async (code) => { ${codeStep}; return session.user.email; });
+    const openLink = async () => { ${linkStep}; return session.user.email; };
     if (location.hash !== '') openLink().then(show, ({ code }) => show(code));
   </script>`;
 const site = defineExtension({

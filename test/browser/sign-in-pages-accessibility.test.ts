@@ -104,7 +104,7 @@ browserTest(
     await page.getByLabel('E-mail address').fill('ada@pages.example.com');
     await page.getByLabel('Password').fill(PASSWORD);
     await page.getByRole('button', { name: 'Create account' }).click();
-    await page.getByRole('heading', { name: 'Confirm your e-mail address' }).waitFor();
+    await page.getByRole('heading', { name: 'Verify your e-mail address' }).waitFor();
     await checkPage(page, 'verify-code');
     await page.getByLabel('Code').fill((await openMailbox(app, 'ada@pages.example.com').next()).code);
     await page.getByRole('button', { name: 'Confirm' }).click();
@@ -142,7 +142,7 @@ browserTest('a login whose address must be confirmed finishes with the link in a
   await page.getByLabel('E-mail address').fill(email);
   await page.getByLabel('Password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.getByRole('heading', { name: 'Confirm your e-mail address' }).waitFor();
+  await page.getByRole('heading', { name: 'Verify your e-mail address' }).waitFor();
   const { token } = await mailbox.next();
   const link = await page.context().newPage();
   await link.goto(`${origin}/auth/verify#token=${token}`);

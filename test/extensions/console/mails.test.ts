@@ -57,7 +57,7 @@ test('all e-mails are listed with their descriptions and locales', async () => {
 
 test('an e-mail is shown with example values, in each locale', async () => {
   const english = await call('GET', `${PAGE}/texts/verify-email/en`);
-  expect(english.body.data).toMatchObject({ subject: 'Confirm your e-mail address', to: 'ada@example.com' });
+  expect(english.body.data).toMatchObject({ subject: 'Verify your e-mail address', to: 'ada@example.com' });
   expect(english.headers.get('cache-control')).toBe('no-store');
   const german = await call('GET', `${PAGE}/texts/verify-email/de`);
   expect(german.body.data).toEqual({ to: 'ada@example.com', subject: 'Adresse bestätigen', text: 'Code: 482913' });

@@ -73,7 +73,7 @@ export const texts = {
       'The link works only in the browser that requested it. Enter the code there, or request a new e-mail here.',
   },
   verify: {
-    heading: 'Confirm your e-mail address',
+    heading: 'Verify your e-mail address',
     intro: 'Open the link that was sent to your address, or enter the six-digit code.',
     submit: 'Confirm',
     again: 'Send a new e-mail',
