@@ -52,7 +52,7 @@ browserTest(
     expect(page.url()).toBe(`${origin}/auth/verify`);
 
     await openPage(page, `${origin}/auth/account`);
-    await page.getByText('Confirmed', { exact: true }).waitFor();
+    await page.getByText('Verified', { exact: true }).waitFor();
     await press(page, 'Sign out');
     await page.waitForURL(`${origin}/auth/sign-in`);
     expect(await readToken(page)).toBeNull();
