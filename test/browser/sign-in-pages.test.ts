@@ -48,7 +48,7 @@ browserTest(
     await page.waitForURL(WELCOME);
     const { token } = await openMailbox(app, 'ada@pages.example.com').next();
     await openPage(page, `${origin}/auth/verify#token=${token}`);
-    await waitForHeading(page, 'Your address is confirmed');
+    await waitForHeading(page, 'Your address is verified');
     expect(page.url()).toBe(`${origin}/auth/verify`);
 
     await openPage(page, `${origin}/auth/account`);
