@@ -59,7 +59,7 @@ export interface OwnIdentity {
 export interface Identities {
   /** Returns the user with this identity and records that it was used; undefined if no user has it. */
   findUserAndRecordUsage(identity: Identity): Promise<string | undefined>;
-  /** Links an identity to a user. `isNew` is false if it was linked before; `userId` is the user to whom it is linked now. */
+  /** Links an identity to a user. `isNew` is false if it was linked before; `userId` is its user now. */
   link(userId: string, identity: Identity, on: Executor): Promise<{ userId: string; isNew: boolean }>;
   /** Returns the identities of a user, oldest first. */
   list(userId: string): Promise<OwnIdentity[]>;

@@ -26,7 +26,7 @@ export interface OAuth2Endpoints {
   readClaims(api: OidcApiClient): Promise<OidcClaims>;
 }
 
-/** A person whom the page of the simulated provider lists. */
+/** A person in the list on the page of the simulated provider. */
 export interface SimulatedPerson {
   name: string;
   email: string;

@@ -112,7 +112,7 @@ export async function startSignIn({ host, settings }: PasskeyContext): Promise<z
   return { challengeId: token, expiresAt, options: await createRequestOptions(settings, challenge) };
 }
 
-/** `POST /auth/passkeys/sign-in`: starts the session of the user to whom the passkey belongs. */
+/** `POST /auth/passkeys/sign-in`: starts the session of the user who owns the passkey. */
 export async function finishSignIn(
   context: PasskeyContext,
   ctx: RouteContext<z.output<typeof signInInput>>,

@@ -20,7 +20,7 @@ const PEOPLE: readonly SimulatedPerson[] = [
  * A provider for development and tests, at which you choose who to be. It is a real OpenID Connect server on a port of this machine, which
  * the `web` process starts. It needs the package `oidc-provider`, and production refuses it.
  *
- * @param options `people`: the people whom its page lists; `port`: default any free one; `name`: for sign-in pages
+ * @param options `people`: the people in the list on its page; `port`: default any free one; `name`: for sign-in pages
  * @example oidc({ providers: { simulated: simulatedProvider() } })
  */
 export function simulatedProvider({
@@ -113,7 +113,7 @@ async function createProvider(
   });
 }
 
-/** Returns the person whom a submitted form names; undefined if the developer cancels. */
+/** Returns the person in a submitted form; undefined if the developer cancels. */
 function readPerson(form: URLSearchParams, people: readonly SimulatedPerson[]): SimulatedPerson | undefined {
   const choice = form.get('person');
   if (choice !== 'other') return choice === null ? undefined : people[Number(choice)];
