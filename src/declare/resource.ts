@@ -13,6 +13,7 @@ import type {
 import { normalizeResourceName, type ResourceName } from './naming.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
+import type { ReverseRelation } from './relation.ts';
 import type { Anything, Route, RouteBuilder } from './route.ts';
 import type { CountMode, RecordService, Services } from './service.ts';
 
@@ -79,6 +80,12 @@ export interface ExtensionResourceOptions {}
 export interface ResourceOptions<F extends Fields, T extends boolean = boolean> extends ExtensionResourceOptions {
   /** The fields by name, created with `f`. */
   fields: F;
+  /**
+   * Reverse relations by name, created with `f.reverse`. They are not stored: lists can filter by them, and `include` returns their records.
+   *
+   * @example relations: { comments: f.reverse('comment', 'post') }
+   */
+  relations?: Record<string, ReverseRelation>;
   /** What the records are, for the OpenAPI document. */
   description?: string;
   /** The policies by action. `reference`: which viewers see a record that is expanded in another record. */

@@ -1,3 +1,4 @@
+import { ReverseRelation } from '../../declare/relation.ts';
 import type { ColumnType } from './column-type.ts';
 import type { FieldType } from './field-type.ts';
 import { arrayType } from './types/array.ts';
@@ -68,9 +69,17 @@ const types = new Map(Object.entries(TYPES as object as Record<string, FieldType
  *
  * @example f.string().required().max(200).searchable()
  */
-export const f = Object.fromEntries([...types].map(([kind, { field }]) => [kind, field])) as unknown as {
+export const f = {
+  ...Object.fromEntries([...types].map(([kind, { field }]) => [kind, field])),
+  /**
+   * A reverse relation, for the option `relations`: the records of `target` whose reference field `field` refers to the record.
+   *
+   * @example relations: { comments: f.reverse('comment', 'post') }
+   */
+  reverse: (target: string, field: string) => new ReverseRelation(target, field),
+} as unknown as {
   readonly [K in keyof typeof TYPES]: (typeof TYPES)[K]['field'];
-};
+} & { readonly reverse: (target: string, field: string) => ReverseRelation };
 
 /** The field type of a kind in a snapshot; undefined if the kind no longer exists, or if a project created it. */
 export function fieldTypeByKind(kind: string): FieldType | undefined {

@@ -8,6 +8,7 @@ import { isPersonalField } from '../fields/personal-data.ts';
 import { MAX_INDEXED_BYTES, maxBytesInIndex } from '../fields/text-rules.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { defaultOrderIndexTerms, withIndexes } from './indexes.ts';
+import { compileRelations } from './relations.ts';
 
 /** Whether a field, or a field nested in it, has custom rules of one kind: `checks` from `check()`, or `standard` from `schema()`. */
 function hasCustomRulesOfKind(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
@@ -95,7 +96,7 @@ export function declaredOrDefaultPolicy(resource: AnyResource, action: Action): 
 function compileResource(
   resource: AnyResource,
   unknownFields: 'reject' | 'strip',
-): Omit<CompiledResource, 'indexes' | 'reportRuleError'> {
+): Omit<CompiledResource, 'indexes' | 'relations' | 'reportRuleError'> {
   const timestamps = resource.timestamps !== false;
   const ownerField = ownerFieldOf(resource);
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
@@ -154,8 +155,10 @@ export function compileResources(
   taken: Iterable<string> = [],
   reportRuleError: ReportRuleError = rethrow,
 ): CompiledResource[] {
+  const compiled = resources.map((resource) => ({ ...compileResource(resource, unknownFields), reportRuleError }));
+  const relations = compileRelations(compiled);
   return withIndexes(
-    resources.map((resource) => ({ ...compileResource(resource, unknownFields), reportRuleError })),
+    compiled.map((resource) => ({ ...resource, relations: relations.get(resource.name)! })),
     taken,
   );
 }

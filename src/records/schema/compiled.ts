@@ -6,6 +6,7 @@ import type { Operator } from '../../declare/service.ts';
 import type { ReportRuleError } from '../access/rule-errors.ts';
 import type { ColumnType } from '../fields/column-type.ts';
 import type { FieldType } from '../fields/field-type.ts';
+import type { Relations } from './relations.ts';
 
 /** A compiled field. */
 export interface CompiledField {
@@ -79,6 +80,8 @@ export interface CompiledResource {
   archived?: boolean;
   fields: readonly CompiledField[];
   field: ReadonlyMap<string, CompiledField>;
+  /** The references of the resource and its reverse relations, by name. */
+  relations: Relations;
   /** The field that holds the owner's id; `id` if a record owns itself. */
   ownerField: string | undefined;
   policies: Record<Action | 'reference', CompiledPolicy>;

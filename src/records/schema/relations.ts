@@ -1,0 +1,67 @@
+import type { ReverseRelation } from '../../declare/relation.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import type { CompiledField, CompiledResource } from './compiled.ts';
+
+/** A connection between the records of two resources. Paths in filters, includes and counts follow relations. */
+export interface Relation {
+  /** The name of the reference field or of the reverse relation. */
+  name: string;
+  /** The name of the resource that the relation leads to. */
+  target: string;
+  /** `one`: a reference. `many`: an array of references. `reverse`: the records of the target that refer to this record. */
+  kind: 'one' | 'many' | 'reverse';
+  /** The field that holds the references: of this resource; for `reverse`, of the target. */
+  field: CompiledField;
+}
+
+/** The relations of a resource by name. */
+export type Relations = ReadonlyMap<string, Relation>;
+
+/** Whether a field holds several references. */
+function holdsManyReferences({ spec }: CompiledField): boolean {
+  return spec.inner !== undefined;
+}
+
+/**
+ * Compiles the relations of resources: their reference fields, and the reverse relations that they declare.
+ *
+ * @param resources compiled except for their relations; their declarations must be valid
+ */
+export function compileRelations(
+  resources: readonly Pick<CompiledResource, 'name' | 'fields' | 'field' | 'declaration'>[],
+): Map<string, Map<string, Relation>> {
+  const byName = new Map(resources.map((resource) => [resource.name, resource]));
+  return new Map(
+    resources.map(({ name, fields, declaration }) => {
+      const references = fields.flatMap((field): Relation[] =>
+        field.target === undefined
+          ? []
+          : [{ name: field.name, target: field.target, kind: holdsManyReferences(field) ? 'many' : 'one', field }],
+      );
+      const declared = Object.entries((declaration.relations ?? {}) as Record<string, ReverseRelation>);
+      const reverse = declared.map(
+        ([relation, { target, field }]): Relation => ({
+          name: relation,
+          target,
+          kind: 'reverse',
+          field: byName.get(target)!.field.get(field)!,
+        }),
+      );
+      return [name, new Map([...references, ...reverse].map((relation) => [relation.name, relation]))];
+    }),
+  );
+}
+
+/**
+ * The SQL condition that a row of a relation's target belongs to a row of the resource.
+ *
+ * @param from the alias of the resource's row
+ * @param to the alias of the target's row
+ */
+export function relationJoinSql({ kind, field }: Relation, from: string, to: string): string {
+  const column = quoteIdentifier(field.column);
+  if (kind === 'one') return `${to}."id" = ${from}.${column}`;
+  if (kind === 'many') return `${to}."id" = any(${from}.${column})`;
+  // With `@>`, the GIN index of the array serves the condition.
+  return holdsManyReferences(field) ? `${to}.${column} @> array[${from}."id"]` : `${to}.${column} = ${from}."id"`;
+}
