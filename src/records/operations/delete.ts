@@ -132,7 +132,7 @@ export async function restoreRecord(
   if (archive === undefined)
     throw new Error(`resource "${resource.name}" does not use softDelete, so its records cannot be restored`);
   const deleted = await loadDeletedRecord(entity, archive, id, operation);
-  const conditions = operation.system ? [] : [await authorizeRestore(resource, deleted, operation)];
+  const conditions = operation.system ? [] : [await authorizeRestore(entity, deleted, operation)];
   assertIfMatch(entity.versionOf, deleted, operation.ifMatch);
   // Check the conditions in the statement, too: meanwhile, the record may have been restored and deleted again under another privilege.
   const record = await store.restore(id, conditions, changeCauseOf(context, operation)).catch((error: unknown) => {

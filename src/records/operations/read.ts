@@ -7,6 +7,7 @@ import { isStatementTimeout } from '../../platform/postgres/errors.ts';
 import { loadAuthorizedRecord, policyConditionsForList } from '../access/authorize.ts';
 import { policyConditionsForDeletedList } from '../access/deleted-under.ts';
 import { actorOf, type OperationContext } from '../access/operation-context.ts';
+import { checkRelatedVisibility } from '../access/related-visibility.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import {
   type Condition,
@@ -99,11 +100,12 @@ async function parseAndAuthorizeList(
     resourceOf: (name) => entities.get(name)!.resource,
     byCode,
   });
+  const wanted = operation.system ? query.conditions : await checkRelatedVisibility(query.conditions, operation);
   const narrowed = [...allowed, ...(await policyConditionsForDeletedList(resource, query.deleted, operation))];
   return {
     query,
     allowed: narrowed,
-    whole: { ...query, conditions: [...narrowed, ...query.conditions] },
+    whole: { ...query, conditions: [...narrowed, ...wanted] },
     from: storeOf(entity, query),
   };
 }

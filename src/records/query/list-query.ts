@@ -1,7 +1,8 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import type { CountMode, Operator } from '../../declare/service.ts';
 import { fieldTypeOf, type Scalar } from '../fields/field-type.ts';
-import type { SortTerm } from '../schema/compiled.ts';
+import type { CompiledResource, SortTerm } from '../schema/compiled.ts';
+import type { Join, Relation } from '../schema/relations.ts';
 
 /** One comparison of a field. Conditions of a list are joined by AND. */
 export interface Comparison {
@@ -19,9 +20,52 @@ export function createComparison(field: string, spec: FieldSpec, op: Operator, v
 }
 
 /**
- * Narrows down the set of records: comparisons, alternatives, or no records at all. Evaluated in SQL and in memory with the same result.
+ * The condition that at least one related record, or none, meets all of some conditions. Related are the records that a relation leads to, or
+ * the results of a query.
  */
-export type Condition = Comparison | { any: readonly Condition[] } | { every: readonly Condition[] } | { never: true };
+export class RelatedCondition {
+  /** The resource of the related records. */
+  readonly target: CompiledResource;
+  readonly join: Join;
+  readonly some: readonly Condition[];
+  /** Whether no related record may meet the conditions. */
+  readonly none: boolean;
+  /**
+   * The relation by which a client's filter reaches the related records, as long as `some` does not contain the conditions that the viewer may
+   * see them; undefined once it does, or if code wrote the filter. Never evaluated before.
+   */
+  readonly unchecked: Relation | undefined;
+
+  constructor(
+    target: CompiledResource,
+    join: Join,
+    some: readonly Condition[],
+    { none = false, unchecked }: { none?: boolean; unchecked?: Relation | undefined } = {},
+  ) {
+    this.target = target;
+    this.join = join;
+    this.some = some;
+    this.none = none;
+    this.unchecked = unchecked;
+  }
+
+  /** Conditions are compared by their JSON, to share what they select. */
+  toJSON(): unknown {
+    const { from, to, match } = this.join;
+    return { related: this.target.name, join: [from, to, match], some: this.some, none: this.none };
+  }
+}
+
+/**
+ * Narrows down the set of records: comparisons, alternatives, conditions on related records, or no records at all. Evaluated in SQL and in
+ * memory with the same result.
+ */
+export type Condition =
+  | Comparison
+  | { any: readonly Condition[] }
+  | { every: readonly Condition[] }
+  | { never: true }
+  | RelatedCondition;
 
 /**
  * A case-insensitive substring of a field. Only Postgres evaluates this condition, because Postgres and JavaScript match upper and lower

@@ -1,7 +1,16 @@
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { arrayTextSql, isServedByTrigrams, prefixSql } from '../fields/index-expressions.ts';
 import { type CompiledResource, columnOf, type SortTerm } from '../schema/compiled.ts';
-import { type Comparison, type ListCondition, type ListQuery, MAX_FAST_OFFSET, type Position } from './list-query.ts';
+import { joinSql } from '../schema/relations.ts';
+import { ALL_RECORDS_ALIAS } from '../schema/table-names.ts';
+import {
+  type Comparison,
+  type ListCondition,
+  type ListQuery,
+  MAX_FAST_OFFSET,
+  type Position,
+  RelatedCondition,
+} from './list-query.ts';
 
 const COMPARISON_SIGNS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
@@ -20,8 +29,19 @@ export function createSqlParameters(values: unknown[] = []): Parameters {
   return { values, add: (value) => `$${values.push(value)}` };
 }
 
-function comparisonSql(resource: CompiledResource, { field, op, value }: Comparison, params: Parameters): string {
+/** The SQL of a column: of the row with this alias, or unqualified. */
+function columnSql(resource: CompiledResource, field: string, row: string | undefined): string {
   const column = quoteIdentifier(columnOf(resource, field));
+  return row === undefined ? column : `${row}.${column}`;
+}
+
+function comparisonSql(
+  resource: CompiledResource,
+  { field, op, value }: Comparison,
+  params: Parameters,
+  row: string | undefined,
+): string {
+  const column = columnSql(resource, field, row);
   const declared = resource.field.get(field);
   if (op === 'exists') return value === true ? `${column} is not null` : `${column} is null`;
   const convert = declared?.toParameter;
@@ -57,18 +77,61 @@ function containsSql(resource: CompiledResource, field: string, searched: string
   return `(${matchesSql(arrayTextSql(column))} and ${items})`;
 }
 
-/** A condition as SQL; values become parameters. */
-export function conditionSql(resource: CompiledResource, condition: ListCondition, params: Parameters): string {
+const RELATED_ROW = /^_related(\d+)$/;
+
+/** The alias of a related row in a subquery inside the query of `row`. */
+function nextRelatedRow(row: string | undefined): string {
+  return `_related${Number(RELATED_ROW.exec(row ?? '')?.[1] ?? 0) + 1}`;
+}
+
+/**
+ * The SQL of a condition on related records.
+ *
+ * @param from the SQL of the value by which the related records belong to the row
+ * @param row the alias of the row; undefined for a row of the outermost query
+ */
+export function relatedConditionSql(
+  { target, join, some, none, unchecked }: RelatedCondition,
+  from: string,
+  params: Parameters,
+  row?: string,
+): string {
+  if (unchecked !== undefined) throw new Error(`the visibility of "${unchecked.name}" was not checked`);
+  const related = nextRelatedRow(row);
+  const conditions = [joinSql(join, from, related), ...some.map((one) => conditionSql(target, one, params, related))];
+  return `${none ? 'not ' : ''}exists (select from ${quoteIdentifier(target.table)} ${related} where ${conditions.join(' and ')})`;
+}
+
+/** The name by which a subquery refers to the row of the outermost query. */
+function outermostRowSql({ source, table }: CompiledResource): string {
+  return source === undefined ? quoteIdentifier(table) : ALL_RECORDS_ALIAS;
+}
+
+/**
+ * A condition as SQL; values become parameters.
+ *
+ * @param row the alias of the row; left out for a row of the outermost query
+ */
+export function conditionSql(
+  resource: CompiledResource,
+  condition: ListCondition,
+  params: Parameters,
+  row?: string,
+): string {
+  if (condition instanceof RelatedCondition) {
+    const { from } = condition.join;
+    return relatedConditionSql(condition, `${row ?? outermostRowSql(resource)}.${quoteIdentifier(from)}`, params, row);
+  }
   if ('never' in condition) return 'false';
   if ('deletedUnder' in condition)
     return `("deleted_under" is null or "deleted_under" && ${params.add(condition.deletedUnder)}::text[])`;
-  if ('any' in condition) return joinConditionsSql(resource, condition.any, ' or ', 'false', params);
-  if ('every' in condition) return joinConditionsSql(resource, condition.every, ' and ', 'true', params);
+  if ('any' in condition) return joinConditionsSql(resource, condition.any, ' or ', 'false', params, row);
+  if ('every' in condition) return joinConditionsSql(resource, condition.every, ' and ', 'true', params, row);
   if ('contains' in condition) {
     const pattern = `%${condition.contains.replace(/[\\%_]/g, '\\$&')}%`;
     return containsSql(resource, condition.field, condition.contains, params.add(pattern));
   }
-  return comparisonSql(resource, condition, params);
+  return comparisonSql(resource, condition, params, row);
 }
 
 function joinConditionsSql(
@@ -77,9 +140,10 @@ function joinConditionsSql(
   word: string,
   empty: string,
   params: Parameters,
+  row: string | undefined,
 ): string {
   if (conditions.length === 0) return empty;
-  return `(${conditions.map((one) => conditionSql(resource, one, params)).join(word)})`;
+  return `(${conditions.map((one) => conditionSql(resource, one, params, row)).join(word)})`;
 }
 
 /** The condition that one of these transactions (ids) wrote the row's current version. Only SQL can check this condition. */

@@ -113,7 +113,8 @@ async function readReferencedRecords(
   level: LevelBytes,
   viewContext: ResolvedViewContext,
 ): Promise<Map<string, ReferencedRecord>> {
-  const { resource, store } = context.entities.get(target)!;
+  const entity = context.entities.get(target)!;
+  const { resource, store } = entity;
   const scope = scopeConditions(resource, viewContext, 'visibility');
   const ids = [...new Set(slots.map((slot) => slot.id))];
   const conditions = scope instanceof Promise ? await scope : scope;
@@ -122,7 +123,7 @@ async function readReferencedRecords(
   );
   const visible: StoredRecord[] = [];
   for (const record of found) {
-    if (await isRecordVisible(resource, 'reference', record, viewContext)) visible.push(record);
+    if (await isRecordVisible(entity, 'reference', record, viewContext)) visible.push(record);
   }
   const serialized = await serializeFields(resource, visible, viewContext);
   return new Map(serialized.map((record) => [record.id as string, { serialized: record }]));

@@ -5,6 +5,7 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import type { Values } from '../operations/validate.ts';
 import type { Condition, DeletedUnderCondition, ListCondition } from '../query/list-query.ts';
+import { meetsConditions } from '../query/match.ts';
 import {
   createSearchCountStatement,
   createSearchPageStatement,
@@ -25,6 +26,7 @@ import type { CompiledResource } from '../schema/compiled.ts';
 import type { MeasuredPage } from '../serialize/response-bytes.ts';
 import type { Codec } from './codec.ts';
 import { type Cause, createEventValues } from './event.ts';
+import { createRelatedLookup } from './related-lookup.ts';
 import { createPageWithinBytes, createSelectWithinBytes, rowSizeSql } from './within-bytes.ts';
 import { archiveParameterValues, createWriteStatements } from './write-statements.ts';
 
@@ -102,6 +104,16 @@ export interface Store {
   ): Promise<StoredRecord | undefined>;
   /** Restores a record from the archive. The conditions apply to the archived row. */
   restore(id: string, conditions: readonly WriteCondition[], cause: Cause): Promise<StoredRecord | undefined>;
+  /**
+   * Whether a record in memory, or a deleted one, meets conditions; a promise if that depends on related records.
+   *
+   * @param unknown fields of the record whose values are unknown: conditions on them count as met
+   */
+  meets(
+    conditions: readonly Condition[],
+    record: StoredRecord,
+    unknown?: ReadonlySet<string>,
+  ): boolean | Promise<boolean>;
   /** Locks a record against concurrent changes until the transaction ends. */
   lock(id: string): Promise<void>;
   /** The same records through another connection, that of a transaction. */
@@ -139,7 +151,11 @@ export function createStore(
     return { params, where: ['"id" = $1', ...terms].join(' and ') };
   };
 
+  const lookUpRelated = createRelatedLookup(database);
+
   return {
+    meets: (conditions, record, unknown) => meetsConditions(conditions, record, lookUpRelated, unknown),
+
     async read(id, conditions = []) {
       const { params, where } = buildIdCondition(id, conditions);
       const rows = await database.read(
