@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ResourceGateway } from '../../../src/declare/host.ts';
+import type { Services } from '../../../src/declare/service.ts';
 import { defineExtension, defineResource, defineUser, f } from '../../../src/index.ts';
 import { type Person, startTestApp } from '../../support/app.ts';
 
@@ -84,7 +85,8 @@ const ids: Record<string, string> = {};
 let [ann, ben, admin] = [] as unknown as [Person, Person, Person];
 
 async function create(resource: string, name: string, values: Record<string, unknown>): Promise<string> {
-  const { id } = await app.service(resource as string).create(values);
+  const service = app.service as unknown as Services;
+  const { id } = await service(resource).create(values);
   ids[name] = id;
   return id;
 }
