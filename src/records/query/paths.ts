@@ -92,9 +92,11 @@ function canClientFollow(resource: CompiledResource, { kind, name, field }: Rela
   return kind === 'reverse' ? !field.secret : isFilterable(resource, name);
 }
 
-/** The relations of a resource that the filters of clients can follow. */
-export function relationsForClients(resource: CompiledResource): Relation[] {
-  return [...resource.relations.values()].filter((relation) => canClientFollow(resource, relation));
+/** The relations of a resource that the paths of a viewer can follow. */
+export function relationsFor(resource: CompiledResource, viewer: QueryViewer): Relation[] {
+  return [...resource.relations.values()].filter(
+    (relation) => viewer === 'system' || canClientFollow(resource, relation),
+  );
 }
 
 /**

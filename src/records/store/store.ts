@@ -4,7 +4,14 @@ import type { Statement } from '../../platform/postgres/connection.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import type { Values } from '../operations/validate.ts';
-import type { Condition, DeletedUnderCondition, ListCondition } from '../query/list-query.ts';
+import type { Condition, DeletedUnderCondition, ListCondition, Position } from '../query/list-query.ts';
+import {
+  createCountStatement,
+  createPageStatement,
+  createPositionStatement,
+  type SelectedList,
+  type Slice,
+} from '../query/list-statements.ts';
 import { meetsConditions } from '../query/match.ts';
 import {
   createSearchCountStatement,
@@ -12,16 +19,7 @@ import {
   SEARCH_WINDOW_ROWS,
   type WindowedList,
 } from '../query/search-window.ts';
-import {
-  conditionSql,
-  createCountStatement,
-  createPageStatement,
-  createSqlParameters,
-  type SelectedList,
-  type Slice,
-  type WrittenByCondition,
-  writtenBySql,
-} from '../query/sql.ts';
+import { conditionSql, createSqlParameters, type WrittenByCondition, writtenBySql } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { MeasuredPage } from '../serialize/response-bytes.ts';
 import type { Codec } from './codec.ts';
@@ -73,6 +71,15 @@ export interface Store {
     slow: boolean,
     bytes: () => number,
   ): Promise<MeasuredPage<StoredRecord>>;
+  /**
+   * The position of a record in a list that is sorted by fields of referenced records; undefined if the record does not exist or does not meet the
+   * conditions.
+   */
+  positionOf(
+    id: string,
+    sort: SelectedList['sort'],
+    conditions: readonly ListCondition[],
+  ): Promise<Position | undefined>;
   /** Counts a list. @param cap stop counting at this number */
   count(selection: SelectedList, slow: boolean, cap?: number): Promise<number>;
   /**
@@ -201,6 +208,12 @@ export function createStore(
         bytes: rows.reduce((sum, row) => sum + (row[width] as number), 0),
         isCut: rows.at(-1)?.[width + 1] === true,
       };
+    },
+
+    async positionOf(id, sort, conditions) {
+      const { text, values } = createPositionStatement(resource, id, sort, conditions);
+      const [row] = await database.read<(string | null)[]>(statement(text, values));
+      return row;
     },
 
     async count(selection, slow, cap) {
