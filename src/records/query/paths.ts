@@ -8,7 +8,7 @@ import { queryError, shortenForMessage } from './parameter.ts';
 /** Maximum relations in the path of a filter or a sort. */
 export const MAX_PATH_RELATIONS = 4;
 /** Maximum relations that the filters of one list follow: each is a subquery. */
-const MAX_FOLLOWED = 10;
+export const MAX_FOLLOWED = 10;
 
 /** A filter on a field, reached through the relations of a path such as `ticket.organisation.name`. */
 export interface PathFilter {
