@@ -17,7 +17,6 @@ interface List {
   rows: string;
   /** The rows for a count, if another form is faster than that of the page. */
   countedRows?: string;
-  toRecord(row: Row): object;
 }
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 20 });
@@ -28,53 +27,53 @@ const TICKET_COLUMNS = 't.id, t.title, t.body, t.status, t.organisation, t.creat
 const COMMENT_COLUMNS = 'c.id, c.body, c.ticket, c.created_at, c.updated_at';
 const ORGANISATION_COLUMNS = 'o.id, o.name, o.plan, o.created_at, o.updated_at';
 
-// Record values in the order of the declaration, without the columns' names.
 const toRecord = ({ created_at, updated_at, ...fields }: Row) => ({
   ...fields,
   createdAt: created_at,
   updatedAt: updated_at,
 });
 
-// The subquery in `any(array(…))` runs once, and its results are looked up in the index of the reference.
+// Of several forms of each list, the fastest on these tables. A subquery in `any(array(…))` runs once, and its results are looked up in an
+// index. In the list of a plan's or an organisation's tickets Postgres would read all tickets in their order instead.
 const LISTS: Record<string, List> = {
-  'tickets.plan': {
+  'tickets.paid': {
     columns: TICKET_COLUMNS,
     rows: 'from tickets t join organisations o on o.id = t.organisation where o.plan = $1',
-    toRecord,
+    countedRows: 'from tickets where organisation = any(array(select id from organisations where plan = $1))',
+  },
+  'tickets.trial': {
+    columns: TICKET_COLUMNS,
+    rows: 'from tickets t where t.organisation = any(array(select id from organisations where plan = $1))',
   },
   'tickets.name': {
     columns: TICKET_COLUMNS,
-    rows: 'from tickets t where t.organisation = any(array(select id from organisations where name = $1))',
-    toRecord,
+    rows: 'from tickets t join organisations o on o.id = t.organisation where o.name = $1',
   },
   'tickets.scope': {
     columns: TICKET_COLUMNS,
-    rows: 'from tickets t where t.organisation = any(array(select organisation from memberships where "user" = $1))',
-    toRecord,
+    rows: `from tickets t where t.organisation in (
+      with own as materialized (select organisation from memberships where "user" = $1) select organisation from own)`,
+    countedRows: 'from tickets where organisation = any(array(select organisation from memberships where "user" = $1))',
   },
   'comments.name': {
     columns: COMMENT_COLUMNS,
     rows: `from comments c where c.ticket = any(array(
       select t.id from tickets t join organisations o on o.id = t.organisation where o.name = $1))`,
-    toRecord,
   },
   'organisations.open': {
     columns: ORGANISATION_COLUMNS,
     rows: 'from organisations o where exists (select from tickets where organisation = o.id and status = $1)',
-    countedRows: 'from (select distinct organisation from tickets where status = $1) o',
-    toRecord,
   },
   'organisations.escalated': {
     columns: ORGANISATION_COLUMNS,
-    rows: 'from organisations o where id = any(array(select organisation from tickets where status = $1))',
-    toRecord,
+    rows: 'from organisations o where o.id = any(array(select organisation from tickets where status = $1))',
   },
 };
 
 const count = z.enum(['exact', 'none']).default('exact');
 const limit = z.coerce.number().int().min(1).max(100).default(20);
 const ticketInput = z.strictObject({
-  'organisation.plan': z.enum(['free', 'paid', 'trial']).optional(),
+  'organisation.plan': z.enum(['paid', 'trial']).optional(),
   'organisation.name': z.string().max(100).optional(),
   count,
   limit,
@@ -87,7 +86,7 @@ function encodeCursor(row: Row): string {
 }
 
 async function list(name: string, value: string, input: { count: 'exact' | 'none'; limit: number }) {
-  const { columns, rows, countedRows = rows, toRecord: convert } = LISTS[name]!;
+  const { columns, rows, countedRows = rows } = LISTS[name]!;
   const alias = columns[0]!;
   const page = `select ${columns} ${rows} order by ${alias}.created_at desc, ${alias}.id desc limit $2`;
   const [found, counted] = await Promise.all([
@@ -97,9 +96,9 @@ async function list(name: string, value: string, input: { count: 'exact' | 'none
       : query<{ count: string }>(`${name}.count`, `select count(*) ${countedRows}`, [value]),
   ]);
   const records = found.slice(0, input.limit);
-  const next = found.length > input.limit ? encodeCursor(records.at(-1)!) : null;
-  const data = records.map(convert);
-  if (counted === undefined) return { data, meta: { limit: input.limit, next } };
+  const next = found.length > input.limit ? encodeCursor(records.at(-1)!) : undefined;
+  const data = records.map(toRecord);
+  if (counted === undefined) return { data, meta: { limit: input.limit, next: next ?? null } };
   const total = Number(counted[0]?.count);
   return { data, meta: { total, page: 1, limit: input.limit, pages: Math.ceil(total / input.limit), next } };
 }
@@ -122,7 +121,7 @@ app.use('/api', async (req, res, next) => {
 app.get('/api/tickets', async (req, res) => {
   const { 'organisation.plan': plan, 'organisation.name': name, ...input } = ticketInput.parse(req.query);
   if (!res.locals.user.roles.includes('admin')) res.json(await list('tickets.scope', res.locals.user.id, input));
-  else if (plan !== undefined) res.json(await list('tickets.plan', plan, input));
+  else if (plan !== undefined) res.json(await list(`tickets.${plan}`, plan, input));
   else res.json(await list('tickets.name', name ?? '', input));
 });
 
