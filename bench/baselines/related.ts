@@ -33,8 +33,8 @@ const toRecord = ({ created_at, updated_at, ...fields }: Row) => ({
   updatedAt: updated_at,
 });
 
-// Of several forms of each list, the fastest on these tables. A subquery in `any(array(…))` runs once, and its results are looked up in an
-// index. In the list of a plan's or an organisation's tickets Postgres would read all tickets in their order instead.
+// The fastest of several forms of each list on these tables. A subquery in `any(array(…))` runs once, before the table is read, but the
+// planner does not know how many values it returns: for an organisation with few tickets it would read all tickets in the order of the list.
 const LISTS: Record<string, List> = {
   'tickets.paid': {
     columns: TICKET_COLUMNS,
