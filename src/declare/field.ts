@@ -80,6 +80,7 @@ export interface FieldSpec {
   filterable?: true | readonly Operator[];
   sortable?: boolean;
   searchable?: boolean;
+  aggregatable?: boolean;
   owner?: boolean;
   populate?: boolean;
   renamedFrom?: readonly string[];
@@ -233,6 +234,14 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends W
   /** Lets the search `?q=` find texts in this field, by case-insensitive substring. */
   searchable(): Field<T, P, I, C, W> {
     return this.#with({ searchable: true });
+  }
+  /**
+   * Lets clients group by the field, and compute aggregates of it, at `GET <path>/aggregate`.
+   *
+   * @example f.number().aggregatable()
+   */
+  aggregatable(): Field<T, P, I, C, W> {
+    return this.#with({ aggregatable: true });
   }
   /** The record's owner: set to the signed-in user on create, read-only, indexed. One per resource. */
   owner(): Field<T, 'defaulted', I, C, 'owner'> {

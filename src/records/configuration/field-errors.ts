@@ -16,7 +16,15 @@ import { checkVisibility } from './visibility-errors.ts';
 type FieldErrors = (path: string) => ConfigErrors;
 
 /** Modifiers that compare or find values. */
-const COMPARING_MODIFIERS = ['filterable', 'sortable', 'searchable', 'unique', 'index', 'owner'] as const;
+const COMPARING_MODIFIERS = [
+  'filterable',
+  'sortable',
+  'searchable',
+  'aggregatable',
+  'unique',
+  'index',
+  'owner',
+] as const;
 /** Modifiers that only apply to a record's top-level fields. */
 const TOP_LEVEL_ONLY = [
   ...COMPARING_MODIFIERS,
@@ -53,6 +61,8 @@ function checkModifiers(spec: FieldSpec, errors: ConfigErrors): void {
     if (modifier === 'encrypted') errors.report(`${spec.type.kind} fields cannot be encrypted; remove encrypted()`);
     else errors.report(`${modifier}() does nothing on a ${spec.type.kind} field; remove it`);
   }
+  if (spec.aggregatable && fieldTypeOf(spec).aggregations === undefined)
+    errors.report(`aggregatable() does nothing on a ${spec.type.kind} field: such values form no groups; remove it`);
   if (spec.encrypted) {
     for (const modifier of COMPARING_MODIFIERS) {
       if (spec[modifier])

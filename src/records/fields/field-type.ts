@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { AGGREGATE_FUNCTIONS, type AggregateFunction } from '../../declare/aggregate.ts';
 import { describeDeprecation } from '../../declare/deprecation.ts';
 import type { DeclaredType, FieldSpec } from '../../declare/field.ts';
 import type { Operator } from '../../declare/service.ts';
@@ -34,6 +35,19 @@ export const EQUALITY_COMPARISONS: readonly Operator[] = ['eq', 'ne', 'in', 'nin
 
 /** Comparisons of values that have an order. */
 export const ORDER_COMPARISONS: readonly Operator[] = [...EQUALITY_COMPARISONS, 'gt', 'gte', 'lt', 'lte'];
+
+/** How the values of a field type can be aggregated. */
+export interface Aggregations {
+  /** What groups are formed of: the values themselves, or buckets of dates. */
+  group: 'value' | 'bucket';
+  functions: readonly AggregateFunction[];
+}
+
+/** The aggregations of values that can only be told apart. */
+export const COUNTED_VALUES: Aggregations = { group: 'value', functions: ['countDistinct'] };
+
+/** The aggregations of numbers. */
+export const NUMBERS: Aggregations = { group: 'value', functions: AGGREGATE_FUNCTIONS };
 
 /** How a type with nested fields gets their schemas. */
 export interface SchemaContext {
@@ -96,6 +110,9 @@ export interface FieldType extends DeclaredType {
   indexedBytes?(spec: FieldSpec): number | undefined;
   /** Whether the type accepts values that are too large for an index: indexes of its fields are over expressions, such as a digest. */
   indexedByExpression?: true;
+
+  /** How its values can be aggregated. Left out: not at all. */
+  aggregations?: Aggregations;
 
   // Descriptions
   /**
