@@ -68,6 +68,11 @@ const PAGE_PARAMETERS: ReadonlySet<string> = new Set(['page', 'after', 'include'
 const UNITS: ReadonlySet<string> = new Set(DATE_UNITS);
 const BUCKET = /^(\w+)\((\w+)\)$/;
 
+/** Whether a query parameter belongs to aggregates, even if a field has the same name: its filter is `count[eq]`. */
+export function isAggregateParameter(name: string): boolean {
+  return AGGREGATE_PARAMETER_NAMES.has(name);
+}
+
 /** Whether a parameter of lists cannot be used with aggregates. */
 export function isPageParameter(name: string): boolean {
   return PAGE_PARAMETERS.has(name);
@@ -78,7 +83,7 @@ export function splitAggregateQuery(query: RawQuery): { texts: AggregateTexts; s
   const texts: AggregateTexts = {};
   const selection: RawQuery = {};
   for (const [name, value] of Object.entries(query)) {
-    if (AGGREGATE_PARAMETER_NAMES.has(name)) texts[name as keyof AggregateTexts] = requireSingleText(name, value);
+    if (isAggregateParameter(name)) texts[name as keyof AggregateTexts] = requireSingleText(name, value);
     else if (isPageParameter(name)) throw queryError(`The query parameter "${name}" is only for lists`);
     else selection[name] = value;
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AGGREGATE_FUNCTIONS, type AggregateFunction } from '../../declare/aggregate.ts';
+import { AGGREGATE_FUNCTIONS, type AggregateFunction, DATE_UNITS } from '../../declare/aggregate.ts';
 import { pluralName } from '../../declare/naming.ts';
 import { deprecationOfAllRoutes } from '../../declare/resource.ts';
 import type { RecordQuery, Route } from '../../declare/route.ts';
@@ -37,16 +37,16 @@ function createOutput(resource: CompiledResource): z.ZodType {
     );
     return shape.length === 0 ? [] : [[fn, z.object(Object.fromEntries(shape)).optional()] as const];
   });
-  const values = fields.filter(({ aggregations }) => aggregations.group === 'value');
-  const hasBuckets = values.length < fields.length;
-  const group = z.object(
-    Object.fromEntries(values.map((field) => [field.name, valueSchema(field).nullable().optional()])),
+  const groups = fields.flatMap((field): [string, z.ZodType][] =>
+    field.aggregations.group === 'value'
+      ? [[field.name, valueSchema(field).nullable().optional()]]
+      : DATE_UNITS.map((unit) => [`${unit}(${field.name})`, z.string().nullable().optional()]),
   );
   return z.array(
     z.object({
-      group: (hasBuckets ? group.catchall(z.string().nullable()) : group).describe(
-        'The values that the records of the group have in common, by the terms of `group`; null: no value.',
-      ),
+      group: z
+        .object(Object.fromEntries(groups))
+        .describe('The values that the records of the group have in common, by the terms of `group`; null: no value.'),
       count: z.int().optional(),
       ...Object.fromEntries(results),
     }),
