@@ -2,7 +2,7 @@ import { AGGREGATE_FUNCTIONS, type AggregateQuery } from '../../declare/aggregat
 import { queryError } from '../query/parameter.ts';
 import type { RawQuery } from '../query/parse.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { type AggregateTexts, isPageParameter } from './parse.ts';
+import { isPageParameter, type SplitQuery } from './parse.ts';
 
 const LISTS: ReadonlySet<string> = new Set(['group', ...AGGREGATE_FUNCTIONS]);
 const TEXTS: ReadonlySet<string> = new Set(['count', 'sort', 'limit', 'timeZone']);
@@ -32,20 +32,20 @@ function isListParameter(name: string, { field }: CompiledResource): boolean {
 export function splitCodeQuery(
   resource: CompiledResource,
   { where = {}, q, deleted, ...parameters }: AggregateQuery<Record<string, unknown>>,
-): { texts: AggregateTexts; selection: RawQuery } {
-  const texts: AggregateTexts = {};
+): SplitQuery {
+  const texts: RawQuery = {};
   for (const [name, value] of Object.entries(parameters)) {
     if (value === undefined) continue;
     if (LISTS.has(name)) {
       if (!Array.isArray(value)) throw queryError(`"${name}" takes a list of fields`);
-      texts[name as keyof AggregateTexts] = value.map((term) => toTermText(name, term)).join(',');
-    } else if (TEXTS.has(name)) texts[name as keyof AggregateTexts] = String(value);
+      texts[name] = value.map((term) => toTermText(name, term)).join(',');
+    } else if (TEXTS.has(name)) texts[name] = String(value);
     else throw queryError(`Unknown parameter "${name}" of aggregates; filters belong in "where"`);
   }
   const unknown = Object.keys(where).find((name) => isListParameter(name, resource));
   if (unknown !== undefined) throw queryError(`Unknown filter "${unknown}"`);
   return {
-    texts,
+    parameters: texts,
     selection: { ...where, ...(q === undefined ? {} : { q }), ...(deleted === undefined ? {} : { deleted }) },
   };
 }

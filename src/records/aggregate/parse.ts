@@ -58,10 +58,10 @@ export interface ParsedAggregates {
   minGroupSize: number;
 }
 
-/** The parameters of a query of aggregates, as texts; the others are filters. */
-export type AggregateTexts = Partial<Record<(typeof AGGREGATE_PARAMETERS)[number], string>>;
-
 const AGGREGATE_PARAMETERS = ['group', 'count', ...AGGREGATE_FUNCTIONS, 'sort', 'limit', 'timeZone'] as const;
+/** The parameters of aggregates that a query contains, as texts. */
+type AggregateTexts = Partial<Record<(typeof AGGREGATE_PARAMETERS)[number], string>>;
+
 const AGGREGATE_PARAMETER_NAMES: ReadonlySet<string> = new Set(AGGREGATE_PARAMETERS);
 /** The parameters of lists that have no meaning for aggregates. */
 const PAGE_PARAMETERS: ReadonlySet<string> = new Set(['page', 'after', 'include', 'fields']);
@@ -78,16 +78,29 @@ export function isPageParameter(name: string): boolean {
   return PAGE_PARAMETERS.has(name);
 }
 
-/** Splits the query string of a client into the parameters of aggregates and those that select records, as in a list. */
-export function splitAggregateQuery(query: RawQuery): { texts: AggregateTexts; selection: RawQuery } {
-  const texts: AggregateTexts = {};
-  const selection: RawQuery = {};
+/** A query of aggregates: its own parameters, not yet checked, and those that select records, as in a list. */
+export interface SplitQuery {
+  parameters: RawQuery;
+  selection: RawQuery;
+}
+
+/** Splits the query string of a client. Checks nothing, because a caller that the list policy refuses must get that error first. */
+export function splitAggregateQuery(query: RawQuery): SplitQuery {
+  const split: SplitQuery = { parameters: {}, selection: {} };
   for (const [name, value] of Object.entries(query)) {
-    if (isAggregateParameter(name)) texts[name as keyof AggregateTexts] = requireSingleText(name, value);
-    else if (isPageParameter(name)) throw queryError(`The query parameter "${name}" is only for lists`);
-    else selection[name] = value;
+    const isSelection = !isAggregateParameter(name) && !isPageParameter(name);
+    split[isSelection ? 'selection' : 'parameters'][name] = value;
   }
-  return { texts, selection };
+  return split;
+}
+
+function requireTexts(parameters: RawQuery): AggregateTexts {
+  const texts: AggregateTexts = {};
+  for (const [name, value] of Object.entries(parameters)) {
+    if (isPageParameter(name)) throw queryError(`The query parameter "${name}" is only for lists`);
+    texts[name as keyof AggregateTexts] = requireSingleText(name, value);
+  }
+  return texts;
 }
 
 /** The terms of a comma-separated parameter. */
@@ -191,9 +204,10 @@ export function timeZoneError(): ApiError {
  */
 export function parseAggregates(
   resource: CompiledResource,
-  texts: AggregateTexts,
+  parameters: RawQuery,
   viewer: QueryViewer,
 ): ParsedAggregates {
+  const texts = requireTexts(parameters);
   const fields = aggregatableFieldsOf(resource, viewer);
   const minGroupSize = minGroupSizeOf(resource, viewer);
   const groups =

@@ -2,12 +2,11 @@ import { z } from 'zod';
 import { AGGREGATE_FUNCTIONS, type AggregateFunction, DATE_UNITS } from '../../declare/aggregate.ts';
 import { pluralName } from '../../declare/naming.ts';
 import { deprecationOfAllRoutes } from '../../declare/resource.ts';
-import type { RecordQuery, Route } from '../../declare/route.ts';
+import type { RecordQuery, Route, RouteContext } from '../../declare/route.ts';
 import { withMeta } from '../../platform/http/response.ts';
 import { createRequestContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { chooseListSource } from '../operations/list-source.ts';
-import type { RawQuery } from '../query/parse.ts';
 import { declaredOrDefaultPolicy } from '../schema/compile.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { type AggregatableField, aggregatableFieldsOf, canAggregate, hasAggregates, minGroupSizeOf } from './fields.ts';
@@ -53,12 +52,14 @@ function createOutput(resource: CompiledResource): z.ZodType {
   );
 }
 
-/** The fields that a query names outside its filters, as a list query names them. */
-function toRecordQuery(resource: CompiledResource, query: RawQuery): RecordQuery {
-  const { texts, selection } = splitAggregateQuery(query);
-  const named = ['group' as const, ...AGGREGATE_FUNCTIONS].flatMap((name) => texts[name]?.split(',') ?? []);
-  const fields = named.map((term) => term.replace(/^\w+\((\w+)\)$/, '$1')).join(',');
-  return { resource: resource.name, query: { ...selection, fields } };
+/** The query in the form of a list query, with all fields that it names. */
+function toRecordQuery({ name: resource }: CompiledResource, query: RouteContext['query']): RecordQuery {
+  const terms = ['group', ...AGGREGATE_FUNCTIONS].flatMap((name) => {
+    const value = query[name];
+    return typeof value === 'string' ? value.split(',') : [];
+  });
+  const fields = terms.map((term) => term.replace(/^\w+\((\w+)\)$/, '$1')).join(',');
+  return { resource, query: { ...query, fields } };
 }
 
 /** The route `GET <path>/aggregate` of a resource whose declaration opens it; else none. */
@@ -74,7 +75,6 @@ export function aggregateRoutes(context: RecordsContext, entity: Entity): Route[
       tags: [resource.name],
       authorize: 'handler',
       resource: resource.name,
-      action: 'list',
       aggregates: true,
       policy: declaredOrDefaultPolicy(resource.declaration, 'list'),
       operationId: `aggregate-${plural}`.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase()),

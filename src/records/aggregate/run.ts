@@ -7,17 +7,16 @@ import type { ListSource } from '../operations/list-source.ts';
 import { parseAndAuthorizeList, storeOf } from '../operations/read.ts';
 import { fieldVisibilityCondition, type QueryViewer } from '../query/filter.ts';
 import { queryError } from '../query/parameter.ts';
-import type { RawQuery } from '../query/parse.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { readPageWithinResponseRoom } from '../serialize/response-bytes.ts';
 import type { Store } from '../store/store.ts';
 import type { AggregatableField } from './fields.ts';
 import {
-  type AggregateTexts,
   type FunctionTerm,
   type GroupTerm,
   type ParsedAggregates,
   parseAggregates,
+  type SplitQuery,
   timeZoneError,
 } from './parse.ts';
 import type { AggregateSelection, VisibleIn } from './sql.ts';
@@ -114,21 +113,19 @@ async function readRowsWithinResponse(
  * Computes aggregates of the records that the caller may list, in one statement. Fields with `visibleTo` count only in records in which the
  * caller may see them: other records are in no group of such a field, and add nothing to its aggregates.
  *
- * @param texts the parameters of aggregates
- * @param selection the parameters that select records, as in a list
  * @param options `byCode`: code passes the selection, with typed values; `source`: where to read, by default from the primary
  */
 export async function computeAggregates(
   context: RecordsContext,
   entity: Entity,
-  { texts, selection }: { texts: AggregateTexts; selection: RawQuery },
+  { parameters, selection }: SplitQuery,
   operation: OperationContext,
   { byCode = false, source }: { byCode?: boolean; source?: ListSource | Promise<ListSource> } = {},
 ): Promise<ComputedAggregates> {
   const { resource } = entity;
   const { query, whole } = await parseAndAuthorizeList(context, entity, selection, operation, byCode);
   const viewer = operation.system ? 'system' : operation.user;
-  const parsed = parseAggregates(resource, texts, viewer);
+  const parsed = parseAggregates(resource, parameters, viewer);
   const { windowSearch } = query;
   const statement: AggregateSelection = {
     ...parsed,
