@@ -9,7 +9,7 @@ import {
   MAX_GROUPS,
 } from '../../records/aggregate/parse.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import { createCommaListParameter, createQueryParameter, createSelectionParameters } from './parameters.ts';
+import { createCommaListParameter, createQueryParameter, createSelectionParameters, MAX_LISTED } from './parameters.ts';
 import type { Json } from './schema.ts';
 
 const FUNCTION_TEXT: Record<(typeof AGGREGATE_FUNCTIONS)[number], string> = {
@@ -19,9 +19,6 @@ const FUNCTION_TEXT: Record<(typeof AGGREGATE_FUNCTIONS)[number], string> = {
   max: 'The greatest values of these fields.',
   countDistinct: 'The numbers of different values of these fields.',
 };
-
-/** Maximum values of `sort` that the document lists. If there are more, it gives some as examples. */
-const MAX_LISTED = 60;
 
 /** Creates the query parameters of a resource's aggregates. */
 export function createAggregateParameters(resource: CompiledResource): Json[] {

@@ -91,8 +91,8 @@ interface Pagination {
   count: CountMode;
 }
 
-/** Maximum number of include paths that the document lists. If there are more, it gives some as examples. */
-const MAX_LISTED = 60;
+/** Maximum number of values that the document lists for a parameter. If there are more, it gives some as examples. */
+export const MAX_LISTED = 60;
 
 const OPERATOR_TEXT: Record<Operator, string> = {
   eq: 'equals the value',
