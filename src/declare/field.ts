@@ -54,6 +54,8 @@ export interface FieldSpec {
   target?: string;
   inner?: AnyField;
   shape?: Record<string, AnyField>;
+  /** The schema of a json field's values, whose output must be JSON. Runs before `checks`. */
+  content?: StandardSchema;
   required?: boolean;
   requiredMessage?: string | undefined;
   default?: unknown;

@@ -1,4 +1,4 @@
-import { Field, type FieldSpec } from '../../declare/field.ts';
+import { Field, type FieldSpec, type StandardSchema } from '../../declare/field.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import {
   compareScalars,
@@ -99,6 +99,8 @@ function checkPatternAndCustomRules(spec: FieldSpec, isSlow: SlowPatternCheck, e
     );
   }
   if (checks.some(({ check }) => typeof check !== 'function')) errors.report('check() takes a function');
+  if ('content' in spec && typeof spec.content?.['~standard']?.validate !== 'function')
+    errors.report('json() takes a Standard Schema, an object with "~standard", or nothing');
   if ('standard' in spec && typeof standard?.['~standard']?.validate !== 'function')
     errors.report('schema() takes a Standard Schema: an object with "~standard"');
 }
@@ -137,13 +139,24 @@ function checkDefaultValue(spec: FieldSpec, testable: boolean, errors: ConfigErr
  * The error that a field's custom rules return for its default; undefined if it passes. Rules that need a record or are asynchronous are
  * skipped.
  */
-function findCustomRuleError({ checks = [], standard }: FieldSpec, value: unknown): string | undefined {
+function findCustomRuleError({ content, checks = [], standard }: FieldSpec, preset: unknown): string | undefined {
+  const validated = content === undefined ? { value: preset } : validateSync(content, preset);
+  if (validated === undefined) return undefined;
+  if (validated.issues !== undefined) return validated.issues[0]?.message;
+  const { value } = validated;
   for (const { check, message } of checks) {
     const verdict = check.length > 1 ? true : tryCallSync(() => (check as (value: unknown) => unknown)(value));
     if (verdict === false || typeof verdict === 'string') return message ?? (verdict || 'Must be valid');
   }
-  const result = standard === undefined ? undefined : tryCallSync(() => standard['~standard'].validate(value));
-  return (result as { issues?: readonly { message: string }[] } | undefined)?.issues?.[0]?.message;
+  return standard === undefined ? undefined : validateSync(standard, value)?.issues?.[0]?.message;
+}
+
+/** The result of a Standard Schema; undefined if it is asynchronous or throws. */
+function validateSync(
+  schema: StandardSchema,
+  value: unknown,
+): Awaited<ReturnType<StandardSchema['~standard']['validate']>> | undefined {
+  return tryCallSync(() => schema['~standard'].validate(value)) as ReturnType<typeof validateSync>;
 }
 
 /** The result of a synchronous function; undefined if it returns a promise or throws. */
