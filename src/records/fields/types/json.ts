@@ -31,7 +31,7 @@ export const JSONB: ColumnType = {
 };
 
 /** Creates json fields. */
-interface CreateJsonField {
+export interface CreateJsonField {
   (): Field<unknown>;
   /** @param schema validates the values, which get its types; its output, which must be JSON, is stored */
   <Output, Input>(schema: StandardSchema<Output, Input>): Field<Output, 'optional', Input, Output>;
