@@ -18,7 +18,7 @@ export interface AggregateOptions {
   /** The timestamps that clients may group into buckets and compute `min` and `max` of. Default none. */
   timestamps?: readonly Timestamp[];
   /**
-   * Clients get only groups of at least this many records, and only values that are computed from at least this many. `min` and `max` are
+   * Clients get only groups of at least this many records, and only sums and averages of at least this many values. `min` and `max` are
    * refused, because each reveals the value of a single record. Default 1.
    */
   minGroupSize?: number;

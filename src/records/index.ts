@@ -84,9 +84,9 @@ export function createRecordsRuntime(
     service,
     transactions,
     routes: all.flatMap((entity) => [
-      ...customRoutes(entity),
-      // Before the CRUD routes, whose `/:id` also matches the path.
+      // Before the others, in which `/:id` also matches the path.
       ...aggregateRoutes(context, entity),
+      ...customRoutes(entity),
       ...crudRoutes(context, entity),
     ]),
   };

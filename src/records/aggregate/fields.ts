@@ -16,6 +16,9 @@ export interface AggregatableField {
   compiled: CompiledField | undefined;
 }
 
+/** The path of the route of aggregates, below that of its resource. */
+export const AGGREGATE_PATH = '/aggregate';
+
 /** Whether a resource has the route of aggregates: the declaration opens it, with `aggregatable()` or the option `aggregates`. */
 export function hasAggregates({ aggregates, fields }: AnyResource): boolean {
   return aggregates !== undefined || Object.values(fields as Fields).some(({ spec }) => spec.aggregatable);

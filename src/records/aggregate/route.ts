@@ -9,7 +9,14 @@ import type { Entity, RecordsContext } from '../context.ts';
 import { chooseListSource } from '../operations/list-source.ts';
 import { declaredOrDefaultPolicy } from '../schema/compile.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { type AggregatableField, aggregatableFieldsOf, canAggregate, hasAggregates, minGroupSizeOf } from './fields.ts';
+import {
+  AGGREGATE_PATH,
+  type AggregatableField,
+  aggregatableFieldsOf,
+  canAggregate,
+  hasAggregates,
+  minGroupSizeOf,
+} from './fields.ts';
 import { splitAggregateQuery } from './parse.ts';
 import { computeAggregates } from './run.ts';
 
@@ -20,9 +27,8 @@ function valueSchema({ type: { kind, jsonType } }: AggregatableField): z.ZodType
   return jsonType === 'number' ? z.number() : z.string();
 }
 
-function functionResultSchema(fn: AggregateFunction, field: AggregatableField, minGroupSize: number): z.ZodType {
-  const counted = minGroupSize === 1 ? z.int() : z.int().nullable();
-  return fn === 'countDistinct' ? counted : valueSchema(field).nullable();
+function functionResultSchema(fn: AggregateFunction, field: AggregatableField): z.ZodType {
+  return fn === 'countDistinct' ? z.int() : valueSchema(field).nullable();
 }
 
 /** The schema of the groups, for the OpenAPI document. */
@@ -31,9 +37,7 @@ function createOutput(resource: CompiledResource): z.ZodType {
   const minGroupSize = minGroupSizeOf(resource, 'any client');
   const results = AGGREGATE_FUNCTIONS.flatMap((fn) => {
     const computed = fields.filter((field) => canAggregate(field, fn, minGroupSize));
-    const shape = computed.map(
-      (field) => [field.name, functionResultSchema(fn, field, minGroupSize).optional()] as const,
-    );
+    const shape = computed.map((field) => [field.name, functionResultSchema(fn, field).optional()] as const);
     return shape.length === 0 ? [] : [[fn, z.object(Object.fromEntries(shape)).optional()] as const];
   });
   const groups = fields.flatMap((field): [string, z.ZodType][] =>
@@ -71,7 +75,7 @@ export function aggregateRoutes(context: RecordsContext, entity: Entity): Route[
   return [
     {
       method: 'GET',
-      path: `${resource.path}/aggregate`,
+      path: resource.path + AGGREGATE_PATH,
       tags: [resource.name],
       authorize: 'handler',
       resource: resource.name,

@@ -73,7 +73,9 @@ function functionSql(
   const value = `${fn === 'countDistinct' ? `count(distinct ${column})` : `${fn}(${column})`}${filter}`;
   const isDecimal = field.compiled?.columnType.sql === 'numeric' && fn !== 'countDistinct';
   const exact = isDecimal ? `trim_scale(${value})` : value;
-  return minGroupSize === 1 ? exact : `case when count(${column})${filter} >= ${minGroupSize} then ${exact} end`;
+  // The number of different values reveals none of them.
+  const isSafe = minGroupSize === 1 || fn === 'countDistinct';
+  return isSafe ? exact : `case when count(${column})${filter} >= ${minGroupSize} then ${exact} end`;
 }
 
 /** The bytes of a group: its texts may be long. */

@@ -222,7 +222,8 @@ export function createStore(
     aggregate(selection, bytes) {
       const { text, values, columns, size } = createAggregateStatement(resource, selection);
       const within = createPageWithinBytes(columns, size)(text, `$${values.length + 1}::bigint`);
-      return database.readSlowly(statement(within, [...values, bytes()]));
+      // Without a name: planned for its values, because a plan for any values could cost far more than planning.
+      return database.readSlowly({ text: within, values: [...values, bytes()] });
     },
 
     async insert(id, values, cause) {

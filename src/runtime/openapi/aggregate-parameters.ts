@@ -9,7 +9,13 @@ import {
   MAX_GROUPS,
 } from '../../records/aggregate/parse.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import { createCommaListParameter, createQueryParameter, createSelectionParameters, MAX_LISTED } from './parameters.ts';
+import {
+  createCommaListParameter,
+  createQueryParameter,
+  createSelectionParameters,
+  describeDeprecatedNames,
+  MAX_LISTED,
+} from './parameters.ts';
 import type { Json } from './schema.ts';
 
 const FUNCTION_TEXT: Record<(typeof AGGREGATE_FUNCTIONS)[number], string> = {
@@ -36,11 +42,12 @@ export function createAggregateParameters(resource: CompiledResource): Json[] {
   const small =
     minGroupSize === 1
       ? ''
-      : ` Groups of fewer than ${minGroupSize} records, and values of fewer records, are left out.`;
+      : ` Groups of fewer than ${minGroupSize} records, and sums and averages of fewer values, are left out.`;
   const hidden = fields.some(({ compiled }) => compiled?.visibleTo !== undefined)
     ? ' Records in which you may not see one of these fields are left out.'
     : '';
-  const groupText = `The fields whose values form the groups; without it, all records are one group.${hidden}${small}`;
+  const deprecated = (names: readonly string[]) => describeDeprecatedNames(names, resource);
+  const groupText = `The fields whose values form the groups; without it, all records are one group.${hidden}${small}${deprecated(fields.map(({ name }) => name))}`;
   const zoneText = 'The IANA time zone of the date buckets.';
   return [
     ...(groups.length === 0
@@ -60,7 +67,7 @@ export function createAggregateParameters(resource: CompiledResource): Json[] {
     ...functions.map(({ fn, names }) =>
       createCommaListParameter(
         fn,
-        FUNCTION_TEXT[fn],
+        FUNCTION_TEXT[fn] + deprecated(names),
         { type: 'string', enum: names },
         { maxItems: MAX_AGGREGATES, uniqueItems: true },
       ),

@@ -155,7 +155,7 @@ function createFilterParameters(field: CompiledField): Json[] {
 }
 
 /** The sentence that names the deprecated fields among the values of a parameter, with a space before it; empty if there are none. */
-function describeDeprecatedNames(names: readonly string[], resource: CompiledResource): string {
+export function describeDeprecatedNames(names: readonly string[], resource: CompiledResource): string {
   const deprecated = names.filter((name) => resource.field.get(name)?.spec.deprecated !== undefined);
   return deprecated.length === 0 ? '' : ` Deprecated: ${deprecated.map((name) => `\`${name}\``).join(', ')}.`;
 }

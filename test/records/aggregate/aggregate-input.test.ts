@@ -125,6 +125,7 @@ test('declarations that would reveal values, or do nothing, are configuration er
       inside: f.object({ n: f.number().aggregatable() }),
     },
     aggregates: { timestamps: ['createdAt'] },
+    routes: (route) => [route.get('/aggregate', () => 'mine')],
   });
   const start = () =>
     createApp(
@@ -148,6 +149,7 @@ test('declarations that would reveal values, or do nothing, are configuration er
     'field "data": aggregatable() does nothing on a json field',
     'field "long": aggregatable() does nothing on a text field',
     'field "inside.n": aggregatable has no effect inside an array or object',
+    'route GET /wrongs/aggregate: aggregatable() and aggregates add this route; choose another path',
     'aggregates: with timestamps: false, records have no createdAt and updatedAt',
   ])
     expect(message).toContain(text);
