@@ -176,20 +176,18 @@ function parseGroupSort(
 }
 
 /**
- * Checks a time zone. Only `UTC` and names with a slash are accepted: Postgres reads other names (`CET`, `+02:00`) differently than the
- * IANA database.
+ * Whether a time zone exists. Only `UTC` and names with a slash are accepted: Postgres reads other names (`CET`, `+02:00`) differently than
+ * the IANA database.
  */
-function parseTimeZone(text: string | undefined): string {
-  if (text === undefined || text === DEFAULT_TIME_ZONE) return DEFAULT_TIME_ZONE;
-  if (/^[A-Za-z_]+(\/[A-Za-z0-9_+-]+){1,2}$/.test(text)) {
-    try {
-      new Intl.DateTimeFormat('en', { timeZone: text });
-      return text;
-    } catch {
-      throw timeZoneError();
-    }
+function isTimeZone(text: string): boolean {
+  if (text === DEFAULT_TIME_ZONE) return true;
+  if (!/^[A-Za-z_]+(\/[A-Za-z0-9_+-]+){1,2}$/.test(text)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text });
+    return true;
+  } catch {
+    return false;
   }
-  throw timeZoneError();
 }
 
 /** The error for a time zone that does not exist. */
@@ -219,6 +217,8 @@ export function parseAggregates(
     return text === undefined ? [] : parseFunctionTerms(fn, text, fields, minGroupSize);
   });
   const count = parseCount(texts.count) || functions.length === 0;
+  const { timeZone = DEFAULT_TIME_ZONE } = texts;
+  if (!isTimeZone(timeZone)) throw timeZoneError();
   if (functions.length + Number(count) > MAX_AGGREGATES)
     throw queryError(`A query takes at most ${MAX_AGGREGATES} aggregates`);
   return {
@@ -227,7 +227,7 @@ export function parseAggregates(
     functions,
     sort: parseGroupSort(texts.sort, groups, [...(count ? ['count'] : []), ...functions.map(({ key }) => key)]),
     limit: texts.limit === undefined ? DEFAULT_GROUPS : parsePositiveInteger('limit', texts.limit, MAX_GROUPS),
-    timeZone: parseTimeZone(texts.timeZone),
+    timeZone,
     minGroupSize,
   };
 }
