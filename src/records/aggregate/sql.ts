@@ -1,7 +1,7 @@
 import type { DateUnit } from '../../declare/aggregate.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { Condition, ListCondition } from '../query/list-query.ts';
-import { conditionSql, createSqlParameters, type Parameters, type UnnamedStatement } from '../query/sql.ts';
+import { conditionSql, createSqlParameters, type UnnamedStatement } from '../query/sql.ts';
 import { type CompiledResource, columnOf, sqlTypeOf } from '../schema/compiled.ts';
 import { valueSizeSql } from '../store/within-bytes.ts';
 import type { FunctionTerm, GroupTerm, ParsedAggregates } from './parse.ts';
@@ -62,14 +62,17 @@ function groupNameSql({ unit }: GroupTerm, alias: string, timeZone: string): str
   return `to_char(${alias} at time zone ${timeZone}, '${BUCKET_NAMES.hour}') || '/' || ${offset}`;
 }
 
+/** Converts a condition to SQL; values become parameters. */
+type ToSql = (condition: ListCondition) => string;
+
 function functionSql(
   resource: CompiledResource,
   { fn, field, visibleIn }: FunctionTerm & VisibleIn,
   minGroupSize: number,
-  params: Parameters,
+  toSql: ToSql,
 ): string {
   const column = columnSql(resource, field.name);
-  const filter = visibleIn === undefined ? '' : ` filter (where ${conditionSql(resource, visibleIn, params)})`;
+  const filter = visibleIn === undefined ? '' : ` filter (where ${toSql(visibleIn)})`;
   const value = `${fn === 'countDistinct' ? `count(distinct ${column})` : `${fn}(${column})`}${filter}`;
   const isDecimal = field.compiled?.columnType.sql === 'numeric' && fn !== 'countDistinct';
   const exact = isDecimal ? `trim_scale(${value})` : value;
@@ -102,6 +105,7 @@ export function createAggregateStatement(
   { groups, count, functions, conditions, sort, limit, timeZone, minGroupSize }: AggregateSelection,
 ): AggregateStatement {
   const params = createSqlParameters();
+  const toSql: ToSql = (condition) => conditionSql(resource, condition, params);
   const zone = groups.some(({ unit }) => unit !== undefined) ? `${params.add(timeZone)}::text` : '';
   const groupAliases = groups.map((_, i) => groupAlias(i));
   const functionAliases = functions.map((_, i) => functionAlias(i));
@@ -113,11 +117,11 @@ export function createAggregateStatement(
   const selected = [
     ...groups.map((term, i) => `${groupedSql(resource, term, zone)} as ${groupAlias(i)}`),
     ...(count ? [`count(*) as ${COUNT_ALIAS}`] : []),
-    ...functions.map((term, i) => `${functionSql(resource, term, minGroupSize, params)} as ${functionAlias(i)}`),
+    ...functions.map((term, i) => `${functionSql(resource, term, minGroupSize, toSql)} as ${functionAlias(i)}`),
     `count(*) over () as ${TOTAL_ALIAS}`,
   ];
   const visible = groups.flatMap(({ visibleIn }) => visibleIn ?? []);
-  const where = [...visible, ...conditions].map((condition) => conditionSql(resource, condition, params));
+  const where = [...visible, ...conditions].map(toSql);
   const order = sort.map(({ key, descending }) => `${aliasByKey.get(key)}${descending ? ' desc' : ''} nulls last`);
   const rows = [
     `select ${selected.join(', ')} from ${resource.source ?? quoteIdentifier(resource.table)}`,

@@ -123,6 +123,24 @@ test('dates are grouped in buckets of the given time zone', async () => {
   ]);
 });
 
+test('the hour that clocks repeat in autumn has two groups, and a day without an hour has one', async () => {
+  const night = defineResource('night', { fields: { at: f.date().aggregatable() }, policies: { list: 'public' } });
+  const { app, call } = await startTestApp({ resources: [defineUser(), night] });
+  for (const time of ['2026-10-25T00:30:00Z', '2026-10-25T01:30:00Z', '2026-03-29T00:59:00Z', '2026-03-29T01:01:00Z'])
+    await app.service(night).create({ at: time });
+  const keys = async (unit: string) => {
+    const { data } = await aggregate(`group=${unit}(at)&timeZone=Europe/Berlin`, call, '/api/nights');
+    return data.map((one: { group: object }) => Object.values(one.group)[0]);
+  };
+  expect(await keys('hour')).toEqual([
+    '2026-03-29T01:00+01:00',
+    '2026-03-29T03:00+02:00',
+    '2026-10-25T02:00+02:00',
+    '2026-10-25T02:00+01:00',
+  ]);
+  expect(await keys('day')).toEqual(['2026-03-29', '2026-10-25']);
+});
+
 test('sorts groups by aggregates and terms, with missing values last in both directions', async () => {
   const teams = async (query: string) =>
     (await aggregate(query)).data.map(({ group }: { group: { team?: string } }) => group.team);
