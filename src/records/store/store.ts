@@ -3,6 +3,7 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { Statement } from '../../platform/postgres/connection.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
+import { type AggregateSelection, createAggregateStatement } from '../aggregate/sql.ts';
 import type { Values } from '../operations/validate.ts';
 import type { Condition, DeletedUnderCondition, ListCondition, Position } from '../query/list-query.ts';
 import {
@@ -90,6 +91,13 @@ export interface Store {
   searchWithin(list: WindowedList, slice: Slice, bytes: () => number): Promise<SearchedPage>;
   /** Counts the matches of such a search in the first rows of the list. `isFull`: more rows may follow. */
   countSearched(list: WindowedList): Promise<{ matches: number; isFull: boolean }>;
+  /**
+   * Computes aggregates. The columns of a row: the terms of `group`, the count if it is requested, the functions, the number of all groups,
+   * the bytes of the row, and whether another row follows that is not returned for its size.
+   *
+   * @param bytes called when the statement is sent; returns about how many bytes to read at most
+   */
+  aggregate(selection: AggregateSelection, bytes: () => number): Promise<unknown[][]>;
   insert(id: string, values: Values, cause: Cause): Promise<StoredRecord>;
   /** Returns undefined if no record with that id meets the conditions. */
   update(
@@ -238,6 +246,13 @@ export function createStore(
       const { text, values } = createSearchCountStatement(resource, list);
       const [row] = await database.readSlowly<[number, number]>(statement(text, values));
       return { matches: row![0], isFull: row![1] === SEARCH_WINDOW_ROWS };
+    },
+
+    aggregate(selection, bytes) {
+      const { text, values, columns, size } = createAggregateStatement(resource, selection);
+      const within = createPageWithinBytes(columns, size)(text, `$${values.length + 1}::bigint`);
+      // Without a name: planned for its values, because a plan for any values could cost far more than planning.
+      return database.readSlowly({ text: within, values: [...values, bytes()] });
     },
 
     async insert(id, values, cause) {
