@@ -20,7 +20,13 @@ import {
   SEARCH_WINDOW_ROWS,
   type WindowedList,
 } from '../query/search-window.ts';
-import { conditionSql, createSqlParameters, type WrittenByCondition, writtenBySql } from '../query/sql.ts';
+import {
+  conditionSql,
+  createSqlParameters,
+  followsRelations,
+  type WrittenByCondition,
+  writtenBySql,
+} from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { MeasuredPage } from '../serialize/response-bytes.ts';
 import type { Codec } from './codec.ts';
@@ -226,7 +232,9 @@ export function createStore(
 
     async count(selection, slow, cap) {
       const { text, values } = createCountStatement(resource, selection, cap);
-      return (await chooseListReader(slow)<[number]>(statement(text, values)))[0]![0];
+      // The best plan for counting related records depends on how many they are, so Postgres must not keep a plan that suits other values.
+      const counting = followsRelations(text) ? { text, values } : statement(text, values);
+      return (await chooseListReader(slow)<[number]>(counting))[0]![0];
     },
 
     async searchWithin(list, slice, bytes) {
