@@ -34,7 +34,15 @@ export interface Records {
 
 /** The drizzle tables of compiled resources, by table name. */
 export function createResourceTables(resources: readonly CompiledResource[]): Record<string, PgTable> {
-  return Object.fromEntries(withArchives(resources).map((resource) => [resource.table, createResourceTable(resource)]));
+  const byResource = new Map<string, PgTable>();
+  const tableOf = (name: string) => byResource.get(name)!;
+  return Object.fromEntries(
+    withArchives(resources).map((resource) => {
+      const table = createResourceTable(resource, tableOf);
+      if (!resource.archived) byResource.set(resource.name, table);
+      return [resource.table, table];
+    }),
+  );
 }
 
 /** Creates the stores, services, gateways and routes of compiled resources. Reads and writes no records. */

@@ -12,6 +12,13 @@ export interface Relation {
   kind: 'one' | 'many' | 'reverse';
   /** The field that holds the references: of this resource; for `reverse`, of the target. */
   field: CompiledField;
+  /** For `reverse`: the maximum number of records that `include` returns for each record. */
+  limit?: number;
+}
+
+/** The name under which `include` returns the number of records of a reverse relation: `commentsCount`. */
+export function countNameOf(relation: string): string {
+  return `${relation}Count`;
 }
 
 /** The relations of a resource by name. */
@@ -40,11 +47,12 @@ export function compileRelations(
       );
       const declared = Object.entries((declaration.relations ?? {}) as Record<string, ReverseRelation>);
       const reverse = declared.map(
-        ([relation, { target, field }]): Relation => ({
+        ([relation, { target, field, limit }]): Relation => ({
           name: relation,
           target,
           kind: 'reverse',
           field: byName.get(target)!.field.get(field)!,
+          limit,
         }),
       );
       return [name, new Map([...references, ...reverse].map((relation) => [relation.name, relation]))];

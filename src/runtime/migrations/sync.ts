@@ -53,6 +53,7 @@ export function computeFingerprint(schema: Schema): string {
         config.columns.map((term) => [expressionOf(term), (term as IndexedColumn).indexConfig]),
       ]),
       keys: [foreignKeys.length, primaryKeys.length, uniqueConstraints.length],
+      ...(foreignKeys.length > 0 && { foreignKeys: foreignKeys.map((key) => key.getName()) }),
     };
   });
   const kept = [...declared.columns].map(([key, { kind, bound }]) => [key, kind, bound]);
@@ -157,9 +158,9 @@ export async function syncDatabase(client: Client, schema: Schema, mayDrop: MayD
     const wanted = computeFingerprint(schema);
     if (rows[0]?.fingerprint !== wanted) {
       const next = takeSnapshot(schema.tables, schema.declared);
-      const { statements, indexes, losses } = await planSync(client, rows[0]?.snapshot, next, schema.declared);
+      const { statements, indexes, validations, losses } = await planSync(client, rows[0]?.snapshot, next, schema.declared);
       dropped = await assertLossesAllowed(client, losses, mayDrop);
-      await runStatements(client, [...statements, ...indexes, ...storageStatements(schema)]);
+      await runStatements(client, [...statements, ...indexes, ...validations, ...storageStatements(schema)]);
       await client.query(
         `insert into belfry_sync (fingerprint, snapshot) values ($1, $2)
          on conflict (one) do update set fingerprint = excluded.fingerprint, snapshot = excluded.snapshot`,
