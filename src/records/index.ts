@@ -11,6 +11,7 @@ import { createResourceGateway } from './gateway.ts';
 import { createVersionOf } from './operations/versions.ts';
 import { crudRoutes, customRoutes } from './routes.ts';
 import type { CompiledResource } from './schema/compiled.ts';
+import { compileReferrers } from './schema/references.ts';
 import { createResourceTable } from './schema/table.ts';
 import { createService, createServiceLookup } from './service.ts';
 import { createArchive, withArchives } from './store/archive.ts';
@@ -71,6 +72,7 @@ export function createRecordsRuntime(
     ...platform,
     entities,
     replicaEntities: reads && new Map([...entities].map((each) => readFromReplica(each, reads))),
+    referrers: compileReferrers(resources),
     names,
     service,
     push,

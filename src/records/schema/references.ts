@@ -29,7 +29,9 @@ export function foreignKeyNameOf(
   { table }: Pick<CompiledResource, 'table'>,
   { spec, column }: CompiledField,
 ): string | undefined {
-  return spec.onDelete === undefined || spec.inner !== undefined ? undefined : shortenIdentifier(`${table}_${column}_fkey`);
+  return spec.onDelete === undefined || spec.inner !== undefined
+    ? undefined
+    : shortenIdentifier(`${table}_${column}_fkey`);
 }
 
 /**
@@ -51,4 +53,9 @@ export function foreignKeysBelow(
     }
   }
   return [...names];
+}
+
+/** The message for a reference to a record that does not exist. */
+export function missingReferenceMessage({ target }: Pick<CompiledField, 'target'>): string {
+  return `No such ${target!.replaceAll('-', ' ')}`;
 }

@@ -102,8 +102,8 @@ export interface Store {
   ): Promise<StoredRecord | undefined>;
   /** Restores a record from the archive. The conditions apply to the archived row. */
   restore(id: string, conditions: readonly WriteCondition[], cause: Cause): Promise<StoredRecord | undefined>;
-  /** Locks a record against concurrent changes until the transaction ends. */
-  lock(id: string): Promise<void>;
+  /** Locks a record against concurrent changes until the transaction ends. Returns false if no record with that id meets the conditions. */
+  lock(id: string, conditions?: readonly WriteCondition[]): Promise<boolean>;
   /** The same records through another connection, that of a transaction. */
   on(database: Queryable): Store;
 }
@@ -249,8 +249,10 @@ export function createStore(
       return row === undefined ? undefined : codec.fromChange(row)[0];
     },
 
-    async lock(id) {
-      await database.write(statement(`select from ${table} where "id" = $1 for update`, [id]));
+    async lock(id, conditions = []) {
+      const { params, where } = buildIdCondition(id, conditions);
+      const rows = await database.write(statement(`select from ${table} where ${where} for update`, params.values));
+      return rows.length > 0;
     },
 
     on: (other) => createStore(resource, codec, other, shared),

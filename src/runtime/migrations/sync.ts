@@ -158,7 +158,12 @@ export async function syncDatabase(client: Client, schema: Schema, mayDrop: MayD
     const wanted = computeFingerprint(schema);
     if (rows[0]?.fingerprint !== wanted) {
       const next = takeSnapshot(schema.tables, schema.declared);
-      const { statements, indexes, validations, losses } = await planSync(client, rows[0]?.snapshot, next, schema.declared);
+      const { statements, indexes, validations, losses } = await planSync(
+        client,
+        rows[0]?.snapshot,
+        next,
+        schema.declared,
+      );
       dropped = await assertLossesAllowed(client, losses, mayDrop);
       await runStatements(client, [...statements, ...indexes, ...validations, ...storageStatements(schema)]);
       await client.query(

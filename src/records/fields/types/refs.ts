@@ -31,7 +31,10 @@ export const refsType = {
       for (const i of findRepeatedItems(value as string[]))
         issues.addIssue({ code: 'custom', path: [i], message: 'Is already in the list' });
     }),
-  jsonSchema: (spec: FieldSpec, inner, direction) => ({ ...arrayType.jsonSchema(spec, inner), ...(direction === 'query' ? {} : { uniqueItems: true }) }),
+  jsonSchema: (spec: FieldSpec, inner, direction) => ({
+    ...arrayType.jsonSchema(spec, inner),
+    ...(direction === 'query' ? {} : { uniqueItems: true }),
+  }),
   modifiers: ['min', 'max', 'index', 'filterable', 'populate'],
   errors(spec) {
     const { onDelete, min, max } = spec;
@@ -40,7 +43,9 @@ export const refsType = {
     if (Number(max?.value) > MAX_REFERENCES) return [`a list of references has at most ${MAX_REFERENCES}; lower max`];
     if (onDelete === undefined || !ON_DELETE.includes(onDelete)) return [`onDelete can be ${ON_DELETE.join(' or ')}`];
     if (onDelete === 'remove' && Number(min?.value ?? 0) > 0)
-      return [`a deletion could leave fewer references than min(${min?.value}); remove min(), or use onDelete: 'restrict'`];
+      return [
+        `a deletion could leave fewer references than min(${min?.value}); remove min(), or use onDelete: 'restrict'`,
+      ];
     return [];
   },
 } satisfies FieldType;
