@@ -191,7 +191,8 @@ export interface Slice {
   after: Position | undefined;
 }
 
-function orderSql({ field }: CompiledResource, sort: readonly SortTerm[]): string {
+/** A sort order as SQL. */
+export function orderSql({ field }: CompiledResource, sort: readonly SortTerm[]): string {
   const terms = sort.map(({ field: name, column, descending }) => {
     const whole = quoteIdentifier(column);
     return `${field.get(name)?.sortsByPrefix ? prefixSql(whole) : whole}${descending ? ' desc' : ''}`;

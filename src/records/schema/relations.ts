@@ -73,3 +73,25 @@ export function relationJoinSql({ kind, field }: Relation, from: string, to: str
   // With `@>`, the GIN index of the array serves the condition.
   return holdsManyReferences(field) ? `${to}.${column} @> array[${from}."id"]` : `${to}.${column} = ${from}."id"`;
 }
+
+/** The reverse relation that an include returns: its records (`comments`), or their number (`commentsCount`). */
+export interface IncludedRelation {
+  relation: Relation;
+  counts: boolean;
+}
+
+/** The reverse relation that a name in an `include` stands for; undefined if it is a reference. */
+export function findIncludedRelation(
+  { relations }: { relations: Relations },
+  name: string,
+): IncludedRelation | undefined {
+  const relation = relations.get(name);
+  if (relation !== undefined) return relation.kind === 'reverse' ? { relation, counts: false } : undefined;
+  const counted = [...relations.values()].find((one) => one.kind === 'reverse' && countNameOf(one.name) === name);
+  return counted && { relation: counted, counts: true };
+}
+
+/** The reverse relations of a resource that clients may know of. */
+export function clientVisibleReverseRelations({ relations }: { relations: Relations }): Relation[] {
+  return [...relations.values()].filter(({ kind, field }) => kind === 'reverse' && !field.secret);
+}

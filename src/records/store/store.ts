@@ -5,6 +5,7 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import type { Values } from '../operations/validate.ts';
 import type { Condition, DeletedUnderCondition, ListCondition } from '../query/list-query.ts';
+import { createRelatedCountStatement, createRelatedStatement, type RelatedList } from '../query/related.ts';
 import {
   createSearchCountStatement,
   createSearchPageStatement,
@@ -40,6 +41,12 @@ export interface WriteResult {
 /** A page of a search that examines only some rows. */
 export interface SearchedPage extends MeasuredPage<StoredRecord> {
   end: StoredRecord | undefined;
+}
+
+/** A record of a reverse relation, with the id of the record to which it refers. */
+export interface RelatedRecord {
+  parent: string;
+  record: StoredRecord;
 }
 
 /** The records of a resource in Postgres. No policy is applied here; `conditions` limit which records a call can reach. */
@@ -81,6 +88,19 @@ export interface Store {
   searchWithin(list: WindowedList, slice: Slice, bytes: () => number): Promise<SearchedPage>;
   /** Counts the matches of such a search in the first rows of the list. `isFull`: more rows may follow. */
   countSearched(list: WindowedList): Promise<{ matches: number; isFull: boolean }>;
+  /**
+   * Reads the related records of several records, up to a size, in the order of the parents.
+   *
+   * @param limits `each`: for each parent; `total`: for all
+   * @param bytes called when the records are read; returns about how many bytes to read at most
+   */
+  listRelatedWithin(
+    list: RelatedList,
+    limits: { each: number; total: number },
+    bytes: () => number,
+  ): Promise<MeasuredPage<RelatedRecord>>;
+  /** Counts the related records of several records, for each up to `cap`. Returns the numbers by the id of the parent. */
+  countRelated(list: RelatedList, cap: number): Promise<Map<string, number>>;
   insert(id: string, values: Values, cause: Cause): Promise<StoredRecord>;
   /** Returns undefined if no record with that id meets the conditions. */
   update(
@@ -122,10 +142,12 @@ export function createStore(
     writeStatements: createWriteStatements(resource, codec),
     selectWithinBytes: createSelectWithinBytes(resource, codec.columns),
     pageWithinBytes: createPageWithinBytes(codec.columns, rowSizeSql(resource)),
+    relatedWithinBytes: createPageWithinBytes(`${codec.columns}, "_parent"`, rowSizeSql(resource)),
     searchWithinBytes: createPageWithinBytes(`${codec.columns}, "_match", "_last"`, rowSizeSql(resource)),
   },
 ): Store {
   const { name: statement, writeStatements, selectWithinBytes, pageWithinBytes, searchWithinBytes } = shared;
+  const { relatedWithinBytes } = shared;
   const table = resource.source ?? quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
 
@@ -209,6 +231,22 @@ export function createStore(
       const { text, values } = createSearchCountStatement(resource, list);
       const [row] = await database.readSlowly<[number, number]>(statement(text, values));
       return { matches: row![0], isFull: row![1] === SEARCH_WINDOW_ROWS };
+    },
+
+    async listRelatedWithin(list, limits, bytes) {
+      const { text, values } = createRelatedStatement(resource, codec.columns, list, limits);
+      const within = relatedWithinBytes(text, `$${values.length + 1}::bigint`);
+      const rows = await database.readList(() => statement(within, [...values, bytes()]));
+      return {
+        records: rows.map((row) => ({ parent: row[width] as string, record: codec.fromRow(row) })),
+        bytes: rows.reduce((sum, row) => sum + (row[width + 1] as number), 0),
+        isCut: rows.at(-1)?.[width + 2] === true,
+      };
+    },
+
+    async countRelated(list, cap) {
+      const { text, values } = createRelatedCountStatement(resource, list, cap);
+      return new Map(await database.readList<[string, number]>(statement(text, values)));
     },
 
     async insert(id, values, cause) {

@@ -45,7 +45,9 @@ test('a write must refer to an existing record, and the error names the field', 
   expect([status, body.error.code, body.error.details]).toEqual([422, 'VALIDATION_ERROR', { team: 'No such team' }]);
   const note = await call('POST', '/api/notes', { labels: [GONE], about: GONE });
   expect(note.body.error.details).toEqual({ about: 'No such team', 'labels.0': 'No such label' });
-  await expect(app.service('project').create({ team: GONE })).rejects.toMatchObject({ details: { team: 'No such team' } });
+  await expect(app.service('project').create({ team: GONE })).rejects.toMatchObject({
+    details: { team: 'No such team' },
+  });
 });
 
 test('a deletion deletes what refers to it, through several levels and cycles, with one event for each record', async () => {
