@@ -93,7 +93,7 @@ export async function explainFailureWithCounts(
 }
 
 /** Explains why a statement of a migration failed and what to do, one line each. The lines contain no values of rows. */
-export function explainStatementFailure(statement: string, error: DatabaseError): string[] {
+function explainStatementFailure(statement: string, error: DatabaseError): string[] {
   const code = error.code ?? '';
   const [, table, terms] = UNIQUE_INDEX.exec(statement) ?? [];
   if (code === UNIQUE_VIOLATION && table !== undefined) return explainDuplicates(table, terms!);

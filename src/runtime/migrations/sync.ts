@@ -5,7 +5,7 @@ import { StartupError } from '../../platform/config/environment.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import { expressionOf, getTableConfig, storageSettingsOf } from '../../platform/postgres/drizzle.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { explainStatementFailure } from './explain-failure.ts';
+import { explainFailureWithCounts } from './explain-failure.ts';
 import type { RefusedChange } from './plan/column-changes.ts';
 import { exactCastSql } from './plan/convert.ts';
 import type { DeclaredFacts } from './plan/declared.ts';
@@ -83,12 +83,16 @@ const START_OVER_HINT = 'rename the field, or start with an empty database (npx 
 
 async function runStatements(client: Client, statements: readonly string[]): Promise<void> {
   for (const statement of statements) {
-    await client.query(statement).catch((error: Error) => {
+    // After the failure of a check of rows, the rows are counted in the same transaction.
+    const isCheck = statement.includes(' VALIDATE CONSTRAINT ');
+    if (isCheck) await client.query('savepoint before_check');
+    await client.query(statement).catch(async (error: Error) => {
+      if (isCheck) await client.query('rollback to savepoint before_check');
       const fix = statement.includes(' SET DATA TYPE ')
         ? START_OVER_HINT
         : 'change the declaration, or the rows that prevent the change';
       throw new StartupError('The database cannot be made to match the declarations; nothing was changed:', [
-        ...explainStatementFailure(statement, error),
+        ...(await explainFailureWithCounts(client, statement, error)),
         fix,
       ]);
     });

@@ -23,7 +23,7 @@ const comment = defineResource('comment', {
   },
   policies: open,
   softDelete: true,
-  scope: ({ user }) => (user?.roles.includes('admin') ? undefined : { state: 'shown' }),
+  scope: ({ user }) => (user?.roles?.includes('admin') ? undefined : { state: 'shown' }),
   relations: { replies: f.reverse('reply', 'comment') },
 });
 const reply = defineResource('reply', { fields: { comment: f.ref('comment').index() }, policies: open });
