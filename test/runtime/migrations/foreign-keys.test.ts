@@ -36,7 +36,7 @@ test('onDelete adds a foreign key and an index without blocking writes, and its 
   const sql = await Promise.all(applied.map((name) => readFile(join(project.folder, `${name}.sql`), 'utf8')));
   expect(sql[0]).toMatch(/ADD CONSTRAINT "comments_post_fkey" FOREIGN KEY [^;]+ DEFERRABLE NOT VALID;/);
   expect(sql[1]).toMatch(
-    /belfry: no transaction[^]*CREATE INDEX CONCURRENTLY "comments_post_index"[^]*VALIDATE CONSTRAINT/,
+    /belfry: no transaction[\s\S]*CREATE INDEX CONCURRENTLY "comments_post_index"[\s\S]*VALIDATE CONSTRAINT/,
   );
   expect(await findForeignKeys(project)).toEqual([KEY]);
   expect(await findIndexes(project, 'comments')).toContain('comments_post_index');
@@ -57,7 +57,7 @@ test('references to missing rows are counted before the migration, and stop it w
     'comments.post gets a foreign key to posts: references to missing rows would stop the migration; 2 rows refer to missing rows; find them with: select "id", "post" from "comments"',
   );
   const expected =
-    /comments\.post must refer to existing rows of posts, but 2 rows refer to missing ones[^]*find them with: select "id", "post"/;
+    /comments\.post must refer to existing rows of posts, but 2 rows refer to missing ones[\s\S]*find them with: select "id", "post"/;
   await expect(project.apply()).rejects.toThrow(expected);
   const [found] = await project.query('select count(*)::int as count from comments');
   expect(found).toEqual({ count: 2 });
@@ -75,7 +75,7 @@ test('sync names the rows that prevent a foreign key, and adds it once they are 
     .create({ post: MISSING });
   const after = resources(f.ref('post', { onDelete: 'cascade' }));
   await expect(project.sync(after)).rejects.toThrow(
-    /nothing was changed[^]*but 1 row refers to missing ones[^]*find them with: select "id", "post"/,
+    /nothing was changed[\s\S]*but 1 row refers to missing ones[\s\S]*find them with: select "id", "post"/,
   );
   await project.query('delete from comments');
   await project.sync(after);
