@@ -6,14 +6,8 @@ import { authorizeRestore, listPrivilegesThatAllowedDeletion } from '../access/d
 import type { OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import type { AffectedRecords } from '../references/affected-records.ts';
-import {
-  checkForeignKeys,
-  type Deletion,
-  prepareDeletion,
-  releaseReferences,
-  toDeletionError,
-} from '../references/cascade.ts';
+import type { AffectedRecords, Deletion } from '../references/affected-records.ts';
+import { checkForeignKeys, prepareDeletion, releaseReferences, toDeletionError } from '../references/cascade.ts';
 import { mayRestoreDanglingReferences, releaseReferencesOfArchived } from '../references/restore.ts';
 import type { Archive } from '../store/archive.ts';
 import type { WriteCondition } from '../store/store.ts';

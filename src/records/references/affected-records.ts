@@ -2,13 +2,24 @@ import type { RecordsContext } from '../context.ts';
 import type { CompiledField } from '../schema/compiled.ts';
 import type { Referrer } from '../schema/references.ts';
 import { createReferrerSearchStatement, type ReferrerSearch } from '../store/referring-rows.ts';
-import type { Deletion } from './cascade.ts';
 
 /** The maximum number of other records that one deletion deletes or changes. */
 export const MAX_AFFECTED = 10_000;
 
 /** The maximum number of records per field that are examined to explain why a deletion is refused. */
 const MAX_RESTRICTING = 100;
+
+/** The records of a resource that are being deleted, in the transaction of the context. */
+export interface Deletion {
+  /** The name of the resource. */
+  resource: string;
+  ids: readonly string[];
+  /**
+   * Whether the deletion cannot be refused, because it erases an account: `restrict` clears the reference, and any number of records may be
+   * affected.
+   */
+  erases?: boolean;
+}
 
 /** Records that refer to deleted ones by a field with `onDelete: 'restrict'`. */
 export interface RestrictingRecords {

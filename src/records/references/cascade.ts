@@ -8,20 +8,14 @@ import { changeCauseOf, runAfterCommitSteps } from '../operations/write-steps.ts
 import type { CompiledField } from '../schema/compiled.ts';
 import { foreignKeysBelow } from '../schema/references.ts';
 import { createDeletionOfManyStatement, createReferenceClearingStatement } from '../store/referring-rows.ts';
-import { type AffectedRecords, affectsOthers, findAffectedRecords, MAX_AFFECTED } from './affected-records.ts';
+import {
+  type AffectedRecords,
+  affectsOthers,
+  type Deletion,
+  findAffectedRecords,
+  MAX_AFFECTED,
+} from './affected-records.ts';
 import { createForeignKeyConflict, createRestrictedError } from './restricted.ts';
-
-/** The records of a resource that are being deleted, in the transaction of the context. */
-export interface Deletion {
-  /** The name of the resource. */
-  resource: string;
-  ids: readonly string[];
-  /**
-   * Whether the deletion cannot be refused, because it erases an account: `restrict` clears the reference, and any number of records may be
-   * affected.
-   */
-  erases?: boolean;
-}
 
 /**
  * Finds the records that a deletion deletes or changes with `onDelete`, and locks them. Changes nothing, so that a caller may catch the error
