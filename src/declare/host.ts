@@ -68,13 +68,16 @@ export interface SubscriptionRequest {
 export interface RecordSubscription {
   /** Subscriptions with equal keys include the same records. */
   key: string;
-  /** Whether list policy and filters include this state of a record. Read access is not checked: use `readableBy` of the gateway. */
-  includes(record: StoredRecord): boolean;
+  /**
+   * Whether list policy and filters include this state of a record; a promise if that depends on related records. Read access is not
+   * checked: use `readableBy` of the gateway.
+   */
+  includes(record: StoredRecord): boolean | Promise<boolean>;
   /**
    * Whether list policy and filters may include a record in which the values of the fields in `unknown` are not known. Filters on these
    * fields count as met.
    */
-  mayInclude(record: StoredRecord, unknown: ReadonlySet<string>): boolean;
+  mayInclude(record: StoredRecord, unknown: ReadonlySet<string>): Promise<boolean>;
 }
 
 /**

@@ -11,7 +11,7 @@ import type {
   UpdateValues,
 } from './infer.ts';
 import { normalizeResourceName, type ResourceName } from './naming.ts';
-import type { Policy, Viewer } from './policy.ts';
+import type { Policy, RecordFilter, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
 import type { ReverseRelation } from './relation.ts';
 import type { Anything, Route, RouteBuilder } from './route.ts';
@@ -23,11 +23,8 @@ export const ACTIONS = ['list', 'read', 'create', 'update', 'delete'] as const;
 /** An action of a resource. */
 export type Action = (typeof ACTIONS)[number];
 
-/**
- * A service scope filter: for the caller, only matching records exist. `{ status: 'published', views: { gte: 10 } }`; in a list of such
- * filters, a record must match at least one.
- */
-export type ScopeFilter = Record<string, unknown> | readonly Record<string, unknown>[];
+/** A service scope filter: for the caller, only records that meet it exist. */
+export type ScopeFilter = RecordFilter;
 
 /** The arguments of a scope function. */
 export interface ScopeArguments {

@@ -55,12 +55,21 @@ interface ListParameters {
 
 type ComparedValue = string | number | boolean | Date | null;
 
+/**
+ * The values of one field in the records that a query selects, for `{ in: … }` in filters, scopes and policies. The database evaluates it as part
+ * of the list or check, so no values are loaded. Returned by `service.query`.
+ */
+export interface RecordQuery {
+  /** Type-level only. */
+  readonly $query?: true;
+}
+
 /** The value that a field is compared with: a value, a list of alternatives, null for no value, or operators: `{ gte: 3, lt: 5 }`. */
 type FilterInput<V> = V extends undefined
   ? never
   : V extends ComparedValue | readonly ComparedValue[]
     ? V
-    : { [K in keyof V]: K extends Operator ? ComparedValue | readonly ComparedValue[] : never };
+    : { [K in keyof V]: K extends Operator ? ComparedValue | readonly ComparedValue[] | RecordQuery : never };
 
 /**
  * A list query: `{ status: 'draft', points: { gte: 3 }, sort: '-createdAt', limit: 10 }`. `{ 'points[gte]': 3 }` is equivalent, as in a
@@ -72,6 +81,9 @@ type ListInput<Q> = {
 
 /** A list query without paging parameters: `each` reads the whole list. */
 type WholeListInput<Q> = { [K in keyof ListInput<Q>]: K extends 'page' | 'limit' | 'after' ? never : ListInput<Q>[K] };
+
+/** The filters of a list query. */
+type FiltersInput<Q> = { [K in keyof Q]: FilterInput<Q[K]> };
 
 /** The metadata of a numbered page. */
 export interface PageMeta {
@@ -128,6 +140,13 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
   each<const Q extends object>(query?: Q & WholeListInput<Q>, as?: ActAs): AsyncIterable<Data>;
   /** The first record of a list; undefined if the list is empty. */
   first<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<Data | undefined>;
+  /**
+   * Selects the values of a field, by default the ids, in all records that meet the filters. Nothing is read until the query is used.
+   *
+   * @example scope: ({ user, service }) => ({ team: { in: service('membership').query({ user: user?.id ?? null }, 'team') } })
+   * @throws ApiError BAD_REQUEST for an unknown filter; Error for a field whose values cannot be compared
+   */
+  query<const Q extends object>(where?: Q & FiltersInput<Q>, field?: string & keyof Data): RecordQuery;
   /** The total number of records in a list. */
   count<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<number>;
   /** Changes the given fields, emits `<resource>.updated`. */

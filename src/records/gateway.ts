@@ -39,10 +39,10 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
     toColumn: (name, value, id) => codec.toColumn(resource.field.get(name)!, value, id),
     ownerOf: (record) =>
       resource.ownerField === undefined ? undefined : (record[resource.ownerField] as string | undefined),
-    inScope: (record, viewContext) => isInScope(resource, record, resolveViewContext(viewContext)),
+    inScope: (record, viewContext) => isInScope(entity, record, resolveViewContext(viewContext)),
     async readableBy(record, viewContext) {
       const resolved = resolveViewContext(viewContext);
-      return (await isInScope(resource, record, resolved)) && isRecordVisible(resource, 'read', record, resolved);
+      return (await isInScope(entity, record, resolved)) && isRecordVisible(entity, 'read', record, resolved);
     },
     visibleFields: (names, viewContext) => createVisibleFieldsFinder(resource, names, resolveViewContext(viewContext)),
     serialize: (records, viewContext) =>

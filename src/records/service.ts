@@ -13,6 +13,8 @@ import { deleteRecord, restoreRecord } from './operations/delete.ts';
 import { countRecords, listRecords, readFirstRecord, readRecord, readRecordPages } from './operations/read.ts';
 import { updateRecord } from './operations/update.ts';
 import { versionOfTime } from './operations/versions.ts';
+import { parseFilters } from './query/parse-filters.ts';
+import { RecordQuery } from './query/record-query.ts';
 
 /**
  * Converts an error for the caller of a service: a database error becomes an ApiError with the original as its cause; an error of project
@@ -59,6 +61,7 @@ function addIfMatch(operation: OperationContext, as: ActAsWithIfMatch | undefine
 
 /** The records of a resource, for code: `app.service(name)`. Every database error becomes an ApiError. */
 export function createService(context: RecordsContext, entity: Entity): AnyService {
+  const { resource } = entity;
   async function runOperation(as: ActAs | undefined, work: (operation: OperationContext) => Promise<unknown>) {
     context.assertOutsideTransaction();
     const operation = createServiceCallContext(as, context.service);
@@ -93,6 +96,14 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     each(query, as) {
       context.assertOutsideTransaction();
       return iterateRecords(createServiceCallContext(as, context.service), query);
+    },
+    query(where, field = 'id') {
+      try {
+        const conditions = parseFilters(resource, Object.entries({ ...where }), 'system', true);
+        return new RecordQuery(resource, conditions, field);
+      } catch (error) {
+        throw toServiceError(error, true);
+      }
     },
     first: (query, as) => runOperation(as, (operation) => readFirstRecord(context, entity, { ...query }, operation)),
     count: (query, as) => runOperation(as, (operation) => countRecords(context, entity, { ...query }, operation)),

@@ -162,7 +162,7 @@ export async function restoreRecord(
   if (archive === undefined)
     throw new Error(`resource "${resource.name}" does not use softDelete, so its records cannot be restored`);
   const deleted = await loadDeletedRecord(entity, archive, id, operation);
-  const conditions = operation.system ? [] : [await authorizeRestore(resource, deleted, operation)];
+  const conditions = operation.system ? [] : [await authorizeRestore(entity, deleted, operation)];
   assertIfMatch(entity.versionOf, deleted, operation.ifMatch);
   const record = await (mayRestoreDanglingReferences(resource)
     ? context.withTransaction(entity, operation, (txContext, txEntity, txOperation) =>

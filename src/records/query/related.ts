@@ -3,7 +3,8 @@ import type { CompiledResource } from '../schema/compiled.ts';
 import { addIdTieBreaker } from '../schema/indexes.ts';
 import { type Relation, relationJoinSql } from '../schema/relations.ts';
 import type { ListCondition } from './list-query.ts';
-import { conditionSql, createSqlParameters, orderSql, type Parameters, type UnnamedStatement } from './sql.ts';
+import { orderSql, type UnnamedStatement } from './list-statements.ts';
+import { conditionSql, createSqlParameters, type Parameters } from './sql.ts';
 
 /** The records of a reverse relation that a viewer may list. */
 export interface RelatedList {
@@ -13,10 +14,12 @@ export interface RelatedList {
   conditions: readonly ListCondition[];
 }
 
-/** The rows of the relation's target that refer to the row `_parents`. Names without an alias are those of the target. */
+/** The rows of the relation's target that refer to the row `_parents`. */
 function relatedRowsSql(resource: CompiledResource, { relation, conditions }: RelatedList, params: Parameters): string {
   const join = relationJoinSql(relation, '_parents', '_row');
-  const where = [join, ...conditions.map((condition) => conditionSql(resource, condition, params))].join(' and ');
+  const where = [join, ...conditions.map((condition) => conditionSql(resource, condition, params, '_row'))].join(
+    ' and ',
+  );
   return `from ${quoteIdentifier(resource.table)} _row where ${where}`;
 }
 
@@ -36,7 +39,7 @@ export function createRelatedStatement(
   { each, total }: { each: number; total: number },
 ): UnnamedStatement {
   const params = createSqlParameters([list.parents]);
-  const order = orderSql(resource, addIdTieBreaker(resource.defaultSort));
+  const order = orderSql(resource, addIdTieBreaker(resource.defaultSort), params);
   const related = `select ${columns} ${relatedRowsSql(resource, list, params)} order by ${order} limit ${params.add(each)}`;
   const qualified = columns
     .split(', ')

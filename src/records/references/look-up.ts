@@ -3,7 +3,7 @@ import { allowsEveryRecord } from '../../declare/policy.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { isRecordVisible } from '../access/visibility.ts';
-import type { RecordsContext } from '../context.ts';
+import type { Entity, RecordsContext } from '../context.ts';
 import { scopeConditions } from '../query/scope.ts';
 import { conditionSql, createSqlParameters, type Parameters } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
@@ -28,14 +28,10 @@ function knowsEveryRecord({ policies }: CompiledResource, { user }: OperationCon
   return allowsEveryRecord(policies.read, user) || allowsEveryRecord(policies.reference, user);
 }
 
-async function isKnown(
-  resource: CompiledResource,
-  record: StoredRecord,
-  operation: OperationContext,
-): Promise<boolean> {
+async function isKnown(entity: Entity, record: StoredRecord, operation: OperationContext): Promise<boolean> {
   return (
-    (await isRecordVisible(resource, 'read', record, operation)) ||
-    (await isRecordVisible(resource, 'reference', record, operation))
+    (await isRecordVisible(entity, 'read', record, operation)) ||
+    (await isRecordVisible(entity, 'reference', record, operation))
   );
 }
 
@@ -50,7 +46,7 @@ async function selectSql(
   const { resource } = context.entities.get(target)!;
   const scope = judges ? await scopeConditions(resource, operation, 'visibility') : [];
   const found = `from ${quoteIdentifier(resource.table)} _row where "id" = any(${params.add([...ids])}::text[])`;
-  const inScope = scope.map((condition) => conditionSql(resource, condition, params)).join(' and ') || 'true';
+  const inScope = scope.map((condition) => conditionSql(resource, condition, params, '_row')).join(' and ') || 'true';
   const record = judges && !knowsEveryRecord(resource, operation) ? rowJsonSql(resource, '_row') : 'null::jsonb';
   const rows = `select ${index} as "_at", "id", coalesce((${inScope}), false) as "_in_scope", ${record} as "_record" ${found}`;
   return `select * from (${rows}${locks ? ' order by "id" for key share' : ''}) _found_${index}`;
@@ -74,8 +70,8 @@ export async function lookUpRecords(
   const found = new Map(lookUps.map((lookUp): [LookUp, FoundRecords] => [lookUp, new Map()]));
   for (const [at, id, inScope, json] of rows) {
     const lookUp = lookUps[at]!;
-    const { resource, codec } = context.entities.get(lookUp.target)!;
-    const known = inScope && (json === null || (await isKnown(resource, codec.fromRowJson(json), operation)));
+    const entity = context.entities.get(lookUp.target)!;
+    const known = inScope && (json === null || (await isKnown(entity, entity.codec.fromRowJson(json), operation)));
     found.get(lookUp)!.set(id, known);
   }
   return found;

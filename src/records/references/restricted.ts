@@ -13,11 +13,12 @@ async function seesReference(
   operation: OperationContext,
 ): Promise<boolean> {
   if (operation.system) return true;
-  const { resource, store } = context.entities.get(name)!;
+  const entity = context.entities.get(name)!;
+  const { resource, store } = entity;
   for (const record of await store.readMany(ids)) {
     const visible =
-      (await isInScope(resource, record, operation)) &&
-      (await isRecordVisible(resource, 'read', record, operation)) &&
+      (await isInScope(entity, record, operation)) &&
+      (await isRecordVisible(entity, 'read', record, operation)) &&
       (await isFieldVisible(resource, field, record, operation));
     if (visible) return true;
   }

@@ -96,7 +96,7 @@ export function declaredOrDefaultPolicy(resource: AnyResource, action: Action): 
 function compileResource(
   resource: AnyResource,
   unknownFields: 'reject' | 'strip',
-): Omit<CompiledResource, 'indexes' | 'relations' | 'reportRuleError'> {
+): Omit<CompiledResource, 'indexes' | 'relations' | 'resourceOf' | 'reportRuleError'> {
   const timestamps = resource.timestamps !== false;
   const ownerField = ownerFieldOf(resource);
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
@@ -158,8 +158,10 @@ export function compileResources(
 ): CompiledResource[] {
   const compiled = resources.map((resource) => ({ ...compileResource(resource, unknownFields), reportRuleError }));
   const relations = compileRelations(compiled);
-  return withIndexes(
-    compiled.map((resource) => ({ ...resource, relations: relations.get(resource.name)! })),
-    taken,
-  );
+  const byName = new Map<string, CompiledResource>();
+  const resourceOf = (name: string) => byName.get(name)!;
+  const related = compiled.map((resource) => ({ ...resource, relations: relations.get(resource.name)!, resourceOf }));
+  const indexed = withIndexes(related, taken);
+  for (const resource of indexed) byName.set(resource.name, resource);
+  return indexed;
 }

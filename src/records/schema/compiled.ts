@@ -84,6 +84,8 @@ export interface CompiledResource {
   checkedReferences: readonly CompiledField[];
   /** The references of the resource and its reverse relations, by name. */
   relations: Relations;
+  /** Returns a compiled resource of the app by its name. */
+  resourceOf(name: string): CompiledResource;
   /** The field that holds the owner's id; `id` if a record owns itself. */
   ownerField: string | undefined;
   policies: Record<Action | 'reference', CompiledPolicy>;

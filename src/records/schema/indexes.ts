@@ -12,7 +12,7 @@ function maxIndexedBytes(spec: FieldSpec | undefined): number | undefined {
 }
 
 /** Appends the id to a sort order that does not contain it yet, so that no two records are equal in the order. */
-export function addIdTieBreaker(sorted: readonly SortTerm[]): SortTerm[] {
+export function addIdTieBreaker<Term extends SortTerm>(sorted: readonly Term[]): (Term | SortTerm)[] {
   if (sorted.some((term) => term.field === 'id')) return [...sorted];
   // The id has the direction of the last term, so that an index on (field, id) serves both directions.
   return [...sorted, { field: 'id', column: 'id', descending: sorted.at(-1)?.descending ?? false }];

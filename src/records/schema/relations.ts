@@ -60,18 +60,47 @@ export function compileRelations(
   );
 }
 
+/** How related records belong to a record: by which columns, and whether one of them is an array. */
+export interface Join {
+  /** The field of the record that holds its value; undefined for its id. */
+  field: CompiledField | undefined;
+  /** The column of the record. */
+  from: string;
+  /** The column of the related record. */
+  to: string;
+  /** `equal`: both hold one value. `fromArray`: `from` is an array that contains the value of `to`. `toArray`: the reverse. */
+  match: 'equal' | 'fromArray' | 'toArray';
+}
+
+/** The join of a relation. */
+export function joinOfRelation({ kind, field }: Relation): Join {
+  if (kind === 'reverse')
+    return { field: undefined, from: 'id', to: field.column, match: holdsManyReferences(field) ? 'toArray' : 'equal' };
+  return { field, from: field.column, to: 'id', match: kind === 'one' ? 'equal' : 'fromArray' };
+}
+
+/**
+ * The SQL condition that a related row belongs to a row.
+ *
+ * @param from the SQL of the row's value
+ * @param to the alias of the related row
+ */
+export function joinSql({ to: column, match }: Join, from: string, to: string): string {
+  const related = `${to}.${quoteIdentifier(column)}`;
+  if (match === 'equal') return `${related} = ${from}`;
+  // With `@>`, the GIN index of the array serves the condition.
+  return match === 'fromArray' ? `${related} = any(${from})` : `${related} @> array[${from}]`;
+}
+
 /**
  * The SQL condition that a row of a relation's target belongs to a row of the resource.
  *
  * @param from the alias of the resource's row
  * @param to the alias of the target's row
  */
-export function relationJoinSql({ kind, field }: Relation, from: string, to: string): string {
-  const column = quoteIdentifier(field.column);
-  if (kind === 'one') return `${to}."id" = ${from}.${column}`;
-  if (kind === 'many') return `${to}."id" = any(${from}.${column})`;
-  // With `@>`, the GIN index of the array serves the condition.
-  return holdsManyReferences(field) ? `${to}.${column} @> array[${from}."id"]` : `${to}.${column} = ${from}."id"`;
+export function relationJoinSql(relation: Relation, from: string, to: string): string {
+  const join = joinOfRelation(relation);
+  return joinSql(join, `${from}.${quoteIdentifier(join.from)}`, to);
 }
 
 /** The reverse relation that an include returns: its records (`comments`), or their number (`commentsCount`). */

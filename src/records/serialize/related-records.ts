@@ -1,5 +1,5 @@
 import { ApiError } from '../../platform/errors.ts';
-import { policyConditionsForList } from '../access/authorize.ts';
+import { listPolicyConditions } from '../access/authorize.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import type { RecordsContext } from '../context.ts';
 import { fieldVisibilityCondition } from '../query/filter.ts';
@@ -49,6 +49,11 @@ export function collectRelations({ resource, includes, places }: ExpansionLevel)
   });
 }
 
+/** A policy function that throws an ApiError refuses a list. Here it must not refuse the whole response. */
+function hideIfRefused(error: unknown): undefined {
+  if (!(error instanceof ApiError)) throw error;
+}
+
 /**
  * The conditions of the records that the viewer would get from a list of the target, filtered by the field of the relation. Undefined if the
  * viewer may not list the target.
@@ -58,13 +63,8 @@ async function conditionsOfRelatedRecords(
   { field }: Relation,
   viewContext: ResolvedViewContext,
 ): Promise<Condition[] | undefined> {
-  let allowed: Condition[];
-  try {
-    allowed = await policyConditionsForList(target, viewContext);
-  } catch (error) {
-    if (error instanceof ApiError) return undefined;
-    throw error;
-  }
+  const allowed = await listPolicyConditions(target, viewContext).catch(hideIfRefused);
+  if (allowed === undefined) return undefined;
   const scope = await scopeConditions(target, viewContext, 'visibility');
   const visibility = fieldVisibilityCondition(target, field, viewContext.user);
   return [...allowed, ...scope, ...(visibility === undefined ? [] : [visibility])];

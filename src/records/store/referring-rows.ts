@@ -1,5 +1,6 @@
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { createSqlParameters, type UnnamedStatement } from '../query/sql.ts';
+import type { UnnamedStatement } from '../query/list-statements.ts';
+import { createSqlParameters } from '../query/sql.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import type { Codec } from './codec.ts';
 import { type Cause, createEventValuesOfMany, outboxInsertOfManySql } from './event.ts';

@@ -4,7 +4,15 @@ import type { Statement } from '../../platform/postgres/connection.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import type { Values } from '../operations/validate.ts';
-import type { Condition, DeletedUnderCondition, ListCondition } from '../query/list-query.ts';
+import type { Condition, DeletedUnderCondition, ListCondition, Position } from '../query/list-query.ts';
+import {
+  createCountStatement,
+  createPageStatement,
+  createPositionStatement,
+  type SelectedList,
+  type Slice,
+} from '../query/list-statements.ts';
+import { meetsConditions } from '../query/match.ts';
 import { createRelatedCountStatement, createRelatedStatement, type RelatedList } from '../query/related.ts';
 import {
   createSearchCountStatement,
@@ -12,20 +20,12 @@ import {
   SEARCH_WINDOW_ROWS,
   type WindowedList,
 } from '../query/search-window.ts';
-import {
-  conditionSql,
-  createCountStatement,
-  createPageStatement,
-  createSqlParameters,
-  type SelectedList,
-  type Slice,
-  type WrittenByCondition,
-  writtenBySql,
-} from '../query/sql.ts';
+import { conditionSql, createSqlParameters, type WrittenByCondition, writtenBySql } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { MeasuredPage } from '../serialize/response-bytes.ts';
 import type { Codec } from './codec.ts';
 import { type Cause, createEventValues } from './event.ts';
+import { createRelatedLookup } from './related-lookup.ts';
 import { createPageWithinBytes, createSelectWithinBytes, rowSizeSql } from './within-bytes.ts';
 import { archiveParameterValues, createWriteStatements } from './write-statements.ts';
 
@@ -78,6 +78,15 @@ export interface Store {
     slow: boolean,
     bytes: () => number,
   ): Promise<MeasuredPage<StoredRecord>>;
+  /**
+   * The position of a record in a list that is sorted by fields of referenced records; undefined if the record does not exist or does not meet the
+   * conditions.
+   */
+  positionOf(
+    id: string,
+    sort: SelectedList['sort'],
+    conditions: readonly ListCondition[],
+  ): Promise<Position | undefined>;
   /** Counts a list. @param cap stop counting at this number */
   count(selection: SelectedList, slow: boolean, cap?: number): Promise<number>;
   /**
@@ -122,6 +131,16 @@ export interface Store {
   ): Promise<StoredRecord | undefined>;
   /** Restores a record from the archive. The conditions apply to the archived row. */
   restore(id: string, conditions: readonly WriteCondition[], cause: Cause): Promise<StoredRecord | undefined>;
+  /**
+   * Whether a record in memory, or a deleted one, meets conditions; a promise if that depends on related records.
+   *
+   * @param unknown fields of the record whose values are unknown: conditions on them count as met
+   */
+  meets(
+    conditions: readonly Condition[],
+    record: StoredRecord,
+    unknown?: ReadonlySet<string>,
+  ): boolean | Promise<boolean>;
   /** Locks a record against concurrent changes until the transaction ends. Returns false if no record with that id meets the conditions. */
   lock(id: string, conditions?: readonly WriteCondition[]): Promise<boolean>;
   /** The same records through another connection, that of a transaction. */
@@ -161,7 +180,11 @@ export function createStore(
     return { params, where: ['"id" = $1', ...terms].join(' and ') };
   };
 
+  const lookUpRelated = createRelatedLookup(database);
+
   return {
+    meets: (conditions, record, unknown) => meetsConditions(conditions, record, lookUpRelated, unknown),
+
     async read(id, conditions = []) {
       const { params, where } = buildIdCondition(id, conditions);
       const rows = await database.read(
@@ -207,6 +230,12 @@ export function createStore(
         bytes: rows.reduce((sum, row) => sum + (row[width] as number), 0),
         isCut: rows.at(-1)?.[width + 1] === true,
       };
+    },
+
+    async positionOf(id, sort, conditions) {
+      const { text, values } = createPositionStatement(resource, id, sort, conditions);
+      const [row] = await database.read<(string | null)[]>(statement(text, values));
+      return row;
     },
 
     async count(selection, slow, cap) {

@@ -5,6 +5,7 @@ import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import { isFilterable, LIST_OPERATORS, MAX_LIST_VALUES, MAX_SEARCH_LENGTH } from '../../records/query/filter.ts';
 import { listIncludablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';
 import { COUNT_MODES, defaultCountMode, MAX_PAGES, selectableFields } from '../../records/query/parse.ts';
+import { relationsFor } from '../../records/query/paths.ts';
 import { fieldsSortableBySomeClient, MAX_SORT_TERMS } from '../../records/query/sort.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { clientVisibleReverseRelations, findIncludedRelation } from '../../records/schema/relations.ts';
@@ -154,6 +155,40 @@ function createFilterParameters(field: CompiledField): Json[] {
   return deprecated === undefined ? parameters : parameters.map((parameter) => ({ ...parameter, deprecated: true }));
 }
 
+/** Creates the parameters that filter by a field of a related record, for the relations of the resource itself. */
+function createRelatedFilterParameters(resource: CompiledResource): Json[] {
+  const parameters = relationsFor(resource, undefined).flatMap(({ name, kind, target }) => {
+    const related = resource.resourceOf(target);
+    const note =
+      'Also takes operators in brackets, and longer paths. Only records that you may see count as related, and filters with the same path are about the same record.';
+    const ofFields = related.fields
+      .filter((field) => isFilterable(related, field.name) && field.operators.has('eq'))
+      .map((field) => {
+        const text = `Records with a related \`${name}\` whose \`${field.name}\` ${field.spec.inner === undefined ? OPERATOR_TEXT.eq : 'contains the value'}. ${note}`;
+        return createQueryParameter(`${name}.${field.name}`, text, comparisonValueSchema(field));
+      });
+    if (kind !== 'reverse') return ofFields;
+    const text = `Records that have (\`true\`) or do not have (\`false\`) related \`${name}\` that you may see.`;
+    return [createQueryParameter(`${name}[exists]`, text, { type: 'boolean' }), ...ofFields];
+  });
+  return parameters.slice(0, MAX_LISTED);
+}
+
+/** The sortable fields of the records to which the resource refers: `author.name`. */
+function sortableFieldsOfReferences(resource: CompiledResource): string[] {
+  const references = relationsFor(resource, undefined).filter(
+    ({ kind, field }) => kind === 'one' && field.visibleTo === undefined,
+  );
+  const paths = references.flatMap(({ name, target }) => {
+    const related = resource.resourceOf(target);
+    const visible = fieldsSortableBySomeClient(related).filter(
+      (one) => related.field.get(one)?.visibleTo === undefined,
+    );
+    return visible.map((one) => `${name}.${one}`);
+  });
+  return paths.slice(0, MAX_LISTED);
+}
+
 /** The sentence that names the deprecated fields among the values of a parameter, with a space before it; empty if there are none. */
 function describeDeprecatedNames(names: readonly string[], resource: CompiledResource): string {
   const deprecated = names.filter((name) => resource.field.get(name)?.spec.deprecated !== undefined);
@@ -168,7 +203,7 @@ function createSortParameter(resource: CompiledResource): Json {
   const text =
     `The fields to sort by; \`-\` before a field sorts in descending order. Default: \`${defaultOrder}\`.` +
     describeDeprecatedNames(names, resource);
-  const values = names.flatMap((name) => [name, `-${name}`]);
+  const values = [...names, ...sortableFieldsOfReferences(resource)].flatMap((name) => [name, `-${name}`]);
   return createCommaListParameter(
     'sort',
     text,
@@ -259,6 +294,7 @@ export function createListParameters(
     'Continues after a page: pass the `meta.next` of that page. Cannot be combined with `page`; the response has no total.';
   return [
     ...filtered.flatMap(createFilterParameters),
+    ...createRelatedFilterParameters(resource),
     ...(searched.length === 0 ? [] : [createQueryParameter('q', q, { type: 'string', maxLength: MAX_SEARCH_LENGTH })]),
     ...(fieldsSortableBySomeClient(resource).length === 0 ? [] : [createSortParameter(resource)]),
     ...createReadParameters(resource, resourceOf),
