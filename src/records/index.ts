@@ -16,7 +16,7 @@ import { createResourceTable } from './schema/table.ts';
 import { createService, createServiceLookup } from './service.ts';
 import { createArchive, withArchives } from './store/archive.ts';
 import { createCodec } from './store/codec.ts';
-import { createStore } from './store/store.ts';
+import { createStatementBuilder, createStore } from './store/store.ts';
 import { createWithTransaction } from './transaction/transaction.ts';
 import { createTransactionGuard, type TransactionGuard } from './transaction/transaction-guard.ts';
 
@@ -72,6 +72,7 @@ export function createRecordsRuntime(
     ...platform,
     entities,
     replicaEntities: reads && new Map([...entities].map((each) => readFromReplica(each, reads))),
+    statement: createStatementBuilder(),
     referrers: compileReferrers(resources),
     names,
     service,

@@ -131,7 +131,8 @@ async function searchReferrers(
   searches: readonly ReferrerSearch[],
 ): Promise<Map<number, string[]>> {
   if (searches.length === 0) return new Map();
-  const rows = await context.database.write<[search: number, id: string]>(createReferrerSearchStatement(searches));
+  const { text, values } = createReferrerSearchStatement(searches);
+  const rows = await context.database.write<[search: number, id: string]>(context.statement(text, values));
   const found = new Map<number, string[]>();
   for (const [at, id] of rows) {
     const ids = found.get(at);

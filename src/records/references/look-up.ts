@@ -61,7 +61,7 @@ export async function lookUpRecords(
   const params = createSqlParameters();
   const selects: string[] = [];
   for (const [i, lookUp] of lookUps.entries()) selects.push(await selectSql(context, lookUp, i, params, operation));
-  const statement = { text: selects.join(' union all '), values: params.values };
+  const statement = context.statement(selects.join(' union all '), params.values);
   type Row = [at: number, id: string, inScope: boolean, record: Record<string, unknown> | null];
   const { database } = context;
   const rows = lookUps.some(({ locks }) => locks)

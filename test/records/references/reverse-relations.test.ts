@@ -37,7 +37,10 @@ const secret = defineResource('secret', {
 });
 const mark = defineResource('mark', { fields: { posts: f.refs('post') }, policies: open });
 const resources = [defineUser({ roles: ['user', 'admin'] }), post, comment, reply, task, secret, mark];
-const { call, person } = await startTestApp({ resources, extensions: [softDelete()] }, { start: { roles: ['web'] } });
+const { app, call, person } = await startTestApp(
+  { resources, extensions: [softDelete()] },
+  { start: { roles: ['web'] } },
+);
 
 async function create(client: typeof call, path: string, body: object): Promise<string> {
   return (await client('POST', `/api/${path}`, body)).body.data.id;
@@ -114,12 +117,40 @@ test('a reverse relation is never accepted in a body', async () => {
   expect([status, body.error.details]).toEqual([422, { comments: 'Unknown field', commentsCount: 'Unknown field' }]);
 });
 
-test('a list that is cut by the budget says that more follow', async () => {
-  const wide = await create(call, 'posts', {});
-  const text = 'x'.repeat(200);
-  for (let i = 0; i < 3; i++) await create(call, 'comments', { post: wide, text });
-  const list = (await call('GET', `/api/posts?include=comments&limit=100`)).body.data;
-  for (const one of list) expect(one.comments.meta.more || one.comments.data.length <= 3).toBe(true);
+test('a list that does not fit into the response says that more follow', async () => {
+  const ids: string[] = [];
+  for (let i = 0; i < 3; i++) ids.push(await create(call, 'posts', {}));
+  const text = 'x'.repeat(900_000);
+  for (const post of ids) for (let i = 0; i < 3; i++) await app.service('comment').create({ post, text });
+  const { data } = (await call('GET', '/api/posts?include=comments&limit=3')).body;
+  const lengths = data.map(({ comments }: { comments: { data: unknown[] } }) => comments.data.length);
+  expect(lengths.reduce((sum: number, one: number) => sum + one, 0)).toBeLessThan(9);
+  for (const { comments } of data) expect(comments.meta.more).toBe(comments.data.length < 3);
+});
+
+test('the OpenAPI document describes relations and the paths of include', async () => {
+  const { components, paths } = (await call('GET', '/api/openapi.json')).body;
+  expect(components.schemas.Post.properties).toMatchObject({
+    comments: {
+      properties: {
+        data: { maxItems: 3, items: { $ref: '#/components/schemas/Comment' } },
+        meta: { required: ['limit', 'more'] },
+      },
+    },
+    commentsCount: { type: 'integer', maximum: 10_000 },
+  });
+  expect(components.schemas.Post.required).toEqual(['id', 'createdAt', 'updatedAt']);
+  const include = paths['/api/posts'].get.parameters.find(({ name }: { name: string }) => name === 'include');
+  expect(include.schema.items.enum).toEqual(
+    expect.arrayContaining([
+      'comments',
+      'commentsCount',
+      'comments.author',
+      'comments.replies',
+      'comments.repliesCount',
+    ]),
+  );
+  expect(include.schema.items.enum).not.toContain('comments.post');
 });
 
 test('a malformed relation is a configuration error', () => {
