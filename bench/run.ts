@@ -18,6 +18,7 @@ import { packaged } from './groups/package.ts';
 import { pushAccept } from './groups/push/accept.ts';
 import { pushProviders } from './groups/push/providers.ts';
 import { realtime } from './groups/realtime.ts';
+import { recordsRelated } from './groups/records/related.ts';
 import { recordsRoundTrips } from './groups/records/round-trips.ts';
 import { recordsScale } from './groups/records/scale.ts';
 import { recordsThroughput } from './groups/records/throughput.ts';
@@ -41,6 +42,7 @@ import { type BenchServices, startBenchServices } from './setup/services.ts';
 const GROUPS: readonly Group[] = [
   recordsThroughput,
   recordsRoundTrips,
+  recordsRelated,
   rateLimits,
   rejectionCost,
   logins,
