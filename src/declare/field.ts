@@ -1,5 +1,6 @@
 import type { Deprecation } from './deprecation.ts';
 import type { Policy } from './policy.ts';
+import type { OnDelete } from './relation.ts';
 import type { Operator } from './service.ts';
 
 /** The type of a declared field. `FieldType` (src/records/fields/field-type.ts) defines its behaviour. */
@@ -52,6 +53,10 @@ export interface FieldSpec {
   type: DeclaredType;
   values?: readonly string[];
   target?: string;
+  /** Left out: `keep`. */
+  onDelete?: OnDelete;
+  /** Whether writes check that the records exist to which the field refers. */
+  exists?: boolean;
   inner?: AnyField;
   shape?: Record<string, AnyField>;
   /** The schema of a json field's values, whose output must be JSON. Runs before `checks`. */

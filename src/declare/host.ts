@@ -150,6 +150,11 @@ export interface ResourceGateway {
    * @throws DecryptionError if a value cannot be decrypted, like `load`
    */
   fromRowJson(columns: Record<string, unknown>): StoredRecord;
+  /**
+   * Deletes or clears the records that refer to these records with `onDelete`, for a deletion that cannot be refused: `restrict` clears the
+   * reference, too. The caller locks the records before, and deletes them afterwards in the same transaction.
+   */
+  releaseReferences(ids: readonly string[], tx: Pick<Transaction, 'database' | 'afterCommit'>): Promise<void>;
   /** Stored records by id, without policy. Unknown ids are left out. */
   load(ids: readonly string[]): Promise<StoredRecord[]>;
 }

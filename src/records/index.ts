@@ -12,11 +12,12 @@ import { createResourceGateway } from './gateway.ts';
 import { createVersionOf } from './operations/versions.ts';
 import { crudRoutes, customRoutes } from './routes.ts';
 import type { CompiledResource } from './schema/compiled.ts';
+import { compileReferrers } from './schema/references.ts';
 import { createResourceTable } from './schema/table.ts';
 import { createService, createServiceLookup } from './service.ts';
 import { createArchive, withArchives } from './store/archive.ts';
 import { createCodec } from './store/codec.ts';
-import { createStore } from './store/store.ts';
+import { createStatementBuilder, createStore } from './store/store.ts';
 import { createWithTransaction } from './transaction/transaction.ts';
 import { createTransactionGuard, type TransactionGuard } from './transaction/transaction-guard.ts';
 
@@ -35,7 +36,15 @@ export interface Records {
 
 /** The drizzle tables of compiled resources, by table name. */
 export function createResourceTables(resources: readonly CompiledResource[]): Record<string, PgTable> {
-  return Object.fromEntries(withArchives(resources).map((resource) => [resource.table, createResourceTable(resource)]));
+  const byResource = new Map<string, PgTable>();
+  const tableOf = (name: string) => byResource.get(name)!;
+  return Object.fromEntries(
+    withArchives(resources).map((resource) => {
+      const table = createResourceTable(resource, tableOf);
+      if (!resource.archived) byResource.set(resource.name, table);
+      return [resource.table, table];
+    }),
+  );
 }
 
 /** Creates the stores, services, gateways and routes of compiled resources. Reads and writes no records. */
@@ -64,6 +73,8 @@ export function createRecordsRuntime(
     ...platform,
     entities,
     replicaEntities: reads && new Map([...entities].map((each) => readFromReplica(each, reads))),
+    statement: createStatementBuilder(),
+    referrers: compileReferrers(resources),
     names,
     service,
     push,

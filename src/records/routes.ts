@@ -13,6 +13,7 @@ import { listRecords, readRecord } from './operations/read.ts';
 import { updateRecord } from './operations/update.ts';
 import { parseIfMatchHeader } from './operations/versions.ts';
 import { parseReadQuery } from './query/parse.ts';
+import { mayRestoreDanglingReferences } from './references/restore.ts';
 import { declaredOrDefaultPolicy } from './schema/compile.ts';
 import { markForSerialization } from './serialize/serialize.ts';
 
@@ -122,7 +123,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
     policy: policyOf('delete'),
     ...deprecatedBy(deprecationOfAllRoutes(resource.declaration)),
     summary: `Restore a deleted ${singular}`,
-    errors: ['CONFLICT'],
+    errors: ['CONFLICT', ...(mayRestoreDanglingReferences(resource) ? (['VALIDATION_ERROR'] as const) : [])],
     output: recordOutput,
     handler: (ctx) => restoreRecord(context, entity, ctx.params.id!, createWriteContext(ctx)),
   };

@@ -88,6 +88,13 @@ export function findViolatedConstraint(error: unknown): string | undefined {
   return codeOf(error) === '23505' ? ((error as PostgresError).constraint ?? '') : undefined;
 }
 
+/** The foreign key that a write violated, and the table that it belongs to; undefined if the error has another cause. */
+export function findViolatedForeignKey(error: unknown): { name: string; table: string } | undefined {
+  if (codeOf(error) !== '23503') return undefined;
+  const { constraint = '', table = '' } = error as PostgresError;
+  return { name: constraint, table };
+}
+
 /** Whether the error came from Postgres. */
 export function isDatabaseError(error: unknown): boolean {
   return error instanceof pg.DatabaseError;

@@ -1,4 +1,4 @@
-import { ReverseRelation } from '../../declare/relation.ts';
+import { ReverseRelation, type ReverseRelationOptions } from '../../declare/relation.ts';
 import type { ColumnType } from './column-type.ts';
 import type { FieldType } from './field-type.ts';
 import { arrayType } from './types/array.ts';
@@ -14,6 +14,7 @@ import { numberType } from './types/number.ts';
 import { objectType } from './types/object.ts';
 import { passwordType } from './types/password.ts';
 import { refType } from './types/ref.ts';
+import { refsType } from './types/refs.ts';
 import { stringType } from './types/string.ts';
 import { textType } from './types/text.ts';
 import { urlType } from './types/url.ts';
@@ -52,8 +53,13 @@ const TYPES = {
   enum: define(enumType),
   /** A 24-character hex id that is not a reference. */
   id: define(idType),
-  /** Reference to a record of another resource. Only the format of the id is checked, not that the record exists. */
+  /**
+   * Reference to a record of another resource. By default, only the format of the id is checked, not that the record exists:
+   * `f.ref('organisation', { onDelete: 'cascade' })` keeps the reference valid.
+   */
   ref: define(refType),
+  /** References to several existing records of another resource: `f.refs('tag')`. When one is deleted, its id is removed from the list. */
+  refs: define(refsType),
   /** Arrays; each item is validated with the inner field. */
   array: define(arrayType),
   /** Objects of the given shape; unknown keys are refused. */
@@ -74,12 +80,13 @@ export const f = {
   /**
    * A reverse relation, for the option `relations`: the records of `target` whose reference field `field` refers to the record.
    *
-   * @example relations: { comments: f.reverse('comment', 'post') }
+   * @example relations: { comments: f.reverse('comment', 'post', { limit: 5 }) }
    */
-  reverse: (target: string, field: string) => new ReverseRelation(target, field),
+  reverse: (target: string, field: string, options?: ReverseRelationOptions) =>
+    new ReverseRelation(target, field, options),
 } as unknown as {
   readonly [K in keyof typeof TYPES]: (typeof TYPES)[K]['field'];
-} & { readonly reverse: (target: string, field: string) => ReverseRelation };
+} & { readonly reverse: (target: string, field: string, options?: ReverseRelationOptions) => ReverseRelation };
 
 /** The field type of a kind in a snapshot; undefined if the kind no longer exists, or if a project created it. */
 export function fieldTypeByKind(kind: string): FieldType | undefined {

@@ -7,6 +7,12 @@ import { authorizeCollection } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { createActionErrorHandler, runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import {
+  assertNoMissingReferences,
+  findMissingReferences,
+  locksReferences,
+  valuesChosenByCaller,
+} from '../references/check-references.ts';
 import { type CompiledResource, withoutPasswordFields } from '../schema/compiled.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { type Values, validateInput } from './validate.ts';
@@ -57,9 +63,10 @@ async function authorizeAndInsertRecord(
   const rules = { unknownFields, maxUnknown: http.bodyKeys, updating: false };
   const hooks = resource.declaration.hooks;
   let values = await validateInput(resource, input, operation, { ...rules, hooked: hooks?.beforeCreate !== undefined });
+  let validated = values;
   if (hooks?.beforeCreate !== undefined) {
     // A hook may also change nested values of arrays and objects.
-    const validated = structuredClone(values);
+    validated = structuredClone(values);
     const { beforeCreate } = hooks;
     const given = values;
     const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeCreate', () =>
@@ -73,6 +80,11 @@ async function authorizeAndInsertRecord(
   values = { ...values, ...options.trusted };
   const refused = options.check?.(values) ?? {};
   if (Object.keys(refused).length > 0) throw validationError(refused);
+  if (resource.checkedReferences.length > 0) {
+    const isChosenByCaller = valuesChosenByCaller(input, validated, values);
+    const [missing] = await findMissingReferences(context, resource, [{ values, isChosenByCaller }], operation);
+    assertNoMissingReferences(resource, missing!, operation);
+  }
   const hashed =
     options.passwordHash === undefined
       ? await hashPasswords(context, resource, values)
@@ -92,7 +104,7 @@ export async function createRecord(
 ): Promise<StoredRecord> {
   const { resource } = entity;
   const hooks = resource.declaration.hooks;
-  const record = await (hooks?.beforeCreate === undefined
+  const record = await (hooks?.beforeCreate === undefined && !locksReferences(resource)
     ? authorizeAndInsertRecord(context, entity, input, operation, options)
     : context.withTransaction(entity, operation, (txContext, txEntity, txOperation) =>
         authorizeAndInsertRecord(txContext, txEntity, input, txOperation, options),

@@ -4,6 +4,13 @@ import { policyConditionsForWrite } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import {
+  assertNoMissingReferences,
+  findMissingReferences,
+  heldReference,
+  locksReferences,
+  valuesChosenByCaller,
+} from '../references/check-references.ts';
 import type { WriteCondition, WriteResult } from '../store/store.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { needsStoredRecord, type Values, validateInput } from './validate.ts';
@@ -49,8 +56,9 @@ async function attemptUpdate(
     if (before === undefined) await loadAuthorizedForWrite(entity, id, 'update', operation);
     throw error;
   }
+  let validated = changes;
   if (hooks?.beforeUpdate !== undefined) {
-    const validated = structuredClone(changes);
+    validated = structuredClone(changes);
     const { beforeUpdate } = hooks;
     const given = changes;
     const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeUpdate', () =>
@@ -64,6 +72,21 @@ async function attemptUpdate(
   // A hook may have added the field, to a record that is then loaded as well.
   if (derived !== undefined && before !== undefined && derived.field in changes)
     changes = derived.derive(changes, before);
+  if (resource.checkedReferences.length > 0) {
+    const isChosenByCaller = valuesChosenByCaller(input, validated, changes);
+    const [missing] = await findMissingReferences(
+      context,
+      resource,
+      [{ values: changes, isChosenByCaller }],
+      operation,
+    );
+    if (missing!.length > 0) {
+      // Authorize first, as above. A reference that the record holds already may be sent back, even if its record is hidden from the caller.
+      const held = before ?? (await loadAuthorizedForWrite(entity, id, 'update', operation));
+      const added = missing!.filter((one) => !heldReference(one, held));
+      assertNoMissingReferences(resource, added, operation);
+    }
+  }
   const hashed = await hashPasswords(context, resource, changes);
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
   const written = await store.update(id, hashed, guarded, changeCauseOf(context, operation)).catch((error: unknown) => {
@@ -85,7 +108,7 @@ export async function updateRecord(
   operation: OperationContext,
 ): Promise<StoredRecord> {
   const { resource } = entity;
-  const usesTransaction = resource.declaration.hooks?.beforeUpdate !== undefined;
+  const usesTransaction = resource.declaration.hooks?.beforeUpdate !== undefined || locksReferences(resource);
   const { record, previous } = await retryOnConflict(entity, id, operation, (as) =>
     usesTransaction
       ? context.withTransaction(entity, as, (txContext, txEntity, txOperation) =>

@@ -155,7 +155,8 @@ export interface Slice {
   after: Position | undefined;
 }
 
-function orderSql(resource: CompiledResource, sort: readonly ListSortTerm[], params: Parameters): string {
+/** A sort order as SQL. */
+export function orderSql(resource: CompiledResource, sort: readonly ListSortTerm[], params: Parameters): string {
   return sort.map((term) => `${sortValueSql(resource, term, params)}${term.descending ? ' desc' : ''}`).join(', ');
 }
 

@@ -121,6 +121,7 @@ function compileResource(
     audit: resource.audit === true,
     fields,
     field: new Map(fields.map((field) => [field.name, field])),
+    checkedReferences: fields.filter((field) => field.spec.exists),
     ownerField,
     policies: {
       list: compilePolicyOf('list'),

@@ -80,6 +80,8 @@ export interface CompiledResource {
   archived?: boolean;
   fields: readonly CompiledField[];
   field: ReadonlyMap<string, CompiledField>;
+  /** The references whose records must exist when they are written. */
+  checkedReferences: readonly CompiledField[];
   /** The references of the resource and its reverse relations, by name. */
   relations: Relations;
   /** Returns a compiled resource of the app by its name. */

@@ -14,6 +14,7 @@ import {
   type Slice,
 } from '../query/list-statements.ts';
 import { meetsConditions } from '../query/match.ts';
+import { createRelatedCountStatement, createRelatedStatement, type RelatedList } from '../query/related.ts';
 import {
   createSearchCountStatement,
   createSearchPageStatement,
@@ -47,6 +48,12 @@ export interface WriteResult {
 /** A page of a search that examines only some rows. */
 export interface SearchedPage extends MeasuredPage<StoredRecord> {
   end: StoredRecord | undefined;
+}
+
+/** A record of a reverse relation, with the id of the record to which it refers. */
+export interface RelatedRecord {
+  parent: string;
+  record: StoredRecord;
 }
 
 /** The records of a resource in Postgres. No policy is applied here; `conditions` limit which records a call can reach. */
@@ -104,6 +111,19 @@ export interface Store {
    * @param bytes called when the statement is sent; returns about how many bytes to read at most
    */
   aggregate(selection: AggregateSelection, bytes: () => number): Promise<unknown[][]>;
+  /**
+   * Reads the related records of several records, up to a size, in the order of the parents.
+   *
+   * @param limits `each`: for each parent; `total`: for all
+   * @param bytes called when the records are read; returns about how many bytes to read at most
+   */
+  listRelatedWithin(
+    list: RelatedList,
+    limits: { each: number; total: number },
+    bytes: () => number,
+  ): Promise<MeasuredPage<RelatedRecord>>;
+  /** Counts the related records of several records, for each up to `cap`. Returns the numbers by the id of the parent. */
+  countRelated(list: RelatedList, cap: number): Promise<Map<string, number>>;
   insert(id: string, values: Values, cause: Cause): Promise<StoredRecord>;
   /** Returns undefined if no record with that id meets the conditions. */
   update(
@@ -135,8 +155,8 @@ export interface Store {
     record: StoredRecord,
     unknown?: ReadonlySet<string>,
   ): boolean | Promise<boolean>;
-  /** Locks a record against concurrent changes until the transaction ends. */
-  lock(id: string): Promise<void>;
+  /** Locks a record against concurrent changes until the transaction ends. Returns false if no record with that id meets the conditions. */
+  lock(id: string, conditions?: readonly WriteCondition[]): Promise<boolean>;
   /** The same records through another connection, that of a transaction. */
   on(database: Queryable): Store;
 }
@@ -155,10 +175,12 @@ export function createStore(
     writeStatements: createWriteStatements(resource, codec),
     selectWithinBytes: createSelectWithinBytes(resource, codec.columns),
     pageWithinBytes: createPageWithinBytes(codec.columns, rowSizeSql(resource)),
+    relatedWithinBytes: createPageWithinBytes(`${codec.columns}, "_parent"`, rowSizeSql(resource)),
     searchWithinBytes: createPageWithinBytes(`${codec.columns}, "_match", "_last"`, rowSizeSql(resource)),
   },
 ): Store {
   const { name: statement, writeStatements, selectWithinBytes, pageWithinBytes, searchWithinBytes } = shared;
+  const { relatedWithinBytes } = shared;
   const table = resource.source ?? quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
 
@@ -263,6 +285,22 @@ export function createStore(
       return database.readSlowly({ text: within, values: [...values, bytes()] });
     },
 
+    async listRelatedWithin(list, limits, bytes) {
+      const { text, values } = createRelatedStatement(resource, codec.columns, list, limits);
+      const within = relatedWithinBytes(text, `$${values.length + 1}::bigint`);
+      const rows = await database.readList(() => statement(within, [...values, bytes()]));
+      return {
+        records: rows.map((row) => ({ parent: row[width] as string, record: codec.fromRow(row) })),
+        bytes: rows.reduce((sum, row) => sum + (row[width + 1] as number), 0),
+        isCut: rows.at(-1)?.[width + 2] === true,
+      };
+    },
+
+    async countRelated(list, cap) {
+      const { text, values } = createRelatedCountStatement(resource, list, cap);
+      return new Map(await database.readList<[string, number]>(statement(text, values)));
+    },
+
     async insert(id, values, cause) {
       const fields = resource.fields.map((field) => codec.toColumn(field, values[field.name], id));
       const parameterValues = [id, ...fields, ...createEventValues(resource, 'created', cause)];
@@ -301,8 +339,10 @@ export function createStore(
       return row === undefined ? undefined : codec.fromChange(row)[0];
     },
 
-    async lock(id) {
-      await database.write(statement(`select from ${table} where "id" = $1 for update`, [id]));
+    async lock(id, conditions = []) {
+      const { params, where } = buildIdCondition(id, conditions);
+      const rows = await database.write(statement(`select from ${table} where ${where} for update`, params.values));
+      return rows.length > 0;
     },
 
     on: (other) => createStore(resource, codec, other, shared),
@@ -315,7 +355,7 @@ const MAX_STATEMENT_NAMES = 500;
  * Names statements, so that Postgres prepares each once per connection. Equal texts get equal names. After `MAX_STATEMENT_NAMES` texts,
  * statements stay unnamed: clients choose how filters are combined, and every name costs memory in each connection.
  */
-function createStatementBuilder(): (text: string, values: unknown[]) => Statement {
+export function createStatementBuilder(): (text: string, values: unknown[]) => Statement {
   const names = new Map<string, string>();
   return (text, values) => {
     let name = names.get(text);

@@ -8,6 +8,7 @@ import { COUNT_MODES, defaultCountMode, MAX_PAGES, selectableFields } from '../.
 import { relationsFor } from '../../records/query/paths.ts';
 import { fieldsSortableBySomeClient, MAX_SORT_TERMS } from '../../records/query/sort.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
+import { clientVisibleReverseRelations, findIncludedRelation } from '../../records/schema/relations.ts';
 import { hasEntityTag, isItemPath } from '../http/endpoint.ts';
 import type { Components } from './schema.ts';
 import { ID_SCHEMA, type Json } from './schema.ts';
@@ -228,9 +229,10 @@ function describeDeprecatedPaths(paths: readonly string[], resource: CompiledRes
   const isDeprecated = (path: string) => {
     let source = resource;
     return path.split('.').some((name) => {
-      const { spec, target } = source.field.get(name)!;
-      source = resourceOf(target!);
-      return spec.deprecated !== undefined;
+      const field = source.field.get(name);
+      const target = field?.target ?? findIncludedRelation(source, name)!.relation.target;
+      source = resourceOf(target);
+      return field?.spec.deprecated !== undefined;
     });
   };
   const deprecated = paths.filter(isDeprecated);
@@ -242,6 +244,9 @@ function createIncludeParameters(resource: CompiledResource, resourceOf: Resourc
   if (all && paths.length === 0) return [];
   const text =
     'References to expand. A path joins up to three references with dots. References that you may not see stay ids.' +
+    (clientVisibleReverseRelations(resource).length === 0
+      ? ''
+      : ' Also the records that refer to each record, and their number, as far as you may list them.') +
     (resource.populated.length === 0 ? '' : ` Always expanded: ${resource.populated.join(', ')}.`) +
     describeDeprecatedPaths(paths, resource, resourceOf);
   const items = all ? { type: 'string', enum: paths } : { type: 'string', examples: paths };

@@ -3,6 +3,8 @@ import type { RecordShape, RecordView } from '../../declare/route.ts';
 import { requiresUser } from '../../records/access/authorize.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
+import { clientVisibleReverseRelations, countNameOf } from '../../records/schema/relations.ts';
+import { MAX_COUNTED } from '../../records/serialize/related-records.ts';
 import { pascalCase } from './documented-routes.ts';
 import { ID_SCHEMA, type Json, TIME_SCHEMA } from './schema.ts';
 
@@ -61,6 +63,44 @@ function referenceSchema(field: CompiledField, context: RecordSchemaContext): Js
   return { ...notes, ...rest, items: { oneOf: [rest.items, target] } };
 }
 
+/** The schemas of the reverse relations, and of the numbers of their records. They are returned only if a client includes them. */
+function reverseRelationSchemas(resource: CompiledResource, context: RecordSchemaContext): Json {
+  return Object.fromEntries(
+    clientVisibleReverseRelations(resource).flatMap(({ name, target, field, limit }) => {
+      const count = countNameOf(name);
+      const records = `the ${target} records whose \`${field.name}\` refers to this record, as far as you may list them`;
+      const list = {
+        type: 'object',
+        readOnly: true,
+        description: `Only with \`include=${name}\`: the first of ${records}.`,
+        properties: {
+          data: { type: 'array', maxItems: limit, items: context.record({ resource: target, view: 'read' }) },
+          meta: {
+            type: 'object',
+            properties: {
+              limit: { type: 'integer', description: 'The maximum number of records in the list.' },
+              more: { type: 'boolean', description: 'Whether more records follow. The list of the resource has all.' },
+            },
+            required: ['limit', 'more'],
+          },
+        },
+        required: ['data', 'meta'],
+      };
+      const number = {
+        type: 'integer',
+        minimum: 0,
+        maximum: MAX_COUNTED,
+        readOnly: true,
+        description: `Only with \`include=${count}\`: the number of ${records}. ${MAX_COUNTED} stands for this number or more.`,
+      };
+      return [
+        [name, list],
+        [count, number],
+      ];
+    }),
+  );
+}
+
 function readViewSchema(
   resource: CompiledResource,
   context: RecordSchemaContext,
@@ -75,6 +115,7 @@ function readViewSchema(
   for (const name of times) properties[name] = { ...TIME_SCHEMA, readOnly: true };
   if (resource.softDelete)
     properties.deletedAt = { ...TIME_SCHEMA, readOnly: true, description: 'Only in deleted records.' };
+  Object.assign(properties, reverseRelationSchemas(resource, context));
   const required = visible.filter((field) => field.spec.required && field.visibleTo === undefined);
   return { properties, always: ['id', ...required.map((field) => field.name), ...times] };
 }
