@@ -82,6 +82,8 @@ export interface FieldSpec {
   searchable?: boolean;
   owner?: boolean;
   populate?: boolean;
+  /** The field holds the organisation that the record belongs to. */
+  tenant?: boolean;
   renamedFrom?: readonly string[];
   deprecated?: Deprecation;
 }
