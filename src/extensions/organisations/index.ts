@@ -23,6 +23,8 @@ export type { OrganisationsApi } from './api.ts';
 export type { OrganisationOptions } from './settings.ts';
 export { tenant } from './tenant.ts';
 
+const DAY_MS = 24 * 60 * 60_000;
+
 /** Returns the resources of the app with organisations, memberships, and resources with `tenant()` kept inside their organisations. */
 function declareResources(
   declared: readonly AnyResource[],
@@ -89,6 +91,14 @@ export function organisations(options: OrganisationOptions = {}): Extension<'org
         ...context,
         store: createInvitationStore(database),
         countMail: createInvitationMailCounter(host, INVITATION_MAIL_LIMIT),
+        countMailOfOrganisation: createInvitationMailCounter(
+          host,
+          { limit: settings.invitations.perDay, windowMs: DAY_MS },
+          {
+            name: 'organisation invitations',
+            message: 'The organisation has sent too many invitations today; try again later',
+          },
+        ),
       };
       const assertNotLastOwner = createLastOwnerCheck(context);
       const tenants = findTenants(

@@ -12,8 +12,6 @@ export const organisationInvitations = pgTable(
     /** Null until the e-mail is composed, and after the invitation was accepted. */
     tokenHash: text('token_hash').unique(),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
-    /** When the newest e-mail was requested. */
-    sentAt: timestamptz('sent_at').notNull().defaultNow(),
     expiresAt: timestamptz('expires_at').notNull(),
     acceptedAt: timestamptz('accepted_at'),
     /** The user who accepted the invitation. */

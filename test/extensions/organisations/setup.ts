@@ -66,7 +66,9 @@ export async function startOrganisationApp(options: OrganisationOptions = {}) {
     settings: { relay: { sweepMs: 50, pollMs: 50 } },
   });
   const { app, url } = running;
-  const { organisations: api } = app as typeof app & { organisations: import('../../../src/index.ts').OrganisationsApi };
+  const { organisations: api } = app as typeof app & {
+    organisations: import('../../../src/index.ts').OrganisationsApi;
+  };
   let count = 0;
   return {
     ...running,

@@ -28,10 +28,17 @@ describe('a new record', () => {
 
   test('belongs to the organisation that the header or the body names, and needs one of a member of several', async () => {
     const missing = await cleo.call('POST', '/api/tickets', { title: 'c' });
-    expect(missing).toMatchObject({ status: 422, body: { error: { details: { organisation: expect.stringContaining('X-Organisation') } } } });
-    expect(await create(cleo, '/api/tickets', { title: 'c', organisation: bolt.id })).toMatchObject({ organisation: bolt.id });
+    expect(missing).toMatchObject({
+      status: 422,
+      body: { error: { details: { organisation: expect.stringContaining('X-Organisation') } } },
+    });
+    expect(await create(cleo, '/api/tickets', { title: 'c', organisation: bolt.id })).toMatchObject({
+      organisation: bolt.id,
+    });
     for (const name of [acme.id, acme.slug])
-      expect(await create({ call: within(cleo, name) as Person['call'] }, '/api/tickets', { title: 'c' })).toMatchObject({
+      expect(
+        await create({ call: within(cleo, name) as Person['call'] }, '/api/tickets', { title: 'c' }),
+      ).toMatchObject({
         organisation: acme.id,
       });
   });
@@ -53,14 +60,19 @@ describe('a new record', () => {
 
   test('of the system needs an organisation', async () => {
     await expect(app.service('ticket').create({ title: 'x' })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
-    await expect(app.service('ticket').create({ title: 'x', organisation: acme.id })).resolves.toMatchObject({ title: 'x' });
+    await expect(app.service('ticket').create({ title: 'x', organisation: acme.id })).resolves.toMatchObject({
+      title: 'x',
+    });
   });
 });
 
 describe('a record of an organisation', () => {
   test('exists only for members: lists, reads, counts, changes and deletions of others do not find it', async () => {
     const { id } = await create(ann, '/api/tickets', { title: 'only-acme' });
-    expect((await ben.call('GET', '/api/tickets?title=only-acme')).body).toMatchObject({ data: [], meta: { total: 0 } });
+    expect((await ben.call('GET', '/api/tickets?title=only-acme')).body).toMatchObject({
+      data: [],
+      meta: { total: 0 },
+    });
     for (const [method, body] of [['GET'], ['PATCH', { title: 'x' }], ['DELETE']] as const)
       expect((await ben.call(method, `/api/tickets/${id}`, body)).status, method).toBe(404);
     expect((await ben.call('POST', `/api/tickets/${id}/close`)).status).toBe(404);
@@ -154,7 +166,10 @@ describe('the current organisation', () => {
   test('of a session is the default of its requests, and the header takes precedence', async () => {
     const chosen = await cleo.call('POST', '/api/auth/organisation', { organisation: bolt.slug });
     expect(chosen.body.data).toEqual({ organisation: bolt.id, role: 'admin' });
-    expect((await cleo.call('GET', '/api/auth/organisation')).body.data).toEqual({ organisation: bolt.id, role: 'admin' });
+    expect((await cleo.call('GET', '/api/auth/organisation')).body.data).toEqual({
+      organisation: bolt.id,
+      role: 'admin',
+    });
     expect(await create(cleo, '/api/tickets', { title: 'default' })).toMatchObject({ organisation: bolt.id });
     expect((await within(cleo, acme.id)('GET', '/api/tickets?title=default')).body.meta.total).toBe(0);
     for (const organisation of [acme.id.replace(/.$/, '0'), UNKNOWN, 'no-such-team'])
@@ -184,14 +199,20 @@ describe('an API key', () => {
     expect((await call('POST', '/api/tickets', { title: 'x', organisation: bolt.id })).status).toBe(422);
     expect((await within(script, bolt.id)('GET', '/api/tickets')).status).toBe(404);
     expect((await call('GET', '/api/organisations')).body.data.map(({ id }: { id: string }) => id)).toEqual([acme.id]);
-    expect((await call('GET', '/api/memberships')).body.data.every((one: { organisation: string }) => one.organisation === acme.id)).toBe(true);
+    expect(
+      (await call('GET', '/api/memberships')).body.data.every(
+        (one: { organisation: string }) => one.organisation === acme.id,
+      ),
+    ).toBe(true);
     expect((await call('GET', `/api/organisations/${bolt.id}/members`)).status).toBe(404);
     for (const path of ['/api/webhooks', '/api/realtime?subscribe=ticket'])
       expect((await call('GET', path)).status, path).toBe(403);
   });
 
   test('that names its organisation by a slug is refused, because slugs can change hands', async () => {
-    expect((await within(cleo, acme.slug)('POST', '/api/auth/api-keys', { name: 'k', scopes: ['*'] })).status).toBe(400);
+    expect((await within(cleo, acme.slug)('POST', '/api/auth/api-keys', { name: 'k', scopes: ['*'] })).status).toBe(
+      400,
+    );
   });
 });
 

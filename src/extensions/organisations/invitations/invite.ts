@@ -24,6 +24,8 @@ const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
 export interface InvitationContext extends OrganisationContext {
   store: InvitationStore;
   countMail: CountMail;
+  /** Counts an invitation against the setting `perDay`. Revoked invitations count, too. */
+  countMailOfOrganisation: CountMail;
 }
 
 /** The body of `POST /organisations/:id/invitations`. */
@@ -85,19 +87,11 @@ function assertMayGrant({ roles }: OrganisationContext, { role }: Access, grante
     throw new ApiError('FORBIDDEN', `Your role does not allow you to give, change or remove this role: ${granted}`);
 }
 
-/** Checks the limits of an organisation before it sends one more e-mail. Its row must be locked. */
-async function assertWithinLimits(
-  { settings, store }: InvitationContext,
-  organisation: string,
-  { pendingToo }: { pendingToo: boolean },
-  tx: Transaction,
-): Promise<void> {
-  const { maxPending, perDay } = settings.invitations;
-  const { pending, sent } = await store.count(organisation, tx.database);
-  if (pendingToo && pending >= maxPending)
+/** Checks that an organisation may have one more pending invitation. Its row must be locked. */
+async function assertMayHaveOneMore({ settings, store }: InvitationContext, organisation: string, tx: Transaction) {
+  const { maxPending } = settings.invitations;
+  if ((await store.countPending(organisation, tx.database)) >= maxPending)
     throw new ApiError('LIMIT_REACHED', `The organisation has ${maxPending} pending invitations`);
-  if (sent >= perDay)
-    throw new ApiError('RATE_LIMITED', `The organisation has sent ${perDay} invitations in 24 hours; try again later`);
 }
 
 const toEvent = ({ id, organisation, email, role }: OrganisationInvitation, ctx: RouteContext) => ({
@@ -115,7 +109,7 @@ export async function inviteToOrganisation(
   ctx: RouteContext<z.output<typeof inviteInput>, Access>,
 ): Promise<OrganisationInvitation> {
   assertMayInvite(context, ctx);
-  const { host, accounts, settings, store, roles, countMail } = context;
+  const { host, accounts, settings, store, roles, countMail, countMailOfOrganisation } = context;
   const { organisation } = ctx.doc;
   const { email, role = roles.least } = ctx.input;
   assertMayGrant(context, ctx.doc, role);
@@ -123,13 +117,14 @@ export async function inviteToOrganisation(
   return host.transaction(async (tx) => {
     await accounts.holdCredential(ctx, tx.database);
     await lock(organisation, tx.database);
-    await assertWithinLimits(context, organisation, { pendingToo: true }, tx);
+    await assertMayHaveOneMore(context, organisation, tx);
     const given = { organisation, email, role, invitedBy: ctx.user!.id };
     const created = await store.create(given, settings.invitations.expiresDays, tx.database);
     if (created === undefined)
       throw new ApiError('CONFLICT', 'This address is already invited', { details: { email: 'Is already invited' } });
     // Last, so that requests that send nothing do not use up the limit of the address.
     await countMail(email);
+    await countMailOfOrganisation(organisation);
     const data = { invitation: created.id, locale: preferredLocaleOf(ctx.req) };
     await host.mail.sendComposed(INVITATION_MAIL, data, tx);
     tx.afterCommit(() => host.events.emit('organisation.invitation_sent', toEvent(created, ctx)));
@@ -143,20 +138,20 @@ export async function resendInvitation(
   ctx: RouteContext<unknown, Access>,
 ): Promise<OrganisationInvitation> {
   assertMayInvite(context, ctx);
-  const { host, accounts, settings, store, countMail } = context;
+  const { host, accounts, settings, store, countMail, countMailOfOrganisation } = context;
   const { organisation } = ctx.doc;
   const id = ctx.params.invitationId!;
   const lock = createOrganisationLock(context);
   return host.transaction(async (tx) => {
     await accounts.holdCredential(ctx, tx.database);
     await lock(organisation, tx.database);
-    await assertWithinLimits(context, organisation, { pendingToo: false }, tx);
     const given = { id, organisation, invitedBy: ctx.user!.id };
     const renewed = isId(id) ? await store.renew(given, settings.invitations.expiresDays, tx.database) : undefined;
     if (renewed === undefined) throw new ApiError('NOT_FOUND');
     assertMayGrant(context, ctx.doc, renewed.role);
     // If it throws, the transaction is rolled back and the former link keeps working.
     await countMail(renewed.email);
+    await countMailOfOrganisation(organisation);
     await host.mail.sendComposed(INVITATION_MAIL, { invitation: id, locale: preferredLocaleOf(ctx.req) }, tx);
     return renewed;
   });

@@ -43,10 +43,9 @@ function toInvitation(row: InvitationRow): OrganisationInvitation {
 }
 
 // Uses organisation_invitations_organisation_index.
-const COUNT = `
-  select count(*) filter (where accepted_at is null and expires_at > now())::int,
-    count(*) filter (where sent_at > now() - interval '1 day')::int
-  from organisation_invitations where organisation = $1`;
+const COUNT_PENDING = `
+  select count(*)::int from organisation_invitations
+  where organisation = $1 and accepted_at is null and expires_at > now()`;
 // Uses organisation_invitations_pending_index. An expired invitation is replaced.
 const REMOVE_EXPIRED = `
   delete from organisation_invitations
@@ -59,7 +58,7 @@ const ISSUE = `
   update organisation_invitations set token_hash = $2 where id = $1 and accepted_at is null and expires_at > now()
   returning 1`;
 const RENEW = `
-  update organisation_invitations set expires_at = now() + $3::float8 * interval '1 day', token_hash = null, sent_at = now(), invited_by = $4
+  update organisation_invitations set expires_at = now() + $3::float8 * interval '1 day', token_hash = null, invited_by = $4
   where id = $1 and organisation = $2 and accepted_at is null returning ${COLUMNS}`;
 const REMOVE = `
   delete from organisation_invitations where id = $1 and organisation = $2 and accepted_at is null returning ${COLUMNS}`;
@@ -85,8 +84,7 @@ const REMOVE_OLD = `
 
 /** The invitations of organisations in Postgres. */
 export interface InvitationStore {
-  /** Returns how many invitations of an organisation are pending, and how many it has sent in 24 hours. */
-  count(organisation: string, on: Executor): Promise<{ pending: number; sent: number }>;
+  countPending(organisation: string, on: Executor): Promise<number>;
   /** Returns undefined if the address has a pending invitation to the organisation. */
   create(
     given: Pick<OrganisationInvitation, 'organisation' | 'email' | 'role' | 'invitedBy'>,
@@ -121,9 +119,8 @@ export interface InvitationStore {
 export function createInvitationStore(database: Database): InvitationStore {
   const first = (rows: InvitationRow[]) => (rows[0] === undefined ? undefined : toInvitation(rows[0]));
   return {
-    async count(organisation, on) {
-      const [[pending, sent] = [0, 0]] = await on.write<[number, number]>({ text: COUNT, values: [organisation] });
-      return { pending, sent };
+    async countPending(organisation, on) {
+      return (await on.write<[number]>({ text: COUNT_PENDING, values: [organisation] }))[0]![0];
     },
     async create({ organisation, email, role, invitedBy }, days, on) {
       await on.write({ text: REMOVE_EXPIRED, values: [organisation, email] });
