@@ -35,10 +35,20 @@ function splitPolicy(policy: Policy, roles: OrganisationRoles, errors: ConfigErr
   return split;
 }
 
-function withRolePolicies(policy: Policy, field: string, roles: OrganisationRoles, errors: ConfigErrors): Policy {
+function withRolePolicies(
+  policy: Policy,
+  field: string,
+  { roles, settings }: TenantContext,
+  errors: ConfigErrors,
+): Policy {
   const split = splitPolicy(policy, roles, errors);
   if (split.roles.length === 0) return policy;
-  return [...split.rest, ...split.roles.map((role) => createRolePolicy(role, field, roles))];
+  // Every member has the least powerful role, and the scope lets only members through: no look-up is needed.
+  const isScopeEnough = settings.globalAccess.roles.length === 0;
+  const allowed = split.roles.map((role) =>
+    role === roles.least && isScopeEnough ? 'authenticated' : createRolePolicy(role, field, roles),
+  );
+  return [...split.rest, ...allowed];
 }
 
 /** Whether a declaration names an owner of its records. */
@@ -50,9 +60,10 @@ function hasOwner({ owner, fields }: AnyResource): boolean {
 function tenantPolicies(
   resource: AnyResource,
   field: string,
-  roles: OrganisationRoles,
+  context: TenantContext,
   errors: ConfigErrors,
 ): AnyResource['policies'] {
+  const { roles } = context;
   const changes = ACTIONS.filter((action) => action !== 'list' && action !== 'read');
   const defaults = hasOwner(resource)
     ? {}
@@ -62,7 +73,7 @@ function tenantPolicies(
     declared.map(([action, policy]) => {
       if (policy === undefined) return [action, policy];
       const at = errors.at(`policies.${action}`);
-      if (action !== 'create') return [action, withRolePolicies(policy, field, roles, at)];
+      if (action !== 'create') return [action, withRolePolicies(policy, field, context, at)];
       // No record exists yet: the hook checks the role in the organisation that the record will belong to.
       const { roles: named, rest } = splitPolicy(policy, roles, at);
       return [action, named.length === 0 ? policy : [...rest, 'authenticated']];
@@ -103,7 +114,7 @@ function tenantScope({ scope: own }: AnyResource, field: string, { scope }: Tena
 function tenantRoutes(
   { routes }: AnyResource,
   field: string,
-  roles: OrganisationRoles,
+  context: TenantContext,
   errors: ConfigErrors,
 ): AnyResource['routes'] {
   if (typeof routes !== 'function') return routes;
@@ -111,9 +122,9 @@ function tenantRoutes(
     if (route.policy === undefined) return route;
     const at = errors.at(`${route.method} ${route.path}: policy`);
     const isItem = route.resource !== undefined;
-    if (!isItem && splitPolicy(route.policy, roles, at).roles.length > 0)
+    if (!isItem && splitPolicy(route.policy, context.roles, at).roles.length > 0)
       at.report('a role in an organisation needs a record; write a route with /:id, or check the role in the handler');
-    return { ...route, policy: withRolePolicies(route.policy, field, roles, at) };
+    return { ...route, policy: withRolePolicies(route.policy, field, context, at) };
   };
   return (route: RouteBuilder) => routes(route).map(convertRoute);
 }
@@ -134,9 +145,9 @@ export function declareTenantResource(
   return {
     ...resource,
     ...tenantIndexes(resource, field),
-    policies: tenantPolicies(resource, field, roles, errors),
+    policies: tenantPolicies(resource, field, context, errors),
     scope: tenantScope(resource, field, context),
-    routes: tenantRoutes(resource, field, roles, errors),
+    routes: tenantRoutes(resource, field, context, errors),
     hooks: createTenantHooks(
       resource,
       field,

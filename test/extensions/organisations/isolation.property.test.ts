@@ -107,6 +107,7 @@ function comparable({ status, body }: ApiResponse, replaced: readonly string[]):
   for (const one of replaced) text = text.replaceAll(one, '?');
   return `${status} ${text}`
     .replaceAll(/"requestId":"[^"]*"/g, '')
+    .replaceAll(/new\d+x[0-9a-f]+/g, '!')
     .replaceAll(/\b[0-9a-f]{24}\b/g, '#')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '@');
 }
