@@ -49,6 +49,8 @@ export type { OidcApi, OidcClaims, OidcOptions, OidcProviderOptions } from './ex
 export { oidc } from './extensions/oidc/index.ts';
 export { apple, discord, github, gitlab, google, microsoft } from './extensions/oidc/provider/presets.ts';
 export { simulatedProvider } from './extensions/oidc/simulated/server.ts';
+export type { OrganisationOptions, OrganisationsApi } from './extensions/organisations/index.ts';
+export { organisations, tenant } from './extensions/organisations/index.ts';
 export { passkeys } from './extensions/passkeys/index.ts';
 export type { PrivacyApi } from './extensions/privacy/index.ts';
 export { privacy } from './extensions/privacy/index.ts';

@@ -90,6 +90,8 @@ export interface FieldSpec {
   aggregatable?: boolean;
   owner?: boolean;
   populate?: boolean;
+  /** The field holds the organisation that the record belongs to. */
+  tenant?: boolean;
   renamedFrom?: readonly string[];
   deprecated?: Deprecation;
 }

@@ -5,7 +5,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { PushSender, SimulatedDevices } from './push.ts';
 import type { AnyResource } from './resource.ts';
-import type { Services, Transact, Transaction } from './service.ts';
+import type { CallerTransaction, Services, Transact, Transaction } from './service.ts';
 
 /** Rows about users outside of resources: sessions, devices, keys, endpoints. */
 export interface UserData {
@@ -19,6 +19,12 @@ export interface UserData {
   kept?: string;
   /** All data about a user for an export, without secrets or hashes. Read from the database in pages. */
   rows(userId: string): AsyncIterable<Record<string, unknown>>;
+  /**
+   * Refuses the erasure of a user before it starts, in the transaction that requests it.
+   *
+   * @throws ApiError CONFLICT that says what has to be done first
+   */
+  assertErasable?(userId: string, tx: CallerTransaction): Promise<void>;
   /** Deletes or anonymizes the data in bounded batches. Idempotent. Returns the number of rows that were deleted or anonymized. */
   erase(userId: string): Promise<number>;
 }

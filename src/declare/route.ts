@@ -14,6 +14,8 @@ export interface Auth {
   via: 'session' | 'api-key';
   scopes: readonly string[];
   id: string;
+  /** The id of an organisation: of a session, the one that it works in by default; of a key, the only one that it can reach. */
+  organisation?: string | undefined;
 }
 
 /**

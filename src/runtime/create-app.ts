@@ -19,7 +19,7 @@ import { createDefaultTransports } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { type AppAdministration, type AssembledApp, assembleApp } from './assemble.ts';
 import { checkAppOptions } from './config-errors.ts';
-import { addUserFields, checkDeclarations } from './declarations.ts';
+import { addUserFields, checkDeclarations, collectResources } from './declarations.ts';
 import { type DiagnoseOptions, diagnose } from './diagnosis/diagnose.ts';
 import type { Finding } from './diagnosis/finding.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
@@ -256,7 +256,9 @@ function checkAndAssemble(
   const areOptionsValid = checkAppOptions(options, errors);
   const transports = chooseTransports(options.transports, env, settings, errors);
   const extensions = options.extensions ?? [];
-  const resources = areOptionsValid ? addUserFields(options.resources, extensions, errors) : options.resources;
+  const resources = areOptionsValid
+    ? addUserFields(collectResources(options.resources, extensions, errors), extensions, errors)
+    : options.resources;
   const declared = { ...options, resources, extensions, transports, members: APP_MEMBERS };
   if (areOptionsValid) checkDeclarations(declared, settings, errors);
   const hasNoErrors = errors.lines.length === 0;

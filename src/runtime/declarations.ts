@@ -46,6 +46,19 @@ export function collectNonResourceTables(extensions: readonly Extension[]): Reco
 }
 
 /**
+ * Returns the resources of an app: those of the project, and those that extensions add or change.
+ *
+ * @param errors receives the errors that extensions report
+ */
+export function collectResources(
+  declared: readonly AnyResource[],
+  extensions: readonly Extension[],
+  errors: ConfigErrors,
+): readonly AnyResource[] {
+  return extensions.reduce((resources, extension) => extension.resources?.(resources, errors) ?? resources, declared);
+}
+
+/**
  * Returns the resources with the fields that extensions add to the user resource.
  *
  * @param errors receives the names that are declared twice
