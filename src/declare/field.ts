@@ -1,4 +1,5 @@
 import type { Deprecation } from './deprecation.ts';
+import type { FileOptions } from './file.ts';
 import type { Policy } from './policy.ts';
 import type { Operator } from './service.ts';
 
@@ -54,6 +55,7 @@ export interface FieldSpec {
   target?: string;
   inner?: AnyField;
   shape?: Record<string, AnyField>;
+  file?: FileOptions;
   required?: boolean;
   requiredMessage?: string | undefined;
   default?: unknown;

@@ -1,0 +1,56 @@
+/** A variant of an image, which Belfry creates when the image is uploaded. */
+export interface ImageVariantOptions {
+  /** Pixels. */
+  width: number;
+  /** Pixels. */
+  height: number;
+  /** How the image fills the size: `cover` crops it, `contain` adds borders, `inside` keeps its proportions. Default `cover`. */
+  fit?: 'cover' | 'contain' | 'inside';
+  /** Default `webp`. */
+  format?: 'webp' | 'jpeg' | 'png' | 'avif';
+  /** 1 to 100. Default 80. */
+  quality?: number;
+}
+
+/** The rules of a field that holds files. */
+export interface FileOptions {
+  /** Maximum bytes. Default 10 MiB. */
+  maxBytes?: number;
+  /** The accepted media types, which Belfry determines from the content: `image/*`, `application/pdf`. Default: all. */
+  types?: readonly string[];
+  /** The field holds images: their size is read, and oversized ones are refused. */
+  image?: {
+    /** Maximum width × height. Default 50 million. */
+    maxPixels?: number;
+    /** Smaller versions of each image, by name. */
+    variants?: Readonly<Record<string, ImageVariantOptions>>;
+  };
+}
+
+/** A stored file, as a record holds it. In responses it also has `url` and the URLs of its `variants`. */
+export interface StoredFile {
+  id: string;
+  /** The name with which it was uploaded, cleaned. */
+  name: string;
+  /** The media type, determined from the content. */
+  type: string;
+  bytes: number;
+  /** The SHA-256 of the content in hex, if it is known. */
+  sha256?: string;
+  /** Pixels, of an image field. */
+  width?: number;
+  /** Pixels, of an image field. */
+  height?: number;
+  /** The names of the variants that exist. */
+  variants?: readonly string[];
+}
+
+/** The value that sets a file field: the id of an upload, an object with that id, or a file as `app.files.store` or a response returned it. */
+export type FileInput =
+  | string
+  | {
+      id: string;
+      /** The token of an upload by a caller who is not signed in. */
+      token?: string | undefined;
+      [property: string]: unknown;
+    };
