@@ -10,11 +10,13 @@ export type {
   SignInStep,
 } from './declare/accounts.ts';
 export type { Authenticator } from './declare/authenticator.ts';
+export type { BinaryBody, FormFileRules, MultipartBody, MultipartContent, ReceivedFile } from './declare/body.ts';
 export type { Deprecation } from './declare/deprecation.ts';
 export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';
 export type { Extension, ExtensionHost, FeatureParts, Job } from './declare/extension.ts';
 export { defineExtension } from './declare/extension.ts';
 export type { Field, Fields } from './declare/field.ts';
+export type { FileInput, FileOptions, ImageVariantOptions, StoredFile } from './declare/file.ts';
 export type { Host, ResourceGateway, StoredRecord, UserData, ViewContext } from './declare/host.ts';
 export type { CreateBody, CreateInput, RecordOf, UpdateBody, UpdateInput } from './declare/infer.ts';
 export type { Policy, PolicyArguments, PolicyFunction, Viewer } from './declare/policy.ts';
@@ -66,6 +68,7 @@ export type {
   WebhookVerificationCode,
 } from './extensions/webhooks/verify-webhook.ts';
 export { verifyWebhook, WebhookVerificationError } from './extensions/webhooks/verify-webhook.ts';
+export type { FilesApi } from './files/index.ts';
 export type { LegacyPassword, SettingsInput } from './platform/config/settings.ts';
 export type { ErrorCode, ErrorDetails } from './platform/errors.ts';
 export { ApiError } from './platform/errors.ts';
@@ -76,6 +79,9 @@ export type { MailOverrides } from './platform/mail/texts/index.ts';
 export type { MailKind, MailVariables } from './platform/mail/texts/variables.ts';
 export type { OutboxConsumer } from './platform/outbox/consumer.ts';
 export type { Sweep } from './platform/outbox/relay.ts';
+export { disk } from './platform/storage/disk.ts';
+export type { FileStorage } from './platform/storage/storage.ts';
+export { StorageError } from './platform/storage/storage.ts';
 export type { PushContent } from './push/message.ts';
 export type { SendContext, Transport, TransportDevice, TransportRequest, TransportResult } from './push/transport.ts';
 export { f } from './records/fields/f.ts';

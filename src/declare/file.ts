@@ -48,6 +48,7 @@ export interface StoredFile {
 /** The value that sets a file field: the id of an upload, an object with that id, or a file as `app.files.store` or a response returned it. */
 export type FileInput =
   | string
+  | StoredFile
   | {
       id: string;
       /** The token of an upload by a caller who is not signed in. */

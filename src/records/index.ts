@@ -7,6 +7,7 @@ import { createKeyedQueue } from '../platform/concurrency/serial-queue.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Queryable } from '../platform/postgres/queryable.ts';
 import type { Entity, RecordsContext } from './context.ts';
+import type { RecordFiles } from './files.ts';
 import { createResourceGateway } from './gateway.ts';
 import { createVersionOf } from './operations/versions.ts';
 import { crudRoutes, customRoutes } from './routes.ts';
@@ -43,6 +44,7 @@ export function createRecordsRuntime(
   resources: readonly CompiledResource[],
   hashPassword: (password: string) => Promise<string>,
   push: TransactionalPushSender,
+  files?: RecordFiles,
 ): Records {
   const entities = new Map<string, Entity>();
   for (const resource of resources) {
@@ -69,6 +71,7 @@ export function createRecordsRuntime(
     hashPassword,
     deletionSteps: new Map(),
     derivedChanges: new Map(),
+    files,
     transaction: undefined,
     assertOutsideTransaction: transactions.assertOutside,
     afterCommit: (work) => work(context),
