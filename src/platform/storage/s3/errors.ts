@@ -1,4 +1,4 @@
-import { StorageError, type StorageErrorReason } from '../storage.ts';
+import { StorageError } from '../storage.ts';
 
 /** A response of S3 that is not a success, with its text. */
 export interface FailedResponse {
@@ -15,7 +15,7 @@ export class S3Error extends StorageError {
   readonly isTemporary: boolean;
 
   constructor(
-    reason: StorageErrorReason,
+    reason: StorageError['reason'],
     message: string,
     { code, isTemporary = false, cause }: { code?: string | undefined; isTemporary?: boolean; cause?: unknown } = {},
   ) {
@@ -79,7 +79,7 @@ const HINTS: Readonly<Record<string, string>> = {
   NoSuchBucket: 'Create the bucket, or correct s3.bucket',
 };
 
-function reasonOf(status: number, code: string | undefined): StorageErrorReason {
+function reasonOf(status: number, code: string | undefined): StorageError['reason'] {
   if (code !== undefined && FULL.has(code)) return 'full';
   if (status === 507) return 'full';
   if (code !== undefined && DENIED.has(code)) return 'denied';

@@ -60,7 +60,7 @@ export function s3(
       assertKey(key);
       const range = toRange(start, end);
       try {
-        const headers = range === undefined ? {} : { range };
+        const headers: Record<string, string> = range === undefined ? {} : { range };
         const { status, body } = await client.open({ action: 'read a file', method: 'GET', key, headers, signal });
         if (range !== undefined && status !== 206) {
           body.destroy();
