@@ -190,7 +190,7 @@ export async function startFakeS3({ pageSize = 1000 } = {}): Promise<FakeS3> {
     if (wrong && 'lateError' in wrong) return respond(response, 200, errorXml(wrong.lateError));
     if (wrong?.cut === 'before') return void response.destroy();
     // The request takes effect, but its response is lost.
-    if (wrong?.cut === 'after') response.writeHead = () => (response.destroy(), response);
+    if (wrong?.cut === 'after') response.writeHead = () => response.destroy();
     if (answerUpload(bucket, call, body, request, response)) return;
     if (call.key === '') {
       if (method === 'HEAD') respond(response, 200);
