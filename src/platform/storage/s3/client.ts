@@ -118,6 +118,9 @@ export function createS3Client({ bucketUrl, prefix, region, timeoutMs, getCreden
     return url;
   }
 
+  /** The time limit in ms for a request, until its response begins. No further attempt begins after it. */
+  const timeoutOf = (body: S3Request['body']) => timeoutMs + Math.ceil((body?.length ?? 0) / BODY_BYTES_PER_MS);
+
   /** Sends a request once. Resolves when the headers have arrived. */
   async function sendOnce(request: S3Request) {
     const { method, headers = {}, body, signal } = request;
@@ -131,7 +134,7 @@ export function createS3Client({ bucketUrl, prefix, region, timeoutMs, getCreden
       method,
       headers: signHeaders({ method, url, headers, credentials, region, now: new Date() }, hash),
       ...(body !== undefined && { body }),
-      headersTimeout: timeoutMs + Math.ceil((body?.length ?? 0) / BODY_BYTES_PER_MS),
+      headersTimeout: timeoutOf(body),
       ...(signal && { signal }),
     });
     const { statusCode: status, headers: received } = response;
@@ -156,18 +159,21 @@ export function createS3Client({ bucketUrl, prefix, region, timeoutMs, getCreden
     return { ...response, text: '' };
   }
 
-  async function withRetries<T>({ action, signal }: S3Request, run: () => Promise<T>): Promise<T> {
+  async function withRetries<T>({ action, body, signal }: S3Request, run: () => Promise<T>): Promise<T> {
     const backoff = createBackoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    const limitMs = timeoutOf(body);
+    const until = performance.now() + limitMs;
     for (let tries = 1; ; tries++) {
       try {
-        // After the wait for a slot, the caller may be gone.
         return await semaphore.run(() => {
           signal?.throwIfAborted();
+          // While S3 does not answer, callers that have waited for a slot for too long leave the queue together.
+          if (performance.now() > until) throw new Error(`no free slot within ${limitMs} ms`);
           return run();
         });
       } catch (error) {
         const failure = error instanceof S3Error ? error : toConnectionError(action, error, signal);
-        if (!failure.isTemporary || tries === MAX_TRIES) throw failure;
+        if (!failure.isTemporary || tries === MAX_TRIES || performance.now() > until) throw failure;
         await backoff.wait(signal);
       }
     }
