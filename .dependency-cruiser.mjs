@@ -77,7 +77,7 @@ export default {
         'What runs in production must be in dependencies. Optional peer dependencies may be loaded when they are asked for.',
       severity: 'error',
       from: { path: '^(src|workers)/' },
-      to: { dependencyTypes: ['npm-dev'], pathNot: 'node_modules/(drizzle-kit|oidc-provider|testcontainers)/' },
+      to: { dependencyTypes: ['npm-dev'], pathNot: 'node_modules/(drizzle-kit|oidc-provider|sharp|testcontainers)/' },
     },
     {
       name: 'drizzle-kit-only-on-demand',
@@ -90,7 +90,7 @@ export default {
       comment: 'A package that is imported stands in package.json.',
       severity: 'error',
       from: { path: '^(src|workers)/' },
-      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'], pathNot: 'node_modules/(oidc-provider|testcontainers)/' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'], pathNot: 'node_modules/(oidc-provider|sharp|testcontainers)/' },
     },
     {
       name: 'verify-webhook-needs-nothing',

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import * as tus from 'tus-js-client';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
 import { assemblyOf } from '../../src/runtime/create-app.ts';
 import { createClient, startTestApp } from '../support/app.ts';
@@ -85,7 +85,7 @@ test('an upload continues after its connection was cut', async () => {
 
 test('an upload continues after its server process was killed', { timeout: 120_000 }, async () => {
   const database = await createTestDatabase();
-  afterAll(() => database.drop());
+  onTestFinished(() => database.drop());
   const { app: createFilms } = await import('../fixtures/uploads/app.ts');
   const env = { ...createRoleEnv(database), FILES: directory };
   const films = createFilms({ ...env, NODE_ENV: 'test' });

@@ -272,6 +272,8 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
         isCreated: async (recordId) => (await readCreatedRecord(recordId)) !== undefined,
       });
     });
+    // Close the connection instead of waiting for the rest of a body that the handler did not read.
+    if (streamed !== undefined && !req.complete && !res.headersSent) res.setHeader('Connection', 'close');
     if (response !== undefined) sendSuccess(res, response, tagged ? (user?.id ?? '') : undefined);
   };
 }

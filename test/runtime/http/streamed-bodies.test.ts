@@ -129,6 +129,7 @@ test.each<[string, string[], number, string]>([
   ['very long headers', [`X-Long: ${'x'.repeat(20_000)}\r\n${field('title', 'x')}`], 400, 'Part 1'],
   ['an encoded part', [`Content-Transfer-Encoding: base64\r\n${field('title', 'eA==')}`], 400, 'Content-Transfer-Encoding'],
 ])('a form is refused with an error that names the part: %s', async (_what, parts, status, message) => {
+  received = undefined;
   const answer = await form(...parts);
   expect([answer.status, JSON.stringify(answer.body.error).replaceAll('\\"', '"')]).toEqual([status, expect.stringContaining(message)]);
   expect(received).toBeUndefined();
