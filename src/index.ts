@@ -16,7 +16,7 @@ export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';
 export type { Extension, ExtensionHost, FeatureParts, Job } from './declare/extension.ts';
 export { defineExtension } from './declare/extension.ts';
 export type { Field, Fields } from './declare/field.ts';
-export type { FileInput, FileOptions, ImageVariantOptions, StoredFile } from './declare/file.ts';
+export type { FileInput, FileOptions, StoredFile } from './declare/file.ts';
 export type { Host, ResourceGateway, StoredRecord, UserData, ViewContext } from './declare/host.ts';
 export type { CreateBody, CreateInput, RecordOf, UpdateBody, UpdateInput } from './declare/infer.ts';
 export type { Policy, PolicyArguments, PolicyFunction, Viewer } from './declare/policy.ts';
@@ -80,6 +80,7 @@ export type { MailKind, MailVariables } from './platform/mail/texts/variables.ts
 export type { OutboxConsumer } from './platform/outbox/consumer.ts';
 export type { Sweep } from './platform/outbox/relay.ts';
 export { disk } from './platform/storage/disk.ts';
+export { s3 } from './platform/storage/s3/index.ts';
 export type { FileStorage } from './platform/storage/storage.ts';
 export { StorageError } from './platform/storage/storage.ts';
 export type { PushContent } from './push/message.ts';

@@ -1,16 +1,4 @@
-/** A variant of an image, which Belfry creates when the image is uploaded. */
-export interface ImageVariantOptions {
-  /** Pixels. */
-  width: number;
-  /** Pixels. */
-  height: number;
-  /** How the image fills the size: `cover` crops it, `contain` adds borders, `inside` keeps its proportions. Default `cover`. */
-  fit?: 'cover' | 'contain' | 'inside';
-  /** Default `webp`. */
-  format?: 'webp' | 'jpeg' | 'png' | 'avif';
-  /** 1 to 100. Default 80. */
-  quality?: number;
-}
+import type { ImageVariantInput } from '../platform/storage/images/variant.ts';
 
 /** The rules of a field that holds files. */
 export interface FileOptions {
@@ -23,7 +11,7 @@ export interface FileOptions {
     /** Maximum width × height. Default 50 million. */
     maxPixels?: number;
     /** Smaller versions of each image, by name. */
-    variants?: Readonly<Record<string, ImageVariantOptions>>;
+    variants?: Readonly<Record<string, ImageVariantInput>>;
   };
 }
 

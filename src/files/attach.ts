@@ -69,9 +69,7 @@ export function createFileReferences(store: FileStore): Pick<RecordFiles, 'resol
         if (row === undefined) return value;
         const isForField = row.resource === resource.name && row.field === field.name;
         const isOwn = isForField && recordId !== undefined && row.recordId === recordId && row.state !== 'removing';
-        const mayUse = system
-          ? row.field === null || isForField
-          : isForField && ownsUpload(row, user, file!.tokenHash);
+        const mayUse = system ? row.field === null || isForField : isForField && ownsUpload(row, user, file!.tokenHash);
         const isUsable = isOwn || (row.state === 'pending' && mayUse);
         return isUsable && fits(row, fileRulesOf(field.spec)!) ? new ResolvedFile(metadataOf(row)) : value;
       };

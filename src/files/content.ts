@@ -1,11 +1,8 @@
 import { createHash } from 'node:crypto';
 import { validationError } from '../platform/errors.ts';
 import { matchesMediaType, tooLargeError } from '../platform/http/bodies/body-stream.ts';
-import { sniffType } from '../platform/storage/sniff.ts';
+import { SNIFF_BYTES, sniffType } from '../platform/storage/sniff.ts';
 import type { FileRules } from '../records/fields/types/file.ts';
-
-/** Bytes from the start of a file that decide its type. */
-export const SNIFFED_BYTES = 4100;
 
 const PLAIN_TEXT = 'text/plain';
 /** Text formats that cannot be recognized by their content and that browsers never execute. */
@@ -53,7 +50,7 @@ export async function peekBody(body: AsyncIterable<Uint8Array>): Promise<PeekedB
   const iterator = body[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  while (bytes < SNIFFED_BYTES) {
+  while (bytes < SNIFF_BYTES) {
     const { done, value } = await iterator.next();
     if (done) break;
     chunks.push(value);
@@ -71,7 +68,7 @@ export async function peekBody(body: AsyncIterable<Uint8Array>): Promise<PeekedB
       await iterator.return?.();
     }
   }
-  return { first: Buffer.concat(chunks).subarray(0, SNIFFED_BYTES), all: all() };
+  return { first: Buffer.concat(chunks).subarray(0, SNIFF_BYTES), all: all() };
 }
 
 /** The facts about a body that are known once it has passed. */

@@ -2,8 +2,9 @@ const MAX_LENGTH = 200;
 const MAX_EXTENSION_LENGTH = 16;
 const FALLBACK = 'file';
 // Control characters, and characters that change the direction of text so that `exe.gpj` reads as `jpg.exe`; invisible and broken ones.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a name must not contain
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff]|\p{Surrogate}/gu;
+const UNSAFE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a name must not contain
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff]|\p{Surrogate}/gu;
 /** Characters that separate paths, or that Windows does not allow in names. */
 const FORBIDDEN = /[<>:"/\\|?*]/g;
 /** Device names of Windows, with any extension: https://learn.microsoft.com/windows/win32/fileio/naming-a-file */

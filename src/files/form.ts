@@ -54,7 +54,8 @@ export function createForms(context: FilesContext): Pick<RecordFiles, 'createFor
   function limitsOf(fields: ReadonlyMap<string, UploadTarget>): FormLimits {
     const { bodyLimit, bodyKeys } = settings.http;
     const sizes = [...fields.values()].map(({ field, rules }) => {
-      const count = field.spec.inner === undefined ? 1 : Math.min(Number(field.spec.max?.value ?? MAX_FILES), MAX_FILES);
+      const count =
+        field.spec.inner === undefined ? 1 : Math.min(Number(field.spec.max?.value ?? MAX_FILES), MAX_FILES);
       return { count, bytes: count * rules.maxBytes };
     });
     const maxFiles = Math.min(
@@ -124,7 +125,9 @@ export function createForms(context: FilesContext): Pick<RecordFiles, 'createFor
       await discardForm(request.req);
       throw error;
     }
-    const combined = [...values].map(([name, parts]) => [name, combineValues(resource.field.get(name), parts)] as const);
+    const combined = [...values].map(
+      ([name, parts]) => [name, combineValues(resource.field.get(name), parts)] as const,
+    );
     return { values: Object.fromEntries(combined), fingerprint: fingerprints };
   }
 

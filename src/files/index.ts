@@ -110,7 +110,11 @@ export function findStorageError(
 ): string | undefined {
   if (nodeEnv !== 'production' || files.storage !== undefined) return undefined;
   const field = resources
-    .flatMap(({ name, fields }) => Object.entries(fields as Record<string, { spec: { file?: unknown; inner?: { spec: { file?: unknown } } } }>).map(([key, { spec }]) => ({ path: `${name}.${key}`, spec })))
+    .flatMap(({ name, fields }) =>
+      Object.entries(fields as Record<string, { spec: { file?: unknown; inner?: { spec: { file?: unknown } } } }>).map(
+        ([key, { spec }]) => ({ path: `${name}.${key}`, spec }),
+      ),
+    )
     .find(({ spec }) => (spec.file ?? spec.inner?.spec.file) !== undefined);
   if (field === undefined) return undefined;
   return `settings.files.storage: ${field.path} holds files, so production needs a storage that lasts, such as s3({ bucket }) or disk({ directory: '/var/lib/my-app/files' })`;

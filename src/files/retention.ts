@@ -65,8 +65,7 @@ export function describeUploadUserData({ database }: Pick<FilesContext, 'databas
     name: 'fileUploads',
     description: 'Uploaded files that no record uses yet',
     tables: ['files'],
-    rows: (userId) =>
-      readRowsInPages(database, SELECT_WAITING, ['id', 'name', 'type', 'bytes', 'createdAt'], [userId]),
+    rows: (userId) => readRowsInPages(database, SELECT_WAITING, ['id', 'name', 'type', 'bytes', 'createdAt'], [userId]),
     erase: async (userId) => (await database.write({ text: ERASE_WAITING, values: [userId] })).length,
   };
 }

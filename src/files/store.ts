@@ -35,7 +35,7 @@ export interface FileRow {
 export type NewUpload = Pick<
   FileRow,
   'id' | 'resource' | 'field' | 'userId' | 'tokenHash' | 'storageKey' | 'name' | 'type' | 'bytes'
-> & { uploader: string; isResumable: boolean };
+> & { uploader: string; isResumable: boolean; variants: Record<string, { key: string }> | undefined };
 
 /** What is known of a file once its bytes are stored. */
 export interface StoredContent {
@@ -84,11 +84,12 @@ export function metadataOf({ id, name, type, bytes, sha256, width, height, varia
 const LOCK_UPLOADER = `select pg_advisory_xact_lock(hashtextextended('files ' || $1, 0))`;
 // Uses files_uploader_index.
 const INSERT = `
-  insert into files (id, state, due_at, resource, field, user_id, uploader, token_hash, storage_key, name, type, bytes, received_bytes)
-  select $1, 'receiving', now() + $14 * interval '1 hour', $2, $3, $4, $5, $6, $7, $8, $9, $10::bigint, $11::bigint
+  insert into files (id, state, due_at, resource, field, user_id, uploader, token_hash, storage_key, name, type, bytes, received_bytes,
+    variants)
+  select $1, 'receiving', now() + $15 * interval '1 hour', $2, $3, $4, $5, $6, $7, $8, $9, $10::bigint, $11::bigint, $12::jsonb
   from (select count(*) as files, coalesce(sum(bytes), 0) as bytes from files
     where uploader = $5 and state in ('receiving', 'pending')) waiting
-  where $5 = 'system' or (waiting.files < $12 and waiting.bytes + $10::bigint <= $13)
+  where $5 = 'system' or (waiting.files < $13 and waiting.bytes + $10::bigint <= $14)
   returning 1`;
 const FINISH = `
   update files set state = 'pending', type = $2, bytes = $3, received_bytes = null, sha256 = $4, width = $5, height = $6,
@@ -151,7 +152,8 @@ export function createFileStore(database: Database): FileStore {
       database.transaction(async (tx) => {
         const { id, resource, field, userId, uploader, tokenHash, storageKey, name, type, bytes, isResumable } = upload;
         const owner = [id, resource, field, userId, uploader, tokenHash];
-        const content = [storageKey, name, type, bytes, isResumable ? 0 : null];
+        const planned = upload.variants === undefined ? null : JSON.stringify(upload.variants);
+        const content = [storageKey, name, type, bytes, isResumable ? 0 : null, planned];
         if (uploader !== 'system') await tx.write({ text: LOCK_UPLOADER, values: [uploader] });
         const values = [...owner, ...content, limits.count, limits.bytes, limits.hours];
         return (await tx.write({ name: 'files_insert', text: INSERT, values })).length > 0;
@@ -165,11 +167,16 @@ export function createFileStore(database: Database): FileStore {
     discard: async (ids) => (await database.write({ name: 'files_discard', text: DISCARD, values: [ids] })).length,
     find: async (ids) => (await database.write({ name: 'files_find', text: FIND, values: [ids] })).map(toRow),
     async startPart(id, offset) {
-      const [row] = await database.write<[number]>({ name: 'files_start_part', text: START_PART, values: [id, offset] });
+      const [row] = await database.write<[number]>({
+        name: 'files_start_part',
+        text: START_PART,
+        values: [id, offset],
+      });
       return row?.[0];
     },
     endPart: async (id, fence, offset, length) =>
-      (await database.write({ name: 'files_end_part', text: END_PART, values: [id, fence, offset, length] })).length > 0,
+      (await database.write({ name: 'files_end_part', text: END_PART, values: [id, fence, offset, length] })).length >
+      0,
     async attach({ resource, id }, files, transaction) {
       const values = [files.map((file) => file.id), id, resource, files.map((file) => file.field)];
       return (await transaction.write<[string]>({ name: 'files_attach', text: ATTACH, values })).map(([file]) => file);

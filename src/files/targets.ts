@@ -17,7 +17,11 @@ export interface UploadTarget {
 type UploadRequest = Pick<AuthorizationRequest, 'user' | 'req' | 'service'>;
 
 /** Whether a policy may allow this caller for some record: one that the caller owns, or one on which a function decides. */
-async function mayAllow(policy: CompiledPolicy, action: string, { user, req, service }: UploadRequest): Promise<boolean> {
+async function mayAllow(
+  policy: CompiledPolicy,
+  action: string,
+  { user, req, service }: UploadRequest,
+): Promise<boolean> {
   if (requiresUser(policy) && user === undefined) return false;
   // Without the record, a function cannot decide about an update.
   if (action === 'update' && policy.functions.length > 0) return true;
@@ -45,7 +49,9 @@ export function createTargets(resources: readonly CompiledResource[]) {
   return {
     /** The fields of a resource, by name. */
     ofResource: (resource: string) =>
-      new Map([...targets.values()].filter((one) => one.resource.name === resource).map((one) => [one.field.name, one])),
+      new Map(
+        [...targets.values()].filter((one) => one.resource.name === resource).map((one) => [one.field.name, one]),
+      ),
 
     /**
      * Returns the field that an upload is for.

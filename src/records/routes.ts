@@ -52,8 +52,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const item = `${resource.path}/:id`;
   const withForm = <T>(ctx: RouteContext, write: () => Promise<T>) =>
     resource.holdsFiles ? discardFormOnError(context, ctx, write) : write();
-  const formOf = (view: 'create' | 'update') =>
-    resource.holdsFiles ? context.files!.createForm(resource, view) : {};
+  const formOf = (view: 'create' | 'update') => (resource.holdsFiles ? context.files!.createForm(resource, view) : {});
   const handleUpdate = (ctx: RouteContext) =>
     withForm(ctx, () => updateRecord(context, entity, ctx.params.id!, ctx.body, createWriteContext(ctx)));
 

@@ -2,10 +2,10 @@ import { createAccounts } from '../accounts/index.ts';
 import { createPasswordHasher } from '../accounts/passwords/password-hash.ts';
 import type { Host } from '../declare/host.ts';
 import type { Transact, Transaction } from '../declare/service.ts';
+import { createFilePresenter, createFiles, type Files } from '../files/index.ts';
 import type { Environment } from '../platform/config/environment.ts';
 import type { Settings } from '../platform/config/settings.ts';
 import { createKeyring } from '../platform/crypto/keyring.ts';
-import { createFilePresenter, createFiles, type Files } from '../files/index.ts';
 import { createEvents } from '../platform/events.ts';
 import { createLimits } from '../platform/limits/index.ts';
 import { createMail, type Mail } from '../platform/mail/index.ts';
@@ -136,7 +136,13 @@ export function createCore(
   const push = createPush(platform, transports, compiled.find(isUserResource));
   const hasher = createPasswordHasher(settings.auth.password, { legacy: createLegacyPasswordVerifier(platform) });
   const { enqueueWithin } = push;
-  const records = createRecordsRuntime(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin }, files.records);
+  const records = createRecordsRuntime(
+    platform,
+    compiled,
+    hasher.hash,
+    { ...push.sender, enqueueWithin },
+    files.records,
+  );
   const users = records.gateways.find(isUserResource);
   const mail = createMail(platform, composers);
   const host: Host = {

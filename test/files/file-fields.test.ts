@@ -206,13 +206,23 @@ test('a form creates and changes records with files and typed values in one requ
   const { status, body } = await send(`${url}/api/tickets`, form as never, { token: ada.token });
   expect([status, body]).toMatchObject([
     201,
-    { data: { title: 'from a form', points: 7, tags: ['a', 'b'], attachment: { name: 'hello.txt', type: 'text/plain' } } },
+    {
+      data: {
+        title: 'from a form',
+        points: 7,
+        tags: ['a', 'b'],
+        attachment: { name: 'hello.txt', type: 'text/plain' },
+      },
+    },
   ]);
   expect(body.data.pictures.map(({ name }: { name: string }) => name)).toEqual(['one.png', 'two.png']);
   const change = new FormData();
   change.append('attachment', '');
   change.append('pictures', JSON.stringify([body.data.pictures[1].id]));
-  const changed = await send(`${url}/api/tickets/${body.data.id}`, change as never, { token: ada.token, method: 'PATCH' });
+  const changed = await send(`${url}/api/tickets/${body.data.id}`, change as never, {
+    token: ada.token,
+    method: 'PATCH',
+  });
   expect(changed.status).toBe(200);
   expect([changed.body.data.attachment, changed.body.data.pictures.length]).toEqual([undefined, 1]);
 });

@@ -54,7 +54,10 @@ describe('a served file', () => {
     ['image/svg+xml', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'a.svg', 'attachment'],
   ])('of the type %s is shown only if it cannot run code', async (type, body, name, disposition) => {
     const { headers } = await get({}, (await publish(body, name)).link);
-    expect([headers.get('content-type'), headers.get('content-disposition')!.split(';')[0]]).toEqual([type, disposition]);
+    expect([headers.get('content-type'), headers.get('content-disposition')!.split(';')[0]]).toEqual([
+      type,
+      disposition,
+    ]);
   });
 
   test('has its exact name in the header, in a form that old clients understand too', async () => {
@@ -84,7 +87,11 @@ describe('a served file', () => {
     ['bytes=0-1x', 200, '0123456789', null],
   ])('is sent in part for the range %s', async (range, status, text, contentRange) => {
     const response = await get({ range });
-    expect([response.status, await response.text(), response.headers.get('content-range')]).toEqual([status, text, contentRange]);
+    expect([response.status, await response.text(), response.headers.get('content-range')]).toEqual([
+      status,
+      text,
+      contentRange,
+    ]);
   });
 
   test('has no bytes after its end', async () => {
@@ -143,7 +150,10 @@ describe('a link', () => {
 
 test('a file whose bytes are missing is not found, without an error of the server', async () => {
   const { file, link: broken } = await publish(TEXT, 'lost.txt');
-  const [[key]] = (await database.write({ text: 'select storage_key from files where id = $1', values: [file.id] })) as [[string]];
+  const [[key]] = (await database.write({
+    text: 'select storage_key from files where id = $1',
+    values: [file.id],
+  })) as [[string]];
   await rm(join(directory, 'stored', key));
   expect((await fetch(broken)).status).toBe(404);
 });

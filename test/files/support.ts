@@ -30,7 +30,11 @@ export async function createTestStorage() {
 export async function send(
   url: string,
   body: RequestInit['body'] | Buffer,
-  { token, method = 'POST', ...headers }: { token?: string | undefined; method?: string; [header: string]: string | undefined } = {},
+  {
+    token,
+    method = 'POST',
+    ...headers
+  }: { token?: string | undefined; method?: string; [header: string]: string | undefined } = {},
 ): Promise<ApiResponse> {
   const response = await fetch(url, {
     method,

@@ -29,14 +29,19 @@ const { app, url, person } = await startTestApp(
 );
 const ada = await person('Ada');
 const uploads = `${url}/api/files/uploads`;
-const raw = (body: Buffer | string | ReadableStream, headers: Record<string, string> = {}, field = 'ticket.attachment') =>
-  send(`${uploads}?field=${field}`, body as Buffer, { token: ada.token, 'content-type': 'text/plain', ...headers });
+const raw = (
+  body: Buffer | string | ReadableStream,
+  headers: Record<string, string> = {},
+  field = 'ticket.attachment',
+) => send(`${uploads}?field=${field}`, body as Buffer, { token: ada.token, 'content-type': 'text/plain', ...headers });
 const { database } = assemblyOf(app)!.platform;
 
 /** Discards all uploads, so that the limits of one test do not affect the next. */
 async function startAnew(): Promise<void> {
-  await database.write({ text: `update files set state = 'unused', due_at = now()`, values: [] });
-  await assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!.run();
+  await database.write({ text: `update files set state = 'unused', due_at = now() - interval '1 second'`, values: [] });
+  await assemblyOf(app)!
+    .parts.sweeps!.find(({ name }) => name === 'unused files')!
+    .run();
 }
 
 describe('an upload is refused', () => {
@@ -60,7 +65,10 @@ describe('an upload is refused', () => {
 
   test('if a text is not UTF-8, also when the broken character comes late', async () => {
     const text = Buffer.concat([Buffer.alloc(20_000, 'a'), Buffer.from([0xc3, 0x28]), Buffer.alloc(20_000, 'b')]);
-    expect(await raw(text)).toMatchObject({ status: 422, body: { error: { details: { attachment: 'Must be a text in UTF-8' } } } });
+    expect(await raw(text)).toMatchObject({
+      status: 422,
+      body: { error: { details: { attachment: 'Must be a text in UTF-8' } } },
+    });
   });
 
   test('if it is empty', async () => {
@@ -134,7 +142,10 @@ test('a file can be uploaded in a form, which must contain nothing else', async 
   const form = new FormData();
   form.append('file', new Blob([PNG], { type: 'image/png' }), 'cat.png');
   const good = await send(`${uploads}?field=ticket.attachment`, form as never, { token: ada.token });
-  expect(good).toMatchObject({ status: 201, body: { data: { name: 'cat.png', type: 'image/png', bytes: PNG.length } } });
+  expect(good).toMatchObject({
+    status: 201,
+    body: { data: { name: 'cat.png', type: 'image/png', bytes: PNG.length } },
+  });
   form.append('more', 'text');
   const bad = await send(`${uploads}?field=ticket.attachment`, form as never, { token: ada.token });
   expect(bad.status).toBe(400);
@@ -148,7 +159,9 @@ test.each([
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   await once(socket, 'connect');
   const head = `POST /api/files/uploads?field=ticket.attachment HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${ada.token}\r\n`;
-  socket.write(`${head}content-type: text/plain\r\n${header}\r\n${body}${'b'.repeat(header.startsWith('content') ? 8000 : 0)}`);
+  socket.write(
+    `${head}content-type: text/plain\r\n${header}\r\n${body}${'b'.repeat(header.startsWith('content') ? 20_000 : 0)}`,
+  );
   const count = async () =>
     (await database.write<[string]>({ text: 'select state from files', values: [] })).map(([state]) => state);
   if (header.startsWith('content')) await vi.waitUntil(async () => (await count()).includes('receiving'));
@@ -174,14 +187,14 @@ test('an upload that no record uses is removed after a day', async () => {
 test('a file stays known until the storage has removed it', async () => {
   await startAnew();
   const { body } = await raw('text');
-  await database.write({ text: `update files set state = 'unused', due_at = now()`, values: [] });
+  await database.write({ text: `update files set state = 'unused', due_at = now() - interval '1 second'`, values: [] });
   const sweep = assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
   const failing = vi.spyOn(storage, 'remove').mockRejectedValueOnce(new Error('the network is down'));
   expect(await sweep.run()).toBe(0);
   failing.mockRestore();
   const { id } = body.data;
   expect(await database.write({ text: 'select state from files where id = $1', values: [id] })).toEqual([['removing']]);
-  await database.write({ text: 'update files set due_at = now()', values: [] });
+  await database.write({ text: `update files set due_at = now() - interval '1 second'`, values: [] });
   expect(await sweep.run()).toBe(1);
   expect(await listStored()).toEqual([]);
 });

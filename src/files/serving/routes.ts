@@ -60,7 +60,10 @@ function setSafeHeaders(res: Response, { type, tag, disposition }: Served, { exp
 }
 
 /** The range to serve. A range of another version of the file (`If-Range`) is ignored. */
-function chooseRange({ headers }: RouteContext['req'], { bytes, tag }: Served): ByteRange | 'unsatisfiable' | undefined {
+function chooseRange(
+  { headers }: RouteContext['req'],
+  { bytes, tag }: Served,
+): ByteRange | 'unsatisfiable' | undefined {
   const ifRange = headers['if-range'];
   return ifRange === undefined || ifRange === `"${tag}"` ? parseByteRange(headers.range, bytes) : undefined;
 }

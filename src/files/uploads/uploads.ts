@@ -9,7 +9,7 @@ import { assertTypeIsAccepted, type ContentFacts, checkContent, determineType, p
 import { cleanFileName } from '../file-name.ts';
 import type { FileRow, FileStore, PendingLimits, StoredContent } from '../store.ts';
 import type { UploadTarget } from '../targets.ts';
-import { createImageFacts } from './images.ts';
+import { createImageFacts, variantKeysOf } from './images.ts';
 import type { Uploader } from './uploader.ts';
 
 /** The announced facts about an upload. */
@@ -90,6 +90,7 @@ export function createUploads({
     { name, type, bytes }: Announced & { bytes: number },
     isResumable: boolean,
   ): Promise<StartedUpload> {
+    const storageKey = createStorageKey();
     const upload = {
       id: newId(),
       resource: target?.resource.name ?? null,
@@ -97,7 +98,8 @@ export function createUploads({
       userId: userId ?? null,
       uploader: key,
       tokenHash: tokenHash ?? null,
-      storageKey: createStorageKey(),
+      storageKey,
+      variants: variantKeysOf(rulesOf(target), storageKey),
       name: cleanFileName(name),
       type,
       bytes,
@@ -136,7 +138,7 @@ export function createUploads({
         const facts: ContentFacts = { bytes: 0, sha256: undefined };
         const checked = checkContent(all, { type, maxBytes: rules.maxBytes, field, hashes }, facts);
         await storage.write(upload.storageKey, checked, { type, ...(signal && { signal }) });
-        const image = await images.read(rules, upload.storageKey, type, facts.bytes, field);
+        const image = await images.read(rules, upload.storageKey, field);
         return await finish(upload.id, { type, ...facts, ...image });
       } catch (error) {
         await discardQuietly(upload.id);
@@ -164,7 +166,7 @@ export function createUploads({
           const options = { type, maxBytes: rules.maxBytes, field: field.name, hashes: false };
           for await (const _ of checkContent(all, options, facts));
         } else body.destroy();
-        const image = await images.read(rules, row.storageKey, type, storedBytes, field.name);
+        const image = await images.read(rules, row.storageKey, field.name);
         return await finish(row.id, { type, ...facts, ...image });
       } catch (error) {
         // Only invalid content is final. After a failure of the storage, the client may complete the upload again.

@@ -153,7 +153,11 @@ const settingsSchema = z.strictObject({
       /** Maximum number of uploads of a user that no record uses yet. */
       pendingPerUser: z.number().int().positive().max(10_000).default(50),
       /** Maximum bytes of these uploads. A single file that its field accepts is always accepted. */
-      pendingBytesPerUser: z.number().int().positive().default(2 ** 30),
+      pendingBytesPerUser: z
+        .number()
+        .int()
+        .positive()
+        .default(2 ** 30),
       /** Hours after which an upload that no record uses is removed. */
       pendingHours: z.number().positive().max(720).default(24),
       /** The limit of uploads for each client. */

@@ -53,7 +53,11 @@ export function watchRequestDeadlines(
       if (req.complete || req.destroyed) arriving.delete(req);
       else if (isTooSlow(req, arrival, nowMs)) {
         arriving.delete(req);
-        server.emit('clientError', Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), req.socket);
+        server.emit(
+          'clientError',
+          Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),
+          req.socket,
+        );
       }
     }
   }

@@ -19,6 +19,7 @@ const REASONS: Readonly<Record<string, StorageError['reason']>> = {
   ENOTDIR: 'missing',
   ENOSPC: 'full',
   EDQUOT: 'full',
+  EFBIG: 'full',
   EACCES: 'denied',
   EPERM: 'denied',
   EROFS: 'denied',
@@ -205,7 +206,7 @@ export function disk({ directory }: { directory: string }): FileStorage {
       }
     },
 
-    stat: (key) => statFile(pathOf(key)),
+    stat: async (key) => statFile(pathOf(key)),
 
     async check() {
       await mkdir(root, { recursive: true, mode: FOLDER_MODE }).catch((error: unknown) => {

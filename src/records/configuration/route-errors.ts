@@ -71,7 +71,8 @@ const isByteCount = (value: unknown) => Number.isSafeInteger(value) && Number(va
 
 /** Checks the declaration of a body that the handler reads as a stream. */
 function checkStreamedBody({ body, input, method }: Route, errors: ConfigErrors): void {
-  if (input !== undefined) errors.report('input checks JSON bodies; remove it, or declare the fields of a form in body');
+  if (input !== undefined)
+    errors.report('input checks JSON bodies; remove it, or declare the fields of a form in body');
   if (method === 'GET' || method === 'DELETE') errors.report(`a ${method} request has no body; use POST, PUT or PATCH`);
   if (typeof body !== 'object' || body === null || (body.kind !== 'binary' && body.kind !== 'multipart')) {
     errors.at('kind').report(`must be 'binary' or 'multipart'`);

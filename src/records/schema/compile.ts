@@ -6,8 +6,8 @@ import { ACTIONS, type Action, type AnyResource } from '../../declare/resource.t
 import type { ReportRuleError } from '../access/rule-errors.ts';
 import { columnTypeOf, fieldSchema, fieldTypeOf, isTextTooLongForIndex } from '../fields/field-type.ts';
 import { isPersonalField } from '../fields/personal-data.ts';
-import { fileRulesOf } from '../fields/types/file.ts';
 import { MAX_INDEXED_BYTES, maxBytesInIndex } from '../fields/text-rules.ts';
+import { fileRulesOf } from '../fields/types/file.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { defaultOrderIndexTerms, withIndexes } from './indexes.ts';
 

@@ -228,7 +228,9 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     const startedAt = performance.now();
     const form =
       route.form !== undefined && declaresForm(req)
-        ? await runAsActor(actorOf(req, access.user), () => route.form!({ ...access, params, req, service: host.service }))
+        ? await runAsActor(actorOf(req, access.user), () =>
+            route.form!({ ...access, params, req, service: host.service }),
+          )
         : undefined;
     const body = form === undefined ? await readBody(req) : form.values;
     // A client could delay its body until after a logout or the loss of a role, so authorise again after a slow body.

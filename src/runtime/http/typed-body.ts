@@ -66,7 +66,11 @@ function addField(fields: Record<string, unknown>, { name, value }: FormField): 
   fields[name] = known === undefined ? value : Array.isArray(known) ? [...known, value] : [known, value];
 }
 
-function validateFields(schema: StandardSchema | undefined, fields: object, maxKeys: number): Promise<unknown> | object {
+function validateFields(
+  schema: StandardSchema | undefined,
+  fields: object,
+  maxKeys: number,
+): Promise<unknown> | object {
   if (schema !== undefined) return validateBody(schema, { ...fields }, maxKeys);
   const unknown = Object.keys(fields).map((name) => [name, 'Unknown field'] as const);
   if (unknown.length > 0) throw validationError(Object.fromEntries(unknown));
@@ -74,11 +78,7 @@ function validateFields(schema: StandardSchema | undefined, fields: object, maxK
 }
 
 /** Reads and checks the text fields, up to the first file. */
-async function openFormBody(
-  req: IncomingMessage,
-  body: MultipartBody,
-  bounds: BodyBounds,
-): Promise<MultipartContent> {
+async function openFormBody(req: IncomingMessage, body: MultipartBody, bounds: BodyBounds): Promise<MultipartContent> {
   if (!declaresForm(req)) throw unsupportedTypeError(['multipart/form-data']);
   const parts = readForm(req, createFormLimits(body, bounds));
   const fields: Record<string, unknown> = Object.create(null);

@@ -66,7 +66,10 @@ const file = (name: string, value: string, type = 'text/plain', filename = 'a.tx
 const FIELDS = [field('title', 'Sums'), field('count', '3')];
 
 test('a route reads a body of bytes as a stream', async () => {
-  expect(await post('/import', 'a;b', { 'content-type': 'text/csv; charset=utf-8' })).toEqual({ status: 200, body: { data: { bytes: 3 } } });
+  expect(await post('/import', 'a;b', { 'content-type': 'text/csv; charset=utf-8' })).toEqual({
+    status: 200,
+    body: { data: { bytes: 3 } },
+  });
   expect((await post('/import', 'a;b', { 'content-type': 'image/png' })).status).toBe(200);
 });
 
@@ -100,7 +103,16 @@ test('a route reads the checked fields of a form, and its files one after the ot
   body.append('extra', new Blob(['two']), 'b');
   expect(await post('/mixed', body)).toEqual({
     status: 200,
-    body: { data: { title: 'Sums', next: 4, list: [['attachment', 'größe.txt', 'one'], ['extra', 'b', 'two']] } },
+    body: {
+      data: {
+        title: 'Sums',
+        next: 4,
+        list: [
+          ['attachment', 'größe.txt', 'one'],
+          ['extra', 'b', 'two'],
+        ],
+      },
+    },
   });
 });
 
@@ -116,45 +128,85 @@ test.each<[string, string[], number, string]>([
   ['a repeated field', [...FIELDS, field('title', 'again')], 422, 'title'],
   ['a missing file', FIELDS, 422, 'attachment'],
   ['a file in a field that takes no files', [...FIELDS, file('title', 'x')], 422, 'title'],
-  ['a field after a file', [...FIELDS, file('attachment', 'x'), field('title', 'late')], 400, 'Send the field "title" before the files'],
-  ['a file of another type', [...FIELDS, file('attachment', 'x', 'text/html')], 415, 'the part "attachment" must be text/plain'],
-  ['a file that is too large', [...FIELDS, file('attachment', 'x'.repeat(1001))], 413, 'The part "attachment" must be at most 1000 bytes'],
+  [
+    'a field after a file',
+    [...FIELDS, file('attachment', 'x'), field('title', 'late')],
+    400,
+    'Send the field "title" before the files',
+  ],
+  [
+    'a file of another type',
+    [...FIELDS, file('attachment', 'x', 'text/html')],
+    415,
+    'the part "attachment" must be text/plain',
+  ],
+  [
+    'a file that is too large',
+    [...FIELDS, file('attachment', 'x'.repeat(1001))],
+    413,
+    'The part "attachment" must be at most 1000 bytes',
+  ],
   ['too many files', [...FIELDS, ...Array.from({ length: 4 }, () => file('attachment', 'x'))], 400, 'at most 3 files'],
   ['a part without a name', [...FIELDS, 'Content-Disposition: form-data\r\n\r\nx'], 400, 'Part 3 needs'],
   ['a part without headers', [...FIELDS, '\r\nx'], 400, 'Part 3 needs'],
   ['a part with an empty name', [field('', 'x')], 400, 'Part 1 needs'],
   ['a name of an inherited property', [field('__proto__', 'x')], 400, '"__proto__", is not allowed'],
   ['a very long name', [field('n'.repeat(200), 'x')], 400, 'must be at most 100 characters'],
-  ['too many headers', [`${Array.from({ length: 30 }, (_, i) => `X-${i}: 1`).join('\r\n')}\r\n${field('title', 'x')}`], 400, 'Part 1'],
+  [
+    'too many headers',
+    [`${Array.from({ length: 30 }, (_, i) => `X-${i}: 1`).join('\r\n')}\r\n${field('title', 'x')}`],
+    400,
+    'Part 1',
+  ],
   ['very long headers', [`X-Long: ${'x'.repeat(20_000)}\r\n${field('title', 'x')}`], 400, 'Part 1'],
-  ['an encoded part', [`Content-Transfer-Encoding: base64\r\n${field('title', 'eA==')}`], 400, 'Content-Transfer-Encoding'],
+  [
+    'an encoded part',
+    [`Content-Transfer-Encoding: base64\r\n${field('title', 'eA==')}`],
+    400,
+    'Content-Transfer-Encoding',
+  ],
 ])('a form is refused with an error that names the part: %s', async (_what, parts, status, message) => {
   received = undefined;
   const answer = await form(...parts);
-  expect([answer.status, JSON.stringify(answer.body.error).replaceAll('\\"', '"')]).toEqual([status, expect.stringContaining(message)]);
+  expect([answer.status, JSON.stringify(answer.body.error).replaceAll('\\"', '"')]).toEqual([
+    status,
+    expect.stringContaining(message),
+  ]);
   expect(received).toBeUndefined();
 });
 
 test('a form must be complete, and declare its boundary', async () => {
   const type = { 'content-type': 'multipart/form-data; boundary=B' };
-  expect((await post('/mixed', 'x', { 'content-type': 'multipart/form-data' })).body.error.message).toContain('boundary');
+  expect((await post('/mixed', 'x', { 'content-type': 'multipart/form-data' })).body.error.message).toContain(
+    'boundary',
+  );
   expect((await post('/mixed', '{}', { 'content-type': 'application/json' })).status).toBe(415);
   expect((await post('/mixed', '', type)).status).toBe(400);
-  for (const body of ['--B', 'no form', `--B\r\n${field('title', 'x')}`, `--B\r\n${FIELDS[0]}\r\n--B\r\n${FIELDS[1]}\r\n--B\r\n${file('attachment', 'cut')}`])
+  for (const body of [
+    '--B',
+    'no form',
+    `--B\r\n${field('title', 'x')}`,
+    `--B\r\n${FIELDS[0]}\r\n--B\r\n${FIELDS[1]}\r\n--B\r\n${file('attachment', 'cut')}`,
+  ])
     expect((await post('/mixed', body, type)).body.error?.message, body).toBe('The form is truncated or malformed');
 });
 
 test('a client that disconnects ends the stream of the handler', async () => {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   await once(socket, 'connect');
-  socket.write('POST /api/sheets/import HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/csv\r\ncontent-length: 900\r\n\r\nabc');
+  socket.write(
+    'POST /api/sheets/import HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/csv\r\ncontent-length: 900\r\n\r\nabc',
+  );
   socket.destroy();
   expect((await post('/import', 'a;b', { 'content-type': 'text/csv' })).status).toBe(200);
 });
 
 test('the OpenAPI document describes both kinds of bodies', async () => {
   const { paths } = (await call('GET', '/api/openapi.json')).body;
-  expect(paths['/api/sheets/import'].post.requestBody.content).toEqual({ 'text/csv': { schema: {} }, 'image/*': { schema: {} } });
+  expect(paths['/api/sheets/import'].post.requestBody.content).toEqual({
+    'text/csv': { schema: {} },
+    'image/*': { schema: {} },
+  });
   const { schema, encoding } = paths['/api/sheets/mixed'].post.requestBody.content['multipart/form-data'];
   expect(Object.keys(schema.properties)).toEqual(['title', 'count', 'attachment', 'extra']);
   expect(schema.required).toEqual(['title', 'count', 'attachment']);

@@ -113,7 +113,7 @@ function startParsing(body: AsyncIterable<Buffer>, boundary: string) {
   let failure: unknown;
   let isEnded = false;
   let isStopped = false;
-  let wake = () => undefined as void;
+  let wake: () => void = () => undefined;
 
   const fail = (error: unknown) => {
     failure ??= error;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
 import type { FileInput, FileOptions, StoredFile } from '../../../declare/file.ts';
+import { findVariantError, variantSchema } from '../../../platform/storage/images/variant.ts';
 import type { FieldType } from '../field-type.ts';
 import type { JsonSchema } from '../json-schema.ts';
 import { JSONB } from './json.ts';
@@ -44,6 +45,21 @@ export class ResolvedFile {
 
 const isCount = (value: unknown, max: number) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= max;
 
+function findVariantErrors(variants: NonNullable<NonNullable<FileOptions['image']>['variants']>): string[] {
+  const names = Object.keys(variants);
+  if (names.length === 0) return [];
+  const errors = names.length > MAX_VARIANTS ? [`image.variants must be at most ${MAX_VARIANTS}`] : [];
+  for (const name of names) {
+    if (!VARIANT_NAME.test(name))
+      errors.push(`image.variants includes "${name}"; a name is a letter and up to 29 letters and digits`);
+    const { error } = variantSchema.safeParse(variants[name]);
+    for (const { path, message } of error?.issues ?? [])
+      errors.push(`image.variants.${[name, ...path].join('.')} ${message}`);
+  }
+  const missing = findVariantError();
+  return missing === undefined ? errors : [...errors, missing];
+}
+
 function findOptionErrors({ maxBytes, types, image }: FileOptions): string[] {
   const errors: string[] = [];
   if (maxBytes !== undefined && !isCount(maxBytes, LARGEST_FILE))
@@ -55,12 +71,7 @@ function findOptionErrors({ maxBytes, types, image }: FileOptions): string[] {
       errors.push(`types includes "${type}"; write a media type in lower case, such as application/pdf or image/*`);
   if (image?.maxPixels !== undefined && !isCount(image.maxPixels, Number.MAX_SAFE_INTEGER))
     errors.push('image.maxPixels must be a whole number of at least 1');
-  const variants = Object.keys(image?.variants ?? {});
-  if (variants.length > MAX_VARIANTS) errors.push(`image.variants must be at most ${MAX_VARIANTS}`);
-  for (const name of variants)
-    if (!VARIANT_NAME.test(name))
-      errors.push(`image.variants includes "${name}"; a name is a letter and up to 29 letters and digits`);
-  return errors;
+  return [...errors, ...findVariantErrors(image?.variants ?? {})];
 }
 
 const ID: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{24}$' };
