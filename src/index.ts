@@ -16,7 +16,7 @@ export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';
 export type { Extension, ExtensionHost, FeatureParts, Job } from './declare/extension.ts';
 export { defineExtension } from './declare/extension.ts';
 export type { Field, Fields } from './declare/field.ts';
-export type { FileInput, FileOptions, StoredFile } from './declare/file.ts';
+export type { FileInput, FileOptions, FilesApi, StoredFile } from './declare/file.ts';
 export type { Host, ResourceGateway, StoredRecord, UserData, ViewContext } from './declare/host.ts';
 export type { CreateBody, CreateInput, RecordOf, UpdateBody, UpdateInput } from './declare/infer.ts';
 export type { Policy, PolicyArguments, PolicyFunction, Viewer } from './declare/policy.ts';
@@ -68,7 +68,6 @@ export type {
   WebhookVerificationCode,
 } from './extensions/webhooks/verify-webhook.ts';
 export { verifyWebhook, WebhookVerificationError } from './extensions/webhooks/verify-webhook.ts';
-export type { FilesApi } from './files/index.ts';
 export type { LegacyPassword, SettingsInput } from './platform/config/settings.ts';
 export type { ErrorCode, ErrorDetails } from './platform/errors.ts';
 export { ApiError } from './platform/errors.ts';

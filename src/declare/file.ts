@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { ImageVariantInput } from '../platform/storage/images/variant.ts';
 
 /** The rules of a field that holds files. */
@@ -43,3 +44,19 @@ export type FileInput =
       token?: string | undefined;
       [property: string]: unknown;
     };
+
+/** The files of an app, for code. */
+export interface FilesApi {
+  /**
+   * Stores a file. Set a file field to the result within `files.pendingHours`, otherwise the file is removed.
+   *
+   * @throws ApiError STORAGE_FULL, UNAVAILABLE
+   * @example const file = await app.files.store(createReadStream('report.pdf'), { name: 'report.pdf' });
+   *   await app.service('ticket').create({ title: 'Report', attachment: file });
+   */
+  store(body: AsyncIterable<Uint8Array>, options: { name: string; type?: string }): Promise<StoredFile>;
+  /** Reads the bytes of a file. @throws ApiError NOT_FOUND if it was removed */
+  read(file: Pick<StoredFile, 'id'>): Promise<Readable>;
+  /** Returns a URL that serves the file for at most `files.urlTtlMinutes`. `isDownload`: browsers save it instead of showing it. */
+  urlOf(file: Pick<StoredFile, 'id' | 'name'>, options?: { variant?: string; isDownload?: boolean }): string;
+}

@@ -1,6 +1,5 @@
-import type { Readable } from 'node:stream';
 import type { FeatureParts } from '../declare/extension.ts';
-import type { StoredFile } from '../declare/file.ts';
+import type { FilesApi } from '../declare/file.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import { createKeyedHashes } from '../platform/crypto/keyring.ts';
 import { ApiError } from '../platform/errors.ts';
@@ -27,22 +26,6 @@ export { createTrackingStatements } from './tracking.ts';
 
 /** Where files are kept in development and tests, below the directory of the project. */
 const DEVELOPMENT_DIRECTORY = '.data/files';
-
-/** The files of an app, for code. */
-export interface FilesApi {
-  /**
-   * Stores a file. Set a file field to the result within `files.pendingHours`, otherwise the file is removed.
-   *
-   * @throws ApiError STORAGE_FULL, UNAVAILABLE
-   * @example const file = await app.files.store(createReadStream('report.pdf'), { name: 'report.pdf' });
-   *   await app.service('ticket').create({ title: 'Report', attachment: file });
-   */
-  store(body: AsyncIterable<Uint8Array>, options: { name: string; type?: string }): Promise<StoredFile>;
-  /** Reads the bytes of a file. @throws ApiError NOT_FOUND if it was removed */
-  read(file: Pick<StoredFile, 'id'>): Promise<Readable>;
-  /** Returns a URL that serves the file for at most `files.urlTtlMinutes`. `isDownload`: browsers save it instead of showing it. */
-  urlOf(file: Pick<StoredFile, 'id' | 'name'>, options?: { variant?: string; isDownload?: boolean }): string;
-}
 
 /** The files of an app. */
 export interface Files {

@@ -153,6 +153,7 @@ export function createCore(
     push: push.sender,
     simulated: push.simulated,
     mail: mail.sender,
+    files: files.api,
     mailTexts: createMailTextRenderer(mails, settings.mail),
     transaction: createTransactionRunner(platform, records, { push, mail: mail.sender }),
     currentTransaction: records.transactions.current,
