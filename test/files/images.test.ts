@@ -84,6 +84,9 @@ test('a declaration with impossible rules is a configuration error that names th
 test('production needs an explicit storage for files', () => {
   const env = {
     NODE_ENV: 'production',
+    APP_URL: 'https://api.example.com',
+    SMTP_URL: 'smtp://localhost',
+    MAIL_FROM: 'a@example.com',
     DATABASE_URL: 'postgres://localhost/x',
     REDIS_URL: 'redis://localhost',
     SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
