@@ -80,6 +80,7 @@ export type { OutboxConsumer } from './platform/outbox/consumer.ts';
 export type { Sweep } from './platform/outbox/relay.ts';
 export { disk } from './platform/storage/disk.ts';
 export { s3 } from './platform/storage/s3/index.ts';
+export type { S3Options } from './platform/storage/s3/settings.ts';
 export type { FileStorage } from './platform/storage/storage.ts';
 export { StorageError } from './platform/storage/storage.ts';
 export type { PushContent } from './push/message.ts';

@@ -4,7 +4,8 @@ import type { Sharp } from 'sharp';
 import { z } from 'zod';
 import { createSemaphore, isSemaphoreFull } from '../../concurrency/semaphore.ts';
 import { ImageError } from './image-error.ts';
-import { type ImageFormat, type ImageLimits, inspectImage } from './inspect.ts';
+import type { ImageFormat } from './image-header.ts';
+import { type ImageLimits, inspectImage } from './inspect.ts';
 
 /** Maximum width and height of a variant. */
 const MAX_SIDE = 4096;

@@ -102,7 +102,9 @@ export function toS3Error(action: string, { status, headers, text }: FailedRespo
     ?.replaceAll(/\p{Cc}+/gu, ' ')
     .slice(0, MAX_MESSAGE_LENGTH);
   const region = findElements(text, 'Region')[0] ?? headers['x-amz-bucket-region'];
-  const isWrongRegion = status === 301 || code === 'AuthorizationHeaderMalformed' || code === 'PermanentRedirect';
+  // A response to HEAD has only a header that says so.
+  const isWrongRegion =
+    status === 301 || code === 'AuthorizationHeaderMalformed' || (status === 400 && region !== undefined);
   const hint =
     isWrongRegion && typeof region === 'string' ? `Set s3.region to ${region.slice(0, 63)}` : HINTS[code ?? ''];
   const found = [`status ${status}`, code, message].filter((part) => part !== undefined).join(', ');

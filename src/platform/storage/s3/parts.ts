@@ -12,16 +12,19 @@ const PARTS_IN_FLIGHT = 3;
 
 /** Passes a body on, but stops waiting for it when the signal is aborted, and then destroys it. */
 async function* untilAborted(body: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  aborted.catch(() => undefined);
-  const onAbort = () => reject(signal.reason);
-  if (signal.aborted) onAbort();
+  let stopWaiting: (reason: unknown) => void = () => undefined;
+  const onAbort = () => stopWaiting(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   const iterator = body[Symbol.asyncIterator]();
   let isFinished = false;
   try {
     for (;;) {
-      const next = await Promise.race([iterator.next(), aborted]);
+      signal.throwIfAborted();
+      // A promise for each wait: one for all of them would keep a callback for every chunk until the body ends.
+      const next = await new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
+        stopWaiting = reject;
+        iterator.next().then(resolve, reject);
+      });
       if (next.done) {
         isFinished = true;
         return;

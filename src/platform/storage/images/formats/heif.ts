@@ -1,6 +1,6 @@
 import type { ByteReader } from '../byte-reader.ts';
 import { ImageError } from '../image-error.ts';
-import type { ImageHeader } from '../inspect.ts';
+import type { ImageHeader } from '../image-header.ts';
 
 /** Boxes before the one with the properties, and boxes in it. */
 const MAX_BOXES = 1000;
