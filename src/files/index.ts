@@ -34,6 +34,8 @@ export interface Files {
   records: RecordFiles | undefined;
   /** The routes, sweeps and user data; nothing if no resource has a file field. */
   parts: FeatureParts;
+  /** The kind of storage; undefined if no resource has a file field. */
+  storageName: string | undefined;
   /** Checks that the storage can be used. @throws StorageError */
   check(): Promise<void>;
 }
@@ -69,7 +71,7 @@ export function createFiles(platform: Platform, resources: readonly CompiledReso
     urlOf: urls.urlOf,
   };
 
-  if (!holdsFiles) return { api, records: undefined, parts: {}, check: async () => undefined };
+  if (!holdsFiles) return { api, records: undefined, parts: {}, storageName: undefined, check: async () => undefined };
   return {
     api,
     records: { ...createFileReferences(store), ...createForms(context) },
@@ -78,6 +80,7 @@ export function createFiles(platform: Platform, resources: readonly CompiledReso
       sweeps: [createFileSweep(context)],
       userData: [describeUploadUserData(context)],
     },
+    storageName: storage.name,
     check: async () => storage.check?.(),
   };
 }

@@ -22,8 +22,8 @@ export const ERROR_CODES = {
   HEADERS_TOO_LARGE: { status: 431, message: 'The request line and headers are too large' },
   RATE_LIMITED: { status: 429, message: 'Too many requests; try again later' },
   INTERNAL: { status: 500, message: 'Something went wrong' },
-  STORAGE_FULL: { status: 507, message: 'The server has no room for this file' },
   UNAVAILABLE: { status: 503, message: 'The service is temporarily unavailable' },
+  STORAGE_FULL: { status: 507, message: 'The server has no room for this file' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 /** A code of the catalogue. */

@@ -1,11 +1,11 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { emittedActionsOf, type PlatformEventName, type RecordAction, type RecordEvent } from '../declare/events.ts';
 import type { Extension } from '../declare/extension.ts';
+import type { FilesApi } from '../declare/file.ts';
 import type { RecordOf } from '../declare/infer.ts';
 import type { PushSender, SimulatedDevices } from '../declare/push.ts';
 import type { AnyResource, Resource, Service } from '../declare/resource.ts';
 import type { AnyService, DeclarationWithService, Transaction } from '../declare/service.ts';
-import type { FilesApi } from '../declare/file.ts';
 import { findStorageError } from '../files/index.ts';
 import { ConfigErrors } from '../platform/config/config-errors.ts';
 import { type Environment, readEnvironment, StartupError } from '../platform/config/environment.ts';

@@ -75,8 +75,13 @@ test('an export of a user contains the files of their records, and an erasure re
     (await database.write<[string]>({ text: 'select state from files where id = any($1)', values: [ids] })).flat();
   await expect.poll(states, { timeout: 30_000 }).toEqual(['unused', 'unused', 'unused', 'unused']);
   const before = (await listStored()).length;
-  await database.write({ text: `update files set due_at = now() - interval '1 second' where id = any($1)`, values: [ids] });
-  await assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!.run();
+  await database.write({
+    text: `update files set due_at = now() - interval '1 second' where id = any($1)`,
+    values: [ids],
+  });
+  await assemblyOf(app)!
+    .parts.sweeps!.find(({ name }) => name === 'unused files')!
+    .run();
   await expect.poll(states, { timeout: 30_000 }).toEqual([]);
   expect((await listStored()).length).toBeLessThanOrEqual(before - 4);
 });

@@ -22,7 +22,11 @@ const ada = await person('Ada');
 const request = { field: 'page.image', name: 'a.png', type: 'image/png', bytes: PNG.length, direct: true };
 
 async function uploadDirectly(body: Buffer, announced: object = {}) {
-  const { body: answer } = await ada.call('POST', '/api/files/uploads', { ...request, bytes: body.length, ...announced });
+  const { body: answer } = await ada.call('POST', '/api/files/uploads', {
+    ...request,
+    bytes: body.length,
+    ...announced,
+  });
   const { id, upload } = answer.data;
   const put = await fetch(upload.url, { method: upload.method, headers: upload.headers, body: body as never });
   return { id, put, complete: () => ada.call('POST', `/api/files/uploads/${id}/complete`) };
@@ -55,7 +59,8 @@ test('a direct upload is completed only by its owner, with the announced size an
 });
 
 test('a direct upload is refused before it starts if it is malformed or too large', async () => {
-  const attempt = async (change: object) => (await ada.call('POST', '/api/files/uploads', { ...request, ...change })).status;
+  const attempt = async (change: object) =>
+    (await ada.call('POST', '/api/files/uploads', { ...request, ...change })).status;
   expect(await attempt({ bytes: 10_001 })).toBe(413);
   expect(await attempt({ bytes: 0 })).toBe(422);
   expect(await attempt({ field: 'page.nothing' })).toBe(400);
@@ -74,6 +79,8 @@ test('a storage that cannot sign URLs says so', async () => {
 
 test('files in S3 are uploaded through the app, too', async () => {
   const body = randomBytes(5000);
-  const { status } = await send(`${url}/api/files/uploads?field=page.image`, Buffer.concat([PNG, body]), { token: ada.token });
+  const { status } = await send(`${url}/api/files/uploads?field=page.image`, Buffer.concat([PNG, body]), {
+    token: ada.token,
+  });
   expect(status).toBe(201);
 });

@@ -21,7 +21,9 @@ const { app, url, person } = await startTestApp(
 );
 const ada = await person('Ada');
 const create = (width: number, height: number) =>
-  sharp({ create: { width, height, channels: 3, background: '#336699' } }).png().toBuffer();
+  sharp({ create: { width, height, channels: 3, background: '#336699' } })
+    .png()
+    .toBuffer();
 const upload = (body: Buffer) => send(`${url}/api/files/uploads?field=picture.image`, body, { token: ada.token });
 const sweep = assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
 
@@ -30,7 +32,11 @@ test('an image has its size and a URL for each variant', async () => {
   expect(body.data).toMatchObject({ type: 'image/png', width: 200, height: 100 });
   const created = await ada.call('POST', '/api/pictures', { image: body.data.id });
   const { image } = created.body.data;
-  expect(image).toMatchObject({ width: 200, height: 100, variants: { thumb: expect.stringContaining('variant=thumb') } });
+  expect(image).toMatchObject({
+    width: 200,
+    height: 100,
+    variants: { thumb: expect.stringContaining('variant=thumb') },
+  });
   const thumb = await fetch(url + image.variants.thumb);
   expect(thumb.headers.get('content-type')).toBe('image/webp');
   const { width, height } = await sharp(Buffer.from(await thumb.arrayBuffer())).metadata();

@@ -171,7 +171,8 @@ function checkNestedFile(outer: FieldSpec, inner: FieldSpec, isItem: boolean, er
   if (inner.file !== undefined && !isItem)
     errors.report('a file cannot be inside an object; declare it as a field of the record');
   const isNestedList = inner.inner?.spec.file !== undefined;
-  if (isNestedList) errors.report(`a list of files cannot be inside an ${outer.type.kind}; declare it as a field of the record`);
+  if (isNestedList)
+    errors.report(`a list of files cannot be inside an ${outer.type.kind}; declare it as a field of the record`);
 }
 
 /** The fields inside an array or object, with their paths; undefined for a value that is not a field. */

@@ -4,7 +4,12 @@ import { createLeaseRenewals, LeaseLostError } from '../../../platform/leased-wo
 import { createWorkLogger } from '../../../platform/observability/log-work.ts';
 import { availabilityOf } from '../../../platform/postgres/availability.ts';
 import type { ExportFile } from './export-file.ts';
-import { createFileEntry, createManifestEntry, createStoredFileEntries, type StoredFilesResult } from './export-file.ts';
+import {
+  createFileEntry,
+  createManifestEntry,
+  createStoredFileEntries,
+  type StoredFilesResult,
+} from './export-file.ts';
 import { EXPORT_MAIL } from './links.ts';
 import type { ClaimedExport, ExportStore } from './store.ts';
 import { splitIntoChunks, streamZip } from './zip.ts';

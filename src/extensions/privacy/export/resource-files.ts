@@ -30,7 +30,9 @@ export function createOwnRecordsFile(gateway: ResourceGateway, users: ResourceGa
   const alwaysOmitted = omittedFieldsOf(gateway, fields);
   const exportedIfVisible = new Set(fields.filter(({ isAlwaysExported }) => !isAlwaysExported).map(({ name }) => name));
   const times = gateway.declaration.timestamps !== false;
-  const fileFields = fields.map(({ name }) => name).filter((name) => fileRulesOf((gateway.declaration.fields as Fields)[name]!.spec));
+  const fileFields = fields
+    .map(({ name }) => name)
+    .filter((name) => fileRulesOf((gateway.declaration.fields as Fields)[name]!.spec));
 
   async function exportRecord(
     record: StoredRecord,
