@@ -31,7 +31,7 @@ function parseJson(text: string): unknown {
 }
 
 /** Converts the text of a form field to the JSON value that the field type expects. An empty text clears a field that is not a text. */
-export function parseFormValue({ spec, holdsFiles }: CompiledField, text: string): unknown {
+function parseFormValue({ spec, holdsFiles }: CompiledField, text: string): unknown {
   const { jsonType } = fieldTypeOf(spec);
   if (jsonType === 'string') return text;
   if (text === '' || text === 'null') return null;

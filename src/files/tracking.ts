@@ -46,7 +46,7 @@ begin
 end $$`;
 
 /** The names of the fields of a resource that hold files. */
-export function fileFieldsOf({ fields }: Pick<CompiledResource, 'fields'>) {
+function fileFieldsOf({ fields }: Pick<CompiledResource, 'fields'>) {
   return fields.filter(({ spec }) => fileRulesOf(spec) !== undefined);
 }
 

@@ -36,7 +36,7 @@ const directRequest = z.strictObject({
 });
 
 /** The upload as the response contains it, with the token of a caller who is not signed in. */
-export function describeUpload(row: FileRow, { token }: Pick<Uploader, 'token'>): Record<string, unknown> {
+function describeUpload(row: FileRow, { token }: Pick<Uploader, 'token'>): Record<string, unknown> {
   const { id, name, type, bytes, width, height } = metadataOf(row);
   return {
     ...{ id, name, type, bytes },

@@ -39,7 +39,7 @@ export function watchRequestDeadlines(
     const waitedMs = nowMs - arrival.sinceMs;
     // Bytes that wait until the server continues to read are no fault of the client.
     const isFast = bytes - arrival.bytes >= (MIN_BYTES_PER_SECOND * waitedMs) / 1000;
-    if (isFast || req.isPaused() || req.readableLength > 0) {
+    if (isFast || req.readableLength > 0) {
       arrival.sinceMs = nowMs;
       arrival.bytes = bytes;
       return false;

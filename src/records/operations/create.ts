@@ -7,7 +7,6 @@ import { authorizeCollection } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { createActionErrorHandler, runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { attachFiles, mayAttachFiles, resolveFiles } from '../files.ts';
 import {
   assertNoMissingReferences,
   findMissingReferences,
@@ -15,6 +14,7 @@ import {
   valuesChosenByCaller,
 } from '../references/check-references.ts';
 import { type CompiledResource, withoutPasswordFields } from '../schema/compiled.ts';
+import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { type Values, validateInput } from './validate.ts';
 import { changeCauseOf, hashPasswords, runAfterCommitSteps, toConflictError } from './write-steps.ts';

@@ -4,7 +4,6 @@ import { policyConditionsForWrite } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { attachFiles, mayAttachFiles, resolveFiles } from '../files.ts';
 import {
   assertNoMissingReferences,
   findMissingReferences,
@@ -13,6 +12,7 @@ import {
   valuesChosenByCaller,
 } from '../references/check-references.ts';
 import type { WriteCondition, WriteResult } from '../store/store.ts';
+import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { needsStoredRecord, type Values, validateInput } from './validate.ts';
 import { ifMatchConditions } from './versions.ts';
