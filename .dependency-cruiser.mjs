@@ -6,12 +6,13 @@ const below = {
   declare: ['platform'],
   records: ['declare', 'platform'],
   accounts: ['records', 'declare', 'platform'],
+  jobs: ['records', 'declare', 'platform'],
   push: ['accounts', 'records', 'declare', 'platform'],
   extensions: ['accounts', 'push', 'records', 'declare', 'platform'],
-  runtime: ['accounts', 'push', 'records', 'declare', 'platform'],
+  runtime: ['accounts', 'jobs', 'push', 'records', 'declare', 'platform'],
   'dev-servers': [],
-  cli: ['runtime', 'extensions', 'dev-servers', 'accounts', 'push', 'records', 'declare', 'platform'],
-  testing: ['runtime', 'extensions', 'dev-servers', 'accounts', 'push', 'records', 'declare', 'platform'],
+  cli: ['runtime', 'extensions', 'dev-servers', 'accounts', 'jobs', 'push', 'records', 'declare', 'platform'],
+  testing: ['runtime', 'extensions', 'dev-servers', 'accounts', 'jobs', 'push', 'records', 'declare', 'platform'],
 };
 
 const layers = Object.entries(below).map(([folder, allowed]) => ({

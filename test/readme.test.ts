@@ -63,7 +63,7 @@ function resourcesIn(folder: string): Record<string, string> {
 // Runs only with the original src/app: a team replaces its resources, and then the quick start no longer fits them.
 const isSample = isDeepStrictEqual(resourcesIn('src/app'), resourcesIn('test/fixtures/blog'));
 
-const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
+const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker', 'job-worker'] as const;
 
 /** Runs four processes with their own database until `use` ends, and returns their exit codes. */
 async function withProcesses(

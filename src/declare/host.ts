@@ -5,6 +5,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { PushSender, SimulatedDevices } from './push.ts';
 import type { AnyResource } from './resource.ts';
+import type { Senders } from './senders.ts';
 import type { Services, Transact, Transaction } from './service.ts';
 
 /** Rows about users outside of resources: sessions, devices, keys, endpoints. */
@@ -163,6 +164,8 @@ export interface Host extends Platform {
   /** Undefined in production. */
   simulated: SimulatedDevices | undefined;
   mail: MailSender;
+  /** What hooks, route handlers and jobs get to send e-mails, publish events and enqueue jobs. */
+  senders: Senders;
   /** Creates the texts of the built-in e-mails, in the language of the recipient. */
   mailTexts: MailTextRenderer;
   /** Changes records, and rows of the extension's own tables, together. */

@@ -14,6 +14,7 @@ import { normalizeResourceName, type ResourceName } from './naming.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
 import type { Anything, Route, RouteBuilder } from './route.ts';
+import type { Senders } from './senders.ts';
 import type { CountMode, RecordService, Services } from './service.ts';
 
 /** The actions of a resource that have a route and a policy. */
@@ -39,7 +40,7 @@ export interface ScopeArguments {
 }
 
 /** The context of a hook. */
-export interface HookContext {
+export interface HookContext extends Senders {
   /** The user who makes the change, whatever its privilege: inside a request, the caller. */
   user: Viewer | undefined;
   req: Request | undefined;

@@ -20,7 +20,7 @@ test.each([
   ['--version=1', '--version takes no value.'],
   ['keys status --help=yes', '--help takes no value.'],
   ['dev --allow-los', 'Unknown option --allow-los. Did you mean --allow-loss?'],
-  ['start db', 'Unknown role db. Choose from web, relay, webhook-worker, push-worker.'],
+  ['start db', 'Unknown role db. Choose from web, relay, webhook-worker, push-worker, job-worker.'],
   ['start web relay', 'start takes one argument, but got: web, relay.'],
   ['start --port 80', 'Unknown option --port.'],
   ['doctor all', 'doctor takes no arguments, but got: all.'],

@@ -178,7 +178,7 @@ function startCommand(
 }
 
 /** The processes of a deployment. */
-const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
+const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker', 'job-worker'] as const;
 type Role = (typeof ROLES)[number];
 
 /** The processes of a deployment. */

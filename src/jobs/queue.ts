@@ -1,0 +1,32 @@
+import type { NewJob } from '../platform/redis/queues.ts';
+
+/** The maximum delay of a job in Redis. The sweep enqueues jobs that are due later, when they are due. */
+const MAX_DELAY_MS = 86_400_000;
+
+/** Returns the queue of a job. Each job has its own, so that each has its own concurrency and a slow one does not delay others. */
+export function queueOfJob(name: string): string {
+  return `job.${name}`;
+}
+
+/** A row to enqueue. */
+export interface QueuedRow {
+  id: string;
+  /** The number of claims of the row so far. */
+  claims: number;
+  /** ms until it is due. */
+  delayMs?: number;
+}
+
+/**
+ * Creates the entries of rows in the queue of their job. The id of an entry names the claim that it leads to, so a row has at most one live
+ * entry, and the next attempt can be added while the entry of this one is still active. Rows that are due much later get none.
+ */
+export function createQueueEntries(rows: readonly QueuedRow[]): NewJob[] {
+  return rows
+    .filter(({ delayMs = 0 }) => delayMs <= MAX_DELAY_MS)
+    .map(({ id, claims, delayMs = 0 }) => ({
+      name: 'run',
+      data: { id },
+      opts: { jobId: `job_${id}_${claims}`, ...(delayMs > 0 ? { delay: Math.ceil(delayMs) } : {}) },
+    }));
+}
