@@ -18,15 +18,16 @@ export interface QueuedRow {
 }
 
 /**
- * Creates the entries of rows in the queue of their job. The id of an entry names the claim that it leads to, so a row has at most one live
- * entry, and the next attempt can be added while the entry of this one is still active. Rows that are due much later get none.
+ * Creates the entries of rows in the queue of their job. The id of an entry names the claim that it leads to, so that the next attempt can be
+ * added while the entry of this one is still active. A row has at most one live entry, and one with a delay: if the row is due earlier than
+ * that, because a clock was wrong, the sweep adds the other one. Rows that are due much later get none.
  */
 export function createQueueEntries(rows: readonly QueuedRow[]): NewJob[] {
   return rows
     .filter(({ delayMs = 0 }) => delayMs <= MAX_DELAY_MS)
-    .map(({ id, claims, delayMs = 0 }) => ({
-      name: 'run',
-      data: { id },
-      opts: { jobId: `job_${id}_${claims}`, ...(delayMs > 0 ? { delay: Math.ceil(delayMs) } : {}) },
-    }));
+    .map(({ id, claims, delayMs = 0 }) => {
+      const jobId = `job_${id}_${claims}`;
+      const opts = delayMs > 0 ? { jobId: `${jobId}_later`, delay: Math.ceil(delayMs) } : { jobId };
+      return { name: 'run', data: { id }, opts };
+    });
 }
