@@ -14,6 +14,7 @@ import { erasure } from './groups/erasure.ts';
 import { connections } from './groups/hosting/connections.ts';
 import { recovery } from './groups/hosting/recovery.ts';
 import { restart } from './groups/hosting/restart.ts';
+import { jobs } from './groups/jobs.ts';
 import { packaged } from './groups/package.ts';
 import { pushAccept } from './groups/push/accept.ts';
 import { pushProviders } from './groups/push/providers.ts';
@@ -60,6 +61,7 @@ const GROUPS: readonly Group[] = [
   erasure,
   pushAccept,
   pushProviders,
+  jobs,
   realtime,
   restart,
   recovery,
