@@ -1,15 +1,18 @@
 import { currentActor } from '../declare/actor.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../declare/job-queue.ts';
 import type { CallerTransaction } from '../declare/service.ts';
+import { createMicroBatch } from '../platform/concurrency/micro-batch.ts';
 import { suggestKnownNames } from '../platform/config/did-you-mean.ts';
 import { ApiError, type ErrorDetails, validationError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Platform } from '../platform/platform.ts';
 import { isStorable, UNSTORABLE } from '../platform/postgres/values.ts';
 import { type CompiledJob, type CompiledJobs, checkInput } from './declarations.ts';
-import { createQueueEntries, queueOfJob } from './queue.ts';
+import { createQueueEntries, type QueuedRow, queueOfJob } from './queue.ts';
 import { toStorableJson } from './values.ts';
 
+/** The maximum number of jobs that one statement stores. */
+const MAX_BATCH = 100;
 const MAX_KEY_LENGTH = 200;
 const MAX_YEARS_AHEAD = 10;
 const OPTION_NAMES = ['runAt', 'uniqueKey'];
@@ -20,6 +23,12 @@ const MAX_UNIQUE_TRIES = 10;
 const COLUMNS = 'id, name, input, run_at, scheduled_at, unique_key, user_id, request_id, trace, created_at';
 const VALUES = `$1, $2, $3::jsonb, coalesce($4::timestamptz, clock_timestamp()), coalesce($4::timestamptz, clock_timestamp()), $5, $6, $7, $8, clock_timestamp()`;
 const INSERT = `insert into background_jobs (${COLUMNS}) values (${VALUES})`;
+const INSERT_MANY = `
+  insert into background_jobs (${COLUMNS})
+  select id, name, input::jsonb, coalesce(at, clock_timestamp()), coalesce(at, clock_timestamp()), unique_key, user_id, request_id,
+    trace, clock_timestamp()
+  from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::text[])
+    job(id, name, input, at, unique_key, user_id, request_id, trace)`;
 // Uses index background_jobs_unique_key_index, and waits for other transactions that insert the same key.
 const INSERT_UNIQUE = `${INSERT}
   on conflict (name, unique_key) where unique_key is not null and finished_at is null do nothing returning 1`;
@@ -69,6 +78,14 @@ async function checkAndStringify(job: CompiledJob, input: unknown, details: Erro
   return json?.text ?? null;
 }
 
+/** A job to be stored in a batch. */
+interface NewJobRow {
+  /** The parameters of `INSERT`. */
+  values: readonly unknown[];
+  row: QueuedRow;
+  queue: string;
+}
+
 /** Enqueues a job, in the caller's transaction if there is one. */
 export type EnqueueJob = (job: CompiledJob, input: unknown, options?: EnqueueOptions) => Promise<EnqueuedJob>;
 
@@ -96,6 +113,18 @@ export function createEnqueue(
     throw new ApiError('UNAVAILABLE', 'Jobs with this key begin and end too quickly; try again');
   }
 
+  /** Stores jobs that belong to no transaction and have no key, and adds their entries. */
+  async function insertBatch(items: NewJobRow[]): Promise<void> {
+    if (items.length === 1) await database.write({ name: 'job_insert', text: INSERT, values: [...items[0]!.values] });
+    else {
+      const values = Array.from({ length: 8 }, (_, i) => items.map((item) => item.values[i] ?? null));
+      await database.write({ name: 'job_insert_many', text: INSERT_MANY, values });
+    }
+    for (const [queue, own] of Map.groupBy(items, (item) => item.queue))
+      void queues.add(queue, createQueueEntries(own.map(({ row }) => row)));
+  }
+  const addInsert = createMicroBatch(insertBatch, MAX_BATCH);
+
   return async (job, input, options = {}) => {
     // Read these before the first await: a call that is not awaited may outlive the transaction.
     const transaction = currentTransaction();
@@ -106,14 +135,21 @@ export function createEnqueue(
     const id = newId();
     const at = runAt?.toISOString();
     const values = [id, job.name, text, at, uniqueKey, actor?.user?.id, actor?.requestId, tracing.current()];
+    const delayMs = runAt === undefined ? 0 : runAt.getTime() - Date.now();
+    const row = { id, claims: 0, delayMs };
+    const queue = queueOfJob(job.name);
+    if (transaction === undefined && uniqueKey === undefined) {
+      // Jobs that are enqueued while the previous statement runs are stored together.
+      await addInsert({ values, row, queue });
+      return { id, created: true };
+    }
     const executor = transaction?.database ?? database;
     if (uniqueKey !== undefined) {
       const enqueued = await insertUnique(executor, values);
       if (!enqueued.created) return enqueued;
     } else await executor.write({ name: 'job_insert', text: INSERT, values });
     // No need to wait: `add` never fails, and a sweep adds the entry if Redis is down.
-    const delayMs = runAt === undefined ? 0 : runAt.getTime() - Date.now();
-    const addEntry = () => void queues.add(queueOfJob(job.name), createQueueEntries([{ id, claims: 0, delayMs }]));
+    const addEntry = () => void queues.add(queue, createQueueEntries([row]));
     if (transaction === undefined) addEntry();
     else transaction.afterCommit(addEntry);
     return { id, created: true };

@@ -1,16 +1,24 @@
+import { createMicroBatch } from '../platform/concurrency/micro-batch.ts';
 import { LeaseLostError } from '../platform/leased-work/lease.ts';
 import type { Database } from '../platform/postgres/database.ts';
 
 /** Seconds that a lease lasts. A live worker renews its leases; those of a dead one expire. */
 const LEASE_SECONDS = 30;
 
+/** The maximum number of jobs that one statement claims or finishes. */
+const MAX_BATCH = 100;
+
 // A queue entry may be a little early. An expired lease is free. The fence is `claims`. Uses the primary key.
 const CLAIM = `
-  update background_jobs set status = 'running', attempts = attempts + 1, claims = claims + 1, started_at = now(),
+  with due as (
+    select id from background_jobs where id = any($1::text[]) and (
+      status = 'waiting' and run_at <= now() + interval '50 milliseconds' or status = 'running' and lease_until <= now())
+    for update skip locked
+  )
+  update background_jobs j set status = 'running', attempts = attempts + 1, claims = claims + 1, started_at = now(),
     lease_until = now() + interval '${LEASE_SECONDS} seconds', progress = null
-  where id = $1 and (
-    status = 'waiting' and run_at <= now() + interval '50 milliseconds' or status = 'running' and lease_until <= now())
-  returning name, input::text, attempts, claims, scheduled_at, user_id, request_id, trace`;
+  from due where j.id = due.id
+  returning j.id, name, input::text, attempts, claims, scheduled_at, user_id, request_id, trace`;
 const HELD = `id = $1 and claims = $2 and status = 'running'`;
 const RENEW = `
   update background_jobs j set lease_until = now() + interval '${LEASE_SECONDS} seconds'
@@ -19,9 +27,12 @@ const RENEW = `
   returning j.id`;
 const STORE_PROGRESS = `update background_jobs set progress = $3::jsonb where ${HELD} returning 1`;
 const FINISH = `
-  update background_jobs set status = $3, finished_at = now(), lease_until = null, result = $4::jsonb, error = $5,
-    progress = coalesce($6::jsonb, progress)
-  where ${HELD} returning 1`;
+  update background_jobs j set status = e.status, finished_at = now(), lease_until = null, result = e.result::jsonb,
+    error = e.error, progress = coalesce(e.progress::jsonb, j.progress)
+  from unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[])
+    e(id, claims, status, result, error, progress)
+  where j.id = e.id and j.claims = e.claims and j.status = 'running'
+  returning j.id`;
 const RETRY = `
   update background_jobs set status = 'waiting', lease_until = null, error = $3, progress = coalesce($4::jsonb, progress),
     run_at = now() + $5::float8 * interval '1 millisecond'
@@ -73,8 +84,28 @@ export interface JobStore {
   release(job: ClaimedJob): Promise<void>;
 }
 
-/** Creates the store of a worker. */
+/** An item of a batch of claims. */
+interface Claim {
+  id: string;
+  /** Set by the batch. */
+  claimed?: ClaimedJob;
+}
+
+/** An item of a batch of results. */
+interface Finish {
+  job: ClaimedJob;
+  end: JobEnd;
+  /** Set by the batch. */
+  isHeld?: boolean;
+}
+
+/**
+ * Creates the store of a worker. Jobs that start or end while the previous statement runs are claimed or finished together, in one
+ * statement.
+ */
 export function createJobStore(database: Pick<Database, 'write'>): JobStore {
+  const lost = () => new LeaseLostError('it was cancelled, deleted, or claimed by another worker');
+
   async function writeIfHeld(
     name: string,
     text: string,
@@ -82,16 +113,45 @@ export function createJobStore(database: Pick<Database, 'write'>): JobStore {
     ...values: unknown[]
   ): Promise<void> {
     const rows = await database.write({ name, text, values: [id, claims, ...values] });
-    if (rows.length === 0) throw new LeaseLostError('it was cancelled, deleted, or claimed by another worker');
+    if (rows.length === 0) throw lost();
   }
+
+  async function claimBatch(items: Claim[]): Promise<void> {
+    type Row = [string, string, string | null, number, number, string, string | null, string | null, string | null];
+    const values = [items.map(({ id }) => id)];
+    const rows = await database.write<Row>({ name: 'job_claim', text: CLAIM, values });
+    const byId = new Map(
+      rows.map(([id, name, input, attempt, claims, scheduledAt, userId, requestId, trace]) => [
+        id,
+        { id, name, input, attempt, claims, scheduledAt, userId, requestId, trace },
+      ]),
+    );
+    for (const item of items) {
+      const claimed = byId.get(item.id);
+      // A row may have two entries in one batch; the claim belongs to one of them.
+      byId.delete(item.id);
+      if (claimed !== undefined) item.claimed = claimed;
+    }
+  }
+
+  async function finishBatch(items: Finish[]): Promise<void> {
+    const values = [
+      items.map(({ job }) => job.id),
+      items.map(({ job }) => job.claims),
+      ...(['status', 'result', 'error', 'progress'] as const).map((member) => items.map(({ end }) => end[member])),
+    ];
+    const held = new Set((await database.write<[string]>({ name: 'job_finish', text: FINISH, values })).flat());
+    for (const item of items) item.isHeld = held.has(item.job.id);
+  }
+
+  const addClaim = createMicroBatch(claimBatch, MAX_BATCH);
+  const addFinish = createMicroBatch(finishBatch, MAX_BATCH);
 
   return {
     async claim(id) {
-      type Row = [string, string | null, number, number, string, string | null, string | null, string | null];
-      const [row] = await database.write<Row>({ name: 'job_claim', text: CLAIM, values: [id] });
-      if (row === undefined) return undefined;
-      const [name, input, attempt, claims, scheduledAt, userId, requestId, trace] = row;
-      return { id, name, input, attempt, claims, scheduledAt, userId, requestId, trace };
+      const item: Claim = { id };
+      await addClaim(item);
+      return item.claimed;
     },
     async renew(jobs) {
       const values = [jobs.map(({ id }) => id), jobs.map(({ claims }) => claims)];
@@ -99,8 +159,11 @@ export function createJobStore(database: Pick<Database, 'write'>): JobStore {
       return jobs.filter(({ id }) => held.has(id));
     },
     storeProgress: (job, progress) => writeIfHeld('job_progress', STORE_PROGRESS, job, progress),
-    finish: (job, { status, result, error, progress }) =>
-      writeIfHeld('job_finish', FINISH, job, status, result, error, progress),
+    async finish(job, end) {
+      const item: Finish = { job, end };
+      await addFinish(item);
+      if (!item.isHeld) throw lost();
+    },
     retryLater: (job, { error, progress }, delayMs) => writeIfHeld('job_retry', RETRY, job, error, progress, delayMs),
     release: (job) => writeIfHeld('job_release', RELEASE, job),
   };
