@@ -24,8 +24,10 @@ export const jobs: Group = {
     if (!['jobs.enqueue', 'jobs.run'].some(bench.isRequested)) return [];
     bench.logProgress('jobs …');
     const environment = createBelfryEnvironment(bench.servers);
-    const start = (file: string) => bench.children.start(new URL(file, import.meta.url), environment);
-    const [belfry, bullmq] = await Promise.all([start('../processes/jobs.ts'), start('../baselines/bullmq.ts')]);
+    const [belfry, bullmq] = await Promise.all([
+      bench.children.start(new URL('../processes/jobs.ts', import.meta.url), environment),
+      bench.children.start(new URL('../baselines/bullmq.ts', import.meta.url), environment),
+    ]);
     try {
       const rounds = await measure(bench, belfry, bullmq);
       const ratioOf = (what: 'enqueued' | 'run', name: string, note: string) =>

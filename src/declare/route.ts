@@ -4,11 +4,11 @@ import type { ErrorCode } from '../platform/errors.ts';
 import type { LimitRule } from '../platform/limits/rule.ts';
 import type { Logger } from '../platform/observability/log.ts';
 import type { Deprecation } from './deprecation.ts';
-import type { StandardSchema } from './field.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
 import type { Senders } from './senders.ts';
 import type { Services, Transact } from './service.ts';
+import type { StandardSchema } from './standard-schema.ts';
 
 /** How a request is signed in. `id` is the id of the session or key; a session has scopes `['*']`. A key without scopes may do nothing. */
 export interface Auth {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { StandardSchema } from '../declare/field.ts';
 import type { JobContext } from '../declare/job.ts';
 import type { AnyJob } from '../declare/job-queue.ts';
-import { describeFieldIssue, describeIssues } from '../declare/schema-issues.ts';
+import type { StandardSchema } from '../declare/standard-schema.ts';
+import { describeFieldIssue, describeIssues } from '../declare/standard-schema.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
 import { suggestClosestName } from '../platform/config/did-you-mean.ts';
 import type { ErrorDetails } from '../platform/errors.ts';

@@ -59,7 +59,7 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
   service: Services;
   /** The push sender that hooks receive as `ctx.push`. */
   push: TransactionalPushSender;
-  /** The other senders that hooks receive. They find the transaction of the calling code by themselves. */
+  /** What hooks receive to send e-mails, publish events and enqueue jobs. They find the transaction of the calling code by themselves. */
   senders: Senders;
   /**
    * Deletion steps by resource name. A record of a resource without a step is deleted by a single statement, outside of any transaction.

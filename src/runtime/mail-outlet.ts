@@ -1,7 +1,7 @@
-import { issuePath } from '../declare/field.ts';
 import type { ResourceGateway } from '../declare/host.ts';
 import type { AnyMail, MailRecipient } from '../declare/mail.ts';
 import type { CallerTransaction } from '../declare/service.ts';
+import { issuePath } from '../declare/standard-schema.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
 import { suggestClosestName, suggestKnownNames } from '../platform/config/did-you-mean.ts';
 import { type ErrorDetails, validationError } from '../platform/errors.ts';

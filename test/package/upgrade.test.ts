@@ -190,7 +190,7 @@ describe.skipIf(release === undefined)('an upgrade from the previous release', (
 
   test('no request fails while the database is migrated and the processes are replaced', () => {
     expect(clients.failures).toEqual([]);
-    expect(exitCodes).toEqual({ web: 0, relay: 0, 'webhook-worker': 0, 'push-worker': 0, 'job-worker': 0 });
+    expect(exitCodes).toEqual({ web: 0, relay: 0, 'webhook-worker': 0, 'push-worker': 0 });
   });
 
   test('every event of that time is delivered', async () => {

@@ -1,5 +1,5 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
-import { issuePath } from '../../declare/field.ts';
+import { issuePath } from '../../declare/standard-schema.ts';
 import type { ErrorDetails } from '../../platform/errors.ts';
 
 interface RulePlace {

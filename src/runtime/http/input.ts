@@ -1,5 +1,5 @@
-import type { StandardSchema } from '../../declare/field.ts';
-import { describeFieldIssue, describeIssues, type IssueDetail } from '../../declare/schema-issues.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
+import { describeFieldIssue, describeIssues, type IssueDetail } from '../../declare/standard-schema.ts';
 import { ApiError, type ErrorDetails, validationError } from '../../platform/errors.ts';
 import { tooManyKeysMessage } from '../../platform/json/json-limits.ts';
 import { shortenForMessage } from '../../records/query/parameter.ts';

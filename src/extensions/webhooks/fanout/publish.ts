@@ -1,6 +1,6 @@
-import { issuePath } from '../../../declare/field.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { PublishEvent } from '../../../declare/senders.ts';
+import { issuePath } from '../../../declare/standard-schema.ts';
 import { isId, newId } from '../../../platform/ids.ts';
 import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
