@@ -7,7 +7,6 @@ import type { AnyJob, Jobs } from '../declare/job-queue.ts';
 import type { AnyMail } from '../declare/mail.ts';
 import type { PushSender, SimulatedDevices } from '../declare/push.ts';
 import type { AnyResource, Resource, Service } from '../declare/resource.ts';
-import type { MailOutlet } from '../declare/senders.ts';
 import type { AnyService, DeclarationWithService, Transaction } from '../declare/service.ts';
 import { compileJobs, compileSchedules } from '../jobs/index.ts';
 import { ConfigErrors } from '../platform/config/config-errors.ts';
@@ -15,7 +14,6 @@ import { type Environment, readEnvironment, StartupError } from '../platform/con
 import { readSettings, type Settings, type SettingsInput } from '../platform/config/settings.ts';
 import type { Encryption } from '../platform/crypto/encryption.ts';
 import type { CapturedMails } from '../platform/mail/index.ts';
-import type { MailSender } from '../platform/mail/sender.ts';
 import type { MailOverrides } from '../platform/mail/texts/index.ts';
 import { availabilityOf } from '../platform/postgres/availability.ts';
 import type { CapturedPushes } from '../push/history/read-push.ts';
@@ -27,7 +25,7 @@ import { checkAppOptions } from './config-errors.ts';
 import { addUserFields, checkDeclarations } from './declarations.ts';
 import { type DiagnoseOptions, diagnose } from './diagnosis/diagnose.ts';
 import type { Finding } from './diagnosis/finding.ts';
-import { compileProjectMails } from './mail-outlet.ts';
+import { type AppMail, compileProjectMails, createAppMail } from './mail-outlet.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
 import type { DeclaredFacts } from './migrations/plan/declared.ts';
 import { createShutdown } from './shutdown.ts';
@@ -100,9 +98,6 @@ type Apis<E extends readonly Extension[]> = {
 };
 
 type TypedTransaction<R extends readonly AnyResource[]> = Omit<Transaction, 'service'> & Pick<App<R>, 'service'>;
-
-/** `app.mail`: sends e-mails, also in transactions of extensions. */
-type AppMail = MailOutlet & MailSender;
 
 /** An app: its records, events and processes. */
 export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> {
@@ -249,7 +244,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     transaction: (work) => parts.host.transaction((tx) => work(tx as never)),
     push: parts.push.sender,
     simulated: parts.push.simulated,
-    mail: { ...parts.mail.sender, ...parts.host.senders.mail },
+    mail: createAppMail(parts.mail.sender, parts.host.senders.mail),
     jobs: parts.host.senders.jobs,
     accounts: parts.administration,
     encryption: parts.encryption,

@@ -1,5 +1,6 @@
 import type { ResourceGateway } from '../declare/host.ts';
 import type { AnyMail, MailRecipient } from '../declare/mail.ts';
+import type { MailOutlet } from '../declare/senders.ts';
 import type { CallerTransaction } from '../declare/service.ts';
 import { issuePath } from '../declare/standard-schema.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
@@ -104,6 +105,18 @@ export type SendWithin = (
 
 const isDeclaration = (mail: MailMessage | AnyMail): mail is AnyMail =>
   mail !== null && 'name' in mail && 'options' in mail;
+
+/** `app.mail`: sends e-mails, also in a transaction that is passed as an argument. */
+export type AppMail = MailOutlet & MailSender;
+
+/** Creates `app.mail`. */
+export function createAppMail(sender: MailSender, outlet: MailOutlet): AppMail {
+  const send = (mail: MailMessage | AnyMail, second?: object) =>
+    isDeclaration(mail) || second === undefined
+      ? outlet.send(mail as AnyMail, second as never)
+      : sender.send(mail, second as CallerTransaction);
+  return { ...sender, send };
+}
 
 /** Creates the function that sends e-mails with a text, and e-mails of the project. */
 export function createSendWithin({ sender, mailTexts, projectMails, database, users }: OutletParts): SendWithin {

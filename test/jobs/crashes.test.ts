@@ -120,6 +120,18 @@ test('jobs that wait when Redis loses all its data are run', async () => {
   expect(calls).toHaveLength(all.length);
 });
 
+test('a tick whose relay was killed before it told the workers is run', async () => {
+  await sql.query(
+    `insert into background_jobs (id, name, input, schedule, scheduled_at, created_at)
+     values ('${'a'.repeat(24)}', 'report', '{"n": 1}', 'nightly', now(), now() - interval '1 minute')`,
+  );
+  start('relay');
+  start('job-worker');
+  await until(() => calls.length === 1);
+  calls[0]!.response.end('done');
+  expect(await finished('a'.repeat(24))).toMatchObject({ status: 'succeeded', schedule: 'nightly' });
+});
+
 test('jobs can be enqueued while Redis is down, and run once it is back', async () => {
   const proxy = await startTcpProxy(new URL(database.redisUrl));
   onTestFinished(() => proxy.close());

@@ -100,6 +100,25 @@ test('e-mails and events of a transaction are stored with it or not at all', asy
   expect(await countAll()).toEqual({ mails: before.mails + 2, events: before.events + 2 });
 });
 
+test('app.mail takes a transaction as an argument, and otherwise belongs to that of the calling code', async () => {
+  const before = await countAll();
+  const hello = { to: 'ada@example.com', subject: 'Hello', text: 'Hello' };
+  const after: (() => unknown)[] = [];
+  const within = {
+    database: assemblyOf(app)!.platform.database,
+    afterCommit: (work: () => unknown) => after.push(work),
+  };
+  await app.mail.send(hello, within);
+  expect(after).toHaveLength(1);
+  const rolledBack = app.transaction(async () => {
+    await app.mail.send(hello);
+    await app.mail.send(closed, { to: 'ada@example.com', title: 'x' });
+    throw new Error('rolled back');
+  });
+  await expect(rolledBack).rejects.toThrow('rolled back');
+  expect(await countAll()).toEqual({ ...before, mails: before.mails + 1 });
+});
+
 test('a job sends e-mails and publishes events', async () => {
   await app.jobs.enqueue(send);
   expect(await subjectsTo('job@example.com')).toEqual(['Closed: job']);
