@@ -28,8 +28,8 @@ export interface JobDeclaration<Input = undefined> {
   readonly name: string;
   // biome-ignore lint/suspicious/noExplicitAny: the types of the schema's output and of the context are known to `defineJob` only
   readonly options: JobSettings<any, any> & { run(context: never): unknown };
-  /** Type-level only. */
-  readonly $input?: Input | undefined;
+  /** Type-level only. A function, because the compiler could not infer the input `undefined` from an optional member. */
+  readonly $input?: ((input: Input) => Input) | undefined;
 }
 
 /** A job with any input. */
