@@ -24,7 +24,7 @@ interface JsonOption {
   json?: boolean;
 }
 
-const MAX_LIMIT = 1000;
+const MAX_LIMIT = 100;
 const UNDEFINED_TABLE = '42P01';
 
 function parseLimit(text: string): number {

@@ -89,7 +89,7 @@ export interface JobRecord {
 export interface JobFilter {
   job?: AnyJob | string | undefined;
   status?: JobStatus | undefined;
-  /** 1 to 1000. Default 20. */
+  /** 1 to 100. Default 20. */
   limit?: number | undefined;
   /** The `next` of the previous page. */
   after?: string | undefined;

@@ -7,7 +7,8 @@ import type { Database, Executor } from '../platform/postgres/database.ts';
 import { findViolatedConstraint } from '../platform/postgres/errors.ts';
 
 const DEFAULT_LIMIT = 20;
-const MAX_LIMIT = 1000;
+/** A job holds up to 128 KB of input and result. */
+const MAX_LIMIT = 100;
 
 const COLUMNS = `id, name, status, input, result, error, progress, attempts, run_at, scheduled_at, unique_key, schedule, user_id,
   request_id, created_at, started_at, finished_at`;

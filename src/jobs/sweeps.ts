@@ -10,6 +10,8 @@ const MAX_OVERDUE = 1000;
 /** The number at which counting stops: a larger backlog is as alarming, and counting it would take long. */
 const MAX_COUNTED = 100_000;
 const STATE_EVERY_MS = 15_000;
+/** In an app without jobs, which may have had some before. */
+const UNUSED_EVERY_MS = 600_000;
 /** A warning about jobs without a declaration is repeated after this time. */
 const WARN_EVERY_MS = 3_600_000;
 
@@ -70,7 +72,7 @@ function createStateSweep(
 
   return {
     name: 'job state',
-    everyMs: STATE_EVERY_MS,
+    everyMs: jobs.size > 0 ? STATE_EVERY_MS : UNUSED_EVERY_MS,
     async run() {
       type Row = [name: string, status: string, count: number, oldestSeconds: number | null];
       const rows = await database.readSlowly<Row>({ name: 'job_state', text: STATE, values: [] });
@@ -101,6 +103,7 @@ export function createJobSweeps(
   const maxBatches = Number.POSITIVE_INFINITY;
   const retention = createRetentionSweep(database, {
     name: 'job retention',
+    ...(names.length > 0 ? {} : { everyMs: UNUSED_EVERY_MS }),
     removals: [
       { text: REMOVE_DONE, values: [retentionDays], maxBatches },
       { text: REMOVE_FAILED, values: [failedRetentionDays], maxBatches },

@@ -22,7 +22,7 @@ const parse = async (args: string) => JSON.parse((await jobs(args)).output);
 
 test.each([
   ['stop', 'Unknown command stop. Did you mean show?'],
-  ['list --limit 0', '--limit 0 is invalid. It must be a whole number from 1 to 1000.'],
+  ['list --limit 0', '--limit 0 is invalid. It must be a whole number from 1 to 100.'],
   [
     'list --status done',
     '--status done is invalid. Allowed choices are waiting, running, succeeded, failed, cancelled.',
