@@ -124,3 +124,15 @@ test('a run is one log line with its ids, attempt, outcome and duration, and the
   ]);
   expect((await app.jobs.get(id))?.error).toBe('Error: broken');
 });
+
+test('an app without jobs starts no worker for them, and its relay adds no sweep that runs often', async () => {
+  const without = createApp({ resources: [defineUser()] }, env);
+  const { workers, sweeps = [] } = assemblyOf(without)!.parts;
+  expect(workers).not.toHaveProperty('job-worker');
+  const own = sweeps.filter(({ name }) => name.startsWith('job'));
+  expect(own.map(({ name, everyMs }) => [name, everyMs])).toEqual([
+    ['job retention', 600_000],
+    ['job state', 600_000],
+  ]);
+  await without.close();
+});

@@ -302,7 +302,7 @@ test('a job whose user was deleted or disabled meanwhile runs without a user', a
     behaviors.set('wait', async ({ user, attempt }) => {
       await goOn;
       if (attempt === 1) throw new Error('once more');
-      return user?.id ?? 'nobody';
+      return user?.id ?? 'no user';
     });
     const { body } = await ada.call('POST', '/api/notes/work', { does: 'wait' });
     const { id } = body.data;
@@ -310,7 +310,7 @@ test('a job whose user was deleted or disabled meanwhile runs without a user', a
     if (change === 'delete') await app.service('user').delete(ada.id);
     else await app.service('user').update(ada.id, { status: 'disabled' } as never);
     resolve();
-    expect(await finished(id)).toMatchObject({ status: 'succeeded', result: 'nobody' });
+    expect(await finished(id)).toMatchObject({ status: 'succeeded', result: 'no user' });
   }
 });
 
