@@ -7,12 +7,13 @@ const below = {
   records: ['declare', 'platform'],
   files: ['records', 'declare', 'platform'],
   accounts: ['records', 'declare', 'platform'],
+  jobs: ['records', 'declare', 'platform'],
   push: ['accounts', 'records', 'declare', 'platform'],
   extensions: ['accounts', 'push', 'records', 'declare', 'platform'],
-  runtime: ['accounts', 'push', 'files', 'records', 'declare', 'platform'],
+  runtime: ['accounts', 'jobs', 'push', 'files', 'records', 'declare', 'platform'],
   'dev-servers': [],
-  cli: ['runtime', 'extensions', 'dev-servers', 'accounts', 'push', 'records', 'declare', 'platform'],
-  testing: ['runtime', 'extensions', 'dev-servers', 'accounts', 'push', 'records', 'declare', 'platform'],
+  cli: ['runtime', 'extensions', 'dev-servers', 'accounts', 'jobs', 'push', 'records', 'declare', 'platform'],
+  testing: ['runtime', 'extensions', 'dev-servers', 'accounts', 'jobs', 'push', 'records', 'declare', 'platform'],
 };
 
 const layers = Object.entries(below).map(([folder, allowed]) => ({

@@ -99,6 +99,7 @@ ${rows.join('\n')}
 | \`push.accept100k\` | Time in seconds until a call of \`app.push.send\` to 100,000 users with one device each returns. |
 | \`push.memory\` | Growth of a push-worker's memory between the first and the last of such pushes, measured after garbage collection. |
 | \`push.wal\` | WAL for each device of such a push. |
+| \`jobs.enqueue\`, \`jobs.run\` | Background jobs that do nothing, enqueued and run per second, 50 at once, compared to BullMQ alone, whose jobs are in Redis only. Belfry also stores each job in Postgres, claims it there and writes its result. |
 | \`realtime.p95\` | Time in ms from when web knows that an article is committed until a client receives it. One web process has 2,000 open streams, each of a different user who subscribes to two resources. In each resource 100 records per second are created: articles, which all users see, and memos, which only their owners see. |
 | \`realtime.bytesPerStream\` | Memory that each stream adds to that process, measured after garbage collection. |
 | \`start.*\` | A web process with fifty resources of ten fields each (\`bench/apps/fifty-resources.ts\`), with a warm compile cache (NODE_COMPILE_CACHE, as in the Procfile). \`ms\`: from its start until \`/readyz\` reports that it is ready. \`memory\`: its resident memory after three idle seconds. |

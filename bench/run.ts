@@ -15,6 +15,7 @@ import { files } from './groups/files.ts';
 import { connections } from './groups/hosting/connections.ts';
 import { recovery } from './groups/hosting/recovery.ts';
 import { restart } from './groups/hosting/restart.ts';
+import { jobs } from './groups/jobs.ts';
 import { packaged } from './groups/package.ts';
 import { pushAccept } from './groups/push/accept.ts';
 import { pushProviders } from './groups/push/providers.ts';
@@ -65,6 +66,7 @@ const GROUPS: readonly Group[] = [
   erasure,
   pushAccept,
   pushProviders,
+  jobs,
   realtime,
   restart,
   recovery,

@@ -20,6 +20,20 @@ export type { Field, Fields } from './declare/field.ts';
 export type { FileInput, FileOptions, FilesApi, StoredFile } from './declare/file.ts';
 export type { Host, ResourceGateway, StoredRecord, UserData, ViewContext } from './declare/host.ts';
 export type { CreateBody, CreateInput, RecordOf, UpdateBody, UpdateInput } from './declare/infer.ts';
+export type { JobContext, JobOptions, ScheduleDeclaration } from './declare/job.ts';
+export { defineJob } from './declare/job.ts';
+export type {
+  AnyJob,
+  EnqueuedJob,
+  EnqueueOptions,
+  JobDeclaration,
+  JobFilter,
+  JobRecord,
+  JobStatus,
+  Jobs,
+} from './declare/job-queue.ts';
+export type { AnyMail, MailDeclaration, MailOptions, MailRecipient } from './declare/mail.ts';
+export { defineMail } from './declare/mail.ts';
 export type { Policy, PolicyArguments, PolicyFunction, Viewer } from './declare/policy.ts';
 export type { PushResult, PushSender } from './declare/push.ts';
 export type {
@@ -36,6 +50,7 @@ export type {
 export { defineResource } from './declare/resource.ts';
 export type { Auth, Route, RouteBuilder, RouteContext } from './declare/route.ts';
 export { recordShape } from './declare/route.ts';
+export type { MailOutlet, PublishEvent, Senders } from './declare/senders.ts';
 export type { ActAs, AnyService, Page, Services, Transaction } from './declare/service.ts';
 export type { ApiKeysApi } from './extensions/api-keys/index.ts';
 export { apiKeys } from './extensions/api-keys/index.ts';

@@ -4,6 +4,7 @@ import { addAdminCommand } from './admin/index.ts';
 import { addAuditCommand } from './audit.ts';
 import { addDevCommand } from './dev/index.ts';
 import { addDoctorCommand } from './doctor/index.ts';
+import { addJobsCommand } from './jobs.ts';
 import { addKeysCommand } from './keys.ts';
 import { addMigrateCommand, addMigrationCommand } from './migration/index.ts';
 import { addPrivacyCommand } from './privacy.ts';
@@ -66,6 +67,7 @@ function createProgram(openApp: AppOpener): Command {
   addAdminCommand(program, openApp);
   addKeysCommand(program, openApp);
   addWebhooksCommand(program, openApp);
+  addJobsCommand(program, openApp);
   addAuditCommand(program, openApp);
   addPrivacyCommand(program, openApp);
   addDoctorCommand(program, openApp);

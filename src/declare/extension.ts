@@ -16,6 +16,7 @@ import { compilePolicy, type Policy } from './policy.ts';
 import type { ProcessRole } from './process-role.ts';
 import type { AnyResource, ExtensionResourceOptions } from './resource.ts';
 import type { Route } from './route.ts';
+import type { PublishEvent } from './senders.ts';
 
 /** A queued job whose rows are in the extension's tables. */
 export interface Job {
@@ -69,6 +70,8 @@ export interface FeatureParts<Api extends object = object> {
   listeners?: Record<string, (payload: never) => unknown>;
   /** The events that the feature sends to external endpoints, for the OpenAPI document. */
   sent?: readonly SentEvent[];
+  /** Publishes the app's own events to webhook endpoints: `ctx.webhooks.publish`. At most one feature can have it. */
+  publishEvent?: PublishEvent;
   /** The feature's API for code, as `app.<name>`. */
   api?: Api;
   /** Reports configuration errors that can only be found with the whole app at hand. Called once all routes are known. */

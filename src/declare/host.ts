@@ -6,6 +6,7 @@ import type { FilesApi } from './file.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { PushSender, SimulatedDevices } from './push.ts';
 import type { AnyResource } from './resource.ts';
+import type { Senders } from './senders.ts';
 import type { CallerTransaction, Services, Transact, Transaction } from './service.ts';
 
 /** Rows about users outside of resources: sessions, devices, keys, endpoints. */
@@ -180,6 +181,8 @@ export interface Host extends Platform {
   mail: MailSender;
   /** The files of fields that `f.file` declares. */
   files: FilesApi;
+  /** What hooks, route handlers and jobs get to send e-mails, publish events and enqueue jobs. */
+  senders: Senders;
   /** Creates the texts of the built-in e-mails, in the language of the recipient. */
   mailTexts: MailTextRenderer;
   /** Changes records, and rows of the extension's own tables, together. */

@@ -16,6 +16,7 @@ import type { Policy, RecordFilter, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
 import type { ReverseRelation } from './relation.ts';
 import type { Anything, Route, RouteBuilder } from './route.ts';
+import type { Senders } from './senders.ts';
 import type { CountMode, RecordService, Services } from './service.ts';
 
 /** The actions of a resource that have a route and a policy. */
@@ -38,7 +39,7 @@ export interface ScopeArguments {
 }
 
 /** The context of a hook. */
-export interface HookContext {
+export interface HookContext extends Senders {
   /** The user who makes the change, whatever its privilege: inside a request, the caller. */
   user: Viewer | undefined;
   req: Request | undefined;

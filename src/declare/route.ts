@@ -5,10 +5,11 @@ import type { LimitRule } from '../platform/limits/rule.ts';
 import type { Logger } from '../platform/observability/log.ts';
 import type { BinaryBody, BodyContent, MultipartBody } from './body.ts';
 import type { Deprecation } from './deprecation.ts';
-import type { StandardSchema } from './field.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
+import type { Senders } from './senders.ts';
 import type { Services, Transact } from './service.ts';
+import type { StandardSchema } from './standard-schema.ts';
 
 /** How a request is signed in. `id` is the id of the session or key; a session has scopes `['*']`. A key without scopes may do nothing. */
 export interface Auth {
@@ -37,7 +38,7 @@ type RawQuery = Record<string, string | string[]>;
 
 /** The context of every handler, built in or custom. */
 // biome-ignore lint/suspicious/noExplicitAny: handlers are written against their own input and record
-export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
+export interface RouteContext<Input = any, Doc = any, Query = RawQuery> extends Senders {
   /** The caller; undefined if nobody is signed in. */
   user: Viewer | undefined;
   /** The session or API key of the caller. */

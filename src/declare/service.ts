@@ -1,8 +1,8 @@
 import type { Request } from 'express';
-import type { MailMessage } from '../platform/mail/message.ts';
 import type { Executor, Queryable } from '../platform/postgres/queryable.ts';
 import type { Viewer } from './actor.ts';
 import type { AggregateQuery, AggregateResult } from './aggregate.ts';
+import type { Senders } from './senders.ts';
 
 /** The privilege of a service call, and the user and the request that events and audit record for it. */
 export interface ActAs {
@@ -209,16 +209,12 @@ export interface DeclarationWithService<S, N extends string = string> {
  * The changes of a transaction are committed together or not at all. The services of the transaction see its changes. Before the commit, no
  * other connection sees the changes, and none of their events is sent.
  */
-export interface Transaction {
+export interface Transaction extends Senders {
   /** The records of a resource, for code. */
   service: Services;
   push: {
     /** Stores a push message, which is sent after the commit. */
     enqueue(message: unknown): Promise<{ id: string }>;
-  };
-  mail: {
-    /** Stores an e-mail, which is sent after the commit. */
-    send(mail: MailMessage): Promise<{ id: string }>;
   };
   /** Runs statements in the transaction, for extensions with their own tables. */
   database: Queryable;

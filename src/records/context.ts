@@ -1,5 +1,6 @@
 import type { StoredRecord } from '../declare/host.ts';
 import type { TransactionalPushSender } from '../declare/push.ts';
+import type { Senders } from '../declare/senders.ts';
 import type { CallerTransaction, Services, Transaction } from '../declare/service.ts';
 import type { KeyedQueue } from '../platform/concurrency/serial-queue.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -68,6 +69,8 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
   service: Services;
   /** The push sender that hooks receive as `ctx.push`. */
   push: TransactionalPushSender;
+  /** What hooks receive to send e-mails, publish events and enqueue jobs. They find the transaction of the calling code by themselves. */
+  senders: Senders;
   /**
    * Deletion steps by resource name. A record of a resource without a step is deleted by a single statement, outside of any transaction.
    */

@@ -2,6 +2,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { ResourceGateway } from '../declare/host.ts';
 import type { TransactionalPushSender } from '../declare/push.ts';
 import type { Route } from '../declare/route.ts';
+import type { Senders } from '../declare/senders.ts';
 import type { AnyService, Services } from '../declare/service.ts';
 import { createKeyedQueue } from '../platform/concurrency/serial-queue.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -54,6 +55,7 @@ export function createRecordsRuntime(
   resources: readonly CompiledResource[],
   hashPassword: (password: string) => Promise<string>,
   push: TransactionalPushSender,
+  senders: Senders,
   files?: RecordFiles,
 ): Records {
   const entities = new Map<string, Entity>();
@@ -80,6 +82,7 @@ export function createRecordsRuntime(
     names,
     service,
     push,
+    senders,
     hashPassword,
     deletionSteps: new Map(),
     derivedChanges: new Map(),

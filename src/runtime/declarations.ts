@@ -4,6 +4,7 @@ import type { Extension } from '../declare/extension.ts';
 import type { Fields } from '../declare/field.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import { fileTables } from '../files/index.ts';
+import { type CompiledJobOptions, jobTables } from '../jobs/index.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
 import type { Settings } from '../platform/config/settings.ts';
 import { encryptionKeys, encryptionProcesses } from '../platform/crypto/tables.ts';
@@ -16,6 +17,7 @@ import type { Transport } from '../push/transport.ts';
 import { checkResources } from '../records/configuration/find-errors.ts';
 import { checkAccountFields, checkExtensions, checkExtensionTables, collectResourceOptions } from './config-errors.ts';
 import { idempotencyTables } from './http/idempotency/index.ts';
+import type { ProjectMail } from './mail-outlet.ts';
 import { collectRelationNames } from './migrations/relation-names.ts';
 
 /** The declarations of an app. */
@@ -25,6 +27,10 @@ export interface Declarations {
   transports: readonly Transport[];
   /** Texts that replace those of the built-in e-mails. */
   mails?: MailOverrides | undefined;
+  /** The e-mails of the project. */
+  projectMails?: readonly ProjectMail[];
+  /** The jobs and schedules of the project. */
+  jobs?: CompiledJobOptions;
   /** The app's own members, by name: an extension must not replace them. */
   members?: object;
 }
@@ -39,6 +45,7 @@ const CORE_TABLES: Record<string, PgTable> = {
   ...pushTables,
   ...mailTables,
   ...fileTables,
+  ...jobTables,
 };
 
 /** The tables that do not belong to resources, by name. */
@@ -89,7 +96,7 @@ export function addUserFields(
 
 /** Reports the errors in declarations that can be found before features are set up. */
 export function checkDeclarations(
-  { resources, extensions, transports }: Declarations,
+  { resources, extensions, transports }: Pick<Declarations, 'resources' | 'extensions' | 'transports'>,
   settings: Settings | undefined,
   errors: ConfigErrors,
 ): void {

@@ -36,6 +36,7 @@ function listEnabledRoles(env: Environment): ProcessRole[] {
   if (env.relay) roles.push('relay');
   if (env.webhooksWorker) roles.push('webhook-worker');
   if (env.pushWorker) roles.push('push-worker');
+  if (env.jobWorker) roles.push('job-worker');
   return roles;
 }
 

@@ -190,6 +190,14 @@ const settingsSchema = z.strictObject({
         .default([]),
     })
     .prefault({}),
+  jobs: z
+    .strictObject({
+      /** Days for which jobs that succeeded or were cancelled are kept. */
+      retentionDays: z.number().positive().max(MAX_DAYS).default(14),
+      /** Days for which failed jobs are kept. */
+      failedRetentionDays: z.number().positive().max(MAX_DAYS).default(90),
+    })
+    .prefault({}),
   log: z
     .strictObject({
       /**
@@ -200,8 +208,8 @@ const settingsSchema = z.strictObject({
     })
     .prefault({}),
   /**
-   * Time in ms that a stopping process waits for HTTP requests, push sends and e-mails in progress before it aborts them. For requests,
-   * it begins after the drain delay. Other jobs are not limited by it.
+   * Time in ms that a stopping process waits for HTTP requests, push sends, e-mails and the app's jobs in progress before it aborts them.
+   * For requests, it begins after the drain delay. Jobs of extensions are not limited by it.
    */
   graceMs: z.number().int().positive().default(15_000),
 });

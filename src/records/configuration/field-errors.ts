@@ -1,4 +1,5 @@
-import { Field, type FieldSpec, type StandardSchema } from '../../declare/field.ts';
+import { Field, type FieldSpec } from '../../declare/field.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import {
   compareScalars,

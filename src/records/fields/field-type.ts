@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import { AGGREGATE_FUNCTIONS, type AggregateFunction } from '../../declare/aggregate.ts';
 import { describeDeprecation } from '../../declare/deprecation.ts';
-import type { DeclaredType, FieldSpec, StandardSchema } from '../../declare/field.ts';
+import type { DeclaredType, FieldSpec } from '../../declare/field.ts';
 import type { Operator } from '../../declare/service.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
 import type { ColumnType } from './column-type.ts';
 import type { Direction, JsonSchema } from './json-schema.ts';
 

@@ -1,5 +1,5 @@
-import type { FieldSpec, Fields, StandardSchema } from '../../declare/field.ts';
-import { issuePath } from '../../declare/field.ts';
+import type { FieldSpec, Fields } from '../../declare/field.ts';
+import { issuePath, type StandardSchema } from '../../declare/standard-schema.ts';
 import type { ErrorDetails } from '../../platform/errors.ts';
 import { assertJsonOutput } from './json-output.ts';
 

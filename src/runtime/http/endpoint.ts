@@ -255,6 +255,9 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
         service: host.service,
         transaction: host.transaction,
         push: host.push,
+        mail: host.senders.mail,
+        webhooks: host.senders.webhooks,
+        jobs: host.senders.jobs,
         log: host.log,
       };
       if (idempotent === undefined || key === undefined) return runHandler(ctx);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Field, type StandardSchema } from '../../../declare/field.ts';
+import { Field } from '../../../declare/field.ts';
+import type { StandardSchema } from '../../../declare/standard-schema.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import type { ColumnType } from '../column-type.ts';
 import type { FieldType } from '../field-type.ts';
