@@ -18,6 +18,7 @@ import { packaged } from './groups/package.ts';
 import { pushAccept } from './groups/push/accept.ts';
 import { pushProviders } from './groups/push/providers.ts';
 import { realtime } from './groups/realtime.ts';
+import { recordsAggregates } from './groups/records/aggregates.ts';
 import { recordsRelated } from './groups/records/related.ts';
 import { recordsRoundTrips } from './groups/records/round-trips.ts';
 import { recordsScale } from './groups/records/scale.ts';
@@ -43,6 +44,7 @@ const GROUPS: readonly Group[] = [
   recordsThroughput,
   recordsRoundTrips,
   recordsRelated,
+  recordsAggregates,
   rateLimits,
   rejectionCost,
   logins,

@@ -9,6 +9,7 @@ export type {
   SignInMethod,
   SignInStep,
 } from './declare/accounts.ts';
+export type { AggregateOptions, AggregateQuery, AggregateResult } from './declare/aggregate.ts';
 export type { Authenticator } from './declare/authenticator.ts';
 export type { Deprecation } from './declare/deprecation.ts';
 export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';

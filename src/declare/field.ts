@@ -59,6 +59,8 @@ export interface FieldSpec {
   exists?: boolean;
   inner?: AnyField;
   shape?: Record<string, AnyField>;
+  /** The schema of a json field's values, whose output must be JSON. Runs before `checks`. */
+  content?: StandardSchema;
   required?: boolean;
   requiredMessage?: string | undefined;
   default?: unknown;
@@ -85,6 +87,7 @@ export interface FieldSpec {
   filterable?: true | readonly Operator[];
   sortable?: boolean;
   searchable?: boolean;
+  aggregatable?: boolean;
   owner?: boolean;
   populate?: boolean;
   renamedFrom?: readonly string[];
@@ -238,6 +241,14 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends W
   /** Lets the search `?q=` find texts in this field, by case-insensitive substring. */
   searchable(): Field<T, P, I, C, W> {
     return this.#with({ searchable: true });
+  }
+  /**
+   * Lets clients group by the field, and compute aggregates of it, at `GET <path>/aggregate`.
+   *
+   * @example f.number().aggregatable()
+   */
+  aggregatable(): Field<T, P, I, C, W> {
+    return this.#with({ aggregatable: true });
   }
   /** The record's owner: set to the signed-in user on create, read-only, indexed. One per resource. */
   owner(): Field<T, 'defaulted', I, C, 'owner'> {

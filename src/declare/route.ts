@@ -98,6 +98,8 @@ export interface Route {
   eventStream?: boolean;
   /** The response has `meta` with `limit` and `next`, for the OpenAPI document. */
   paged?: boolean;
+  /** The route computes aggregates of `resource`, for the OpenAPI document. */
+  aggregates?: boolean;
   /** The response may be 202 while the requested result is not ready, for the OpenAPI document. */
   pending?: boolean;
   /** The response is a file of this media type, sent by the handler itself, for the OpenAPI document. */

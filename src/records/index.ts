@@ -6,6 +6,7 @@ import type { AnyService, Services } from '../declare/service.ts';
 import { createKeyedQueue } from '../platform/concurrency/serial-queue.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Queryable } from '../platform/postgres/queryable.ts';
+import { aggregateRoutes } from './aggregate/route.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createResourceGateway } from './gateway.ts';
 import { createVersionOf } from './operations/versions.ts';
@@ -93,6 +94,11 @@ export function createRecordsRuntime(
     gateways: all.map((entity) => createResourceGateway(context, entity)),
     service,
     transactions,
-    routes: all.flatMap((entity) => [...customRoutes(entity), ...crudRoutes(context, entity)]),
+    routes: all.flatMap((entity) => [
+      // Before the others, in which `/:id` also matches the path.
+      ...aggregateRoutes(context, entity),
+      ...customRoutes(entity),
+      ...crudRoutes(context, entity),
+    ]),
   };
 }

@@ -34,6 +34,16 @@ export function isStatementTimeout(error: unknown): boolean {
   return codeOf(causeOf(error)) === CANCELED;
 }
 
+/** Whether a statement failed because a number that it computes is out of the range of its type. */
+export function isOutOfRange(error: unknown): boolean {
+  return codeOf(error) === '22003';
+}
+
+/** Whether a statement failed because Postgres does not know a parameter's value, such as the name of a time zone. */
+export function isInvalidParameter(error: unknown): boolean {
+  return codeOf(error) === '22023';
+}
+
 /** Whether a statement failed because of concurrent statements, so that repeating it may succeed. */
 export function isConcurrencyConflict(error: unknown): boolean {
   return CONFLICT_CODES.has(codeOf(error));

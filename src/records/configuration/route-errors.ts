@@ -7,6 +7,7 @@ import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
+import { AGGREGATE_PATH, hasAggregates } from '../aggregate/fields.ts';
 import { ownerFieldOf } from '../schema/compile.ts';
 import { checkRouteDeprecation } from './deprecation-errors.ts';
 import { unknownRoleErrors } from './roles.ts';
@@ -120,6 +121,9 @@ export function checkCustomRoutes(
     checkCustomRoute(route, base, ownerFieldOf(resource) !== undefined, at);
     for (const text of unknownRoleErrors(route.policy ?? [], roles)) at.at('policy').report(text);
   }
+  const aggregates = `${base}${AGGREGATE_PATH}`;
+  if (hasAggregates(resource) && routes.some(({ method, path }) => method === 'GET' && path === aggregates))
+    errors.at(`route GET ${aggregates}`).report('aggregatable() and aggregates add this route; choose another path');
   for (const route of findDuplicateRoutes(routes)) errors.at(`route ${route}`).report('is declared twice');
 }
 

@@ -64,7 +64,7 @@ const TYPES = {
   array: define(arrayType),
   /** Objects of the given shape; unknown keys are refused. */
   object: define(objectType),
-  /** Any JSON, not validated. */
+  /** Any JSON; validated and typed with a Standard Schema: `f.json(z.strictObject({ theme: z.string() }))`. */
   json: define(jsonType),
 };
 

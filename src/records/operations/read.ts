@@ -96,8 +96,12 @@ async function policyAndScopeConditions(resource: CompiledResource, operation: O
   return [...allowed, ...(scope instanceof Promise ? await scope : scope)];
 }
 
-/** Parses a list query and adds the query's conditions to those of the list policy and the scope filter. */
-async function parseAndAuthorizeList(
+/**
+ * Parses a list query and adds the query's conditions to those of the list policy and the scope filter.
+ *
+ * @returns `whole`: the query with all conditions; `allowed`: the conditions without those of the query
+ */
+export async function parseAndAuthorizeList(
   { settings, entities }: RecordsContext,
   entity: Entity,
   raw: RawQuery,
@@ -124,7 +128,7 @@ async function parseAndAuthorizeList(
 }
 
 /** The store with the records that a query asks for: those that exist, or deleted ones too. */
-function storeOf({ store, archive }: Entity, { deleted }: ListQuery): Store {
+export function storeOf({ store, archive }: Entity, { deleted }: ListQuery): Store {
   return deleted === undefined ? store : archive![deleted];
 }
 

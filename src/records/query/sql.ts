@@ -72,6 +72,11 @@ function containsSql(resource: CompiledResource, field: string, searched: string
 
 const RELATED_ROW = /^_related(\d+)$/;
 
+/** Whether a statement follows relations. */
+export function followsRelations(text: string): boolean {
+  return text.includes(' _related1 ');
+}
+
 /** The alias of a related row in a subquery inside the query of `row`. */
 export function nextRelatedRow(row: string | undefined): string {
   return `_related${Number(RELATED_ROW.exec(row ?? '')?.[1] ?? 0) + 1}`;

@@ -10,8 +10,11 @@ import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { defaultOrderIndexTerms, withIndexes } from './indexes.ts';
 import { compileRelations } from './relations.ts';
 
-/** Whether a field, or a field nested in it, has custom rules of one kind: `checks` from `check()`, or `standard` from `schema()`. */
-function hasCustomRulesOfKind(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
+/**
+ * Whether a field, or a field nested in it, has custom rules of one kind: `checks` from `check()`, `standard` from `schema()`, or `content`
+ * from `json(schema)`.
+ */
+function hasCustomRulesOfKind(spec: FieldSpec, property: 'checks' | 'standard' | 'content'): boolean {
   if (spec[property] !== undefined) return true;
   if (spec.inner !== undefined) return hasCustomRulesOfKind(spec.inner.spec, property);
   return Object.values(spec.shape ?? {}).some((field) => hasCustomRulesOfKind(field.spec, property));
@@ -44,14 +47,15 @@ function compileField(
   const writableBy = compileOptionalPolicy(spec.writableBy);
   const compared = spec.inner?.spec ?? spec;
   const { toColumn } = fieldTypeOf(compared);
+  const transforms = hasCustomRulesOfKind(spec, 'standard') || hasCustomRulesOfKind(spec, 'content');
   return {
     name,
     column: snakeCase(name),
     spec,
     type,
     schema: fieldSchema(spec, unknownFields, maxBytes),
-    hasRules: hasCustomRulesOfKind(spec, 'checks') || hasCustomRulesOfKind(spec, 'standard'),
-    transforms: hasCustomRulesOfKind(spec, 'standard'),
+    hasRules: hasCustomRulesOfKind(spec, 'checks') || transforms,
+    transforms,
     columnType: columnTypeOf(spec),
     toParameter: toColumn && ((value) => toColumn(value, compared)),
     maxBytes: type.indexedByExpression ? maxBytes : maxBytesInIndex(spec, maxBytes),

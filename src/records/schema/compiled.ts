@@ -15,9 +15,9 @@ export interface CompiledField {
   spec: FieldSpec;
   type: FieldType;
   schema: z.ZodType;
-  /** Whether the field or a nested field has a `check` or `schema`. */
+  /** Whether the field or a nested field has a `check` or a schema. */
   hasRules: boolean;
-  /** Whether the field or a nested field has a `schema`, whose output replaces the value. */
+  /** Whether the field or a nested field has a schema, by `schema()` or `json(schema)`, whose output replaces the value. */
   transforms: boolean;
   /** The type of its column unless the field is encrypted. */
   columnType: ColumnType;

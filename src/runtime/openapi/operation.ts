@@ -8,6 +8,7 @@ import type { Settings } from '../../platform/config/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import type { FieldUses } from '../http/deprecation/field-uses.ts';
 import { canUseDeprecatedField } from '../http/deprecation/index.ts';
+import { createAggregateParameters } from './aggregate-parameters.ts';
 import { deriveDefaultSummary, operationIdOf, pascalCase } from './documented-routes.ts';
 import { collectErrorCodes, mayReturnAnyError, readsBody } from './error-codes.ts';
 import {
@@ -80,6 +81,7 @@ export interface OperationParts {
 function createQueryParameters(route: Route, resource: CompiledResource | undefined, parts: OperationParts): Json[] {
   const { resources, settings } = parts;
   const resourceOf = (name: string) => resources.get(name)!;
+  if (route.aggregates) return createAggregateParameters(resource!);
   if (route.crud === 'list') return createListParameters(resource!, resourceOf, settings.pagination);
   return route.crud === 'read' ? createReadParameters(resource!, resourceOf) : [];
 }

@@ -93,8 +93,8 @@ interface Pagination {
   count: CountMode;
 }
 
-/** Maximum number of include paths that the document lists. If there are more, it gives some as examples. */
-const MAX_LISTED = 60;
+/** Maximum number of values that the document lists for a parameter. If there are more, it gives some as examples. */
+export const MAX_LISTED = 60;
 
 const OPERATOR_TEXT: Record<Operator, string> = {
   eq: 'equals the value',
@@ -109,12 +109,13 @@ const OPERATOR_TEXT: Record<Operator, string> = {
   exists: 'is set (`true`) or not set (`false`)',
 };
 
-function createQueryParameter(name: string, description: string, schema: Json): Json {
+/** Creates a query parameter. */
+export function createQueryParameter(name: string, description: string, schema: Json): Json {
   return { name, in: 'query', description, schema };
 }
 
 /** Creates a query parameter that accepts several values, separated by commas. */
-function createCommaListParameter(name: string, description: string, items: Json, bounds: Json): Json {
+export function createCommaListParameter(name: string, description: string, items: Json, bounds: Json): Json {
   return {
     ...createQueryParameter(name, description, { type: 'array', items, minItems: 1, ...bounds }),
     style: 'form',
@@ -190,7 +191,7 @@ function sortableFieldsOfReferences(resource: CompiledResource): string[] {
 }
 
 /** The sentence that names the deprecated fields among the values of a parameter, with a space before it; empty if there are none. */
-function describeDeprecatedNames(names: readonly string[], resource: CompiledResource): string {
+export function describeDeprecatedNames(names: readonly string[], resource: CompiledResource): string {
   const deprecated = names.filter((name) => resource.field.get(name)?.spec.deprecated !== undefined);
   return deprecated.length === 0 ? '' : ` Deprecated: ${deprecated.map((name) => `\`${name}\``).join(', ')}.`;
 }
@@ -272,6 +273,36 @@ function createCountParameter(initial: CountMode): Json {
   return createQueryParameter('count', description, { type: 'string', enum: [...COUNT_MODES], default: initial });
 }
 
+function createSearchParameters(resource: CompiledResource): Json[] {
+  const searched = resource.fields.filter((field) => field.spec.searchable && !field.secret).map(({ name }) => name);
+  if (searched.length === 0) return [];
+  const text = `Records that contain this text in ${searched.join(', ')}. The case of letters is ignored.`;
+  return [createQueryParameter('q', text, { type: 'string', maxLength: MAX_SEARCH_LENGTH })];
+}
+
+function createDeletedParameters({ softDelete }: CompiledResource): Json[] {
+  if (!softDelete) return [];
+  const text =
+    '`only`: deleted records. `with`: all records, deleted or not. Includes only deleted records that you may restore.';
+  return [createQueryParameter('deleted', text, { type: 'string', enum: ['only', 'with'] })];
+}
+
+function createAllFilterParameters(resource: CompiledResource): Json[] {
+  const ofFields = resource.fields
+    .filter((field) => isFilterable(resource, field.name))
+    .flatMap(createFilterParameters);
+  return [...ofFields, ...createRelatedFilterParameters(resource)];
+}
+
+/** Creates the query parameters that select records. */
+export function createSelectionParameters(resource: CompiledResource): Json[] {
+  return [
+    ...createAllFilterParameters(resource),
+    ...createSearchParameters(resource),
+    ...createDeletedParameters(resource),
+  ];
+}
+
 /** Creates the query parameters of a resource's list. */
 export function createListParameters(
   resource: CompiledResource,
@@ -285,25 +316,17 @@ export function createListParameters(
     maximum,
     default: initial,
   });
-  const searched = resource.fields.filter((field) => field.spec.searchable && !field.secret).map(({ name }) => name);
-  const filtered = resource.fields.filter((field) => isFilterable(resource, field.name));
-  const q = `Records that contain this text in ${searched.join(', ')}. The case of letters is ignored.`;
-  const deleted =
-    '`only`: deleted records. `with`: all records, deleted or not. Includes only deleted records that you may restore.';
   const after =
     'Continues after a page: pass the `meta.next` of that page. Cannot be combined with `page`; the response has no total.';
   return [
-    ...filtered.flatMap(createFilterParameters),
-    ...createRelatedFilterParameters(resource),
-    ...(searched.length === 0 ? [] : [createQueryParameter('q', q, { type: 'string', maxLength: MAX_SEARCH_LENGTH })]),
+    ...createAllFilterParameters(resource),
+    ...createSearchParameters(resource),
     ...(fieldsSortableBySomeClient(resource).length === 0 ? [] : [createSortParameter(resource)]),
     ...createReadParameters(resource, resourceOf),
     createQueryParameter('page', 'The page number, from 1.', positiveInteger(MAX_PAGES, 1)),
     createQueryParameter('limit', 'Records per page.', positiveInteger(maxLimit, Math.min(defaultLimit, maxLimit))),
     createQueryParameter('after', after, { type: 'string' }),
-    ...(resource.softDelete
-      ? [createQueryParameter('deleted', deleted, { type: 'string', enum: ['only', 'with'] })]
-      : []),
+    ...createDeletedParameters(resource),
     ...(isFilterable(resource, 'count') ? [] : [createCountParameter(defaultCountMode(resource, pagination))]),
   ];
 }

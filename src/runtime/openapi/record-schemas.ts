@@ -1,16 +1,19 @@
-import type { FieldSpec } from '../../declare/field.ts';
+import type { FieldSpec, StandardSchema } from '../../declare/field.ts';
 import type { RecordShape, RecordView } from '../../declare/route.ts';
 import { requiresUser } from '../../records/access/authorize.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { clientVisibleReverseRelations, countNameOf } from '../../records/schema/relations.ts';
 import { MAX_COUNTED } from '../../records/serialize/related-records.ts';
+import { pascalCase } from './documented-routes.ts';
 import { ID_SCHEMA, type Json, TIME_SCHEMA } from './schema.ts';
 
 interface RecordSchemaContext {
   unknownFields: 'reject' | 'strip';
   /** Returns a reference to the schema of another resource's records. */
   record(shape: RecordShape): Json;
+  /** Returns the schema of a json field's values. @param name the name for its parts that are stored as components */
+  content(schema: StandardSchema, direction: Direction, name: string): Json;
 }
 
 type Direction = 'input' | 'output';
@@ -23,8 +26,10 @@ const BODY_DESCRIPTIONS: Record<RecordView, (name: string) => string> = {
 };
 
 /** The schema of a field's value in the given direction: its declaration, and the viewers that may see or set it. */
-function fieldSchema(field: CompiledField, direction: Direction): Json {
-  const schema: Json = fieldJsonSchema(field.spec, direction);
+function fieldSchema(field: CompiledField, direction: Direction, context: RecordSchemaContext): Json {
+  const schema: Json = fieldJsonSchema(field.spec, direction, (content, contentDirection) =>
+    context.content(content, contentDirection, pascalCase(field.name)),
+  );
   const policy = direction === 'input' ? field.writableBy : field.visibleTo;
   const notes = [
     schema.description,
@@ -47,7 +52,7 @@ function isReadOnly({ spec }: CompiledField): boolean {
 
 /** The schema of a reference field: an id, or the referenced record if the client requested its expansion and may see it. */
 function referenceSchema(field: CompiledField, context: RecordSchemaContext): Json {
-  const { description, readOnly, deprecated, ...rest } = fieldSchema(field, 'output');
+  const { description, readOnly, deprecated, ...rest } = fieldSchema(field, 'output', context);
   const notes = {
     ...(description === undefined ? {} : { description }),
     ...(readOnly ? { readOnly } : {}),
@@ -105,7 +110,7 @@ function readViewSchema(
   const properties: Json = { id: { ...ID_SCHEMA, readOnly: true } };
   for (const field of visible) {
     properties[field.name] =
-      field.target === undefined ? fieldSchema(field, 'output') : referenceSchema(field, context);
+      field.target === undefined ? fieldSchema(field, 'output', context) : referenceSchema(field, context);
   }
   for (const name of times) properties[name] = { ...TIME_SCHEMA, readOnly: true };
   if (resource.softDelete)
@@ -144,8 +149,10 @@ function nullableSchema(schema: Json): Json {
   return { ...description, anyOf: [type, { type: 'null' }] };
 }
 
-function acceptsAnything({ type, anyOf, enum: values }: Json): boolean {
-  return [type, anyOf, values].every((part) => part === undefined);
+const CONSTRAINTS = ['type', 'anyOf', 'oneOf', 'allOf', 'enum', 'const', '$ref'];
+
+function acceptsAnything(schema: Json): boolean {
+  return CONSTRAINTS.every((keyword) => schema[keyword] === undefined);
 }
 
 /**
@@ -179,7 +186,11 @@ function bodyValueSchema(spec: FieldSpec, schema: Json, context: RecordSchemaCon
 
 /** The schema of a field in a body. In an update, null clears the field, and defaults do not apply. */
 function bodyFieldSchema(field: CompiledField, view: RecordView, context: RecordSchemaContext): Json {
-  const { default: defaultValue, ...schema } = bodyValueSchema(field.spec, fieldSchema(field, 'input'), context);
+  const { default: defaultValue, ...schema } = bodyValueSchema(
+    field.spec,
+    fieldSchema(field, 'input', context),
+    context,
+  );
   return optionalSchema(
     field.spec,
     view === 'update' || defaultValue === undefined ? schema : { ...schema, default: defaultValue },
