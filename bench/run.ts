@@ -11,6 +11,7 @@ import { rateLimits } from './groups/accounts/rate-limits.ts';
 import { signIns } from './groups/accounts/sign-ins.ts';
 import { audit } from './groups/audit.ts';
 import { erasure } from './groups/erasure.ts';
+import { files } from './groups/files.ts';
 import { connections } from './groups/hosting/connections.ts';
 import { recovery } from './groups/hosting/recovery.ts';
 import { restart } from './groups/hosting/restart.ts';
@@ -69,6 +70,7 @@ const GROUPS: readonly Group[] = [
   recovery,
   connections,
   startup,
+  files,
   packaged,
   recordsScale,
 ];

@@ -1,4 +1,5 @@
 import type { Deprecation } from './deprecation.ts';
+import type { FileOptions } from './file.ts';
 import type { Policy } from './policy.ts';
 import type { OnDelete } from './relation.ts';
 import type { Operator } from './service.ts';
@@ -61,6 +62,7 @@ export interface FieldSpec {
   shape?: Record<string, AnyField>;
   /** The schema of a json field's values, whose output must be JSON. Runs before `checks`. */
   content?: StandardSchema;
+  file?: FileOptions;
   required?: boolean;
   requiredMessage?: string | undefined;
   default?: unknown;
@@ -90,6 +92,8 @@ export interface FieldSpec {
   aggregatable?: boolean;
   owner?: boolean;
   populate?: boolean;
+  /** The field holds the organisation that the record belongs to. */
+  tenant?: boolean;
   renamedFrom?: readonly string[];
   deprecated?: Deprecation;
 }

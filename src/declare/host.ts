@@ -2,10 +2,11 @@ import type { Request } from 'express';
 import type { MailSender } from '../platform/mail/sender.ts';
 import type { MailTextRenderer } from '../platform/mail/texts/index.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { FilesApi } from './file.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { PushSender, SimulatedDevices } from './push.ts';
 import type { AnyResource } from './resource.ts';
-import type { Services, Transact, Transaction } from './service.ts';
+import type { CallerTransaction, Services, Transact, Transaction } from './service.ts';
 
 /** Rows about users outside of resources: sessions, devices, keys, endpoints. */
 export interface UserData {
@@ -19,6 +20,12 @@ export interface UserData {
   kept?: string;
   /** All data about a user for an export, without secrets or hashes. Read from the database in pages. */
   rows(userId: string): AsyncIterable<Record<string, unknown>>;
+  /**
+   * Refuses the erasure of a user before it starts, in the transaction that requests it.
+   *
+   * @throws ApiError CONFLICT that says what has to be done first
+   */
+  assertErasable?(userId: string, tx: CallerTransaction): Promise<void>;
   /** Deletes or anonymizes the data in bounded batches. Idempotent. Returns the number of rows that were deleted or anonymized. */
   erase(userId: string): Promise<number>;
 }
@@ -171,6 +178,8 @@ export interface Host extends Platform {
   /** Undefined in production. */
   simulated: SimulatedDevices | undefined;
   mail: MailSender;
+  /** The files of fields that `f.file` declares. */
+  files: FilesApi;
   /** Creates the texts of the built-in e-mails, in the language of the recipient. */
   mailTexts: MailTextRenderer;
   /** Changes records, and rows of the extension's own tables, together. */

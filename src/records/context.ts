@@ -6,6 +6,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { Statement } from '../platform/postgres/connection.ts';
 import type { Queryable } from '../platform/postgres/queryable.ts';
 import type { OperationContext } from './access/operation-context.ts';
+import type { RecordFiles } from './files.ts';
 import type { Values } from './operations/validate.ts';
 import type { VersionOf } from './operations/versions.ts';
 import type { CompiledResource } from './schema/compiled.ts';
@@ -73,6 +74,8 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
   deletionSteps: Map<string, DeletionStep>;
   /** By resource name, rules that add values to the validated changes of an update: values that the value of another field determines. */
   derivedChanges: Map<string, DerivedChanges>;
+  /** Undefined if no resource has a file field. */
+  files: RecordFiles | undefined;
   /** The transaction in which the operations run; undefined outside of one. */
   transaction: OperationTransaction | undefined;
   /** @throws Error if a service that does not belong to a transaction is called inside that transaction */

@@ -8,6 +8,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { Queryable } from '../platform/postgres/queryable.ts';
 import { aggregateRoutes } from './aggregate/route.ts';
 import type { Entity, RecordsContext } from './context.ts';
+import type { RecordFiles } from './files.ts';
 import { createResourceGateway } from './gateway.ts';
 import { createVersionOf } from './operations/versions.ts';
 import { crudRoutes, customRoutes } from './routes.ts';
@@ -53,6 +54,7 @@ export function createRecordsRuntime(
   resources: readonly CompiledResource[],
   hashPassword: (password: string) => Promise<string>,
   push: TransactionalPushSender,
+  files?: RecordFiles,
 ): Records {
   const entities = new Map<string, Entity>();
   for (const resource of resources) {
@@ -81,6 +83,7 @@ export function createRecordsRuntime(
     hashPassword,
     deletionSteps: new Map(),
     derivedChanges: new Map(),
+    files,
     transaction: undefined,
     assertOutsideTransaction: transactions.assertOutside,
     afterCommit: (work) => work(context),

@@ -3,6 +3,7 @@ import { accountTables } from '../accounts/index.ts';
 import type { Extension } from '../declare/extension.ts';
 import type { Fields } from '../declare/field.ts';
 import type { AnyResource } from '../declare/resource.ts';
+import { fileTables } from '../files/index.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
 import type { Settings } from '../platform/config/settings.ts';
 import { encryptionKeys, encryptionProcesses } from '../platform/crypto/tables.ts';
@@ -37,12 +38,26 @@ const CORE_TABLES: Record<string, PgTable> = {
   ...accountTables,
   ...pushTables,
   ...mailTables,
+  ...fileTables,
 };
 
 /** The tables that do not belong to resources, by name. */
 export function collectNonResourceTables(extensions: readonly Extension[]): Record<string, PgTable> {
   const extensionTables = extensions.flatMap(({ tables }) => Object.values(tables ?? {})).filter(isTable);
   return { ...CORE_TABLES, ...Object.fromEntries(extensionTables.map((table) => [getTableConfig(table).name, table])) };
+}
+
+/**
+ * Returns the resources of an app: those of the project, and those that extensions add or change.
+ *
+ * @param errors receives the errors that extensions report
+ */
+export function collectResources(
+  declared: readonly AnyResource[],
+  extensions: readonly Extension[],
+  errors: ConfigErrors,
+): readonly AnyResource[] {
+  return extensions.reduce((resources, extension) => extension.resources?.(resources, errors) ?? resources, declared);
 }
 
 /**

@@ -189,6 +189,15 @@ function checkNestedModifiers(inner: FieldSpec, isItem: boolean, errors: ConfigE
   if (fieldTypeOf(inner).concealed) errors.report(`a ${inner.type.kind} cannot be inside an array or object`);
 }
 
+/** Reports files at places where records cannot refer to them. */
+function checkNestedFile(outer: FieldSpec, inner: FieldSpec, isItem: boolean, errors: ConfigErrors): void {
+  if (inner.file !== undefined && !isItem)
+    errors.report('a file cannot be inside an object; declare it as a field of the record');
+  const isNestedList = inner.inner?.spec.file !== undefined;
+  if (isNestedList)
+    errors.report(`a list of files cannot be inside an ${outer.type.kind}; declare it as a field of the record`);
+}
+
 /** The fields inside an array or object, with their paths; undefined for a value that is not a field. */
 function nestedFieldsOf(spec: FieldSpec): [path: string, inner: FieldSpec | undefined][] {
   const specOf = (field: unknown) => (field instanceof Field ? (field.spec as FieldSpec) : undefined);
@@ -213,6 +222,7 @@ function checkNestedFields(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldE
     }
     if (path === '.' || path.slice(1) in Object.prototype) at(path).report('the name is reserved; choose another');
     checkNestedModifiers(inner, path === '[]', at(path));
+    checkNestedFile(spec, inner, path === '[]', at(path));
     isWellFormed = checkField(inner, isSlow, (deeper) => at(path + deeper)) && isWellFormed;
   }
   return isWellFormed;

@@ -7,6 +7,7 @@ import { dateType } from './types/date.ts';
 import { decimalType } from './types/decimal.ts';
 import { emailType } from './types/email.ts';
 import { enumType } from './types/enum.ts';
+import { fileType } from './types/file.ts';
 import { idType } from './types/id.ts';
 import { integerType } from './types/integer.ts';
 import { jsonType } from './types/json.ts';
@@ -64,6 +65,8 @@ const TYPES = {
   array: define(arrayType),
   /** Objects of the given shape; unknown keys are refused. */
   object: define(objectType),
+  /** Files and images, which clients upload: `f.file({ maxBytes, types: ['image/*'] })`. */
+  file: define(fileType),
   /** Any JSON; validated and typed with a Standard Schema: `f.json(z.strictObject({ theme: z.string() }))`. */
   json: define(jsonType),
 };

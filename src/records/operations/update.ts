@@ -12,6 +12,7 @@ import {
   valuesChosenByCaller,
 } from '../references/check-references.ts';
 import type { WriteCondition, WriteResult } from '../store/store.ts';
+import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { needsStoredRecord, type Values, validateInput } from './validate.ts';
 import { ifMatchConditions } from './versions.ts';
@@ -50,7 +51,10 @@ async function attemptUpdate(
   const rules = { unknownFields, maxUnknown: http.bodyKeys, updating: true, before };
   let changes: Values;
   try {
-    changes = await validateInput(resource, input, operation, rules);
+    const sent = resource.holdsFiles
+      ? await resolveFiles(context, resource, input, operation, { recordId: id })
+      : input;
+    changes = await validateInput(resource, sent, operation, rules);
   } catch (error) {
     // Authorize first: a caller that may not change the record must not get validation errors.
     if (before === undefined) await loadAuthorizedForWrite(entity, id, 'update', operation);
@@ -64,10 +68,12 @@ async function attemptUpdate(
     const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeUpdate', () =>
       beforeUpdate(given, before as never, createHookContext(context, operation)),
     );
-    changes = await validateHookResult(resource, resolveHookResult(hookReturn, changes), operation, {
-      ...rules,
-      validated,
-    });
+    const changed = resolveHookResult(hookReturn, changes);
+    const asSystem = { ...operation, system: true };
+    const resolved = resource.holdsFiles
+      ? await resolveFiles(context, resource, changed, asSystem, { recordId: id, validated })
+      : changed;
+    changes = await validateHookResult(resource, resolved, operation, { ...rules, validated });
   }
   // A hook may have added the field, to a record that is then loaded as well.
   if (derived !== undefined && before !== undefined && derived.field in changes)
@@ -93,6 +99,7 @@ async function attemptUpdate(
     throw toConflictError(resource, error);
   });
   if (written === undefined) await loadAuthorizedForWrite(entity, id, 'update', operation);
+  else if (resource.holdsFiles) await attachFiles(context, resource, id, changes);
   return written;
 }
 
@@ -108,11 +115,16 @@ export async function updateRecord(
   operation: OperationContext,
 ): Promise<StoredRecord> {
   const { resource } = entity;
-  const usesTransaction = resource.declaration.hooks?.beforeUpdate !== undefined || locksReferences(resource);
+  const hook = resource.declaration.hooks?.beforeUpdate;
+  const always = mayAttachFiles(context, resource, input, hook);
+  const usesTransaction = hook !== undefined || locksReferences(resource) || always;
   const { record, previous } = await retryOnConflict(entity, id, operation, (as) =>
     usesTransaction
-      ? context.withTransaction(entity, as, (txContext, txEntity, txOperation) =>
-          attemptUpdate(txContext, txEntity, id, input, txOperation),
+      ? context.withTransaction(
+          entity,
+          as,
+          (txContext, txEntity, txOperation) => attemptUpdate(txContext, txEntity, id, input, txOperation),
+          { always },
         )
       : attemptUpdate(context, entity, id, input, as),
   );

@@ -77,7 +77,9 @@ export function changeCauseOf({ tracing }: Pick<RecordsContext, 'tracing'>, oper
  * The error details for the fields of a violated unique index. If the index has several fields, only those that every viewer sees are
  * named.
  */
-function describeTakenFields(fields: readonly CompiledField[]): ErrorDetails {
+function describeTakenFields(all: readonly CompiledField[]): ErrorDetails {
+  // A unique value of an organisation's record is unique within the organisation.
+  const fields = all.filter(({ spec }) => !spec.tenant);
   const alone = fields.length === 1;
   const named = fields.filter(({ spec, secret, visibleTo }) =>
     alone ? !spec.hidden : !secret && visibleTo === undefined,

@@ -39,6 +39,10 @@ export interface CompiledField {
   personal: boolean;
   /** The target resource of the reference, or of the references in the array. */
   target: string | undefined;
+  /** Whether the field holds a file or a list of files. */
+  holdsFiles: boolean;
+  /** Converts a stored value to the value in responses; undefined if they are the same. */
+  toOutput: ((value: unknown) => unknown) | undefined;
 }
 
 /** The Postgres type of a field's column. */
@@ -74,6 +78,8 @@ export interface CompiledResource {
   timestamps: boolean;
   /** Whether deleted records of the resource are kept, in an archive. */
   softDelete: boolean;
+  /** Whether a field of the resource holds files. */
+  holdsFiles: boolean;
   /** Whether events of the resource record the origin of a change and which passwords are set. */
   audit: boolean;
   /** Whether this describes the archive of a resource: deleted records, each with `deletedAt`. */

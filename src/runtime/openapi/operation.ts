@@ -21,6 +21,7 @@ import {
 import { createDeprecationHeaders, createErrorResponses, createSuccessResponses } from './responses.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
+import { createStreamedBody } from './streamed-body.ts';
 
 /** Returns the sign-in schemes of the authenticators that the document describes. */
 export function schemesOf(authenticators: readonly Authenticator[]): SignInScheme[] {
@@ -94,12 +95,16 @@ function acceptsEmptyBody({ input }: Route): boolean {
 /** Creates the description of the request body of a route. If the handler validates the body itself, the body may be optional. */
 function createRequestBody(route: Route, name: string, components: Components): Json {
   if (!readsBody(route)) return {};
+  if (typeof route.body === 'object') return createStreamedBody(route.body, name, components);
   const shape = route.input ?? route.bodyShape;
   const schema = shape === undefined ? {} : shapeSchema(shape, 'input', `${name}Body`, components);
   return {
     requestBody: {
       required: shape !== undefined && !acceptsEmptyBody(route),
-      content: { 'application/json': { schema } },
+      content: {
+        'application/json': { schema },
+        ...(route.formShape === undefined ? {} : { 'multipart/form-data': route.formShape }),
+      },
     },
   };
 }
