@@ -97,8 +97,8 @@ function createDanglingReferenceError(resource: CompiledResource, error: unknown
   if (key === undefined || key.table !== resource.table) return undefined;
   const field = resource.checkedReferences.find((one) => foreignKeyNameOf(resource, one) === key.name);
   if (field === undefined) return undefined;
-  const details = { [field.name]: missingReferenceMessage(field) };
-  return new InputError('VALIDATION_ERROR', undefined, { details, cause: error });
+  const details = field.spec.hidden ? undefined : { [field.name]: missingReferenceMessage(field) };
+  return new InputError('VALIDATION_ERROR', undefined, { ...(details && { details }), cause: error });
 }
 
 /**

@@ -14,7 +14,6 @@ import {
   type Slice,
 } from '../query/list-statements.ts';
 import { meetsConditions } from '../query/match.ts';
-import { createRelatedCountStatement, createRelatedStatement, type RelatedList } from '../query/related.ts';
 import {
   createSearchCountStatement,
   createSearchPageStatement,
@@ -33,6 +32,7 @@ import type { MeasuredPage } from '../serialize/response-bytes.ts';
 import type { Codec } from './codec.ts';
 import { type Cause, createEventValues } from './event.ts';
 import { createRelatedLookup } from './related-lookup.ts';
+import { createRelatedReads, type RelatedReads } from './related-reads.ts';
 import { createPageWithinBytes, createSelectWithinBytes, rowSizeSql } from './within-bytes.ts';
 import { archiveParameterValues, createWriteStatements } from './write-statements.ts';
 
@@ -50,14 +50,8 @@ export interface SearchedPage extends MeasuredPage<StoredRecord> {
   end: StoredRecord | undefined;
 }
 
-/** A record of a reverse relation, with the id of the record to which it refers. */
-export interface RelatedRecord {
-  parent: string;
-  record: StoredRecord;
-}
-
 /** The records of a resource in Postgres. No policy is applied here; `conditions` limit which records a call can reach. */
-export interface Store {
+export interface Store extends RelatedReads {
   read(id: string, conditions?: readonly ListCondition[]): Promise<StoredRecord | undefined>;
   /** Records by id, in no particular order; unknown ids are left out. One query. */
   readMany(ids: readonly string[]): Promise<StoredRecord[]>;
@@ -111,19 +105,6 @@ export interface Store {
    * @param bytes called when the statement is sent; returns about how many bytes to read at most
    */
   aggregate(selection: AggregateSelection, bytes: () => number): Promise<unknown[][]>;
-  /**
-   * Reads the related records of several records, up to a size, in the order of the parents.
-   *
-   * @param limits `each`: for each parent; `total`: for all
-   * @param bytes called when the records are read; returns about how many bytes to read at most
-   */
-  listRelatedWithin(
-    list: RelatedList,
-    limits: { each: number; total: number },
-    bytes: () => number,
-  ): Promise<MeasuredPage<RelatedRecord>>;
-  /** Counts the related records of several records, for each up to `cap`. Returns the numbers by the id of the parent. */
-  countRelated(list: RelatedList, cap: number): Promise<Map<string, number>>;
   insert(id: string, values: Values, cause: Cause): Promise<StoredRecord>;
   /** Returns undefined if no record with that id meets the conditions. */
   update(
@@ -179,8 +160,14 @@ export function createStore(
     searchWithinBytes: createPageWithinBytes(`${codec.columns}, "_match", "_last"`, rowSizeSql(resource)),
   },
 ): Store {
-  const { name: statement, writeStatements, selectWithinBytes, pageWithinBytes, searchWithinBytes } = shared;
-  const { relatedWithinBytes } = shared;
+  const {
+    name: statement,
+    writeStatements,
+    selectWithinBytes,
+    pageWithinBytes,
+    searchWithinBytes,
+    relatedWithinBytes,
+  } = shared;
   const table = resource.source ?? quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
 
@@ -278,27 +265,13 @@ export function createStore(
       return { matches: row![0], isFull: row![1] === SEARCH_WINDOW_ROWS };
     },
 
+    ...createRelatedReads(resource, codec, database, statement, relatedWithinBytes),
+
     aggregate(selection, bytes) {
       const { text, values, columns, size } = createAggregateStatement(resource, selection);
       const within = createPageWithinBytes(columns, size)(text, `$${values.length + 1}::bigint`);
       // Without a name: planned for its values, because a plan for any values could cost far more than planning.
       return database.readSlowly({ text: within, values: [...values, bytes()] });
-    },
-
-    async listRelatedWithin(list, limits, bytes) {
-      const { text, values } = createRelatedStatement(resource, codec.columns, list, limits);
-      const within = relatedWithinBytes(text, `$${values.length + 1}::bigint`);
-      const rows = await database.readList(() => statement(within, [...values, bytes()]));
-      return {
-        records: rows.map((row) => ({ parent: row[width] as string, record: codec.fromRow(row) })),
-        bytes: rows.reduce((sum, row) => sum + (row[width + 1] as number), 0),
-        isCut: rows.at(-1)?.[width + 2] === true,
-      };
-    },
-
-    async countRelated(list, cap) {
-      const { text, values } = createRelatedCountStatement(resource, list, cap);
-      return new Map(await database.readList<[string, number]>(statement(text, values)));
     },
 
     async insert(id, values, cause) {

@@ -1,4 +1,4 @@
-import type { PgTable } from 'drizzle-orm/pg-core';
+import type { ForeignKey, PgTable } from 'drizzle-orm/pg-core';
 import { StartupError } from '../../platform/config/environment.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { expressionOf, getTableConfig } from '../../platform/postgres/drizzle.ts';
@@ -43,6 +43,14 @@ function uniqueIndexNames(table: PgTable): string[] {
   ];
 }
 
+/**
+ * Whether a foreign key keeps a reference of a resource valid: such keys have no action, because Belfry itself deletes and clears the referring
+ * records. Those of Belfry's own tables only clean up, so a database of an earlier version may lack them.
+ */
+function isReferenceKey({ onDelete }: ForeignKey): boolean {
+  return onDelete === undefined || onDelete === 'no action';
+}
+
 /** Whether an index of a table supports substring search in arrays. */
 function tableHasArraySearchIndex({ indexes }: ReturnType<typeof getTableConfig>): boolean {
   return indexes.some(({ config }) => config.columns.some((term) => expressionOf(term).includes(ARRAY_TEXT)));
@@ -57,7 +65,7 @@ export async function findMissingSchemaParts(database: Database, tables: Record<
   const columns = configs.flatMap(({ name, columns }) => columns.map((column) => ({ name, column })));
   const unique = configs.flatMap(({ name, unique }) => unique.map((index) => ({ name, index })));
   const foreignKeys = configs.flatMap(({ name: table, foreignKeys }) =>
-    foreignKeys.map((key) => ({ table, name: key.getName() })),
+    foreignKeys.filter(isReferenceKey).map((key) => ({ table, name: key.getName() })),
   );
   const rows = await database.write<[string]>({
     text: FIND_MISSING,

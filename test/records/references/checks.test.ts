@@ -60,8 +60,16 @@ const page = defineResource('page', {
 });
 const topic = defineResource('topic', { fields: { name: f.string() }, policies: open });
 const book = defineResource('book', { fields: { name: f.string() }, policies: open });
+const draft = defineResource('draft', {
+  fields: { book: f.ref('book', { onDelete: 'cascade' }), author: f.ref('user').owner() },
+  policies: { ...open, create: 'authenticated', delete: 'owner | admin' },
+  softDelete: true,
+});
 const { app, call, env, person } = await startTestApp(
-  { resources: [user, ledger, org, place, job, badge, firm, page, topic, book], extensions: [softDelete(), audit()] },
+  {
+    resources: [user, ledger, org, place, job, badge, firm, page, topic, book, draft],
+    extensions: [softDelete(), audit()],
+  },
   { start: { roles: ['web'] } },
 );
 const GONE = 'ffffffffffffffffffffffff';
@@ -150,6 +158,19 @@ test('a record that a cascade deleted cannot be restored before its target', asy
   await app.service('book').delete(book.id);
   const { status, body } = await call('POST', `/api/pages/${page.id}/restore`);
   expect([status, body.error.details]).toEqual([422, { book: 'No such book' }]);
+});
+
+test('owners can restore what their own deletion deleted with it, but not what that of another user did', async () => {
+  const ada = await person('Ada');
+  const restoreAfterDeletionBy = async (client: typeof call) => {
+    const book = await app.service('book').create({});
+    const { id } = (await ada.call('POST', '/api/drafts', { book: book.id })).body.data;
+    await client('DELETE', `/api/books/${book.id}`);
+    return (await ada.call('POST', `/api/drafts/${id}/restore`)).status;
+  };
+  // The book is gone, so an allowed restore fails for its reference.
+  expect(await restoreAfterDeletionBy(ada.call)).toBe(422);
+  expect(await restoreAfterDeletionBy(call)).toBe(403);
 });
 
 test('a deletion that would delete more than 10,000 other records is refused, and changes nothing', async () => {
