@@ -29,6 +29,7 @@ export function createCors(
       'If-Match',
       'If-None-Match',
       'Last-Event-ID',
+      'X-Organisation',
     ],
     exposedHeaders: [
       'X-Request-Id',
