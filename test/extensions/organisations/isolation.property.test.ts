@@ -425,4 +425,4 @@ test('nothing of an organisation reaches a user who is not its member, on any ch
     ),
     { numRuns: 3, endOnFailure: true },
   );
-}, 120_000);
+}, 300_000);
