@@ -11,6 +11,7 @@ import { rateLimits } from './groups/accounts/rate-limits.ts';
 import { signIns } from './groups/accounts/sign-ins.ts';
 import { audit } from './groups/audit.ts';
 import { erasure } from './groups/erasure.ts';
+import { files } from './groups/files.ts';
 import { connections } from './groups/hosting/connections.ts';
 import { recovery } from './groups/hosting/recovery.ts';
 import { restart } from './groups/hosting/restart.ts';
@@ -18,6 +19,8 @@ import { packaged } from './groups/package.ts';
 import { pushAccept } from './groups/push/accept.ts';
 import { pushProviders } from './groups/push/providers.ts';
 import { realtime } from './groups/realtime.ts';
+import { recordsAggregates } from './groups/records/aggregates.ts';
+import { recordsRelated } from './groups/records/related.ts';
 import { recordsRoundTrips } from './groups/records/round-trips.ts';
 import { recordsScale } from './groups/records/scale.ts';
 import { recordsThroughput } from './groups/records/throughput.ts';
@@ -41,6 +44,8 @@ import { type BenchServices, startBenchServices } from './setup/services.ts';
 const GROUPS: readonly Group[] = [
   recordsThroughput,
   recordsRoundTrips,
+  recordsRelated,
+  recordsAggregates,
   rateLimits,
   rejectionCost,
   logins,
@@ -65,6 +70,7 @@ const GROUPS: readonly Group[] = [
   recovery,
   connections,
   startup,
+  files,
   packaged,
   recordsScale,
 ];

@@ -9,12 +9,15 @@ export type {
   SignInMethod,
   SignInStep,
 } from './declare/accounts.ts';
+export type { AggregateOptions, AggregateQuery, AggregateResult } from './declare/aggregate.ts';
 export type { Authenticator } from './declare/authenticator.ts';
+export type { BinaryBody, FormFileRules, MultipartBody, MultipartContent, ReceivedFile } from './declare/body.ts';
 export type { Deprecation } from './declare/deprecation.ts';
 export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';
 export type { Extension, ExtensionHost, FeatureParts, Job } from './declare/extension.ts';
 export { defineExtension } from './declare/extension.ts';
 export type { Field, Fields } from './declare/field.ts';
+export type { FileInput, FileOptions, FilesApi, StoredFile } from './declare/file.ts';
 export type { Host, ResourceGateway, StoredRecord, UserData, ViewContext } from './declare/host.ts';
 export type { CreateBody, CreateInput, RecordOf, UpdateBody, UpdateInput } from './declare/infer.ts';
 export type { Policy, PolicyArguments, PolicyFunction, Viewer } from './declare/policy.ts';
@@ -78,6 +81,11 @@ export type { MailOverrides } from './platform/mail/texts/index.ts';
 export type { MailKind, MailVariables } from './platform/mail/texts/variables.ts';
 export type { OutboxConsumer } from './platform/outbox/consumer.ts';
 export type { Sweep } from './platform/outbox/relay.ts';
+export { disk } from './platform/storage/disk.ts';
+export { s3 } from './platform/storage/s3/index.ts';
+export type { S3Options } from './platform/storage/s3/settings.ts';
+export type { FileStorage } from './platform/storage/storage.ts';
+export { StorageError } from './platform/storage/storage.ts';
 export type { PushContent } from './push/message.ts';
 export type { SendContext, Transport, TransportDevice, TransportRequest, TransportResult } from './push/transport.ts';
 export { f } from './records/fields/f.ts';

@@ -1,5 +1,7 @@
 import type { Deprecation } from './deprecation.ts';
+import type { FileOptions } from './file.ts';
 import type { Policy } from './policy.ts';
+import type { OnDelete } from './relation.ts';
 import type { Operator } from './service.ts';
 
 /** The type of a declared field. `FieldType` (src/records/fields/field-type.ts) defines its behaviour. */
@@ -52,8 +54,15 @@ export interface FieldSpec {
   type: DeclaredType;
   values?: readonly string[];
   target?: string;
+  /** Left out: `keep`. */
+  onDelete?: OnDelete;
+  /** Whether writes check that the records exist to which the field refers. */
+  exists?: boolean;
   inner?: AnyField;
   shape?: Record<string, AnyField>;
+  /** The schema of a json field's values, whose output must be JSON. Runs before `checks`. */
+  content?: StandardSchema;
+  file?: FileOptions;
   required?: boolean;
   requiredMessage?: string | undefined;
   default?: unknown;
@@ -80,6 +89,7 @@ export interface FieldSpec {
   filterable?: true | readonly Operator[];
   sortable?: boolean;
   searchable?: boolean;
+  aggregatable?: boolean;
   owner?: boolean;
   populate?: boolean;
   /** The field holds the organisation that the record belongs to. */
@@ -235,6 +245,14 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends W
   /** Lets the search `?q=` find texts in this field, by case-insensitive substring. */
   searchable(): Field<T, P, I, C, W> {
     return this.#with({ searchable: true });
+  }
+  /**
+   * Lets clients group by the field, and compute aggregates of it, at `GET <path>/aggregate`.
+   *
+   * @example f.number().aggregatable()
+   */
+  aggregatable(): Field<T, P, I, C, W> {
+    return this.#with({ aggregatable: true });
   }
   /** The record's owner: set to the signed-in user on create, read-only, indexed. One per resource. */
   owner(): Field<T, 'defaulted', I, C, 'owner'> {

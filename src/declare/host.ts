@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import type { MailSender } from '../platform/mail/sender.ts';
 import type { MailTextRenderer } from '../platform/mail/texts/index.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { FilesApi } from './file.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { PushSender, SimulatedDevices } from './push.ts';
 import type { AnyResource } from './resource.ts';
@@ -156,6 +157,11 @@ export interface ResourceGateway {
    * @throws DecryptionError if a value cannot be decrypted, like `load`
    */
   fromRowJson(columns: Record<string, unknown>): StoredRecord;
+  /**
+   * Deletes or clears the records that refer to these records with `onDelete`, for a deletion that cannot be refused: `restrict` clears the
+   * reference, too. The caller locks the records before, and deletes them afterwards in the same transaction.
+   */
+  releaseReferences(ids: readonly string[], tx: Pick<Transaction, 'database' | 'afterCommit'>): Promise<void>;
   /** Stored records by id, without policy. Unknown ids are left out. */
   load(ids: readonly string[]): Promise<StoredRecord[]>;
 }
@@ -172,6 +178,8 @@ export interface Host extends Platform {
   /** Undefined in production. */
   simulated: SimulatedDevices | undefined;
   mail: MailSender;
+  /** The files of fields that `f.file` declares. */
+  files: FilesApi;
   /** Creates the texts of the built-in e-mails, in the language of the recipient. */
   mailTexts: MailTextRenderer;
   /** Changes records, and rows of the extension's own tables, together. */

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { AggregateOptions } from './aggregate.ts';
 import type { Deprecation } from './deprecation.ts';
 import type { Fields } from './field.ts';
 import type {
@@ -108,6 +109,12 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   defaultSort?: string;
   /** `count`: how lists count their total if a request does not say. Default `settings.pagination.count`. */
   pagination?: { count?: CountMode };
+  /**
+   * Opens `GET <path>/aggregate`, as `aggregatable()` of a field does: `{}` lets clients count records, `timestamps` also group them by time.
+   *
+   * @example aggregates: { timestamps: ['createdAt'] }
+   */
+  aggregates?: AggregateOptions;
   /**
    * Responses announce that clients should stop using the routes of the resource, all or by action: `{ delete: { since: '2026-11-01' } }`.
    * A custom route with a deprecation of its own announces that one.

@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import type { MailMessage } from '../platform/mail/message.ts';
 import type { Executor, Queryable } from '../platform/postgres/queryable.ts';
 import type { Viewer } from './actor.ts';
+import type { AggregateQuery, AggregateResult } from './aggregate.ts';
 
 /** The privilege of a service call, and the user and the request that events and audit record for it. */
 export interface ActAs {
@@ -79,6 +80,15 @@ type ListInput<Q> = {
   [K in keyof Q]: K extends keyof ListParameters ? ListParameters[K] : K extends 'count' ? Q[K] : FilterInput<Q[K]>;
 };
 
+/** The filters of an aggregate query, in its `where`, and no unknown parameters. */
+type AggregateInput<Data, Q> = {
+  [K in keyof Q]: K extends 'where'
+    ? { [F in keyof Q[K]]: FilterInput<Q[K][F]> }
+    : K extends keyof AggregateQuery<Data>
+      ? Q[K]
+      : never;
+};
+
 /** A list query without paging parameters: `each` reads the whole list. */
 type WholeListInput<Q> = { [K in keyof ListInput<Q>]: K extends 'page' | 'limit' | 'after' ? never : ListInput<Q>[K] };
 
@@ -119,9 +129,9 @@ export interface Page<R, Q = unknown> {
 
 /**
  * The methods of a service, by its input types for create and update and by its record type. `Body` and `Changed` are the input types on
- * behalf of a user.
+ * behalf of a user. `Aggregated` is the record type in aggregates; `any` if the fields are not known.
  */
-export interface RecordService<Input, Changes, Data, Body = Input, Changed = Changes> {
+export interface RecordService<Input, Changes, Data, Body = Input, Changed = Changes, Aggregated = Data> {
   /** Validates and stores a record, emits `<resource>.created`. */
   create(input: Input, as?: AsSystem): Promise<Data>;
   create(input: Body, as: ActAs | undefined): Promise<Data>;
@@ -149,6 +159,16 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
   query<const Q extends object>(where?: Q & FiltersInput<Q>, field?: string & keyof Data): RecordQuery;
   /** The total number of records in a list. */
   count<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<number>;
+  /**
+   * Counts, sums and other aggregates of the records of a list, by group. With system privilege, every stored field with comparable values
+   * can be used; on behalf of a user, those that clients may use.
+   *
+   * @example await service('ticket').aggregate({ group: ['status', { month: 'createdAt' }], count: true, sum: ['hours'] })
+   */
+  aggregate<const Q extends AggregateQuery<Aggregated>>(
+    query: Q & AggregateInput<Aggregated, Q>,
+    as?: ActAs,
+  ): Promise<AggregateResult<Aggregated, Q>>;
   /** Changes the given fields, emits `<resource>.updated`. */
   update(id: string, input: Changes, as?: AsSystem & ActAsWithIfMatch): Promise<Data>;
   update(id: string, input: Changed, as: ActAsWithIfMatch | undefined): Promise<Data>;
@@ -162,7 +182,15 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
 type AnyValues = Record<string, any>;
 
 /** A service whose fields aren't known at compile time. */
-export type AnyService = RecordService<AnyValues, AnyValues, AnyValues & { id: string }>;
+export type AnyService = RecordService<
+  AnyValues,
+  AnyValues,
+  AnyValues & { id: string },
+  AnyValues,
+  AnyValues,
+  // biome-ignore lint/suspicious/noExplicitAny: stands for the records of any resource
+  any
+>;
 
 /** Returns the service of a resource: typed if found by its declaration, untyped by its name. Throws for an unknown resource. */
 export interface Services {

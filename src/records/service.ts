@@ -7,6 +7,8 @@ import { ApiError } from '../platform/errors.ts';
 import { isDatabaseError, toPublicDatabaseError } from '../platform/postgres/errors.ts';
 import { actorOf, createServiceCallContext, type OperationContext } from './access/operation-context.ts';
 import { InputError } from './access/rule-errors.ts';
+import { splitCodeQuery } from './aggregate/code-query.ts';
+import { computeAggregates } from './aggregate/run.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createRecord } from './operations/create.ts';
 import { deleteRecord, restoreRecord } from './operations/delete.ts';
@@ -107,6 +109,10 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     },
     first: (query, as) => runOperation(as, (operation) => readFirstRecord(context, entity, { ...query }, operation)),
     count: (query, as) => runOperation(as, (operation) => countRecords(context, entity, { ...query }, operation)),
+    aggregate: (query, as) =>
+      runOperation(as, (operation) =>
+        computeAggregates(context, entity, splitCodeQuery(entity.resource, query), operation, { byCode: true }),
+      ),
     update: (id, input, as) =>
       runOperation(as, (operation) => updateRecord(context, entity, id, input, addIfMatch(operation, as))),
     delete: (id, as) => runOperation(as, (operation) => deleteRecord(context, entity, id, addIfMatch(operation, as))),

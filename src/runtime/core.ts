@@ -2,6 +2,7 @@ import { createAccounts } from '../accounts/index.ts';
 import { createPasswordHasher } from '../accounts/passwords/password-hash.ts';
 import type { Host } from '../declare/host.ts';
 import type { Transact, Transaction } from '../declare/service.ts';
+import { createFilePresenter, createFiles, type Files } from '../files/index.ts';
 import type { Environment } from '../platform/config/environment.ts';
 import type { Settings } from '../platform/config/settings.ts';
 import { createKeyring } from '../platform/crypto/keyring.ts';
@@ -102,6 +103,7 @@ export interface Core {
   platform: Platform;
   compiled: readonly CompiledResource[];
   records: Records;
+  files: Files;
   push: Push;
   mail: Mail;
   /** Undefined if accounts are not enabled. */
@@ -121,13 +123,26 @@ export function createCore(
 ): Core {
   const { settings, log } = platform;
   const taken = collectRelationNames(collectNonResourceTables(extensions));
-  const compiled = compileResources(resources, settings.unknownFields, taken, createRuleErrorReporter(log));
+  const compiled = compileResources(
+    resources,
+    settings.unknownFields,
+    taken,
+    createRuleErrorReporter(log),
+    createFilePresenter(platform),
+  );
+  const files = createFiles(platform, compiled);
   const hasAccounts = settings.auth.enabled && findAccountFields(resources) !== undefined;
   const isUserResource = ({ name }: { name: string }) => hasAccounts && name === 'user';
   const push = createPush(platform, transports, compiled.find(isUserResource));
   const hasher = createPasswordHasher(settings.auth.password, { legacy: createLegacyPasswordVerifier(platform) });
   const { enqueueWithin } = push;
-  const records = createRecordsRuntime(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
+  const records = createRecordsRuntime(
+    platform,
+    compiled,
+    hasher.hash,
+    { ...push.sender, enqueueWithin },
+    files.records,
+  );
   const users = records.gateways.find(isUserResource);
   const mail = createMail(platform, composers);
   const host: Host = {
@@ -138,11 +153,12 @@ export function createCore(
     push: push.sender,
     simulated: push.simulated,
     mail: mail.sender,
+    files: files.api,
     mailTexts: createMailTextRenderer(mails, settings.mail),
     transaction: createTransactionRunner(platform, records, { push, mail: mail.sender }),
     currentTransaction: records.transactions.current,
   };
   const accounts =
     users && createAccounts(host, hasher, records.context, records.entities.get('user')!, users, push.tokenRule);
-  return { platform, compiled, records, push, mail, accounts, host };
+  return { platform, compiled, records, files, push, mail, accounts, host };
 }

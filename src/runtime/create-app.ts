@@ -1,10 +1,12 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { emittedActionsOf, type PlatformEventName, type RecordAction, type RecordEvent } from '../declare/events.ts';
 import type { Extension } from '../declare/extension.ts';
+import type { FilesApi } from '../declare/file.ts';
 import type { RecordOf } from '../declare/infer.ts';
 import type { PushSender, SimulatedDevices } from '../declare/push.ts';
 import type { AnyResource, Resource, Service } from '../declare/resource.ts';
 import type { AnyService, DeclarationWithService, Transaction } from '../declare/service.ts';
+import { findStorageError } from '../files/index.ts';
 import { ConfigErrors } from '../platform/config/config-errors.ts';
 import { type Environment, readEnvironment, StartupError } from '../platform/config/environment.ts';
 import { readSettings, type Settings, type SettingsInput } from '../platform/config/settings.ts';
@@ -131,6 +133,8 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   simulated: SimulatedDevices | undefined;
   /** Sends e-mails. */
   mail: MailSender;
+  /** Stores and reads files of fields that `f.file` declares. */
+  files: FilesApi;
   /** The account commands of the command line; undefined if the app has no accounts. */
   accounts: AppAdministration | undefined;
   /** Reports which key encrypts which values, and rotates to the newest key. The database must have its tables. */
@@ -156,6 +160,7 @@ const APP_MEMBERS: Record<keyof App, true> = {
   push: true,
   simulated: true,
   mail: true,
+  files: true,
   accounts: true,
   encryption: true,
   captured: true,
@@ -228,6 +233,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     push: parts.push.sender,
     simulated: parts.push.simulated,
     mail: parts.mail.sender,
+    files: parts.files.api,
     accounts: parts.administration,
     encryption: parts.encryption,
     captured: { ...parts.push.captured, ...parts.mail.captured },
@@ -261,6 +267,8 @@ function checkAndAssemble(
     : options.resources;
   const declared = { ...options, resources, extensions, transports, members: APP_MEMBERS };
   if (areOptionsValid) checkDeclarations(declared, settings, errors);
+  const storageError = areOptionsValid && env && settings && findStorageError(resources, env, settings);
+  if (storageError) errors.report(storageError);
   const hasNoErrors = errors.lines.length === 0;
   const assembly = hasNoErrors && env && settings ? assembleApp(declared, env, settings, errors) : undefined;
   if (assembly === undefined) throw new StartupError('The app has configuration errors:', errors.lines);

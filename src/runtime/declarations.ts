@@ -3,6 +3,7 @@ import { accountTables } from '../accounts/index.ts';
 import type { Extension } from '../declare/extension.ts';
 import type { Fields } from '../declare/field.ts';
 import type { AnyResource } from '../declare/resource.ts';
+import { fileTables } from '../files/index.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
 import type { Settings } from '../platform/config/settings.ts';
 import { encryptionKeys, encryptionProcesses } from '../platform/crypto/tables.ts';
@@ -37,6 +38,7 @@ const CORE_TABLES: Record<string, PgTable> = {
   ...accountTables,
   ...pushTables,
   ...mailTables,
+  ...fileTables,
 };
 
 /** The tables that do not belong to resources, by name. */

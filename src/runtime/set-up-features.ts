@@ -41,7 +41,7 @@ export function setUpFeatures(
   { resources, extensions, members = {} }: Declarations,
   errors: ConfigErrors,
 ): Features | undefined {
-  const { platform, compiled, records, push, mail, accounts, host } = core;
+  const { platform, compiled, records, files, push, mail, accounts, host } = core;
   const { settings } = platform;
   // The merged parts are available once all features are set up; until then these functions return empty lists.
   let mergedParts: FeatureParts = {};
@@ -79,6 +79,7 @@ export function setUpFeatures(
   const extensionParts = mergeParts(...mergeableParts);
   const coreParts = mergeParts(
     { routes: records.routes, encrypted: findEncryptedColumns(withArchives(compiled)) },
+    files.parts,
     push.parts,
     mail.parts,
     createIdempotencyParts(platform),

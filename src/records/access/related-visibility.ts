@@ -1,11 +1,11 @@
 import type { CompiledPolicy } from '../../declare/policy.ts';
 import { allowsEveryRecord } from '../../declare/policy.ts';
-import { type Condition, RelatedCondition } from '../query/list-query.ts';
+import { type Condition, type ListSortTerm, RelatedCondition } from '../query/list-query.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { Relation } from '../schema/relations.ts';
 import { listPolicyConditions } from './authorize.ts';
-import type { ResolvedViewContext } from './operation-context.ts';
+import type { OperationContext, ResolvedViewContext } from './operation-context.ts';
 
 /**
  * The conditions that a policy puts on records which a filter only tests. Policy functions decide about records in memory, so records that only a
@@ -68,4 +68,21 @@ export async function checkRelatedVisibility<C extends object>(
 ): Promise<(Condition | C)[]> {
   const all = conditions as readonly Condition[];
   return all.some(hasUncheckedRelation) ? checkAll(all, viewContext) : [...all];
+}
+
+/** Completes the sort terms of a list with the conditions that the viewer may see the referenced records. */
+export function checkSortVisibility(
+  sort: readonly ListSortTerm[],
+  operation: OperationContext,
+): Promise<ListSortTerm[]> {
+  return Promise.all(
+    sort.map(async ({ related, ...term }): Promise<ListSortTerm> => {
+      if (related === undefined) return term;
+      const steps = related.steps.map(async (step) => ({
+        ...step,
+        visible: operation.system ? [] : await relatedVisibilityConditions(step.target, step.relation, operation),
+      }));
+      return { ...term, related: { steps: await Promise.all(steps), isChecked: true } };
+    }),
+  );
 }

@@ -32,6 +32,12 @@ const OPTION_SCHEMAS = {
   pagination: z
     .strictObject({ count: z.enum(['exact', 'capped', 'none']).optional() })
     .describe('an object such as { count: "capped" }; count is "exact", "capped" or "none"'),
+  aggregates: z
+    .strictObject({
+      timestamps: z.array(z.enum(['createdAt', 'updatedAt'])).optional(),
+      minGroupSize: z.int().min(1).max(1_000_000).optional(),
+    })
+    .describe('an object such as { timestamps: ["createdAt"], minGroupSize: 5 }'),
   deprecated: anyObject.describe("an object such as { since: '2026-11-01' }, or such objects by action"),
   crud: z.union([z.boolean(), anyList]).describe('true, false or a list of actions'),
   indexes: z

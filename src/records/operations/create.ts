@@ -7,7 +7,14 @@ import { authorizeCollection } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { createActionErrorHandler, runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import {
+  assertNoMissingReferences,
+  findMissingReferences,
+  locksReferences,
+  valuesChosenByCaller,
+} from '../references/check-references.ts';
 import { type CompiledResource, withoutPasswordFields } from '../schema/compiled.ts';
+import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { type Values, validateInput } from './validate.ts';
 import { changeCauseOf, hashPasswords, runAfterCommitSteps, toConflictError } from './write-steps.ts';
@@ -56,30 +63,43 @@ async function authorizeAndInsertRecord(
   const { unknownFields, http } = context.settings;
   const rules = { unknownFields, maxUnknown: http.bodyKeys, updating: false };
   const hooks = resource.declaration.hooks;
-  let values = await validateInput(resource, input, operation, { ...rules, hooked: hooks?.beforeCreate !== undefined });
+  const sent = resource.holdsFiles ? await resolveFiles(context, declared, input, operation, {}) : input;
+  let values = await validateInput(resource, sent, operation, { ...rules, hooked: hooks?.beforeCreate !== undefined });
+  let validated = values;
   if (hooks?.beforeCreate !== undefined) {
     // A hook may also change nested values of arrays and objects.
-    const validated = structuredClone(values);
+    validated = structuredClone(values);
     const { beforeCreate } = hooks;
     const given = values;
     const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeCreate', () =>
       beforeCreate(given, createHookContext(context, operation)),
     );
-    values = await validateHookResult(resource, resolveHookResult(hookReturn, values), operation, {
-      ...rules,
-      validated,
-    });
+    const changed = resolveHookResult(hookReturn, values);
+    const resolved = resource.holdsFiles
+      ? await resolveFiles(context, declared, changed, { ...operation, system: true }, { validated })
+      : changed;
+    values = await validateHookResult(resource, resolved, operation, { ...rules, validated });
   }
   values = { ...values, ...options.trusted };
   const refused = options.check?.(values) ?? {};
   if (Object.keys(refused).length > 0) throw validationError(refused);
+  if (resource.checkedReferences.length > 0) {
+    const isChosenByCaller = valuesChosenByCaller(input, validated, values);
+    const [missing] = await findMissingReferences(context, resource, [{ values, isChosenByCaller }], operation);
+    assertNoMissingReferences(resource, missing!, operation);
+  }
   const hashed =
     options.passwordHash === undefined
       ? await hashPasswords(context, resource, values)
       : { ...values, ...passwordHashesOf(declared, options.passwordHash) };
-  return store.insert(options.id ?? newId(), hashed, changeCauseOf(context, operation)).catch((error: unknown) => {
+  const id = options.id ?? newId();
+  const inserting = store.insert(id, hashed, changeCauseOf(context, operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });
+  if (!resource.holdsFiles) return inserting;
+  const record = await inserting;
+  await attachFiles(context, declared, id, values);
+  return record;
 }
 
 /** Creates a record: policy, validation, hooks, then the row and its event in one statement. */
@@ -92,10 +112,15 @@ export async function createRecord(
 ): Promise<StoredRecord> {
   const { resource } = entity;
   const hooks = resource.declaration.hooks;
-  const record = await (hooks?.beforeCreate === undefined
+  const always = mayAttachFiles(context, resource, input, hooks?.beforeCreate);
+  const record = await (hooks?.beforeCreate === undefined && !locksReferences(resource) && !always
     ? authorizeAndInsertRecord(context, entity, input, operation, options)
-    : context.withTransaction(entity, operation, (txContext, txEntity, txOperation) =>
-        authorizeAndInsertRecord(txContext, txEntity, input, txOperation, options),
+    : context.withTransaction(
+        entity,
+        operation,
+        (txContext, txEntity, txOperation) =>
+          authorizeAndInsertRecord(txContext, txEntity, input, txOperation, options),
+        { always },
       ));
   const change = { action: 'created', record } as const;
   await runAfterCommitSteps(context, resource, change, operation, (ctx) => hooks?.afterCreate?.(record as never, ctx));

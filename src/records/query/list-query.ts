@@ -95,7 +95,32 @@ export type ListCondition =
 /** References to expand, by field; each value holds the references to expand in the target record. */
 export interface Includes extends ReadonlyMap<string, Includes> {}
 
-/** A position in a sorted list: the value of each sort term, in the form in which records hold it; null for a missing value. */
+/** A reference that a sort follows. */
+export interface RelatedStep {
+  relation: Relation;
+  target: CompiledResource;
+  /** The conditions that the viewer may see the record: otherwise it sorts like a missing one. */
+  visible: readonly Condition[];
+}
+
+/** One term of the order of a list. */
+export interface ListSortTerm extends SortTerm {
+  /**
+   * For a field of a referenced record, such as `ticket.priority`: the references on the way, whose `visible` is complete if `isChecked`. `column` is
+   * that of the last record.
+   */
+  related?: { steps: readonly RelatedStep[]; isChecked: boolean };
+}
+
+/** Whether a list is sorted by fields of referenced records. Then no index serves its order. */
+export function sortsByRelated(sort: readonly ListSortTerm[]): boolean {
+  return sort.some(({ related }) => related !== undefined);
+}
+
+/**
+ * A position in a sorted list: the value of each sort term, in the form in which records hold it; null for a missing value. The values of
+ * referenced records are texts, as Postgres writes them.
+ */
 export type Position = readonly unknown[];
 
 /**
@@ -110,7 +135,7 @@ export interface ListQuery {
   /** A search that examines only the next rows of the list, besides `conditions`; undefined if there is none. */
   windowSearch: ListCondition | undefined;
   /** Ends with the id, so that the order is total. */
-  sort: readonly SortTerm[];
+  sort: readonly ListSortTerm[];
   /** Starts at 1. */
   page: number;
   limit: number;

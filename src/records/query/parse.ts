@@ -149,7 +149,9 @@ function lacksIndexForFilters(resource: CompiledResource, filters: readonly (rea
     .filter(({ method }) => method === 'btree' || method === 'hash' || method === 'gin')
     .map((index) => index.terms[0]!.field);
   const fields = filters.map(([parameter]) => parameter.split(/[[.]/, 1)[0]!);
-  return fields.length > 0 && !fields.some((field) => field === 'id' || indexed.includes(field));
+  const isIndexed = (field: string) =>
+    field === 'id' || indexed.includes(field) || resource.relations.get(field)?.kind === 'reverse';
+  return fields.length > 0 && !fields.some(isIndexed);
 }
 
 /**

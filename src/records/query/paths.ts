@@ -8,7 +8,7 @@ import { queryError, shortenForMessage } from './parameter.ts';
 /** Maximum relations in the path of a filter or a sort. */
 export const MAX_PATH_RELATIONS = 4;
 /** Maximum relations that the filters of one list follow: each is a subquery. */
-const MAX_FOLLOWED = 10;
+export const MAX_FOLLOWED = 10;
 
 /** A filter on a field, reached through the relations of a path such as `ticket.organisation.name`. */
 export interface PathFilter {
@@ -92,9 +92,11 @@ function canClientFollow(resource: CompiledResource, { kind, name, field }: Rela
   return kind === 'reverse' ? !field.secret : isFilterable(resource, name);
 }
 
-/** The relations of a resource that the filters of clients can follow. */
-export function relationsForClients(resource: CompiledResource): Relation[] {
-  return [...resource.relations.values()].filter((relation) => canClientFollow(resource, relation));
+/** The relations of a resource that the paths of a viewer can follow. */
+export function relationsFor(resource: CompiledResource, viewer: QueryViewer): Relation[] {
+  return [...resource.relations.values()].filter(
+    (relation) => viewer === 'system' || canClientFollow(resource, relation),
+  );
 }
 
 /**

@@ -12,6 +12,13 @@ export interface Relation {
   kind: 'one' | 'many' | 'reverse';
   /** The field that holds the references: of this resource; for `reverse`, of the target. */
   field: CompiledField;
+  /** For `reverse`: the maximum number of records that `include` returns for each record. */
+  limit?: number;
+}
+
+/** The name under which `include` returns the number of records of a reverse relation: `commentsCount`. */
+export function countNameOf(relation: string): string {
+  return `${relation}Count`;
 }
 
 /** The relations of a resource by name. */
@@ -40,11 +47,12 @@ export function compileRelations(
       );
       const declared = Object.entries((declaration.relations ?? {}) as Record<string, ReverseRelation>);
       const reverse = declared.map(
-        ([relation, { target, field }]): Relation => ({
+        ([relation, { target, field, limit }]): Relation => ({
           name: relation,
           target,
           kind: 'reverse',
           field: byName.get(target)!.field.get(field)!,
+          limit,
         }),
       );
       return [name, new Map([...references, ...reverse].map((relation) => [relation.name, relation]))];
@@ -93,4 +101,26 @@ export function joinSql({ to: column, match }: Join, from: string, to: string): 
 export function relationJoinSql(relation: Relation, from: string, to: string): string {
   const join = joinOfRelation(relation);
   return joinSql(join, `${from}.${quoteIdentifier(join.from)}`, to);
+}
+
+/** The reverse relation that an include returns: its records (`comments`), or their number (`commentsCount`). */
+export interface IncludedRelation {
+  relation: Relation;
+  counts: boolean;
+}
+
+/** The reverse relation that a name in an `include` stands for; undefined if it is a reference. */
+export function findIncludedRelation(
+  { relations }: { relations: Relations },
+  name: string,
+): IncludedRelation | undefined {
+  const relation = relations.get(name);
+  if (relation !== undefined) return relation.kind === 'reverse' ? { relation, counts: false } : undefined;
+  const counted = [...relations.values()].find((one) => one.kind === 'reverse' && countNameOf(one.name) === name);
+  return counted && { relation: counted, counts: true };
+}
+
+/** The reverse relations of a resource that clients may know of. */
+export function clientVisibleReverseRelations({ relations }: { relations: Relations }): Relation[] {
+  return [...relations.values()].filter(({ kind, field }) => kind === 'reverse' && !field.secret);
 }

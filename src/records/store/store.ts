@@ -3,9 +3,18 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { Statement } from '../../platform/postgres/connection.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
+import { type AggregateSelection, createAggregateStatement } from '../aggregate/sql.ts';
 import type { Values } from '../operations/validate.ts';
-import type { Condition, DeletedUnderCondition, ListCondition } from '../query/list-query.ts';
+import type { Condition, DeletedUnderCondition, ListCondition, Position } from '../query/list-query.ts';
+import {
+  createCountStatement,
+  createPageStatement,
+  createPositionStatement,
+  type SelectedList,
+  type Slice,
+} from '../query/list-statements.ts';
 import { meetsConditions } from '../query/match.ts';
+import { createRelatedCountStatement, createRelatedStatement, type RelatedList } from '../query/related.ts';
 import {
   createSearchCountStatement,
   createSearchPageStatement,
@@ -14,11 +23,8 @@ import {
 } from '../query/search-window.ts';
 import {
   conditionSql,
-  createCountStatement,
-  createPageStatement,
   createSqlParameters,
-  type SelectedList,
-  type Slice,
+  followsRelations,
   type WrittenByCondition,
   writtenBySql,
 } from '../query/sql.ts';
@@ -42,6 +48,12 @@ export interface WriteResult {
 /** A page of a search that examines only some rows. */
 export interface SearchedPage extends MeasuredPage<StoredRecord> {
   end: StoredRecord | undefined;
+}
+
+/** A record of a reverse relation, with the id of the record to which it refers. */
+export interface RelatedRecord {
+  parent: string;
+  record: StoredRecord;
 }
 
 /** The records of a resource in Postgres. No policy is applied here; `conditions` limit which records a call can reach. */
@@ -73,6 +85,15 @@ export interface Store {
     slow: boolean,
     bytes: () => number,
   ): Promise<MeasuredPage<StoredRecord>>;
+  /**
+   * The position of a record in a list that is sorted by fields of referenced records; undefined if the record does not exist or does not meet the
+   * conditions.
+   */
+  positionOf(
+    id: string,
+    sort: SelectedList['sort'],
+    conditions: readonly ListCondition[],
+  ): Promise<Position | undefined>;
   /** Counts a list. @param cap stop counting at this number */
   count(selection: SelectedList, slow: boolean, cap?: number): Promise<number>;
   /**
@@ -83,6 +104,26 @@ export interface Store {
   searchWithin(list: WindowedList, slice: Slice, bytes: () => number): Promise<SearchedPage>;
   /** Counts the matches of such a search in the first rows of the list. `isFull`: more rows may follow. */
   countSearched(list: WindowedList): Promise<{ matches: number; isFull: boolean }>;
+  /**
+   * Computes aggregates. The columns of a row: the terms of `group`, the count if it is requested, the functions, the number of all groups,
+   * the bytes of the row, and whether another row follows that is not returned for its size.
+   *
+   * @param bytes called when the statement is sent; returns about how many bytes to read at most
+   */
+  aggregate(selection: AggregateSelection, bytes: () => number): Promise<unknown[][]>;
+  /**
+   * Reads the related records of several records, up to a size, in the order of the parents.
+   *
+   * @param limits `each`: for each parent; `total`: for all
+   * @param bytes called when the records are read; returns about how many bytes to read at most
+   */
+  listRelatedWithin(
+    list: RelatedList,
+    limits: { each: number; total: number },
+    bytes: () => number,
+  ): Promise<MeasuredPage<RelatedRecord>>;
+  /** Counts the related records of several records, for each up to `cap`. Returns the numbers by the id of the parent. */
+  countRelated(list: RelatedList, cap: number): Promise<Map<string, number>>;
   insert(id: string, values: Values, cause: Cause): Promise<StoredRecord>;
   /** Returns undefined if no record with that id meets the conditions. */
   update(
@@ -114,8 +155,8 @@ export interface Store {
     record: StoredRecord,
     unknown?: ReadonlySet<string>,
   ): boolean | Promise<boolean>;
-  /** Locks a record against concurrent changes until the transaction ends. */
-  lock(id: string): Promise<void>;
+  /** Locks a record against concurrent changes until the transaction ends. Returns false if no record with that id meets the conditions. */
+  lock(id: string, conditions?: readonly WriteCondition[]): Promise<boolean>;
   /** The same records through another connection, that of a transaction. */
   on(database: Queryable): Store;
 }
@@ -134,10 +175,12 @@ export function createStore(
     writeStatements: createWriteStatements(resource, codec),
     selectWithinBytes: createSelectWithinBytes(resource, codec.columns),
     pageWithinBytes: createPageWithinBytes(codec.columns, rowSizeSql(resource)),
+    relatedWithinBytes: createPageWithinBytes(`${codec.columns}, "_parent"`, rowSizeSql(resource)),
     searchWithinBytes: createPageWithinBytes(`${codec.columns}, "_match", "_last"`, rowSizeSql(resource)),
   },
 ): Store {
   const { name: statement, writeStatements, selectWithinBytes, pageWithinBytes, searchWithinBytes } = shared;
+  const { relatedWithinBytes } = shared;
   const table = resource.source ?? quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
 
@@ -203,9 +246,17 @@ export function createStore(
       };
     },
 
+    async positionOf(id, sort, conditions) {
+      const { text, values } = createPositionStatement(resource, id, sort, conditions);
+      const [row] = await database.read<(string | null)[]>(statement(text, values));
+      return row;
+    },
+
     async count(selection, slow, cap) {
       const { text, values } = createCountStatement(resource, selection, cap);
-      return (await chooseListReader(slow)<[number]>(statement(text, values)))[0]![0];
+      // The best plan for counting related records depends on how many they are, so Postgres must not keep a plan that suits other values.
+      const counting = followsRelations(text) ? { text, values } : statement(text, values);
+      return (await chooseListReader(slow)<[number]>(counting))[0]![0];
     },
 
     async searchWithin(list, slice, bytes) {
@@ -225,6 +276,29 @@ export function createStore(
       const { text, values } = createSearchCountStatement(resource, list);
       const [row] = await database.readSlowly<[number, number]>(statement(text, values));
       return { matches: row![0], isFull: row![1] === SEARCH_WINDOW_ROWS };
+    },
+
+    aggregate(selection, bytes) {
+      const { text, values, columns, size } = createAggregateStatement(resource, selection);
+      const within = createPageWithinBytes(columns, size)(text, `$${values.length + 1}::bigint`);
+      // Without a name: planned for its values, because a plan for any values could cost far more than planning.
+      return database.readSlowly({ text: within, values: [...values, bytes()] });
+    },
+
+    async listRelatedWithin(list, limits, bytes) {
+      const { text, values } = createRelatedStatement(resource, codec.columns, list, limits);
+      const within = relatedWithinBytes(text, `$${values.length + 1}::bigint`);
+      const rows = await database.readList(() => statement(within, [...values, bytes()]));
+      return {
+        records: rows.map((row) => ({ parent: row[width] as string, record: codec.fromRow(row) })),
+        bytes: rows.reduce((sum, row) => sum + (row[width + 1] as number), 0),
+        isCut: rows.at(-1)?.[width + 2] === true,
+      };
+    },
+
+    async countRelated(list, cap) {
+      const { text, values } = createRelatedCountStatement(resource, list, cap);
+      return new Map(await database.readList<[string, number]>(statement(text, values)));
     },
 
     async insert(id, values, cause) {
@@ -265,8 +339,10 @@ export function createStore(
       return row === undefined ? undefined : codec.fromChange(row)[0];
     },
 
-    async lock(id) {
-      await database.write(statement(`select from ${table} where "id" = $1 for update`, [id]));
+    async lock(id, conditions = []) {
+      const { params, where } = buildIdCondition(id, conditions);
+      const rows = await database.write(statement(`select from ${table} where ${where} for update`, params.values));
+      return rows.length > 0;
     },
 
     on: (other) => createStore(resource, codec, other, shared),
@@ -279,7 +355,7 @@ const MAX_STATEMENT_NAMES = 500;
  * Names statements, so that Postgres prepares each once per connection. Equal texts get equal names. After `MAX_STATEMENT_NAMES` texts,
  * statements stay unnamed: clients choose how filters are combined, and every name costs memory in each connection.
  */
-function createStatementBuilder(): (text: string, values: unknown[]) => Statement {
+export function createStatementBuilder(): (text: string, values: unknown[]) => Statement {
   const names = new Map<string, string>();
   return (text, values) => {
     let name = names.get(text);

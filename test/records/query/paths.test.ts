@@ -24,7 +24,7 @@ const tag = defineResource('tag', {
 });
 const ticket = defineResource('ticket', {
   fields: {
-    title: f.string().required().filterable(),
+    title: f.string().required().filterable().sortable(),
     status: f.enum(['open', 'closed']).default('open').filterable().sortable(),
     notes: f.string().visibleTo('admin').filterable(),
     organisation: f.ref('organisation').required().filterable(),
@@ -249,5 +249,55 @@ describe('a list filter that follows relations', () => {
       .service('ticket')
       .count({ 'tags.label': { in: ['red'] }, 'organisation.members.user': ann.id });
     expect(open).toBe(2);
+  });
+});
+
+describe('a sort by a field of a referenced record', () => {
+  const order = async ({ call }: Pick<Person, 'call'>, path: string, field = 'title') => {
+    const { body } = await call('GET', path);
+    return body.data.map((record: Record<string, string>) => record[field]);
+  };
+
+  test('orders the list, with records without a reference like those without a value', async () => {
+    expect(await order(ann, '/api/tickets?sort=-organisation.name,title')).toEqual(['b1', 'a1', 'a2']);
+    expect(await order(ann, '/api/tickets?sort=parent.status,title')).toEqual(['a2', 'a1', 'b1']);
+    expect(await order(ann, '/api/comments?sort=-ticket.organisation.name', 'body')).toEqual(['on b1', 'on a1']);
+    const { data } = await app.service('ticket').list({ sort: 'organisation.name,-title' });
+    expect(data.map(({ title }) => title)).toEqual(['a2', 'a1', 'b1']);
+  });
+
+  test('pages through the list by number and by cursor', async () => {
+    const path = '/api/tickets?sort=parent.status,organisation.name,-title&limit=1';
+    const whole = await order(ann, path.replace('limit=1', 'limit=10'));
+    expect(whole).toEqual(['a2', 'a1', 'b1']);
+    const pages = await Promise.all([1, 2, 3].map((page) => order(ann, `${path}&page=${page}`)));
+    expect(pages.flat()).toEqual(whole);
+    const found: string[] = [];
+    for (let after = ''; ; ) {
+      const { body } = await ann.call('GET', `${path}&count=none${after}`);
+      found.push(...body.data.map(({ title }: { title: string }) => title));
+      if (body.meta.next === null) break;
+      after = `&after=${encodeURIComponent(body.meta.next)}`;
+    }
+    expect(found).toEqual(whole);
+    const all: unknown[] = [];
+    for await (const one of app.service('ticket').each({ sort: 'organisation.name,-title' })) all.push(one.title);
+    expect(all).toEqual(['a2', 'a1', 'b1']);
+  });
+
+  test('reveals nothing about records that the viewer may not see, and is refused for hidden fields', async () => {
+    // Ben sees the ticket b1 only, so the parent of another ticket has no status for Ben.
+    for (const sort of [
+      'approver.email',
+      'tags.label',
+      'opener.email',
+      'parent.notes',
+      'comments.body',
+      'a.b',
+      'organisation.',
+    ])
+      expect([sort, (await ann.call('GET', `/api/tickets?sort=${sort}`)).status]).toEqual([sort, 400]);
+    const open = (await ann.call('GET', '/api/tickets?sort=parent.parent.parent.parent.parent.status')).body;
+    expect(open.error.message).toMatch(/at most 4 references/);
   });
 });

@@ -111,7 +111,8 @@ export function createRecordEraser(host: EraserHost, gateway: ResourceGateway, p
         throw new HookFailure(record.id, error);
       }
     }
-    const ids = rows.map(([id]) => id);
+    const ids = rows.map(([id]) => id as string);
+    await gateway.releaseReferences(ids, tx);
     const deletedRecords = await tx.database.write<Json[]>({
       text: statements.remove,
       values: [ids, ids.map(() => newId())],
