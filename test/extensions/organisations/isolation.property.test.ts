@@ -42,8 +42,8 @@ function declareTenants(all: readonly Declared[]): AnyResource[] {
         fields: {
           organisation: tenant(),
           title: one.isUnique
-            ? f.string().required().unique().filterable().sortable().searchable()
-            : f.string().required().filterable().sortable().searchable(),
+            ? f.string().required().unique().filterable().sortable().searchable().aggregatable()
+            : f.string().required().filterable().sortable().searchable().aggregatable(),
           one: one.isPopulated
             ? f.ref(NAMES[one.target]!).filterable().populate()
             : f.ref(NAMES[one.target]!).filterable(),
@@ -308,6 +308,13 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
       () => ask(name, 'GET', `/api/memberships?limit=100&include=organisation`),
       () => ask(name, 'GET', `/api/organisations?limit=100&include=members`),
       () => ask(name, 'GET', `${path}?limit=100&deleted=with`),
+      () => ask(name, 'GET', `/api/${target}s?limit=100&include=from${NAMES[resource]}`),
+      () => ask(name, 'GET', `/api/${target}s?limit=100&sort=-count(from${NAMES[resource]})`),
+      async () => {
+        const { status, body } = await ask(name, 'GET', `${path}/aggregate?group=title&count`);
+        const all = await ask(name, 'GET', `${path}?limit=100`);
+        if (status === 200) expect(body.meta.groups).toBeLessThanOrEqual(all.body.meta.total);
+      },
       () => ask(name, 'GET', '/api/admin/audit?limit=50'),
       // What the service returns for a user.
       async () => {
@@ -328,6 +335,8 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
             () => compare(name, foreign, (id) => ['POST', `${path}/${id}/restore`]),
             () => compare(name, foreign, (_, secret) => ['GET', `${path}?title=${secret}`]),
             () => compare(name, foreign, (_, secret) => ['GET', `${path}?q=${secret}`]),
+            () => compare(name, foreign, (_, secret) => ['GET', `${path}/aggregate?title=${secret}&count`]),
+            () => compare(name, foreign, (_, secret) => ['GET', `${path}/aggregate?q=${secret}&min=title&count`]),
             () => compare(name, foreign, (_, secret) => ['GET', `${path}?title[gte]=${secret}&title[lte]=${secret}`]),
             () => {
               known.add(foreign.secret);
@@ -344,6 +353,7 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
             () => compare(name, foreignTarget, (id) => ['POST', path, { title: title(), one: id }]),
             () => compare(name, foreignTarget, (id) => ['GET', `${path}?one=${id}`]),
             () => compare(name, foreignTarget, (_, secret) => ['GET', `${path}?one.title=${secret}`]),
+            () => compare(name, foreignTarget, (_, secret) => ['GET', `${path}/aggregate?one.title=${secret}&count`]),
             () =>
               compare(name, foreignTarget, (_, secret) => [
                 'GET',
