@@ -242,6 +242,8 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
       secret: string,
     ) => [method: string, path: string, body?: unknown, headers?: Record<string, string>],
   ) {
+    // The actor's own organisation may have a record with the same text.
+    if (known.has(foreign.secret) && JSON.stringify(request('', foreign.secret)).includes(foreign.secret)) return;
     const none = { id: newId(), secret: `zq${newId().slice(8)}z9` };
     const first = await ask(name, ...request(foreign.id, foreign.secret));
     const second = await ask(name, ...request(none.id, none.secret));
@@ -338,9 +340,9 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
             () => compare(name, foreign, (_, secret) => ['GET', `${path}/aggregate?title=${secret}&count`]),
             () => compare(name, foreign, (_, secret) => ['GET', `${path}/aggregate?q=${secret}&min=title&count`]),
             () => compare(name, foreign, (_, secret) => ['GET', `${path}?title[gte]=${secret}&title[lte]=${secret}`]),
-            () => {
+            async () => {
+              await compare(name, foreign, (_, secret) => ['POST', path, { title: secret }]);
               known.add(foreign.secret);
-              return compare(name, foreign, (_, secret) => ['POST', path, { title: secret }]);
             },
             // A stream does not depend on the current organisation.
             async () =>
