@@ -183,12 +183,12 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
   for (const [who, { call: send, token }] of people.entries()) {
     actors.set(`${who}`, { within: new Set(), send });
     for (const [team, { id }] of teams.entries()) {
+      if (!now[who]!.has(team)) continue;
       const within = createClient(url, token);
       actors.set(`${who} in ${team}`, {
         within: new Set(),
         send: (method, path, body, headers) => within(method, path, body, { 'x-organisation': id, ...headers }),
       });
-      if (!now[who]!.has(team)) continue;
       const key = await within('POST', '/api/auth/api-keys', { name: 'k', scopes: ['*'] }, { 'x-organisation': id });
       actors.set(`${who} key ${team}`, { within: new Set(), send: createClient(url, key.body.data.key) });
     }
@@ -338,8 +338,8 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
             () => compare(name, foreign, (_, secret) => ['GET', `${path}?title=${secret}`]),
             () => compare(name, foreign, (_, secret) => ['GET', `${path}?q=${secret}`]),
             () => compare(name, foreign, (_, secret) => ['GET', `${path}/aggregate?title=${secret}&count`]),
-            () => compare(name, foreign, (_, secret) => ['GET', `${path}/aggregate?q=${secret}&min=title&count`]),
-            () => compare(name, foreign, (_, secret) => ['GET', `${path}?title[gte]=${secret}&title[lte]=${secret}`]),
+            () => compare(name, foreign, (_, secret) => ['GET', `${path}/aggregate?q=${secret}&countDistinct=title`]),
+            () => compare(name, foreign, (_, secret) => ['GET', `${path}?title[in]=${secret},x`]),
             async () => {
               await compare(name, foreign, (_, secret) => ['POST', path, { title: secret }]);
               known.add(foreign.secret);
