@@ -17,7 +17,7 @@ import {
   webhooks,
 } from '../../../src/index.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
-import { type ApiResponse, createClient, startTestApp } from '../../support/app.ts';
+import { type ApiResponse, type Client, createClient, startTestApp } from '../../support/app.ts';
 
 const NAMES = ['alpha', 'beta', 'gamma'] as const;
 
@@ -94,11 +94,6 @@ interface Placed {
   resource: number;
   id: string;
   secret: string;
-}
-interface Actor {
-  /** The organisations whose records the actor may see now. */
-  within: Set<number>;
-  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
 }
 
 /** A response without what differs between any two requests. */
@@ -179,21 +174,20 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
     await send('POST', '/api/webhooks', { url: receivers[who]!.url, events: ['*'] });
   }
 
-  const actors = new Map<string, Actor>();
+  const actors = new Map<string, Client>();
   for (const [who, { call: send, token }] of people.entries()) {
-    actors.set(`${who}`, { within: new Set(), send });
+    actors.set(`${who}`, send);
     for (const [team, { id }] of teams.entries()) {
       if (!now[who]!.has(team)) continue;
       const within = createClient(url, token);
-      actors.set(`${who} in ${team}`, {
-        within: new Set(),
-        send: (method, path, body, headers) => within(method, path, body, { 'x-organisation': id, ...headers }),
-      });
+      actors.set(`${who} in ${team}`, (method, path, body, headers) =>
+        within(method, path, body, { 'x-organisation': id, ...headers }),
+      );
       const key = await within('POST', '/api/auth/api-keys', { name: 'k', scopes: ['*'] }, { 'x-organisation': id });
-      actors.set(`${who} key ${team}`, { within: new Set(), send: createClient(url, key.body.data.key) });
+      actors.set(`${who} key ${team}`, createClient(url, key.body.data.key));
     }
   }
-  actors.set('signed out', { within: new Set(), send: call });
+  actors.set('signed out', call);
   const names = [...actors.keys()];
 
   function reachOf(name: string): Set<number> {
@@ -211,7 +205,7 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<ApiResponse> {
-    const answer = await actors.get(name)!.send(method, path, body, headers);
+    const answer = await actors.get(name)!(method, path, body, headers);
     expect(answer.status, `${name}: ${method} ${path}`).toBeLessThan(500);
     const reach = reachOf(name);
     const sent = `${decodeURIComponent(path)} ${JSON.stringify(body)} ${JSON.stringify(headers)}`;
