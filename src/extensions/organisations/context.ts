@@ -3,7 +3,7 @@ import type { ExtensionHost } from '../../declare/extension.ts';
 import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import type { Services, Transaction } from '../../declare/service.ts';
+import type { Services } from '../../declare/service.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
@@ -75,11 +75,18 @@ export function createOrganisationLock({ organisations }: Pick<OrganisationConte
   };
 }
 
-/** Returns how many owners an organisation has. */
-export function countOwners(
-  { roles }: Pick<OrganisationContext, 'roles'>,
-  organisation: string,
-  { service }: Pick<Transaction, 'service'>,
-): Promise<number> {
-  return service(MEMBERSHIP).count({ organisation, role: roles.owner }, { as: 'system' });
+/** The SQL condition that the user of a membership `m` is not about to be erased; then, they no longer count as an owner. */
+export function remainingMemberSql({ users }: Pick<OrganisationContext, 'users'>): string {
+  if (!('status' in users.declaration.fields)) return 'true';
+  return `not exists (select from ${quoteIdentifier(users.table)} u where u.id = m."user" and u.status = 'deleting')`;
+}
+
+/** Creates the function that returns how many owners an organisation has. */
+export function createOwnerCounter(context: Pick<OrganisationContext, 'users' | 'memberships' | 'roles'>) {
+  // Uses the index of memberships by organisation.
+  const text = `
+    select count(*)::int from ${quoteIdentifier(context.memberships.table)} m
+    where m.organisation = $1 and m.role = $2 and ${remainingMemberSql(context)}`;
+  return async (organisation: string, tx: Executor): Promise<number> =>
+    (await tx.write<[number]>({ text, values: [organisation, context.roles.owner] }))[0]![0];
 }

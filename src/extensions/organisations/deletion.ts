@@ -20,11 +20,12 @@ const SWEEP_EVERY_MS = 60_000;
 const MAX_DUE = 1000;
 
 const INSERT = 'insert into organisation_deletions (id, deleted_by) values ($1, $2) on conflict do nothing';
-// A young deletion still has its job.
+// A younger deletion still has its job.
 const FIND_DUE = `
   select id from organisation_deletions where created_at < now() - interval '1 minute' order by id limit ${MAX_DUE}`;
 const FIND = 'select 1 from organisation_deletions where id = $1';
-const FINISH = 'delete from organisation_deletions where id = $1';
+// A request that began before the deletion may still have created a record, so the sweep runs the job once more.
+const FINISH = `delete from organisation_deletions where id = $1 and created_at < now() - interval '1 minute'`;
 const REMOVE_INVITATIONS = `
   delete from organisation_invitations where id in (
     select id from organisation_invitations where organisation = $1 limit $2
@@ -76,7 +77,7 @@ function removeArchivedSql({ archiveTable }: ResourceGateway, column: string): s
 
 /**
  * Creates the job that deletes the records of a deleted organisation. It can be killed at any point and run again: records that are gone are
- * not found again, and the row of the deletion is removed last.
+ * not found again, and the row of the deletion is removed by the last run.
  *
  * @param columnOf returns the column of a tenant field
  */

@@ -5,7 +5,7 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { Executor } from '../../platform/postgres/queryable.ts';
 import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import type { OrganisationContext } from './context.ts';
+import { type OrganisationContext, remainingMemberSql } from './context.ts';
 
 /** Maximum organisations that an error names. */
 const MAX_NAMED = 10;
@@ -18,11 +18,10 @@ const MAX_NAMED = 10;
  */
 export type AssertNotLastOwner = (users: readonly string[], tx: Executor) => Promise<void>;
 
-export function createLastOwnerCheck({
-  organisations,
-  memberships,
-  roles,
-}: Pick<OrganisationContext, 'organisations' | 'memberships' | 'roles'>): AssertNotLastOwner {
+export function createLastOwnerCheck(
+  context: Pick<OrganisationContext, 'users' | 'organisations' | 'memberships' | 'roles'>,
+): AssertNotLastOwner {
+  const { organisations, memberships, roles } = context;
   const [groups, members] = [quoteIdentifier(organisations.table), quoteIdentifier(memberships.table)];
   // Uses the indexes of memberships by user and by organisation.
   const lock = `
@@ -31,6 +30,7 @@ export function createLastOwnerCheck({
   const find = `
     select o.slug from ${groups} o where o.id = any($1) and not exists (
       select from ${members} m where m.organisation = o.id and m.role = $3 and not (m."user" = any($2))
+        and ${remainingMemberSql(context)}
     ) order by o.slug limit ${MAX_NAMED}`;
   return async (users, tx) => {
     const locked = await tx.write<[id: string]>({ text: lock, values: [users, roles.owner] });

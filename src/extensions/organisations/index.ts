@@ -12,7 +12,7 @@ import { createDepartureStep, createLastOwnerCheck, organisationUserData } from 
 import { createInvitationComposer, INVITATION_MAIL } from './invitations/invite.ts';
 import { organisationInvitationRoutes } from './invitations/routes.ts';
 import { createInvitationStore, createInvitationSweep } from './invitations/store.ts';
-import { declareMembership, declareOrganisation, MEMBERSHIP, ORGANISATION } from './resources.ts';
+import { declareMembership, declareOrganisation, MEMBERSHIP, ORGANISATION, ORGANISATION_FIELDS } from './resources.ts';
 import { organisationRoutes } from './routes.ts';
 import { createRoles, type OrganisationOptions, type OrganisationSettings, organisationSettings } from './settings.ts';
 import { organisationDeletions, organisationInvitations } from './tables.ts';
@@ -23,6 +23,7 @@ export type { OrganisationsApi } from './api.ts';
 export type { OrganisationOptions } from './settings.ts';
 export { tenant } from './tenant.ts';
 
+const NEEDS_ACCOUNTS = 'it needs accounts; declare a user resource with defineUser()';
 const DAY_MS = 24 * 60 * 60_000;
 
 /** Returns the resources of the app with organisations, memberships, and resources with `tenant()` kept inside their organisations. */
@@ -36,6 +37,9 @@ function declareResources(
     errors
       .at(`resource "${name}"`)
       .report('organisations() adds a resource of this name; rename yours, or use its fields setting');
+  const replaced = ORGANISATION_FIELDS.filter((name) => Object.hasOwn(settings.fields, name));
+  for (const name of replaced)
+    errors.at('organisations.fields').report(`every organisation has the field "${name}"; rename yours`);
   for (const resource of declared) {
     const names = repeatedTenantFields(resource);
     if (names.length > 0)
@@ -50,7 +54,9 @@ function declareResources(
       ? declareTenantResource(resource, context, errors.at(`resource "${resource.name}"`))
       : resource,
   );
-  if (taken.length > 0) return changed;
+  const hasUsers = declared.some(({ name }) => name === 'user');
+  if (!hasUsers) errors.at('extension "organisations"').report(NEEDS_ACCOUNTS);
+  if (taken.length > 0 || !hasUsers) return changed;
   return [...changed, declareOrganisation(settings, roles, scope), declareMembership(settings, roles, scope)];
 }
 
@@ -72,9 +78,7 @@ export function organisations(options: OrganisationOptions = {}): Extension<'org
     setup(host, settings) {
       const { accounts, users, database, resources } = host;
       if (accounts === undefined || users === undefined) {
-        throw new StartupError('organisations() cannot work:', [
-          'it needs accounts; declare a user resource with defineUser()',
-        ]);
+        throw new StartupError('organisations() cannot work:', [NEEDS_ACCOUNTS]);
       }
       const find = (name: string) => resources.find((one) => one.name === name)!;
       const context: OrganisationContext = {

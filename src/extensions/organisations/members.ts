@@ -2,7 +2,13 @@ import type { Viewer } from '../../declare/policy.ts';
 import type { Transaction } from '../../declare/service.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { countOwners, createOrganisationLock, findRole, type Membership, type OrganisationContext } from './context.ts';
+import {
+  createOrganisationLock,
+  createOwnerCounter,
+  findRole,
+  type Membership,
+  type OrganisationContext,
+} from './context.ts';
 import { MEMBERSHIP } from './resources.ts';
 
 /** A change of the members of an organisation. */
@@ -32,6 +38,7 @@ function lastOwnerError(): ApiError {
 export function createMembers(context: OrganisationContext): Members {
   const { host, settings, roles } = context;
   const lock = createOrganisationLock(context);
+  const countOwners = createOwnerCounter(context);
 
   /** Checks that a role exists. Field names the value of the body. */
   function assertRole(role: string): void {
@@ -60,7 +67,7 @@ export function createMembers(context: OrganisationContext): Members {
   }
 
   async function assertOwnerRemains(organisation: string, { role }: Membership, tx: Transaction): Promise<void> {
-    if (role === roles.owner && (await countOwners(context, organisation, tx)) <= 1) throw lastOwnerError();
+    if (role === roles.owner && (await countOwners(organisation, tx.database)) <= 1) throw lastOwnerError();
   }
 
   return {

@@ -1,6 +1,7 @@
 import { Field } from '../../declare/field.ts';
 import type { PolicyFunction } from '../../declare/policy.ts';
 import { type AnyResource, defineResource } from '../../declare/resource.ts';
+import { validationError } from '../../platform/errors.ts';
 import { f } from '../../records/fields/f.ts';
 import type { OrganisationScope } from './access.ts';
 import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from './settings.ts';
@@ -9,6 +10,8 @@ import { createSlugRule, MAX_SLUG, MIN_SLUG, SLUG_PATTERN, slugOfName } from './
 /** The names of the resources that the extension adds. */
 export const ORGANISATION = 'organisation';
 export const MEMBERSHIP = 'membership';
+/** The fields that every organisation has. */
+export const ORGANISATION_FIELDS = ['name', 'slug', 'settings'];
 
 /**
  * Creates the policy function of a role in the organisation of a record.
@@ -61,9 +64,8 @@ export function declareOrganisation(
       beforeCreate: (values) => ({ ...values, slug: values.slug ?? slugOfName(String(values.name)) }),
       beforeUpdate: (changes) => {
         // An organisation keeps a slug: links and headers name it.
-        if (changes.slug !== null) return changes;
-        const { slug: _, ...others } = changes;
-        return others;
+        if (changes.slug === null) throw validationError({ slug: 'Is required' });
+        return changes;
       },
     },
     crud: ['list', 'read', 'update'],

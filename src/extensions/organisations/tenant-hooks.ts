@@ -119,7 +119,8 @@ async function chooseForMember(
 ): Promise<ChosenOrganisation> {
   const choice = choiceOf(user);
   const filter = organisationFilter([given as string | undefined, choice?.bound, choice?.current], 'organisation');
-  const query = { ...filter, user: user.id, limit: 2, count: 'none' };
+  // The memberships of a deleted organisation are still being deleted.
+  const query = { 'organisation.slug': { exists: true }, ...filter, user: user.id, limit: 2, count: 'none' };
   const data = filter === undefined ? [] : (await service(MEMBERSHIP).list(query, { as: 'system' })).data;
   const [first, second] = data as unknown as { organisation: string; role: string }[];
   if (first === undefined) {

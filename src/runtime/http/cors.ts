@@ -32,6 +32,7 @@ export function createCors(
       'If-Match',
       'If-None-Match',
       'Last-Event-ID',
+      'X-Organisation',
       ...UPLOAD_HEADERS,
     ],
     exposedHeaders: [

@@ -103,7 +103,6 @@ describe('a deleted organisation', () => {
         expect(await count('select count(*) from tickets where organisation = $1')).toBe(0);
         expect(await count('select count(*) from projects where organisation = $1')).toBe(0);
         expect(await count('select count(*) from memberships where organisation = $1')).toBe(0);
-        expect(await count('select count(*) from organisation_deletions where id = $1')).toBe(0);
         const archives = await sql.query(
           `select table_name from information_schema.columns where column_name = 'organisation' and table_name like '%project%'`,
         );
@@ -153,4 +152,14 @@ test('requests that run while a session switches its organisation see one of the
     const seen = new Set(body.data.map((one: { organisation: string }) => one.organisation));
     expect(seen.size).toBe(1);
   }
+});
+
+test('a member of a deleted organisation creates no further record in it, before and after its memberships are gone', async () => {
+  const member = await person('member');
+  const [gone, kept] = [await organisation(member), await organisation(member)];
+  await api.delete(gone.id);
+  const { status, body } = await member.call('POST', '/api/tickets', { title: 'x' });
+  expect([status, body.data?.organisation]).toEqual([201, kept.id]);
+  expect((await member.call('POST', '/api/tickets', { title: 'x', organisation: gone.id })).status).toBe(422);
+  expect((await within(member, gone.id)('POST', '/api/tickets', { title: 'x' })).status).toBe(404);
 });

@@ -15,7 +15,7 @@ import {
 import { createClient, type Person, startTestApp } from '../../support/app.ts';
 
 /** The resources of the tests: records of organisations that refer to each other, and records that belong to no organisation. */
-export const project = defineResource('project', {
+const project = defineResource('project', {
   fields: {
     organisation: tenant(),
     name: f.string().required().unique().filterable().sortable().searchable(),
@@ -25,7 +25,7 @@ export const project = defineResource('project', {
   softDelete: true,
   audit: true,
 });
-export const ticket = defineResource('ticket', {
+const ticket = defineResource('ticket', {
   fields: {
     organisation: tenant(),
     title: f.string().required().max(100).filterable().sortable().searchable(),
@@ -42,11 +42,11 @@ export const ticket = defineResource('ticket', {
     ),
   ],
 });
-export const invoice = defineResource('invoice', {
+const invoice = defineResource('invoice', {
   fields: { organisation: tenant(), number: f.string().required().unique() },
   policies: { list: 'org:admin', read: 'org:admin', create: 'org:admin' },
 });
-export const bookmark = defineResource('bookmark', {
+const bookmark = defineResource('bookmark', {
   fields: { ticket: f.ref('ticket').required().filterable(), owner: f.ref('user').owner() },
 });
 
