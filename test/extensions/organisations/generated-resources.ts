@@ -77,3 +77,21 @@ export function comparable({ status, body }: ApiResponse, replaced: readonly str
     .replaceAll(/\b[0-9a-f]{24}\b/g, '#')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '@');
 }
+
+/** One operation: the numbers choose its kind, its actor and its records. */
+export const step = fc.record({
+  kind: fc.nat(1000),
+  who: fc.nat(1000),
+  resource: fc.nat(NAMES.length - 1),
+  record: fc.nat(1000),
+  other: fc.nat(1000),
+  organisation: fc.nat(1000),
+});
+export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+export const ROLES = ['owner', 'admin', 'member'];
+/** The role of each of the four people in each of the three organisations; index 3: not a member. */
+export const membershipArbitrary = fc.array(fc.array(fc.nat(3), { minLength: 3, maxLength: 3 }), {
+  minLength: 4,
+  maxLength: 4,
+});

@@ -18,28 +18,15 @@ import {
   comparable,
   type Declared,
   declareTenants,
+  membershipArbitrary,
   NAMES,
   note,
   type Placed,
+  ROLES,
+  type Step,
+  step,
   tenantArbitrary,
 } from './generated-resources.ts';
-
-const step = fc.record({
-  kind: fc.nat(1000),
-  who: fc.nat(1000),
-  resource: fc.nat(NAMES.length - 1),
-  record: fc.nat(1000),
-  other: fc.nat(1000),
-  organisation: fc.nat(1000),
-});
-type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
-
-const ROLES = ['owner', 'admin', 'member'];
-/** The role of each of the four people in each of the three organisations; index 3: not a member. */
-const membershipArbitrary = fc.array(fc.array(fc.nat(3), { minLength: 3, maxLength: 3 }), {
-  minLength: 4,
-  maxLength: 4,
-});
 
 async function checkIsolation(declared: readonly Declared[], roles: readonly number[][], steps: readonly Step[]) {
   const { app, url, person, call } = await startTestApp({
