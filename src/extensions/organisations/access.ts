@@ -12,7 +12,7 @@ type Filter = Record<string, unknown>;
 /** A filter that no record meets. */
 const NOTHING: Filter = { id: { in: [] } };
 
-/** How long a header that named an organisation of the caller is not looked up again, in ms. It decides only about the error. */
+/** How long a header that named an organisation of the caller is not looked up again, in ms. */
 const NAMED_FRESH_MS = 60_000;
 const MAX_NAMED = 10_000;
 
@@ -67,16 +67,40 @@ export interface OrganisationScope {
   checkNamed(user: Viewer | undefined, req: Request | undefined, service: Services): Promise<void> | undefined;
 }
 
+/** Remembers which organisations requests have named, so that the next ones need no look-up. It decides only about the error. */
+export interface NamedOrganisations {
+  has(user: Viewer): boolean;
+  add(user: Viewer): void;
+  /** Forgets what a user has named; left out: what all users have named. */
+  forget(userId?: string): void;
+}
+
+export function createNamedOrganisations(): NamedOrganisations {
+  const until = new Map<string, number>();
+  const keyOf = (user: Viewer) => JSON.stringify([user.id, choiceOf(user)?.bound, choiceOf(user)?.current]);
+  return {
+    has(user) {
+      const key = keyOf(user);
+      if ((until.get(key) ?? 0) > performance.now()) return true;
+      until.delete(key);
+      return false;
+    },
+    add(user) {
+      if (until.size >= MAX_NAMED) until.delete(until.keys().next().value!);
+      until.set(keyOf(user), performance.now() + NAMED_FRESH_MS);
+    },
+    forget(userId) {
+      const start = userId === undefined ? '' : `[${JSON.stringify(userId)},`;
+      for (const key of until.keys()) if (key.startsWith(start)) until.delete(key);
+    },
+  };
+}
+
 /** Creates the scope of the records of organisations. */
-export function createOrganisationScope(settings: Pick<OrganisationSettings, 'globalAccess'>): OrganisationScope {
-  // Whether the filter lets a record through never depends on this cache.
-  const named = new Map<string, number>();
-
-  function remember(key: string): void {
-    if (named.size >= MAX_NAMED) named.delete(named.keys().next().value!);
-    named.set(key, performance.now() + NAMED_FRESH_MS);
-  }
-
+export function createOrganisationScope(
+  settings: Pick<OrganisationSettings, 'globalAccess'>,
+  named: NamedOrganisations,
+): OrganisationScope {
   const filterFor: OrganisationScope['filterFor'] = (user, field, { current }) => {
     if (user === undefined) return NOTHING;
     const choice = choiceOf(user);
@@ -92,13 +116,11 @@ export function createOrganisationScope(settings: Pick<OrganisationSettings, 'gl
     checkNamed(user, req, service) {
       const choice = choiceOf(user);
       if (user === undefined || req === undefined || choice?.isNamed !== true) return undefined;
-      const key = JSON.stringify([user.id, choice.bound, choice.current]);
-      if ((named.get(key) ?? 0) > performance.now()) return undefined;
-      named.delete(key);
+      if (named.has(user)) return undefined;
       return (async () => {
         const filter = filterFor(user, undefined, { current: true }) as Record<string, string>;
         if ((await service('organisation').count(filter, { as: 'system' })) === 0) throw noOrganisationError();
-        remember(key);
+        named.add(user);
       })();
     },
   };

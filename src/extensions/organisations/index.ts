@@ -4,9 +4,9 @@ import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { StartupError } from '../../platform/config/environment.ts';
-import { createOrganisationScope } from './access.ts';
+import { createNamedOrganisations, createOrganisationScope, type NamedOrganisations } from './access.ts';
 import { createOrganisationsApi, type OrganisationsApi } from './api.ts';
-import type { OrganisationContext } from './context.ts';
+import type { Membership, OrganisationContext } from './context.ts';
 import { createDeletionJob, createDeletionSweep, DELETION_JOB } from './deletion.ts';
 import { createDepartureStep, createLastOwnerCheck, organisationUserData } from './departures.ts';
 import { createInvitationComposer, INVITATION_MAIL } from './invitations/invite.ts';
@@ -31,6 +31,7 @@ function declareResources(
   declared: readonly AnyResource[],
   errors: ConfigErrors,
   settings: OrganisationSettings,
+  named: NamedOrganisations,
 ): readonly AnyResource[] {
   const taken = declared.filter(({ name }) => name === ORGANISATION || name === MEMBERSHIP);
   for (const { name } of taken)
@@ -46,7 +47,7 @@ function declareResources(
       errors.at(`resource "${resource.name}"`).report(`several fields are tenant(): ${names.join(', ')}; keep one`);
   }
   const roles = createRoles(settings);
-  const scope = createOrganisationScope(settings);
+  const scope = createOrganisationScope(settings, named);
   const tenants = findTenants(declared);
   const context = { tenants, settings, roles, scope };
   const changed = declared.map((resource) =>
@@ -69,12 +70,13 @@ function declareResources(
  * createApp({ resources: [defineUser(), ticket], extensions: [organisations()] }, process.env)
  */
 export function organisations(options: OrganisationOptions = {}): Extension<'organisations', OrganisationsApi> {
+  const named = createNamedOrganisations();
   return defineExtension({
     name: 'organisations',
     tables: { organisation_invitations: organisationInvitations, organisation_deletions: organisationDeletions },
     settings: organisationSettings,
     options,
-    resources: declareResources,
+    resources: (declared, errors, settings) => declareResources(declared, errors, settings, named),
     setup(host, settings) {
       const { accounts, users, database, resources } = host;
       if (accounts === undefined || users === undefined) {
@@ -117,6 +119,11 @@ export function organisations(options: OrganisationOptions = {}): Extension<'org
         mails: { [INVITATION_MAIL]: createInvitationComposer(invitations) },
         jobs: { [DELETION_JOB]: createDeletionJob(context, tenants, snakeCase) },
         sweeps: [createInvitationSweep(database), createDeletionSweep(context)],
+        // Other processes find out within a minute.
+        listeners: {
+          [`${MEMBERSHIP}.deleted`]: ({ record }: { record: Membership }) => named.forget(record.user),
+          [`${ORGANISATION}.deleted`]: () => named.forget(),
+        },
         revocationStep: createDepartureStep(context, assertNotLastOwner),
         userData: [organisationUserData(context, assertNotLastOwner)],
       };
