@@ -1,6 +1,5 @@
 import type { FeatureParts } from '../declare/extension.ts';
 import type { FilesApi } from '../declare/file.ts';
-import type { AnyResource } from '../declare/resource.ts';
 import { createKeyedHashes } from '../platform/crypto/keyring.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -21,6 +20,7 @@ import { createUploadRoutes } from './uploads/routes.ts';
 import { SYSTEM_UPLOADER } from './uploads/uploader.ts';
 import { createUploads } from './uploads/uploads.ts';
 
+export { checkFiles } from './config-errors.ts';
 export { fileTables } from './table.ts';
 export { createTrackingStatements } from './tracking.ts';
 
@@ -83,25 +83,4 @@ export function createFiles(platform: Platform, resources: readonly CompiledReso
     storageName: storage.name,
     check: async () => storage.check?.(),
   };
-}
-
-/**
- * The error of an app in production that has file fields but names no storage; undefined if there is none. A default directory would
- * silently lose files on platforms whose disks do not survive a deployment.
- */
-export function findStorageError(
-  resources: readonly AnyResource[],
-  { nodeEnv }: Pick<Platform['env'], 'nodeEnv'>,
-  { files }: Pick<Platform['settings'], 'files'>,
-): string | undefined {
-  if (nodeEnv !== 'production' || files.storage !== undefined) return undefined;
-  const field = resources
-    .flatMap(({ name, fields }) =>
-      Object.entries(fields as Record<string, { spec: { file?: unknown; inner?: { spec: { file?: unknown } } } }>).map(
-        ([key, { spec }]) => ({ path: `${name}.${key}`, spec }),
-      ),
-    )
-    .find(({ spec }) => (spec.file ?? spec.inner?.spec.file) !== undefined);
-  if (field === undefined) return undefined;
-  return `settings.files.storage: ${field.path} holds files, so production needs a storage that lasts, such as s3({ bucket }) or disk({ directory: '/var/lib/my-app/files' })`;
 }

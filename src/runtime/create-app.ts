@@ -6,7 +6,7 @@ import type { RecordOf } from '../declare/infer.ts';
 import type { PushSender, SimulatedDevices } from '../declare/push.ts';
 import type { AnyResource, Resource, Service } from '../declare/resource.ts';
 import type { AnyService, DeclarationWithService, Transaction } from '../declare/service.ts';
-import { findStorageError } from '../files/index.ts';
+import { checkFiles } from '../files/index.ts';
 import { ConfigErrors } from '../platform/config/config-errors.ts';
 import { type Environment, readEnvironment, StartupError } from '../platform/config/environment.ts';
 import { readSettings, type Settings, type SettingsInput } from '../platform/config/settings.ts';
@@ -265,8 +265,7 @@ function checkAndAssemble(
   const resources = areOptionsValid ? addUserFields(options.resources, extensions, errors) : options.resources;
   const declared = { ...options, resources, extensions, transports, members: APP_MEMBERS };
   if (areOptionsValid) checkDeclarations(declared, settings, errors);
-  const storageError = areOptionsValid && env && settings && findStorageError(resources, env, settings);
-  if (storageError) errors.report(storageError);
+  if (areOptionsValid && env && settings && errors.lines.length === 0) checkFiles(resources, env, settings, errors);
   const hasNoErrors = errors.lines.length === 0;
   const assembly = hasNoErrors && env && settings ? assembleApp(declared, env, settings, errors) : undefined;
   if (assembly === undefined) throw new StartupError('The app has configuration errors:', errors.lines);

@@ -87,6 +87,12 @@ test('a declaration with impossible rules is a configuration error that names th
   expect(error.errors.join('\n')).toContain('a file cannot be inside an object');
 });
 
+test('a resource cannot have the path of uploads', () => {
+  const file = defineResource('file', { fields: { content: f.file() } });
+  const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://localhost/x', REDIS_URL: 'redis://localhost' };
+  expect(() => createApp({ resources: [file] }, env)).toThrow(/resource "file": the path \/files belongs to uploads/);
+});
+
 test('production needs an explicit storage for files', () => {
   const env = {
     NODE_ENV: 'production',
