@@ -89,7 +89,10 @@ export default {
       comment: 'A package that is imported stands in package.json.',
       severity: 'error',
       from: { path: '^(src|workers)/' },
-      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'], pathNot: 'node_modules/(oidc-provider|sharp|testcontainers)/' },
+      to: {
+        dependencyTypes: ['npm-no-pkg', 'npm-unknown'],
+        pathNot: 'node_modules/(oidc-provider|sharp|testcontainers)/',
+      },
     },
     {
       name: 'verify-webhook-needs-nothing',
