@@ -56,7 +56,10 @@ test('an image with too many pixels, and a file that is not an image, are refuse
 
 test('the variants of an image are removed with it', async () => {
   const { database } = assemblyOf(app)!.platform;
-  await database.write({ text: `update files set state = 'unused', due_at = now() - interval '1 second'`, values: [] });
+  await database.write({
+    text: `update stored_files files set state = 'unused', due_at = now() - interval '1 second'`,
+    values: [],
+  });
   await sweep.run();
   expect(await listStored()).toEqual([]);
 });
