@@ -32,7 +32,7 @@ export interface Files {
   api: FilesApi;
   /** Undefined if no resource has a file field. */
   records: RecordFiles | undefined;
-  /** The routes, sweeps and user data; nothing if no resource has a file field. */
+  /** The routes, sweeps and user data; only user data if no resource has a file field. */
   parts: FeatureParts;
   /** The kind of storage; undefined if no resource has a file field. */
   storageName: string | undefined;
@@ -71,14 +71,23 @@ export function createFiles(platform: Platform, resources: readonly CompiledReso
     urlOf: urls.urlOf,
   };
 
-  if (!holdsFiles) return { api, records: undefined, parts: {}, storageName: undefined, check: async () => undefined };
+  // Also without file fields: uploads may be left from the time when there was one.
+  const userData = describeUploadUserData(context);
+  if (!holdsFiles)
+    return {
+      api,
+      records: undefined,
+      parts: { userData: [userData] },
+      storageName: undefined,
+      check: async () => undefined,
+    };
   return {
     api,
     records: { ...createFileReferences(store), ...createForms(context) },
     parts: {
       routes: [...createUploadRoutes(context), ...createResumableRoutes(context), ...createServingRoutes(context)],
       sweeps: [createFileSweep(context)],
-      userData: [describeUploadUserData(context)],
+      userData: [userData],
     },
     storageName: storage.name,
     check: async () => storage.check?.(),
