@@ -1,6 +1,5 @@
 import type { FeatureParts } from '../declare/extension.ts';
 import type { FilesApi } from '../declare/file.ts';
-import type { AnyResource } from '../declare/resource.ts';
 import { createKeyedHashes } from '../platform/crypto/keyring.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -21,6 +20,7 @@ import { createUploadRoutes } from './uploads/routes.ts';
 import { SYSTEM_UPLOADER } from './uploads/uploader.ts';
 import { createUploads } from './uploads/uploads.ts';
 
+export { checkFiles } from './config-errors.ts';
 export { fileTables } from './table.ts';
 export { createTrackingStatements } from './tracking.ts';
 
@@ -32,7 +32,7 @@ export interface Files {
   api: FilesApi;
   /** Undefined if no resource has a file field. */
   records: RecordFiles | undefined;
-  /** The routes, sweeps and user data; nothing if no resource has a file field. */
+  /** The routes, sweeps and user data; only user data if no resource has a file field. */
   parts: FeatureParts;
   /** The kind of storage; undefined if no resource has a file field. */
   storageName: string | undefined;
@@ -71,37 +71,25 @@ export function createFiles(platform: Platform, resources: readonly CompiledReso
     urlOf: urls.urlOf,
   };
 
-  if (!holdsFiles) return { api, records: undefined, parts: {}, storageName: undefined, check: async () => undefined };
+  // Also without file fields: uploads may be left from the time when there was one.
+  const userData = describeUploadUserData(context);
+  if (!holdsFiles)
+    return {
+      api,
+      records: undefined,
+      parts: { userData: [userData] },
+      storageName: undefined,
+      check: async () => undefined,
+    };
   return {
     api,
     records: { ...createFileReferences(store), ...createForms(context) },
     parts: {
       routes: [...createUploadRoutes(context), ...createResumableRoutes(context), ...createServingRoutes(context)],
       sweeps: [createFileSweep(context)],
-      userData: [describeUploadUserData(context)],
+      userData: [userData],
     },
     storageName: storage.name,
     check: async () => storage.check?.(),
   };
-}
-
-/**
- * The error of an app in production that has file fields but names no storage; undefined if there is none. A default directory would
- * silently lose files on platforms whose disks do not survive a deployment.
- */
-export function findStorageError(
-  resources: readonly AnyResource[],
-  { nodeEnv }: Pick<Platform['env'], 'nodeEnv'>,
-  { files }: Pick<Platform['settings'], 'files'>,
-): string | undefined {
-  if (nodeEnv !== 'production' || files.storage !== undefined) return undefined;
-  const field = resources
-    .flatMap(({ name, fields }) =>
-      Object.entries(fields as Record<string, { spec: { file?: unknown; inner?: { spec: { file?: unknown } } } }>).map(
-        ([key, { spec }]) => ({ path: `${name}.${key}`, spec }),
-      ),
-    )
-    .find(({ spec }) => (spec.file ?? spec.inner?.spec.file) !== undefined);
-  if (field === undefined) return undefined;
-  return `settings.files.storage: ${field.path} holds files, so production needs a storage that lasts, such as s3({ bucket }) or disk({ directory: '/var/lib/my-app/files' })`;
 }

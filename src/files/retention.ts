@@ -12,12 +12,12 @@ const MAX_BATCHES = 20;
 /** Minutes after which another sweep tries again to remove the bytes of a file. */
 const RETRY_MINUTES = 5;
 
-// Uses files_due_at_index. A file in the state `removing` can no longer be attached.
+// Uses stored_files_due_at_index. A file in the state `removing` can no longer be attached.
 const CLAIM = `
-  update files set state = 'removing', due_at = now() + interval '${RETRY_MINUTES} minutes'
-  where id in (select id from files where due_at <= now() order by due_at limit $1 for update skip locked)
+  update stored_files files set state = 'removing', due_at = now() + interval '${RETRY_MINUTES} minutes'
+  where id in (select id from stored_files files where due_at <= now() order by due_at limit $1 for update skip locked)
   returning id, storage_key, received_bytes is not null, variants`;
-const REMOVE = `delete from files where id = any($1) and state = 'removing'`;
+const REMOVE = `delete from stored_files files where id = any($1) and state = 'removing'`;
 
 type ClaimedRow = [id: string, key: string, isResumable: boolean, variants: Record<string, StoredVariant> | null];
 
@@ -56,15 +56,15 @@ export function createFileSweep({ database, storage, log }: Pick<FilesContext, '
 
 const WAITING = `uploader = 'user:' || $1 and state in ('receiving', 'pending')`;
 const SELECT_WAITING = `
-  select id, name, type, bytes::float8, created_at from files where ${WAITING} and id > $2 order by id limit $3`;
-const ERASE_WAITING = `update files set state = 'unused', due_at = now(), name = 'file', user_id = null where ${WAITING} returning 1`;
+  select id, name, type, bytes::float8, created_at from stored_files files where ${WAITING} and id > $2 order by id limit $3`;
+const ERASE_WAITING = `update stored_files files set state = 'unused', due_at = now(), name = 'file', user_id = null where ${WAITING} returning 1`;
 
 /** Describes a user's uploads that no record uses yet, for exports and erasures. */
 export function describeUploadUserData({ database }: Pick<FilesContext, 'database'>): UserData {
   return {
     name: 'fileUploads',
     description: 'Uploaded files that no record uses yet',
-    tables: ['files'],
+    tables: ['stored_files'],
     rows: (userId) => readRowsInPages(database, SELECT_WAITING, ['id', 'name', 'type', 'bytes', 'createdAt'], [userId]),
     erase: async (userId) => (await database.write({ text: ERASE_WAITING, values: [userId] })).length,
   };

@@ -10,7 +10,7 @@ export interface StoredVariant {
   height: number;
 }
 
-/** A row of the table `files`. */
+/** A row of the table `stored_files`. */
 export interface FileRow {
   id: string;
   state: string;
@@ -82,29 +82,29 @@ export function metadataOf({ id, name, type, bytes, sha256, width, height, varia
 
 /** Counts and inserts of one uploader run one after the other, so that concurrent uploads cannot exceed the limits together. */
 const LOCK_UPLOADER = `select pg_advisory_xact_lock(hashtextextended('files ' || $1, 0))`;
-// Uses files_uploader_index.
+// Uses stored_files_uploader_index.
 const INSERT = `
-  insert into files (id, state, due_at, resource, field, user_id, uploader, token_hash, storage_key, name, type, bytes, received_bytes,
+  insert into stored_files (id, state, due_at, resource, field, user_id, uploader, token_hash, storage_key, name, type, bytes, received_bytes,
     variants)
   select $1, 'receiving', now() + $15 * interval '1 hour', $2, $3, $4, $5, $6, $7, $8, $9, $10::bigint, $11::bigint, $12::jsonb
-  from (select count(*) as files, coalesce(sum(bytes), 0) as bytes from files
+  from (select count(*) as files, coalesce(sum(bytes), 0) as bytes from stored_files files
     where uploader = $5 and state in ('receiving', 'pending')) waiting
   where $5 = 'system' or (waiting.files < $13 and waiting.bytes + $10::bigint <= $14)
   returning 1`;
 const FINISH = `
-  update files set state = 'pending', type = $2, bytes = $3, received_bytes = null, sha256 = $4, width = $5, height = $6,
+  update stored_files files set state = 'pending', type = $2, bytes = $3, received_bytes = null, sha256 = $4, width = $5, height = $6,
     variants = $7::jsonb, due_at = now() + $8 * interval '1 hour'
   where id = $1 and state = 'receiving'
   returning ${COLUMNS}`;
 const DISCARD = `
-  update files set state = 'unused', due_at = now()
+  update stored_files files set state = 'unused', due_at = now()
   where id = any($1) and state in ('receiving', 'pending') returning 1`;
-const FIND = `select ${COLUMNS} from files where id = any($1)`;
+const FIND = `select ${COLUMNS} from stored_files files where id = any($1)`;
 const START_PART = `
-  update files set fence = fence + 1
+  update stored_files files set fence = fence + 1
   where id = $1 and state = 'receiving' and received_bytes = $2::bigint returning fence`;
 const END_PART = `
-  update files set received_bytes = $4::bigint
+  update stored_files files set received_bytes = $4::bigint
   where id = $1 and state = 'receiving' and fence = $2 and received_bytes = $3::bigint returning 1`;
 
 /**
@@ -114,13 +114,13 @@ const END_PART = `
 const ATTACH = `
   with given as (select * from unnest($1::text[], $4::text[]) as given(id, field)),
   claimed as (
-    update files set state = 'attached', due_at = null, record_id = $2, resource = $3, field = given.field
+    update stored_files files set state = 'attached', due_at = null, record_id = $2, resource = $3, field = given.field
     from given where files.id = given.id and files.state = 'pending'
       and (files.field is null or (files.resource = $3 and files.field = given.field))
     returning files.id)
   select id from claimed
   union all
-  select files.id from files join given on given.id = files.id
+  select files.id from stored_files files join given on given.id = files.id
   where files.state = 'attached' and files.record_id = $2 and files.resource = $3 and files.field = given.field`;
 
 /** The rows of files. */
@@ -145,7 +145,7 @@ export interface FileStore {
   ): Promise<string[]>;
 }
 
-/** Creates the access to the table `files`. */
+/** Creates the access to the table `stored_files`. */
 export function createFileStore(database: Database): FileStore {
   return {
     insert: (upload, limits) =>

@@ -4,8 +4,8 @@ import { bigint, index, integer, jsonb, pgTable, sql, text, timestamptz } from '
  * Every file whose bytes may be in the storage. A row is inserted before the first byte is stored and deleted after the last one is
  * removed, so no stored bytes are ever forgotten.
  */
-const files = pgTable(
-  'files',
+const storedFiles = pgTable(
+  'stored_files',
   {
     id: text('id').primaryKey(),
     /**
@@ -42,11 +42,11 @@ const files = pgTable(
     createdAt: timestamptz('created_at').notNull().defaultNow(),
   },
   (table) => [
-    index('files_due_at_index').on(table.dueAt).where(sql`due_at is not null`),
-    index('files_record_id_index').on(table.recordId).where(sql`record_id is not null`),
-    index('files_uploader_index').on(table.uploader).where(sql`state in ('receiving', 'pending')`),
+    index('stored_files_due_at_index').on(table.dueAt).where(sql`due_at is not null`),
+    index('stored_files_record_id_index').on(table.recordId).where(sql`record_id is not null`),
+    index('stored_files_uploader_index').on(table.uploader).where(sql`state in ('receiving', 'pending')`),
   ],
 );
 
 /** The tables of files, by name. */
-export const fileTables = { files };
+export const fileTables = { stored_files: storedFiles };

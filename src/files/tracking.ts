@@ -38,7 +38,7 @@ begin
     select coalesce(jsonb_agg(other_row -> name), '[]') into other_ids from unnest(paths) name;
     other_ids := jsonb_path_query_array(other_ids, 'lax $[*].id');
   end if;
-  update files set
+  update stored_files files set
     state = case when own_ids ? id then tg_argv[1] when other_ids ? id then tg_argv[3] else 'unused' end,
     due_at = case when own_ids ? id or other_ids ? id then null else now() + interval '${GRACE}' end
   where record_id = old.id and resource = tg_argv[0] and state in ('attached', 'archived', 'unused');

@@ -9,7 +9,7 @@ import type { AnyMail } from '../declare/mail.ts';
 import type { PushSender, SimulatedDevices } from '../declare/push.ts';
 import type { AnyResource, Resource, Service } from '../declare/resource.ts';
 import type { AnyService, DeclarationWithService, Transaction } from '../declare/service.ts';
-import { findStorageError } from '../files/index.ts';
+import { checkFiles } from '../files/index.ts';
 import { compileJobs, compileSchedules } from '../jobs/index.ts';
 import { ConfigErrors } from '../platform/config/config-errors.ts';
 import { type Environment, readEnvironment, StartupError } from '../platform/config/environment.ts';
@@ -289,8 +289,7 @@ function checkAndAssemble(
   const parts = { projectMails, jobs: { jobs, schedules }, members: APP_MEMBERS };
   const declared = { ...options, resources, extensions, transports, ...parts };
   if (areOptionsValid) checkDeclarations(declared, settings, errors);
-  const storageError = areOptionsValid && env && settings && findStorageError(resources, env, settings);
-  if (storageError) errors.report(storageError);
+  if (areOptionsValid && env && settings && errors.lines.length === 0) checkFiles(resources, env, settings, errors);
   const hasNoErrors = errors.lines.length === 0;
   const assembly = hasNoErrors && env && settings ? assembleApp(declared, env, settings, errors) : undefined;
   if (assembly === undefined) throw new StartupError('The app has configuration errors:', errors.lines);

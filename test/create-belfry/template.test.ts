@@ -107,8 +107,8 @@ test('secrets and generated files are neither committed nor copied into the imag
 test('the versions of the template are those of the repository', () => {
   for (const [name, version] of Object.entries(template.devDependencies))
     expect.soft(version, name).toBe(repository.devDependencies[name]);
-  // Only the simulated provider of oidc() needs this package, so the page of that extension says when to install it.
-  const { 'oidc-provider': _ofExtension, ...peers } = repository.peerDependencies;
+  // Only the simulated provider of oidc() and the variants of images need these packages, and their pages say when to install them.
+  const { 'oidc-provider': _ofExtension, sharp: _ofImages, ...peers } = repository.peerDependencies;
   // Otherwise `belfry dev`, `belfry test` or `belfry migration generate` would lack a package.
   expect(Object.keys(template.devDependencies)).toEqual(expect.arrayContaining(Object.keys(peers)));
   expect(template.engines).toEqual(repository.engines);

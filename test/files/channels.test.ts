@@ -72,11 +72,13 @@ test('an export of a user contains the files of their records, and an erasure re
   expect((await ada.call('POST', '/api/auth/me/erase', { password })).status).toBeLessThan(300);
   const ids = [scan.id, page.id, draft.id, upload.body.data.id];
   const states = async () =>
-    (await database.write<[string]>({ text: 'select state from files where id = any($1)', values: [ids] })).flat();
+    (
+      await database.write<[string]>({ text: 'select state from stored_files files where id = any($1)', values: [ids] })
+    ).flat();
   await expect.poll(states, { timeout: 30_000 }).toEqual(['unused', 'unused', 'unused', 'unused']);
   const before = (await listStored()).length;
   await database.write({
-    text: `update files set due_at = now() - interval '1 second' where id = any($1)`,
+    text: `update stored_files files set due_at = now() - interval '1 second' where id = any($1)`,
     values: [ids],
   });
   await assemblyOf(app)!

@@ -42,7 +42,7 @@ async function upload(field = 'ticket.attachment', body: Buffer | string = PNG, 
 const stateOf = async (id: string) => {
   const { assemblyOf } = await import('../../src/runtime/create-app.ts');
   const rows = await assemblyOf(app)!.platform.database.write<[string]>({
-    text: 'select state from files where id = $1',
+    text: 'select state from stored_files files where id = $1',
     values: [id],
   });
   return rows[0]?.[0];

@@ -56,7 +56,10 @@ test('an image with too many pixels, and a file that is not an image, are refuse
 
 test('the variants of an image are removed with it', async () => {
   const { database } = assemblyOf(app)!.platform;
-  await database.write({ text: `update files set state = 'unused', due_at = now() - interval '1 second'`, values: [] });
+  await database.write({
+    text: `update stored_files files set state = 'unused', due_at = now() - interval '1 second'`,
+    values: [],
+  });
   await sweep.run();
   expect(await listStored()).toEqual([]);
 });
@@ -85,6 +88,12 @@ test('a declaration with impossible rules is a configuration error that names th
   expect(error.errors.join('\n')).toContain('image.variants.a-b.width must be at least 1');
   expect(error.errors.join('\n')).toContain('unique() does nothing on a file field');
   expect(error.errors.join('\n')).toContain('a file cannot be inside an object');
+});
+
+test('a resource cannot have the path of uploads', () => {
+  const file = defineResource('file', { fields: { content: f.file() } });
+  const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://localhost/x', REDIS_URL: 'redis://localhost' };
+  expect(() => createApp({ resources: [file] }, env)).toThrow(/resource "file": the path \/files belongs to uploads/);
 });
 
 test('production needs an explicit storage for files', () => {

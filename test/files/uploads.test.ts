@@ -38,7 +38,10 @@ const { database } = assemblyOf(app)!.platform;
 
 /** Discards all uploads, so that the limits of one test do not affect the next. */
 async function startAnew(): Promise<void> {
-  await database.write({ text: `update files set state = 'unused', due_at = now() - interval '1 second'`, values: [] });
+  await database.write({
+    text: `update stored_files files set state = 'unused', due_at = now() - interval '1 second'`,
+    values: [],
+  });
   await assemblyOf(app)!
     .parts.sweeps!.find(({ name }) => name === 'unused files')!
     .run();
@@ -163,7 +166,9 @@ test.each([
     `${head}content-type: text/plain\r\n${header}\r\n${body}${'b'.repeat(header.startsWith('content') ? 20_000 : 0)}`,
   );
   const count = async () =>
-    (await database.write<[string]>({ text: 'select state from files', values: [] })).map(([state]) => state);
+    (await database.write<[string]>({ text: 'select state from stored_files files', values: [] })).map(
+      ([state]) => state,
+    );
   if (header.startsWith('content')) await vi.waitUntil(async () => (await count()).includes('receiving'));
   else await new Promise((resolve) => socket.write('', resolve));
   socket.destroy();
@@ -179,7 +184,7 @@ test('an upload that no record uses is removed after a day', async () => {
   const { sweeps } = assemblyOf(app)!.parts;
   const sweep = sweeps!.find(({ name }) => name === 'unused files')!;
   expect(await sweep.run()).toBe(0);
-  await database.write({ text: `update files set due_at = due_at - interval '1 day'`, values: [] });
+  await database.write({ text: `update stored_files files set due_at = due_at - interval '1 day'`, values: [] });
   expect(await sweep.run()).toBe(1);
   expect(await listStored()).toEqual([]);
 });
@@ -187,14 +192,19 @@ test('an upload that no record uses is removed after a day', async () => {
 test('a file stays known until the storage has removed it', async () => {
   await startAnew();
   const { body } = await raw('text');
-  await database.write({ text: `update files set state = 'unused', due_at = now() - interval '1 second'`, values: [] });
+  await database.write({
+    text: `update stored_files files set state = 'unused', due_at = now() - interval '1 second'`,
+    values: [],
+  });
   const sweep = assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
   const failing = vi.spyOn(storage, 'remove').mockRejectedValueOnce(new Error('the network is down'));
   expect(await sweep.run()).toBe(0);
   failing.mockRestore();
   const { id } = body.data;
-  expect(await database.write({ text: 'select state from files where id = $1', values: [id] })).toEqual([['removing']]);
-  await database.write({ text: `update files set due_at = now() - interval '1 second'`, values: [] });
+  expect(await database.write({ text: 'select state from stored_files files where id = $1', values: [id] })).toEqual([
+    ['removing'],
+  ]);
+  await database.write({ text: `update stored_files files set due_at = now() - interval '1 second'`, values: [] });
   expect(await sweep.run()).toBe(1);
   expect(await listStored()).toEqual([]);
 });

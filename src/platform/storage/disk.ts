@@ -46,14 +46,16 @@ function assertNotAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new StorageError('aborted', 'The write was aborted', { cause: signal.reason });
 }
 
-async function writeFully(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  for (let written = 0; written < bytes.length; ) {
-    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written);
-    written += bytesWritten;
-  }
+/** Writes chunks one after the other, without copying them into one buffer. */
+async function writeFully(file: FileHandle, chunks: Uint8Array[], bytes: number, position: number): Promise<void> {
+  const { bytesWritten } = await file.writev(chunks, position);
+  if (bytesWritten === bytes) return;
+  // A disk that is almost full may take a part; the next write then reports the error.
+  const rest = Buffer.concat(chunks, bytes).subarray(bytesWritten);
+  await writeFully(file, [rest], rest.length, position + bytesWritten);
 }
 
-/** Writes a body from a position on, in large pieces. Returns the position after it. */
+/** Writes a body from a position on, in large pieces, while the next piece arrives. Returns the position after it. */
 async function writeBody(
   file: FileHandle,
   body: AsyncIterable<Uint8Array>,
@@ -63,21 +65,30 @@ async function writeBody(
   let position = start;
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
+  let writing: Promise<void> = Promise.resolve();
   const flush = async () => {
-    const bytes = pending.length === 1 ? Buffer.from(pending[0]!) : Buffer.concat(pending, pendingBytes);
+    await writing;
+    writing = writeFully(file, pending, pendingBytes, position);
+    // The error is thrown where the write is awaited.
+    writing.catch(() => undefined);
+    position += pendingBytes;
     pending = [];
     pendingBytes = 0;
-    await writeFully(file, bytes, position);
-    position += bytes.length;
   };
-  for await (const chunk of body) {
+  try {
+    for await (const chunk of body) {
+      assertNotAborted(signal);
+      pending.push(chunk);
+      pendingBytes += chunk.length;
+      if (pendingBytes >= WRITE_BYTES) await flush();
+    }
     assertNotAborted(signal);
-    pending.push(chunk);
-    pendingBytes += chunk.length;
-    if (pendingBytes >= WRITE_BYTES) await flush();
+    if (pendingBytes > 0) await flush();
+  } finally {
+    // The file must not be closed while a write runs.
+    await writing.catch(() => undefined);
   }
-  assertNotAborted(signal);
-  if (pendingBytes > 0) await flush();
+  await writing;
   return position;
 }
 

@@ -146,6 +146,8 @@ async function generateValue(name: string, spec: FieldSpec, context: GenerationC
       return generateMissingValues(spec.shape!, {}, context);
     case 'json':
       return generateJson(spec);
+    case 'file':
+      throw new CannotGenerateError('a file must be stored first: pass the result of app.files.store');
     default:
       throw new CannotGenerateError(`its type "${spec.type.kind}" is not a built-in type`);
   }

@@ -65,11 +65,15 @@ export class Bucket {
 
   completeUpload(id: string, xml: string): StoredObject {
     const { key, type, parts } = this.#uploadOf(id);
-    const listed = Array.from(xml.matchAll(/<Part><PartNumber>(\d+)<\/PartNumber><ETag>([^<]+)<\/ETag><\/Part>/g));
+    const listed = Array.from(xml.matchAll(/<Part>(.*?)<\/Part>/gs), ([, part]) => {
+      const [, number] = /<PartNumber>(\d+)<\/PartNumber>/.exec(part!) ?? [];
+      const [, etag = ''] = /<ETag>([^<]+)<\/ETag>/.exec(part!) ?? [];
+      return { number: Number(number), etag };
+    });
     if (listed.length === 0) throw new BucketError(400, 'MalformedXML');
-    const bytes = listed.map(([, number, etag], index) => {
-      const part = parts.get(Number(number));
-      if (!part || etagOf(part) !== etag!.replaceAll('&quot;', '"')) throw new BucketError(400, 'InvalidPart');
+    const bytes = listed.map(({ number, etag }, index) => {
+      const part = parts.get(number);
+      if (!part || etagOf(part) !== etag.replaceAll('&quot;', '"')) throw new BucketError(400, 'InvalidPart');
       if (index < listed.length - 1 && part.length < MIN_PART_BYTES) throw new BucketError(400, 'EntityTooSmall');
       return part;
     });

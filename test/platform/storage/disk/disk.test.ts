@@ -46,15 +46,15 @@ test('files are readable by the user of the process alone', async () => {
 test('a full disk is reported, and leaves nothing behind', async () => {
   const { open } = await import('node:fs/promises');
   const file = await open(join(directory, 'secret.txt'));
-  const { write } = Object.getPrototypeOf(file) as { write: unknown };
-  const prototype = Object.getPrototypeOf(file) as { write: (...given: unknown[]) => Promise<unknown> };
+  const { writev } = Object.getPrototypeOf(file) as { writev: unknown };
+  const prototype = Object.getPrototypeOf(file) as { writev: (...given: unknown[]) => Promise<unknown> };
   await file.close();
   const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC', syscall: 'write' });
-  const failing = vi.spyOn(prototype, 'write').mockRejectedValueOnce(full);
+  const failing = vi.spyOn(prototype, 'writev').mockRejectedValueOnce(full);
   const writing = storage.write('full/a', inChunks(createBytes(1_000_000)), { type: 'text/plain' });
   await expect(writing).rejects.toMatchObject({ name: 'StorageError', reason: 'full' });
   failing.mockRestore();
-  expect(prototype.write).toBe(write);
+  expect(prototype.writev).toBe(writev);
   expect(await readdir(join(directory, 'temporary'))).toEqual([]);
   expect(await storage.stat('full/a')).toBeUndefined();
 });

@@ -95,6 +95,15 @@ describe('an image that is made to exhaust a decoder is refused', () => {
       'frames',
     ],
     ['a PNG whose profile has 100 MB', pngOf(1, 1, [profileBomb(100_000_000)]), 'colour profile'],
+    [
+      'a PNG with 100 compressed texts',
+      pngOf(
+        1,
+        1,
+        Array.from({ length: 100 }, () => pngChunk('zTXt', Buffer.alloc(9))),
+      ),
+      'metadata',
+    ],
     ['a PNG with a text of 1 MB', pngOf(1, 1, [pngChunk('iTXt', Buffer.alloc(1_000_000))]), 'metadata'],
   ])('%s', async (_, bytes, message) => {
     expect(bytes.length).toBeLessThan(3_000_000);

@@ -8,6 +8,8 @@ import { readExifOrientation } from './exif.ts';
 const MAX_CHUNKS = 1000;
 /** Maximum size of a colour profile after decompression. Real ones have less than 1 MiB. */
 const MAX_PROFILE_BYTES = 4 * 1024 * 1024;
+/** Maximum number of chunks that may be compressed: a decoder reserves up to 8 MiB for each. */
+const MAX_COMPRESSED_CHUNKS = 20;
 /** Maximum size of a compressed chunk that is read. */
 const MAX_CHUNK_BYTES = 512 * 1024;
 
@@ -31,6 +33,7 @@ export async function readPng(reader: ByteReader): Promise<ImageHeader> {
   const size = { width: header.readUInt32BE(8), height: header.readUInt32BE(12) };
   let orientation = 1;
   let frames = 1;
+  let compressed = 0;
   for (let count = 0; count < MAX_CHUNKS; count++) {
     const chunk = await reader.read(8);
     const length = chunk.readUInt32BE(0);
@@ -39,6 +42,9 @@ export async function readPng(reader: ByteReader): Promise<ImageHeader> {
     if (type === 'IEND') throw new ImageError('malformed', 'The PNG file has no pixels');
     if (['iCCP', 'zTXt', 'iTXt', 'eXIf', 'acTL'].includes(type)) {
       if (length > MAX_CHUNK_BYTES) throw new ImageError('too_large', 'The metadata of the image is too large');
+      if (['iCCP', 'zTXt', 'iTXt'].includes(type) && ++compressed > MAX_COMPRESSED_CHUNKS) {
+        throw new ImageError('too_large', 'The metadata of the image is too large');
+      }
       const data = await reader.read(length);
       if (type === 'iCCP' || type === 'zTXt') checkProfile(data);
       if (type === 'eXIf') orientation = readExifOrientation(data);
