@@ -1,4 +1,4 @@
-CREATE TABLE "files" (
+CREATE TABLE "stored_files" (
 	"id" text PRIMARY KEY NOT NULL,
 	"state" text NOT NULL,
 	"due_at" timestamp(3) with time zone,
@@ -75,11 +75,11 @@ ALTER TABLE "sessions" ADD COLUMN "organisation" text;
 --> statement-breakpoint
 ALTER TABLE "api_keys" ADD COLUMN "organisation" text;
 --> statement-breakpoint
-CREATE INDEX "files_due_at_index" ON "files" USING btree ("due_at") WHERE due_at is not null;
+CREATE INDEX "stored_files_due_at_index" ON "stored_files" USING btree ("due_at") WHERE due_at is not null;
 --> statement-breakpoint
-CREATE INDEX "files_record_id_index" ON "files" USING btree ("record_id") WHERE record_id is not null;
+CREATE INDEX "stored_files_record_id_index" ON "stored_files" USING btree ("record_id") WHERE record_id is not null;
 --> statement-breakpoint
-CREATE INDEX "files_uploader_index" ON "files" USING btree ("uploader") WHERE state in ('receiving', 'pending');
+CREATE INDEX "stored_files_uploader_index" ON "stored_files" USING btree ("uploader") WHERE state in ('receiving', 'pending');
 --> statement-breakpoint
 CREATE UNIQUE INDEX "background_jobs_unique_key_index" ON "background_jobs" USING btree ("name","unique_key") WHERE unique_key is not null and finished_at is null;
 --> statement-breakpoint
