@@ -5,7 +5,7 @@ import { createBelfryEnvironment, type Servers } from './environment.ts';
 import { getUserEmail, insertUsers, USERS } from './seed.ts';
 
 export const ORGANISATIONS = 1000;
-export const TICKETS = 100_000;
+const TICKETS = 100_000;
 const MEMBERSHIPS = 5000;
 const COMMENTS = 200_000;
 /** Users without a session, so that each user is a member of 5 organisations and sees 500 tickets. */

@@ -2,8 +2,7 @@ import type { CompiledPolicy } from '../../declare/policy.ts';
 import { allowsEveryRecord } from '../../declare/policy.ts';
 import { type Condition, type ListSortTerm, RelatedCondition } from '../query/list-query.ts';
 import { scopeConditions } from '../query/scope.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
-import type { Relation } from '../schema/relations.ts';
+import type { CompiledResource, Relation } from '../schema/compiled.ts';
 import { listPolicyConditions } from './authorize.ts';
 import type { OperationContext, ResolvedViewContext } from './operation-context.ts';
 

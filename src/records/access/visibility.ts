@@ -1,10 +1,16 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allowsAction } from '../../declare/policy.ts';
-import type { Entity } from '../context.ts';
+import type { Condition } from '../query/list-query.ts';
 import { policyFilterConditions, scopeConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { createPolicyArguments, type ResolvedViewContext } from './operation-context.ts';
 import { createHidingErrorHandler, createVisibilityErrorHandler } from './rule-errors.ts';
+
+/** A resource, and the checks of its records that may need the database. */
+interface CheckedResource {
+  resource: CompiledResource;
+  store: { meets(conditions: readonly Condition[], record: StoredRecord): boolean | Promise<boolean> };
+}
 
 /** Whether the viewer owns the record. */
 export function isOwner(
@@ -18,7 +24,7 @@ export function isOwner(
 
 /** Whether a record is in the viewer's scope. An unknown record is in scope only if no scope filter applies to the viewer. */
 export async function isInScope(
-  { resource, store }: Entity,
+  { resource, store }: CheckedResource,
   record: StoredRecord | undefined,
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
@@ -29,7 +35,7 @@ export async function isInScope(
 
 /** Whether a policy lets the viewer see a record. `reference` is the policy for a record that is expanded inside another one. */
 export function isRecordVisible(
-  { resource, store }: Entity,
+  { resource, store }: CheckedResource,
   policy: 'read' | 'reference',
   record: StoredRecord | undefined,
   viewContext: ResolvedViewContext,

@@ -1,8 +1,8 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import type { CountMode, Operator } from '../../declare/service.ts';
 import { fieldTypeOf, type Scalar } from '../fields/field-type.ts';
-import type { CompiledResource, SortTerm } from '../schema/compiled.ts';
-import type { Join, Relation } from '../schema/relations.ts';
+import type { CompiledResource, Relation, SortTerm } from '../schema/compiled.ts';
+import type { Join } from '../schema/relations.ts';
 
 /** One comparison of a field. Conditions of a list are joined by AND. */
 export interface Comparison {

@@ -1,6 +1,6 @@
 import type { ApiError } from '../../platform/errors.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
-import { joinOfRelation, type Relation } from '../schema/relations.ts';
+import type { CompiledResource, Relation } from '../schema/compiled.ts';
+import { joinOfRelation } from '../schema/relations.ts';
 import { fieldVisibilityCondition, isFilterable, type QueryViewer } from './filter.ts';
 import { type Condition, RelatedCondition } from './list-query.ts';
 import { queryError, shortenForMessage } from './parameter.ts';

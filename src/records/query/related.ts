@@ -1,7 +1,7 @@
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
+import type { CompiledResource, Relation } from '../schema/compiled.ts';
 import { addIdTieBreaker } from '../schema/indexes.ts';
-import { type Relation, relationJoinSql } from '../schema/relations.ts';
+import { relationJoinSql } from '../schema/relations.ts';
 import type { ListCondition } from './list-query.ts';
 import { orderSql, type UnnamedStatement } from './list-statements.ts';
 import { conditionSql, createSqlParameters, type Parameters } from './sql.ts';

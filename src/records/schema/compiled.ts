@@ -6,7 +6,6 @@ import type { Operator } from '../../declare/service.ts';
 import type { ReportRuleError } from '../access/rule-errors.ts';
 import type { ColumnType } from '../fields/column-type.ts';
 import type { FieldType } from '../fields/field-type.ts';
-import type { Relations } from './relations.ts';
 
 /** A compiled field. */
 export interface CompiledField {
@@ -66,6 +65,20 @@ export interface Index {
   terms: readonly SortTerm[];
 }
 
+/** A connection between the records of two resources. Paths in filters, includes and counts follow relations. */
+export interface Relation {
+  /** The name of the reference field or of the reverse relation. */
+  name: string;
+  /** The name of the resource that the relation leads to. */
+  target: string;
+  /** `one`: a reference. `many`: an array of references. `reverse`: the records of the target that refer to this record. */
+  kind: 'one' | 'many' | 'reverse';
+  /** The field that holds the references: of this resource; for `reverse`, of the target. */
+  field: CompiledField;
+  /** For `reverse`: the maximum number of records that `include` returns for each record. */
+  limit?: number;
+}
+
 /** A declaration compiled at startup: everything that requests need and that is the same for every request. */
 export interface CompiledResource {
   name: string;
@@ -89,7 +102,7 @@ export interface CompiledResource {
   /** The references whose records must exist when they are written. */
   checkedReferences: readonly CompiledField[];
   /** The references of the resource and its reverse relations, by name. */
-  relations: Relations;
+  relations: ReadonlyMap<string, Relation>;
   /** Returns a compiled resource of the app by its name. */
   resourceOf(name: string): CompiledResource;
   /** The field that holds the owner's id; `id` if a record owns itself. */

@@ -1,28 +1,11 @@
 import type { ReverseRelation } from '../../declare/relation.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import type { CompiledField, CompiledResource } from './compiled.ts';
-
-/** A connection between the records of two resources. Paths in filters, includes and counts follow relations. */
-export interface Relation {
-  /** The name of the reference field or of the reverse relation. */
-  name: string;
-  /** The name of the resource that the relation leads to. */
-  target: string;
-  /** `one`: a reference. `many`: an array of references. `reverse`: the records of the target that refer to this record. */
-  kind: 'one' | 'many' | 'reverse';
-  /** The field that holds the references: of this resource; for `reverse`, of the target. */
-  field: CompiledField;
-  /** For `reverse`: the maximum number of records that `include` returns for each record. */
-  limit?: number;
-}
+import type { CompiledField, CompiledResource, Relation } from './compiled.ts';
 
 /** The name under which `include` returns the number of records of a reverse relation: `commentsCount`. */
 export function countNameOf(relation: string): string {
   return `${relation}Count`;
 }
-
-/** The relations of a resource by name. */
-export type Relations = ReadonlyMap<string, Relation>;
 
 /** Whether a field holds several references. */
 function holdsManyReferences({ spec }: CompiledField): boolean {

@@ -5,8 +5,8 @@ import type { RecordsContext } from '../context.ts';
 import { fieldVisibilityCondition } from '../query/filter.ts';
 import type { Condition, Includes } from '../query/list-query.ts';
 import { scopeConditions } from '../query/scope.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
-import { countNameOf, findIncludedRelation, type Relation } from '../schema/relations.ts';
+import type { CompiledResource, Relation } from '../schema/compiled.ts';
+import { countNameOf, findIncludedRelation } from '../schema/relations.ts';
 import {
   type Budget,
   type ExpansionLevel,
