@@ -94,7 +94,7 @@ export interface IncludedRelation {
 
 /** The reverse relation that a name in an `include` stands for; undefined if it is a reference. */
 export function findIncludedRelation(
-  { relations }: { relations: Relations },
+  { relations }: Pick<CompiledResource, 'relations'>,
   name: string,
 ): IncludedRelation | undefined {
   const relation = relations.get(name);
@@ -104,6 +104,6 @@ export function findIncludedRelation(
 }
 
 /** The reverse relations of a resource that clients may know of. */
-export function clientVisibleReverseRelations({ relations }: { relations: Relations }): Relation[] {
+export function clientVisibleReverseRelations({ relations }: Pick<CompiledResource, 'relations'>): Relation[] {
   return [...relations.values()].filter(({ kind, field }) => kind === 'reverse' && !field.secret);
 }
