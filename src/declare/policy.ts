@@ -137,11 +137,8 @@ export function rethrow(error: unknown): never {
   throw error;
 }
 
-function refuseFilter(): never {
-  throw new Error(
-    'a policy function returned a filter; only the policies list, read, update, delete and reference of a resource can be filters',
-  );
-}
+const UNUSABLE_FILTER =
+  'a policy function returned a filter; only the policies list, read, update, delete and reference of a resource can be filters';
 
 /**
  * Whether a policy allows an action on one record.
@@ -149,14 +146,15 @@ function refuseFilter(): never {
  * @param owns whether the viewer owns the record
  * @param onError called with the error of a function that throws. If `onError` returns, the function allows nothing. Left out: the error is
  *   thrown
- * @param meetsFilter decides whether the record meets a filter that a function returned; left out: filters are errors
+ * @param meetsFilter decides whether the record meets a filter that a function returned; left out: a filter allows nothing and is reported to
+ *   `onError`, if there is one
  */
 export async function allowsAction(
   policy: CompiledPolicy,
   args: PolicyArguments,
   owns: boolean,
   onError: (error: unknown) => void = rethrow,
-  meetsFilter: (filter: object) => boolean | Promise<boolean> = refuseFilter,
+  meetsFilter?: (filter: object) => boolean | Promise<boolean>,
 ): Promise<boolean> {
   if (allowsEveryRecord(policy, args.user)) return true;
   if (policy.owner && owns && args.user !== undefined) return true;
@@ -164,7 +162,9 @@ export async function allowsAction(
     try {
       const result: unknown = await runForViewer(args, () => rule(args));
       if (result === true) return true;
-      if (typeof result === 'object' && result !== null && (await meetsFilter(result))) return true;
+      if (typeof result !== 'object' || result === null) continue;
+      if (meetsFilter === undefined && onError !== rethrow) onError(new Error(UNUSABLE_FILTER));
+      if (await meetsFilter?.(result)) return true;
     } catch (error) {
       onError(error);
     }

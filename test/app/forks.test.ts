@@ -19,6 +19,7 @@ import {
   EARLIER_MIGRATIONS,
   migrateAndClose,
 } from '../support/database/earlier-databases.ts';
+import { withoutResourcesOfApp } from '../support/database/framework-extensions.ts';
 import { readSchema, removeFieldDefaults } from '../support/database/read-schema.ts';
 
 const FRAMEWORK = readFrameworkMigrations().map(({ name }) => `${name} applied`);
@@ -134,16 +135,16 @@ test("a database that was migrated with a changed copy of one of Belfry's migrat
   expect(await migrateAndClose(sampleApp(env), 'migrations')).toEqual([]);
 });
 
-/** Every extension except audit, without the fields that some add to the users table, which belongs to the fork. */
-const createExtensionsWithoutUserFields = () =>
+/** Every extension except audit, without the fields that some add to the users table and the resources of others, whose tables belong to the fork. */
+const createExtensionsOfFork = () =>
   createAllExtensions()
     .filter(({ name }) => name !== 'audit')
-    .map((extension) => ({ ...extension, userFields: () => ({}) }));
+    .map(withoutResourcesOfApp);
 
 /** A fork that created the tables of audit, privacy and realtime by a migration of its own, before Belfry's migrations had them. */
 function createForkWithOwnExtensionTables() {
   const fork = createFork();
-  const extensions = [...createExtensionsWithoutUserFields(), audit({ keepDays: 30 })];
+  const extensions = [...createExtensionsOfFork(), audit({ keepDays: 30 })];
   const create = (env: Record<string, string>) => createApp({ resources: [user, post, comment], extensions }, env);
   const { tables, declared } = create({ NODE_ENV: 'test', DATABASE_URL: 'postgres://a/b', REDIS_URL: 'redis://a' });
   const taken = takeSnapshot(tables, declared);
@@ -205,7 +206,7 @@ test('after the upgrade of a fork, its next migration drops nothing, and only a 
   const { folder } = createForkWithOwnExtensionTables();
   const { env } = await createEmptyDatabase();
   const withDays = (keepDays: number) => {
-    const extensions = [...createExtensionsWithoutUserFields(), audit({ keepDays })];
+    const extensions = [...createExtensionsOfFork(), audit({ keepDays })];
     return createApp({ resources: [user, post, comment], extensions }, env);
   };
   expect(await generateAndClose(withDays(31), folder, 'days')).toMatchObject({ ok: true });

@@ -18,6 +18,7 @@ import {
   EARLIER_MIGRATIONS,
   migrateAndClose,
 } from '../support/database/earlier-databases.ts';
+import { withoutResourcesOfApp } from '../support/database/framework-extensions.ts';
 import { readSchema, removeFieldDefaults } from '../support/database/read-schema.ts';
 
 // What databases out there may have: which files they were migrated by, before the first migration was frozen.
@@ -66,7 +67,8 @@ test('the migrations of this repository and sync create the same schema', async 
   await migrateAndClose(app(migrated.env), 'migrations');
   // Migrations create the tables of all extensions, sync those of the declared ones.
   const extensions = createAllExtensions();
-  // The fields that some extensions add to users are columns of the app's own table, so they are part of the app's migrations.
+  // The fields that some extensions add to users are columns of the app's own table, and the resources that others add are resources of the app: both are
+  // part of the app's migrations.
   const withUserFields = createApp({ resources: [user, post, comment], extensions }, synced.env);
   const ofExtensions = Object.keys(withUserFields.tables.users!).filter(
     (name) => !(name in app(synced.env).tables.users!),
@@ -74,7 +76,7 @@ test('the migrations of this repository and sync create the same schema', async 
   await withUserFields.close();
   expect(ofExtensions).toEqual(['emailVerifiedAt']);
   const everything = createApp(
-    { resources: [user, post, comment], extensions: extensions.map((each) => ({ ...each, userFields: () => ({}) })) },
+    { resources: [user, post, comment], extensions: extensions.map(withoutResourcesOfApp) },
     synced.env,
   );
   await everything.migrate({ mode: 'sync' }).finally(() => everything.close());
