@@ -49,7 +49,10 @@ test('the first migration of an app contains only its own tables, and with those
   const app = createAppOn(project, createAllExtensions());
   expect(await generate(app, project.folder, ['init'], undefined)).toMatchObject({ ok: true });
   const sql = readFileSync(join(project.folder, '0000_init.sql'), 'utf8');
+  // Organisations and memberships are resources of the app, which it can extend with fields.
   expect([...sql.matchAll(/CREATE TABLE "(\w+)"/g)].map(([, name]) => name).sort()).toEqual([
+    'memberships',
+    'organisations',
     'tickets',
     'tickets_deleted',
     'users',
@@ -71,8 +74,9 @@ test('the first migration of an app contains only its own tables, and with those
 
 test('an app that adds extensions of Belfry later needs no migration for them, and starts', async () => {
   const project = await createMigrationProject();
-  // These change tables of the app: softDelete those of its resources, and others the users table.
-  const changesTables = ({ name, userFields }: Extensions[number]) => name === 'softDelete' || userFields !== undefined;
+  // These change tables of the app: softDelete those of its resources, organisations adds some, and others change the users table.
+  const changesTables = ({ name, userFields }: Extensions[number]) =>
+    name === 'softDelete' || name === 'organisations' || userFields !== undefined;
   const own = [...createAllExtensions().filter(changesTables)] as Extensions;
   expect(await generate(createAppOn(project, own), project.folder, [], undefined)).toMatchObject({ ok: true });
   await project.apply();
