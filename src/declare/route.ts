@@ -88,6 +88,12 @@ export interface Route {
    * Left out: no body is read, except for `input`.
    */
   body?: 'json' | 'any' | 'raw';
+  /** Maximum bytes of the body, after decompression. Default: the setting `http.bodyLimit`. */
+  bodyLimit?: number;
+  /** The number of requests that a request with this body counts as, for rate limits. Default 1. */
+  weight?: (body: unknown) => number;
+  /** Requests with another method are passed on to the routes whose paths also match, instead of being refused with 405. */
+  passesOtherMethods?: boolean;
   /** The schema of a body that the handler checks itself, for the OpenAPI document. */
   bodyShape?: z.ZodType;
   /** The query parameters that the handler checks itself, for the OpenAPI document. */

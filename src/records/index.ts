@@ -9,7 +9,7 @@ import type { Queryable } from '../platform/postgres/queryable.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createResourceGateway } from './gateway.ts';
 import { createVersionOf } from './operations/versions.ts';
-import { crudRoutes, customRoutes } from './routes.ts';
+import { crudRoutes, customRoutes, removeShadowingBatchRoutes } from './routes.ts';
 import type { CompiledResource } from './schema/compiled.ts';
 import { createResourceTable } from './schema/table.ts';
 import { createService, createServiceLookup } from './service.ts';
@@ -82,6 +82,8 @@ export function createRecordsRuntime(
     gateways: all.map((entity) => createResourceGateway(context, entity)),
     service,
     transactions,
-    routes: all.flatMap((entity) => [...customRoutes(entity), ...crudRoutes(context, entity)]),
+    routes: removeShadowingBatchRoutes(
+      all.flatMap((entity) => [...customRoutes(entity), ...crudRoutes(context, entity)]),
+    ),
   };
 }

@@ -41,6 +41,49 @@ function passwordHashesOf({ fields }: CompiledResource, hash: string): Values {
   return Object.fromEntries(fields.filter(({ type }) => type.concealed).map(({ name }) => [name, hash]));
 }
 
+/**
+ * Checks the create policy.
+ *
+ * @throws ApiError UNAUTHORIZED or FORBIDDEN
+ */
+export async function authorizeCreate(resource: CompiledResource, operation: OperationContext): Promise<void> {
+  if (operation.system) return;
+  const onError = createActionErrorHandler(resource, 'create', { doc: undefined, req: operation.req });
+  await authorizeCollection(resource.policies.create, 'create', operation, onError);
+}
+
+/** The rules by which the input of a create is validated. */
+function createValidationRules({ settings: { unknownFields, http } }: RecordsContext) {
+  return { unknownFields, maxUnknown: http.bodyKeys, updating: false };
+}
+
+/**
+ * Validates the input of a create, before its hook runs.
+ *
+ * @throws ApiError VALIDATION_ERROR with a message per field
+ */
+export function validateCreate(
+  context: RecordsContext,
+  resource: CompiledResource,
+  input: unknown,
+  operation: OperationContext,
+): Promise<Values> {
+  const hooked = resource.declaration.hooks?.beforeCreate !== undefined;
+  return validateInput(resource, input, operation, { ...createValidationRules(context), hooked });
+}
+
+/** Runs the steps after a record was created: events, listeners and the hook. */
+export function runAfterCreate(
+  context: RecordsContext,
+  { resource }: Entity,
+  record: StoredRecord,
+  operation: OperationContext,
+): Promise<void> {
+  return runAfterCommitSteps(context, resource, { action: 'created', record }, operation, (ctx) =>
+    resource.declaration.hooks?.afterCreate?.(record as never, ctx),
+  );
+}
+
 async function authorizeAndInsertRecord(
   context: RecordsContext,
   { resource: declared, store }: Entity,
@@ -49,14 +92,9 @@ async function authorizeAndInsertRecord(
   options: Options,
 ): Promise<StoredRecord> {
   const resource = options.passwordHash === undefined ? declared : withoutPasswordFields(declared);
-  if (!operation.system && !options.authorized) {
-    const onError = createActionErrorHandler(resource, 'create', { doc: undefined, req: operation.req });
-    await authorizeCollection(resource.policies.create, 'create', operation, onError);
-  }
-  const { unknownFields, http } = context.settings;
-  const rules = { unknownFields, maxUnknown: http.bodyKeys, updating: false };
+  if (!operation.system && !options.authorized) await authorizeCreate(resource, operation);
   const hooks = resource.declaration.hooks;
-  let values = await validateInput(resource, input, operation, { ...rules, hooked: hooks?.beforeCreate !== undefined });
+  let values = await validateCreate(context, resource, input, operation);
   if (hooks?.beforeCreate !== undefined) {
     // A hook may also change nested values of arrays and objects.
     const validated = structuredClone(values);
@@ -66,7 +104,7 @@ async function authorizeAndInsertRecord(
       beforeCreate(given, createHookContext(context, operation)),
     );
     values = await validateHookResult(resource, resolveHookResult(hookReturn, values), operation, {
-      ...rules,
+      ...createValidationRules(context),
       validated,
     });
   }
@@ -97,7 +135,6 @@ export async function createRecord(
     : context.withTransaction(entity, operation, (txContext, txEntity, txOperation) =>
         authorizeAndInsertRecord(txContext, txEntity, input, txOperation, options),
       ));
-  const change = { action: 'created', record } as const;
-  await runAfterCommitSteps(context, resource, change, operation, (ctx) => hooks?.afterCreate?.(record as never, ctx));
+  await runAfterCreate(context, entity, record, operation);
   return record;
 }

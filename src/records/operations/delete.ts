@@ -73,6 +73,18 @@ async function runDeletionStep(
   }
 }
 
+/** Runs the steps after a record was deleted: events, listeners and the hook. */
+export function runAfterDelete(
+  context: RecordsContext,
+  { resource }: Entity,
+  record: StoredRecord,
+  operation: OperationContext,
+): Promise<void> {
+  return runAfterCommitSteps(context, resource, { action: 'deleted', record }, operation, (ctx) =>
+    resource.declaration.hooks?.afterDelete?.(record as never, ctx),
+  );
+}
+
 /**
  * Deletes a record. A policy that can be expressed in SQL is part of the delete statement and needs no separate query. If the resource has
  * a deletion step, both run in one transaction, so that they are committed together or not at all.
@@ -96,9 +108,7 @@ export async function deleteRecord(
         )
       : attemptDelete(context, entity, id, as),
   );
-  await runAfterCommitSteps(context, resource, { action: 'deleted', record }, operation, (ctx) =>
-    resource.declaration.hooks?.afterDelete?.(record as never, ctx),
-  );
+  await runAfterDelete(context, entity, record, operation);
   return record;
 }
 

@@ -9,6 +9,7 @@ import { policyConditionsForDeletedList } from '../access/deleted-under.ts';
 import { actorOf, type OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import {
+  BY_ID,
   type Condition,
   type ListCondition,
   type ListQuery,
@@ -201,9 +202,6 @@ export async function countRecords(
 }
 
 const PAGING_PARAMETERS = ['page', 'limit', 'after'];
-
-// The default order of `each`: no change of a record moves it within the list.
-const BY_ID: ListQuery['sort'] = [{ field: 'id', column: 'id', descending: false }];
 
 /**
  * Reads a whole list page by page, for code. Each page continues after the last record of the previous page. Policy and scope are evaluated

@@ -56,11 +56,32 @@ function formatOriginJson({ req, identity, system }: Cause): string {
 
 /** The values for the placeholders of `outboxInsertSql`. Each change gets a new event id. */
 export function createEventValues(resource: CompiledResource, action: Action, cause: Cause): unknown[] {
+  return [newId(), `${resource.name}.${action}`, ...createCauseValues(resource, cause)];
+}
+
+/** The values that all events of one cause share, for the placeholders of `batchOutboxInsertSql`. */
+export function createCauseValues(resource: CompiledResource, cause: Cause): unknown[] {
   const { userId, requestId, trace } = cause;
-  const name = `${resource.name}.${action}`;
-  const values = [newId(), name, resource.name, userId ?? null, requestId ?? null, trace ?? null];
+  const values = [resource.name, userId ?? null, requestId ?? null, trace ?? null];
   return resource.audit ? [...values, formatOriginJson(cause)] : values;
 }
+
+/**
+ * The payload of an event, as SQL. It reads the changed row from `_new`, and the row before an update from `_old`.
+ *
+ * @param origin the placeholder of the origin, for audited resources
+ */
+function payloadSql(resource: CompiledResource, action: Action, origin: string): string {
+  const parts = [`'record', ${rowJsonSql(resource, '_new')}`];
+  if (resource.audit) parts.push(`'origin', ${origin}::jsonb`);
+  // An update never sets a password.
+  if (action === 'updated') parts.push(`'previous', ${rowJsonSql(resource, '_old')}`);
+  else if (resource.audit) parts.push(`'passwords', ${passwordsSetJsonSql(resource)}`);
+  return `jsonb_build_object(${parts.join(', ')})`;
+}
+
+const EVENT_COLUMNS =
+  '"event_id", "name", "resource", "record_id", "user_id", "request_id", "trace_context", "created_at", "payload"';
 
 /**
  * The common table expression that writes a change's outbox row in the same statement as the change: one statement, one round trip, one
@@ -73,16 +94,27 @@ export function createEventValues(resource: CompiledResource, action: Action, ca
  * @param given how many placeholders the statement uses before those of the event
  */
 export function outboxInsertSql(resource: CompiledResource, action: Action, given: number): string {
-  const parts = [`'record', ${rowJsonSql(resource, '_new')}`];
-  if (resource.audit) parts.push(`'origin', $${given + 7}::jsonb`);
-  // An update never sets a password.
-  if (action === 'updated') parts.push(`'previous', ${rowJsonSql(resource, '_old')}`);
-  else if (resource.audit) parts.push(`'passwords', ${passwordsSetJsonSql(resource)}`);
   const from = action === 'updated' ? '_new, _old' : '_new';
   const [event, name, own, user, request, trace] = [1, 2, 3, 4, 5, 6].map((place) => `$${given + place}::text`);
-  const columns =
-    '"event_id", "name", "resource", "record_id", "user_id", "request_id", "trace_context", "created_at", "payload"';
-  return `_outbox as (insert into "outbox" (${columns})
+  return `_outbox as (insert into "outbox" (${EVENT_COLUMNS})
     select ${event}, ${name}, ${own}, _new."id", ${user}, ${request}, ${trace}, clock_timestamp(),
-      jsonb_build_object(${parts.join(', ')}) from ${from})`;
+      ${payloadSql(resource, action, `$${given + 7}`)} from ${from})`;
+}
+
+/**
+ * Like `outboxInsertSql`, for the rows of a batch, in the order of their places. `_in` has the place, the action and the event id of each
+ * row.
+ *
+ * @param given how many placeholders the statement uses before those of `createCauseValues`
+ */
+export function batchOutboxInsertSql(resource: CompiledResource, actions: readonly Action[], given: number): string {
+  const [own, user, request, trace] = [1, 2, 3, 4].map((place) => `$${given + place}::text`);
+  const cases = actions.map(
+    (action) => `when ${quoteLiteral(action)} then ${payloadSql(resource, action, `$${given + 5}`)}`,
+  );
+  const previous = actions.includes('updated') ? ' left join _old on _old."id" = _in."id"' : '';
+  return `_outbox as (insert into "outbox" (${EVENT_COLUMNS})
+    select _in."_event", ${own} || '.' || _in."_action", ${own}, _new."id", ${user}, ${request}, ${trace}, clock_timestamp(),
+      case _in."_action" ${cases.join(' ')} end
+    from _in join _new on _new."id" = _in."id"${previous} order by _in."_place")`;
 }

@@ -23,6 +23,7 @@ import {
 } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { MeasuredPage } from '../serialize/response-bytes.ts';
+import { type BatchChange, createBatchStatements } from './batch-statements.ts';
 import type { Codec } from './codec.ts';
 import { type Cause, createEventValues } from './event.ts';
 import { createPageWithinBytes, createSelectWithinBytes, rowSizeSql } from './within-bytes.ts';
@@ -102,6 +103,26 @@ export interface Store {
   ): Promise<StoredRecord | undefined>;
   /** Restores a record from the archive. The conditions apply to the archived row. */
   restore(id: string, conditions: readonly WriteCondition[], cause: Cause): Promise<StoredRecord | undefined>;
+  /**
+   * Writes changes and their events, in order, in one statement. The caller has locked the records that it updates or deletes.
+   *
+   * @param under the privileges under which a viewer who does not own the records deletes them; stored in the archive
+   * @returns a result per change; undefined for a record that conflicts with another one and was not created
+   */
+  writeMany(
+    changes: readonly BatchChange[],
+    cause: Cause,
+    under: readonly string[],
+  ): Promise<(WriteResult | undefined)[]>;
+  /**
+   * Locks records against concurrent changes until the transaction ends, in the order of their ids, and reads them.
+   *
+   * @param limits `rows`: the maximum number of records; `bytes`: about how many bytes to read at most
+   */
+  lockMany(
+    conditions: readonly ListCondition[],
+    limits: { rows: number; bytes: number },
+  ): Promise<MeasuredPage<StoredRecord>>;
   /** Locks a record against concurrent changes until the transaction ends. */
   lock(id: string): Promise<void>;
   /** The same records through another connection, that of a transaction. */
@@ -120,12 +141,20 @@ export function createStore(
   shared = {
     name: createStatementBuilder(),
     writeStatements: createWriteStatements(resource, codec),
+    batchStatements: createBatchStatements(resource, codec),
     selectWithinBytes: createSelectWithinBytes(resource, codec.columns),
     pageWithinBytes: createPageWithinBytes(codec.columns, rowSizeSql(resource)),
     searchWithinBytes: createPageWithinBytes(`${codec.columns}, "_match", "_last"`, rowSizeSql(resource)),
   },
 ): Store {
-  const { name: statement, writeStatements, selectWithinBytes, pageWithinBytes, searchWithinBytes } = shared;
+  const {
+    name: statement,
+    writeStatements,
+    batchStatements,
+    selectWithinBytes,
+    pageWithinBytes,
+    searchWithinBytes,
+  } = shared;
   const table = resource.source ?? quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
 
@@ -247,6 +276,24 @@ export function createStore(
         statement(text, [...params.values, ...createEventValues(resource, 'restored', cause)]),
       );
       return row === undefined ? undefined : codec.fromChange(row)[0];
+    },
+
+    async writeMany(changes, cause, under) {
+      const { text, values } = batchStatements.write(changes, cause, under);
+      return batchStatements.read(changes, await database.write<unknown[]>(statement(text, values)));
+    },
+
+    async lockMany(conditions, { rows: limit, bytes }) {
+      const params = createSqlParameters();
+      const where = conditions.map((condition) => conditionSql(resource, condition, params)).join(' and ');
+      const selected = `select ${codec.columns} from ${table} where ${where || 'true'} order by "id" limit ${params.add(limit)} for update`;
+      const text = pageWithinBytes(selected, `${params.add(bytes)}::bigint`);
+      const rows = await database.write<unknown[]>(statement(text, params.values));
+      return {
+        records: rows.map(codec.fromRow),
+        bytes: rows.reduce((sum, row) => sum + Number(row[width]), 0),
+        isCut: rows.at(-1)?.[width + 1] === true,
+      };
     },
 
     async lock(id) {

@@ -21,7 +21,8 @@ export interface WriteStatements {
 
 const MAX_CACHED_UPDATES = 200;
 
-function qualifyColumns(columns: string, alias: string): string {
+/** Qualifies each column of a select list with an alias. */
+export function qualifyColumns(columns: string, alias: string): string {
   return columns
     .split(', ')
     .map((column) => `${alias}.${column}`)
@@ -43,16 +44,19 @@ export function archiveParameterValues(
   return ownerField === undefined ? [under] : [under, userId ?? null];
 }
 
-/** Creates the SQL texts of a resource's writes. */
-export function createWriteStatements(resource: CompiledResource, codec: Codec): WriteStatements {
-  const table = quoteIdentifier(resource.table);
-  const columns = ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))];
-  const newAndOldColumns = `${qualifyColumns(codec.columns, '_new')}, ${qualifyColumns(codec.columns, '_old')}`;
-  // `*` does not include `xmin`.
-  const xminColumnSql = (alias = '') => (resource.timestamps ? '' : `, ${alias}"xmin"`);
+function listColumns(resource: CompiledResource): string[] {
+  return ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))];
+}
+
+/**
+ * Creates the common table expression that archives the deleted rows of `from`, for a resource with soft delete.
+ *
+ * @returns a function of the number of placeholders before those of `archiveParameterValues`
+ */
+export function createArchiveInsertSql(resource: CompiledResource, from: string): (given: number) => string {
   const archive = quoteIdentifier(archiveTable(resource.table));
-  const listColumnsAndTimes = (...times: string[]) => [...columns, ...(resource.timestamps ? times : [])].join(', ');
-  const columnsWithTimes = listColumnsAndTimes('"created_at"', '"updated_at"');
+  const times = resource.timestamps ? ['"created_at"', '"updated_at"'] : [];
+  const columnsWithTimes = [...listColumns(resource), ...times].join(', ');
   const archived = `${columnsWithTimes}, "deleted_at", "deleted_under"`;
   // If the owner deletes the record, the archive stores `owner`, whatever other roles the owner has.
   const deletedUnderSql = (given: number) => {
@@ -61,11 +65,24 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
     return `case when ${owner} = $${given + 2}::text then array['owner'] else $${given + 1}::text[] end`;
   };
   // If a deleted id was imported again, the archive already has a row with this id. Overwrite it with the latest state.
-  const archiveSql = (given: number) =>
-    resource.softDelete
-      ? `\n  _kept as (insert into ${archive} (${archived}) select ${columnsWithTimes}, now(), ${deletedUnderSql(given)} from _new
-    on conflict ("id") do update set (${archived}) = row(${qualifyColumns(archived, 'excluded')})),`
-      : '';
+  return (
+    given,
+  ) => `_kept as (insert into ${archive} (${archived}) select ${columnsWithTimes}, now(), ${deletedUnderSql(given)} from ${from}
+    on conflict ("id") do update set (${archived}) = row(${qualifyColumns(archived, 'excluded')}))`;
+}
+
+/** Creates the SQL texts of a resource's writes. */
+export function createWriteStatements(resource: CompiledResource, codec: Codec): WriteStatements {
+  const table = quoteIdentifier(resource.table);
+  const columns = listColumns(resource);
+  const newAndOldColumns = `${qualifyColumns(codec.columns, '_new')}, ${qualifyColumns(codec.columns, '_old')}`;
+  // `*` does not include `xmin`.
+  const xminColumnSql = (alias = '') => (resource.timestamps ? '' : `, ${alias}"xmin"`);
+  const archive = quoteIdentifier(archiveTable(resource.table));
+  const listColumnsAndTimes = (...times: string[]) => [...columns, ...(resource.timestamps ? times : [])].join(', ');
+  const columnsWithTimes = listColumnsAndTimes('"created_at"', '"updated_at"');
+  const createArchiveSql = createArchiveInsertSql(resource, '_new');
+  const archiveSql = (given: number) => (resource.softDelete ? `\n  ${createArchiveSql(given)},` : '');
   // A restored record gets a new `updated_at`: its version comes from this time and must never repeat.
   const restored = listColumnsAndTimes('"created_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);
   const updates = new Map<string, string>();

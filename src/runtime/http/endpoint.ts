@@ -27,6 +27,7 @@ import { serializeResponse, storedRecordOf } from '../../records/serialize/seria
 import type { Deprecations } from './deprecation/index.ts';
 import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
 import { validateBody, validateQuery } from './input.ts';
+import type { WeightCounter } from './limits.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 import { endRequestSpan } from './tracing.ts';
 
@@ -83,8 +84,12 @@ function actorOf(req: Request, user: SignedIn['user']): Actor {
   return { user, req, requestId: requestIdOf(req) };
 }
 
-/** Creates the endpoint of a route. Everything that does not depend on the request is decided here, once. */
-export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
+/**
+ * Creates the endpoint of a route. Everything that does not depend on the request is decided here, once.
+ *
+ * @param countWeight counts a request of a route with `weight` against the rate limits
+ */
+export function createEndpoint(route: Route, parts: EndpointParts, countWeight?: WeightCounter): Endpoint {
   const { host, records } = parts;
   const policy = compilePolicy(route.policy ?? 'authenticated', () => undefined);
   const action = route.action ?? 'custom';
@@ -92,7 +97,12 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const authorizesInHandler = route.authorize === 'handler';
   const takesJson = route.input !== undefined || route.body === 'json';
   const hasMiddleware = (route.middleware?.length ?? 0) > 0;
-  const bodyBounds = { ...host.settings.http, countsRoot: route.input === undefined && route.bodyShape === undefined };
+  const { http } = host.settings;
+  const bodyBounds = {
+    bodyLimit: route.bodyLimit ?? http.bodyLimit,
+    bodyKeys: http.bodyKeys,
+    countsRoot: route.input === undefined && route.bodyShape === undefined,
+  };
   const status = route.status ?? 200;
   const item = entity !== undefined && isItemPath(route.path) ? entity : undefined;
   const tagged = hasEntityTag(route);
@@ -225,6 +235,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     const body = await readBody(req);
     // A client could delay its body until after a logout or the loss of a role, so authorise again after a slow body.
     if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req);
+    await countWeight?.(req, res, route.weight!(body));
     announceDeprecatedFields?.(req, res, { query: query as RouteContext['query'], body });
     const { user, auth, doc, missingError } = access;
     const response = await runAsActor(actorOf(req, user), async () => {
