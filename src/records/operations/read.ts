@@ -230,3 +230,17 @@ export async function* readRecordPages(
     after = positionOfRecord(ordered.sort, records.at(-1)!);
   }
 }
+
+/**
+ * The conditions of all records that match a filter of code and that the caller may list.
+ *
+ * @param where only filters
+ */
+export async function parseSelectedRecords(
+  context: RecordsContext,
+  entity: Entity,
+  where: RawQuery,
+  operation: OperationContext,
+): Promise<readonly ListCondition[]> {
+  return (await parseAndAuthorizeList(context, entity, where, operation, true)).whole.conditions;
+}

@@ -27,6 +27,8 @@ export interface BatchAccess {
    * with such functions run alone: hooks, functions in policies and `writableBy`, steps of deletions.
    */
   canWriteTogether(item: BatchItem): Promise<boolean>;
+  /** Whether an item is a create that can be authorized and validated before any item is written. */
+  canValidateBefore(item: BatchItem): boolean;
 }
 
 function createOnce<T>(work: () => Promise<T>): () => Promise<T> {
@@ -63,10 +65,9 @@ export function createBatchAccess(
     );
   const isSetByFunction = (data: unknown) => !system && hasWritableByFunction(resource, data);
 
-  const canCreateTogether = ({ data }: BatchItem) =>
-    hooks.beforeCreate === undefined &&
-    (system || resource.policies.create.functions.length === 0) &&
-    !isSetByFunction(data);
+  const canValidateBefore = ({ data }: BatchItem) =>
+    (system || resource.policies.create.functions.length === 0) && !isSetByFunction(data);
+  const canCreateTogether = (item: BatchItem) => hooks.beforeCreate === undefined && canValidateBefore(item);
   const canUpdateTogether = async ({ data }: BatchItem) =>
     hooks.beforeUpdate === undefined &&
     !isSetByFunction(data) &&
@@ -78,6 +79,7 @@ export function createBatchAccess(
     assertMayCreate: createOnce(() => authorizeCreate(resource, operation)),
     conditionsFor: (action) => conditions[action](),
     scope: createOnce(async () => (system ? [] : scopeConditions(resource, operation))),
+    canValidateBefore: (item) => item.op === 'create' && canValidateBefore(item),
     async canWriteTogether(item) {
       if (item.op === 'create') return canCreateTogether(item);
       if (item.op === 'update') return canUpdateTogether(item);

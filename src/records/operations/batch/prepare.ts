@@ -24,7 +24,7 @@ export interface PreparationContext {
 }
 
 /** Converts an error to that of the item, unless it is one of the database, which concerns the whole batch. */
-async function catchItemError(work: () => Promise<Preparation>): Promise<Preparation> {
+export async function catchItemError<T>(work: () => Promise<T>): Promise<T | { error: unknown }> {
   try {
     return await work();
   } catch (error) {
@@ -167,7 +167,7 @@ async function prepareById(
       prepared.set(item, given.created.get(item)!);
       continue;
     }
-    const preparation = await catchItemError(async () => {
+    const preparation = await catchItemError(async (): Promise<Preparation> => {
       const record = locked.get(item.id!) ?? seen.get(item.id!);
       const before = await authorizeItem(given, item, record, item.op as 'update' | 'delete');
       if (!locked.has(item.id!)) return 'alone';

@@ -13,6 +13,8 @@ import { batchOperationsOf, fieldsToUpsertBy, type ParsedBatch, parseBatch } fro
 import { runAtomicBatch, runBatchPerItem } from './run.ts';
 
 const DETAILS_PREFIX = 'operations.';
+/** How many operations count as one request for rate limits: about as many as cost the server as much as one request. */
+const OPERATIONS_PER_REQUEST = 10;
 
 const id = z.string();
 const ifMatch = z
@@ -119,7 +121,7 @@ export function createBatchRoute(context: RecordsContext, entity: Entity): Route
     bodyLimit: context.settings.http.batchBytes,
     weight(body) {
       const operations = (body as { operations?: unknown } | null | undefined)?.operations;
-      return Array.isArray(operations) ? operations.length : 1;
+      return Array.isArray(operations) ? Math.ceil(operations.length / OPERATIONS_PER_REQUEST) : 1;
     },
     passesOtherMethods: true,
     idempotent: true,

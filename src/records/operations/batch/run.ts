@@ -4,7 +4,7 @@ import { type BatchAccess, createBatchAccess } from './access.ts';
 import { runItemAlone } from './alone.ts';
 import { createBatchError, type ItemFailure } from './errors.ts';
 import type { BatchItem, Outcome, Preparation, Room } from './item.ts';
-import { prepareCreates, prepareItems } from './prepare.ts';
+import { catchItemError, prepareCreates, prepareItems } from './prepare.ts';
 import { type Segment, splitIntoSegments } from './segments.ts';
 import { createBatchWriter } from './write.ts';
 
@@ -61,7 +61,7 @@ async function writeItems(attempt: Attempt, prepared: ReadonlyMap<BatchItem, Pre
     else if (preparation !== 'alone') onOutcome(item, preparation);
     else {
       await writer.flush();
-      onOutcome(item, await runItemAlone(context, entity, item));
+      onOutcome(item, await catchItemError(() => runItemAlone(context, entity, item)));
     }
   }
   await writer.flush();
@@ -131,8 +131,9 @@ export async function runAtomicBatch(
   }
   const access = await openBatchAccess(context, entity, items, operation, false);
   const segments = await splitIntoSegments(items, access, Number.POSITIVE_INFINITY);
-  const together = segments.flatMap((segment) => (segment.isAlone ? [] : segment.items));
-  const created = await prepareCreates(context, entity, access, together);
+  // A create with a hook runs alone, but its input can be validated now.
+  const creates = segments.flatMap(({ items }) => items.filter(access.canValidateBefore));
+  const created = await prepareCreates(context, entity, access, creates);
   return context.withTransaction(
     entity,
     operation,
