@@ -18,6 +18,7 @@ import { packaged } from './groups/package.ts';
 import { pushAccept } from './groups/push/accept.ts';
 import { pushProviders } from './groups/push/providers.ts';
 import { realtime } from './groups/realtime.ts';
+import { recordsBatch } from './groups/records/batch.ts';
 import { recordsRoundTrips } from './groups/records/round-trips.ts';
 import { recordsScale } from './groups/records/scale.ts';
 import { recordsThroughput } from './groups/records/throughput.ts';
@@ -40,6 +41,7 @@ import { type BenchServices, startBenchServices } from './setup/services.ts';
 
 const GROUPS: readonly Group[] = [
   recordsThroughput,
+  recordsBatch,
   recordsRoundTrips,
   rateLimits,
   rejectionCost,
