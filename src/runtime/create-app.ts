@@ -17,7 +17,7 @@ import type { CapturedPushes } from '../push/history/read-push.ts';
 import type { PushReceipts } from '../push/history/receipt.ts';
 import { createDefaultTransports } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
-import { type AppAdministration, type AssembledApp, assembleApp } from './assemble.ts';
+import { type AppAdministration, type AppBulkRecords, type AssembledApp, assembleApp } from './assemble.ts';
 import { checkAppOptions } from './config-errors.ts';
 import { addUserFields, checkDeclarations } from './declarations.ts';
 import { type DiagnoseOptions, diagnose } from './diagnosis/diagnose.ts';
@@ -133,6 +133,8 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   mail: MailSender;
   /** The account commands of the command line; undefined if the app has no accounts. */
   accounts: AppAdministration | undefined;
+  /** Imports and exports of the command line. */
+  bulk: AppBulkRecords;
   /** Reports which key encrypts which values, and rotates to the newest key. The database must have its tables. */
   encryption: Pick<Encryption, 'status' | 'rotate'>;
   /** E-mails and pushes that were captured instead of sent, in development and tests. */
@@ -157,6 +159,7 @@ const APP_MEMBERS: Record<keyof App, true> = {
   simulated: true,
   mail: true,
   accounts: true,
+  bulk: true,
   encryption: true,
   captured: true,
   tables: true,
@@ -229,6 +232,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     simulated: parts.push.simulated,
     mail: parts.mail.sender,
     accounts: parts.administration,
+    bulk: parts.bulk,
     encryption: parts.encryption,
     captured: { ...parts.push.captured, ...parts.mail.captured },
     tables: parts.tables,

@@ -35,12 +35,12 @@ async function findReadableRecord({ resource, store }: Entity, item: BatchItem):
  * upsert begins again.
  */
 async function upsertAlone(context: RecordsContext, entity: Entity, item: BatchItem): Promise<Outcome> {
-  const { data, operation } = item;
+  const { id, data, operation } = item;
   let found = await findReadableRecord(entity, item);
   for (let attempt = 1; ; attempt++) {
     try {
       if (found === undefined)
-        return { action: 'created', record: await createRecord(context, entity, data, operation) };
+        return { action: 'created', record: await createRecord(context, entity, data, operation, { id }) };
       const written = await updateRecordWithPrevious(context, entity, found.id, updateDataOf(item), operation);
       return { action: 'updated', ...written };
     } catch (error) {

@@ -82,7 +82,7 @@ function parseBy(resource: CompiledResource, by: unknown, data: unknown, operati
   throw validationError({
     by:
       names.length === 0
-        ? `Cannot be used: ${resource.name} has no unique field that you can see`
+        ? 'Must be a unique field that you can see; this resource has none'
         : `Must be a unique field: ${names.join(', ')}`,
   });
 }

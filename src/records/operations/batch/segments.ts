@@ -9,7 +9,7 @@ export interface Segment {
 }
 
 function keyOf({ id, by }: BatchItem): string | undefined {
-  return id ?? (by === undefined ? undefined : JSON.stringify(by.value ?? null));
+  return by === undefined ? id : JSON.stringify(by.value ?? null);
 }
 
 /**
