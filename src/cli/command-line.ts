@@ -2,6 +2,7 @@ import { Command, CommanderError, Help, Option } from 'commander';
 import { VERSION } from '../platform/version.ts';
 import { addAdminCommand } from './admin/index.ts';
 import { addAuditCommand } from './audit.ts';
+import { addDataCommands } from './data/index.ts';
 import { addDevCommand } from './dev/index.ts';
 import { addDoctorCommand } from './doctor/index.ts';
 import { addKeysCommand } from './keys.ts';
@@ -64,6 +65,7 @@ function createProgram(openApp: AppOpener): Command {
   addMigrateCommand(program, openApp);
   addMigrationCommand(program, openApp);
   addAdminCommand(program, openApp);
+  addDataCommands(program, openApp);
   addKeysCommand(program, openApp);
   addWebhooksCommand(program, openApp);
   addAuditCommand(program, openApp);
