@@ -92,6 +92,8 @@ export interface Route {
   bodyLimit?: number;
   /** The number of requests that a request with this body counts as, for rate limits. Default 1. */
   weight?: (body: unknown) => number;
+  /** Other routes whose work a request can do. A credential also needs the scopes of those that `select` returns for the body. */
+  performs?: { routes: readonly Route[]; select(body: unknown): readonly Route[] };
   /** Requests with another method are passed on to the routes whose paths also match, instead of being refused with 405. */
   passesOtherMethods?: boolean;
   /** The schema of a body that the handler checks itself, for the OpenAPI document. */

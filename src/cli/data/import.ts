@@ -166,6 +166,7 @@ export async function importRows(
   const progress = createProgress();
   const size = file === '-' ? undefined : statSync(file).size;
   let bytes = 0;
+  let handled = options.skip;
   const { header, rows } = await openRows(file, format, (read) => {
     bytes += read;
   });
@@ -180,12 +181,18 @@ export async function importRows(
       : convertCells(header, content as readonly string[], targets, rowOptions);
   try {
     const run = { resource, viewer, options, convert, rejects };
-    const totals = await writeRows(run, rows, signal, ({ row }) =>
-      progress.update(row, size === undefined ? undefined : bytes / size),
-    );
+    const totals = await writeRows(run, rows, signal, ({ row }) => {
+      handled = row;
+      progress.update(row, size === undefined ? undefined : bytes / size);
+    });
     progress.end();
     printTotals(totals, rejects, rejectsFile, options, signal.aborted);
     return rejects.count() === 0;
+  } catch (error) {
+    progress.end();
+    if (handled > options.skip)
+      console.error(`Rows up to ${handled} were handled. To continue, run the command again with --skip ${handled}.`);
+    throw error;
   } finally {
     rejects.close();
   }

@@ -2,8 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { runUntilStopRequest } from '../../dev-servers/on-stop-request.ts';
 import type { AppOpener, OpenedApp } from '../project.ts';
 import { ReportedFailure } from '../terminal.ts';
-import { type ExportOptions, exportRecords } from './export.ts';
-import { type ImportOptions, importRows } from './import.ts';
+import type { ExportOptions } from './export.ts';
+import type { ImportOptions } from './import.ts';
 import type { Format } from './read-rows.ts';
 
 const FORMATS: readonly [suffix: RegExp, format: Format][] = [
@@ -68,6 +68,7 @@ export function addDataCommands(program: Command, openApp: AppOpener): void {
     .action(async (resource: string, file: string, options: Partial<ImportOptions>, command: Command) => {
       const format = formatOf(file, options.format);
       const given = { map: new Map<string, string>(), skip: 0, ...options, format };
+      const { importRows } = await import('./import.ts');
       const isComplete = await run(command, (app, signal) => importRows(app, resource, file, given, signal));
       if (!isComplete) throw new ReportedFailure();
     });
@@ -82,8 +83,9 @@ export function addDataCommands(program: Command, openApp: AppOpener): void {
     .option('--out <file>', 'The file to write (default: standard output)')
     .option('--user <id>', 'Export the records and fields that this user may see (default: all)')
     .option('--for-spreadsheet', 'Put an apostrophe before texts that a spreadsheet would calculate as formulas')
-    .action((resource: string, options: Partial<ExportOptions>, command: Command) => {
+    .action(async (resource: string, options: Partial<ExportOptions>, command: Command) => {
       const format = options.out === undefined ? (options.format ?? 'csv') : formatOf(options.out, options.format);
-      return run(command, (app, signal) => exportRecords(app, resource, { where: {}, ...options, format }, signal));
+      const { exportRecords } = await import('./export.ts');
+      await run(command, (app, signal) => exportRecords(app, resource, { where: {}, ...options, format }, signal));
     });
 }

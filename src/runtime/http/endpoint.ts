@@ -108,7 +108,11 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
   const tagged = hasEntityTag(route);
   const idempotent = route.idempotent ? createIdempotentRequests(route, host) : undefined;
   const isCreate = route.idempotent === 'create';
-  const scopeChecks = new Map(parts.authenticators.map((each) => [each, createScopeCheck(route, [each])]));
+  const createScopeChecks = (of: Route) =>
+    new Map(parts.authenticators.map((each) => [each, createScopeCheck(of, [each])]));
+  const scopeChecks = createScopeChecks(route);
+  const { performs } = route;
+  const performedScopeChecks = new Map(performs?.routes.map((each) => [each, createScopeChecks(each)]));
 
   const announceDeprecatedFields = parts.deprecations?.createFieldAnnouncer(route);
 
@@ -166,9 +170,7 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
    *
    * @returns `missingError`: the error for a record that existed at the first attempt but is missing now
    */
-  async function authenticateAndAuthorize(
-    req: Request,
-  ): Promise<Pick<SignedIn, 'user' | 'auth'> & { doc: unknown; missingError?: unknown }> {
+  async function authenticateAndAuthorize(req: Request): Promise<SignedIn & { doc: unknown; missingError?: unknown }> {
     const signedIn = await signIn(req, parts.authenticators);
     const { user, auth, authenticator } = signedIn;
     setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id });
@@ -178,10 +180,10 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
       const params = req.params as Record<string, string>;
       const doc = await runAsActor(actorOf(req, user), () => authorizeAndLoadRecord(viewContext, auth, params));
       if (route.recentSignIn) await assertRecentSignIn(signedIn);
-      return { user, auth, doc };
+      return { user, auth, authenticator, doc };
     } catch (error) {
       if (!(await isGoneSinceFirstAttempt(req, user, error))) throw error;
-      return { user, auth, doc: undefined, missingError: error };
+      return { user, auth, authenticator, doc: undefined, missingError: error };
     }
   }
 
@@ -236,6 +238,10 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
     // A client could delay its body until after a logout or the loss of a role, so authorise again after a slow body.
     if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req);
     await countWeight?.(req, res, route.weight!(body));
+    if (performs !== undefined && access.authenticator !== undefined) {
+      for (const each of performs.select(body))
+        performedScopeChecks.get(each)!.get(access.authenticator)!(access.auth!);
+    }
     announceDeprecatedFields?.(req, res, { query: query as RouteContext['query'], body });
     const { user, auth, doc, missingError } = access;
     const response = await runAsActor(actorOf(req, user), async () => {

@@ -27,8 +27,11 @@ const KEYS: Record<BatchOperation, readonly string[]> = {
   delete: ['op', 'id', 'ifMatch'],
 };
 
+/** An action that changes records. */
+export type WriteAction = Exclude<Action, 'list' | 'read'>;
+
 /** The actions that an operation may perform. The resource must have the routes of all of them. */
-const ACTIONS_OF: Record<BatchOperation, readonly Action[]> = {
+const ACTIONS_OF: Record<BatchOperation, readonly WriteAction[]> = {
   create: ['create'],
   update: ['update'],
   upsert: ['create', 'update'],
@@ -39,6 +42,12 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The actions that an operation may perform; none if there is no such operation. */
+export function actionsOf(op: unknown): readonly WriteAction[] {
+  const known = BATCH_OPERATIONS.find((one) => one === op);
+  return known === undefined ? [] : ACTIONS_OF[known];
 }
 
 /** The operations that a resource has, judging by its routes. */

@@ -9,7 +9,14 @@ import { toPublicOperationError } from '../../access/public-error.ts';
 import type { Entity, RecordsContext } from '../../context.ts';
 import { declaredOrDefaultPolicy, WRITE_ACTIONS } from '../../schema/compile.ts';
 import type { BatchOperation, Outcome } from './item.ts';
-import { batchOperationsOf, fieldsToUpsertBy, type ParsedBatch, parseBatch } from './parse.ts';
+import {
+  actionsOf,
+  batchOperationsOf,
+  fieldsToUpsertBy,
+  type ParsedBatch,
+  parseBatch,
+  type WriteAction,
+} from './parse.ts';
 import { runAtomicBatch, runBatchPerItem } from './run.ts';
 
 const DETAILS_PREFIX = 'operations.';
@@ -105,6 +112,29 @@ async function runBatch(
   return outcomes;
 }
 
+/** The single routes whose work a batch does, so that a key needs the scopes of each. */
+function createPerformedRoutes({ resource: { path, name } }: Entity): Route['performs'] {
+  const shared = { resource: name, handler: () => undefined };
+  const item = `${path}/:id`;
+  const routes: Record<WriteAction, Route> = {
+    create: { ...shared, method: 'POST', path, crud: 'create' },
+    update: { ...shared, method: 'PATCH', path: item, crud: 'update' },
+    delete: { ...shared, method: 'DELETE', path: item, crud: 'delete' },
+  };
+  return {
+    routes: Object.values(routes),
+    select(body) {
+      const used = new Set(operationsIn(body).flatMap((one) => actionsOf((one as { op?: unknown } | null)?.op)));
+      return [...used].map((action) => routes[action]);
+    },
+  };
+}
+
+function operationsIn(body: unknown): readonly unknown[] {
+  const operations = (body as { operations?: unknown } | null | undefined)?.operations;
+  return Array.isArray(operations) ? operations : [];
+}
+
 /** The route that performs many creates, updates, upserts and deletions of a resource in one request. */
 export function createBatchRoute(context: RecordsContext, entity: Entity): Route {
   const { resource } = entity;
@@ -119,10 +149,8 @@ export function createBatchRoute(context: RecordsContext, entity: Entity): Route
     body: 'json',
     bodyShape: createBodyShape(entity),
     bodyLimit: context.settings.http.batchBytes,
-    weight(body) {
-      const operations = (body as { operations?: unknown } | null | undefined)?.operations;
-      return Array.isArray(operations) ? Math.ceil(operations.length / OPERATIONS_PER_REQUEST) : 1;
-    },
+    weight: (body) => Math.max(1, Math.ceil(operationsIn(body).length / OPERATIONS_PER_REQUEST)),
+    performs: createPerformedRoutes(entity),
     passesOtherMethods: true,
     idempotent: true,
     output: createOutputShape(name),
