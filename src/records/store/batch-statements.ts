@@ -4,8 +4,12 @@ import type { Values } from '../operations/validate.ts';
 import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';
 import type { Codec } from './codec.ts';
 import { batchOutboxInsertSql, type Cause, createCauseValues } from './event.ts';
-import type { WriteResult } from './store.ts';
-import { archiveParameterValues, createArchiveInsertSql, qualifyColumns } from './write-statements.ts';
+import {
+  archiveParameterValues,
+  createArchiveInsertSql,
+  qualifyColumns,
+  type WriteResult,
+} from './write-statements.ts';
 
 /** One change of a batch. No two changes of a batch have the same id. */
 export type BatchChange =

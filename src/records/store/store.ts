@@ -27,16 +27,10 @@ import { type BatchChange, createBatchStatements } from './batch-statements.ts';
 import type { Codec } from './codec.ts';
 import { type Cause, createEventValues } from './event.ts';
 import { createPageWithinBytes, createSelectWithinBytes, rowSizeSql } from './within-bytes.ts';
-import { archiveParameterValues, createWriteStatements } from './write-statements.ts';
+import { archiveParameterValues, createWriteStatements, type WriteResult } from './write-statements.ts';
 
 /** Limits which records a write can reach. */
 export type WriteCondition = Condition | DeletedUnderCondition | WrittenByCondition;
-
-/** A changed record, after and before the change. */
-export interface WriteResult {
-  record: StoredRecord;
-  previous: StoredRecord;
-}
 
 /** A page of a search that examines only some rows. */
 export interface SearchedPage extends MeasuredPage<StoredRecord> {

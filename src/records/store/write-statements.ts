@@ -1,8 +1,15 @@
+import type { StoredRecord } from '../../declare/host.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { type CompiledField, type CompiledResource, columnOf } from '../schema/compiled.ts';
 import { archiveTable } from '../schema/table-names.ts';
 import type { Codec } from './codec.ts';
 import { outboxInsertSql } from './event.ts';
+
+/** A changed record, after and before the change. */
+export interface WriteResult {
+  record: StoredRecord;
+  previous: StoredRecord;
+}
 
 /**
  * The SQL texts of a resource's writes. The last placeholders of each statement are those of its event (src/records/store/event.ts). Texts

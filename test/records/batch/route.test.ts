@@ -1,6 +1,7 @@
 // The batch route as a part of HTTP: scopes, limits, idempotency, policies, events.
-import { expect, test } from 'vitest';
-import { apiKeys, createApp, defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
+import { Client } from 'pg';
+import { afterAll, expect, test } from 'vitest';
+import { apiKeys, audit, createApp, defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
 
 const task = defineResource('task', {
@@ -12,6 +13,7 @@ const task = defineResource('task', {
   },
   policies: { list: 'authenticated', read: 'authenticated', create: 'authenticated', update: 'owner', delete: 'owner' },
   softDelete: true,
+  audit: true,
   batch: { max: 50 },
 });
 const appendOnly = defineResource('entry', {
@@ -37,12 +39,15 @@ const resources = [defineUser(), task, appendOnly, without, custom, hooked];
 const { app, env, url, call, person } = await startTestApp(
   {
     resources,
-    extensions: [apiKeys({ routeScopes: { 'DELETE /tasks/:id': 'tasks:remove' } }), softDelete()],
+    extensions: [apiKeys({ routeScopes: { 'DELETE /tasks/:id': 'tasks:remove' } }), softDelete(), audit()],
     settings: { http: { batchBytes: 100_000 } },
     listeners: (one) => one.on('hooked.created', ({ record }) => void asked.push(`listener ${record.text}`)),
   },
   { start: { roles: ['web'] } },
 );
+const sql = new Client({ connectionString: env.DATABASE_URL! });
+await sql.connect();
+afterAll(() => sql.end());
 const [ada, bob] = [await person('Ada'), await person('Bob')];
 const send = (caller: { call: typeof call }, path: string, operations: unknown[], mode = 'atomic', headers = {}) =>
   caller.call('POST', `/api/${path}/batch`, { mode, operations }, headers);
@@ -134,6 +139,29 @@ test('deleted records of a batch can be restored by their owner', async () => {
   await send(ada, 'tasks', [{ op: 'delete', id }]);
   expect((await ada.call('GET', `/api/tasks/${id}`)).status).toBe(404);
   expect((await ada.call('POST', `/api/tasks/${id}/restore`)).status).toBe(200);
+});
+
+test('events of a batch are stored like those of single requests, with the origin of the change', async () => {
+  const eventsOf = async (work: () => Promise<unknown>) => {
+    await sql.query('delete from outbox');
+    await work();
+    const { rows } = await sql.query('select name, user_id, payload from outbox order by id');
+    return rows.map(({ name, user_id, payload }) => [name, user_id, Object.keys(payload).sort(), payload.origin.via]);
+  };
+  const single = await eventsOf(async () => {
+    const { id } = (await ada.call('POST', '/api/tasks', { title: 'a' })).body.data;
+    await ada.call('PATCH', `/api/tasks/${id}`, { title: 'b' });
+    await ada.call('DELETE', `/api/tasks/${id}`);
+  });
+  const batched = await eventsOf(async () => {
+    const { id } = (await send(ada, 'tasks', [create('a')])).body.data[0].data;
+    await send(ada, 'tasks', [
+      { op: 'update', id, data: { title: 'b' } },
+      { op: 'delete', id },
+    ]);
+  });
+  expect(batched).toEqual(single);
+  expect(batched.map(([name]) => name)).toEqual(['task.created', 'task.updated', 'task.deleted']);
 });
 
 test('after hooks and listeners run for each item, in order, and not for a batch that is rolled back', async () => {

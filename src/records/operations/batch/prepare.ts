@@ -23,6 +23,11 @@ export interface PreparationContext {
   created: ReadonlyMap<BatchItem, Preparation>;
 }
 
+/** The error of a batch whose records are too large together. */
+export function createTooLargeError(): ApiError {
+  return new ApiError('PAYLOAD_TOO_LARGE', 'The records of this batch are too large together; change fewer at once');
+}
+
 /** Converts an error to that of the item, unless it is one of the database, which concerns the whole batch. */
 export async function catchItemError<T>(work: () => Promise<T>): Promise<T | { error: unknown }> {
   try {
@@ -118,7 +123,7 @@ async function loadRecords(
     bytes += others.isCut ? room.bytes : 0;
   }
   if (page.isCut || bytes > room.bytes) {
-    throw new ApiError('PAYLOAD_TOO_LARGE', 'The records of this batch are too large together; change fewer at once');
+    throw createTooLargeError();
   }
   room.bytes -= bytes;
   reserveResponseBytes(req, bytes);

@@ -1,10 +1,11 @@
 import type { OperationContext } from '../../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../context.ts';
+import { countJsonBytes } from '../../serialize/response-bytes.ts';
 import { type BatchAccess, createBatchAccess } from './access.ts';
 import { runItemAlone } from './alone.ts';
 import { createBatchError, type ItemFailure } from './errors.ts';
 import type { BatchItem, Outcome, Preparation, Room } from './item.ts';
-import { catchItemError, prepareCreates, prepareItems } from './prepare.ts';
+import { catchItemError, createTooLargeError, prepareCreates, prepareItems } from './prepare.ts';
 import { type Segment, splitIntoSegments } from './segments.ts';
 import { createBatchWriter } from './write.ts';
 
@@ -61,10 +62,18 @@ async function writeItems(attempt: Attempt, prepared: ReadonlyMap<BatchItem, Pre
     else if (preparation !== 'alone') onOutcome(item, preparation);
     else {
       await writer.flush();
-      onOutcome(item, await catchItemError(() => runItemAlone(context, entity, item)));
+      onOutcome(item, await catchItemError(() => runAloneWithin(context, entity, item, room)));
     }
   }
   await writer.flush();
+}
+
+/** Runs an item by itself. The record that it returns counts against the room of the batch. */
+async function runAloneWithin(context: RecordsContext, entity: Entity, item: BatchItem, room: Room): Promise<Outcome> {
+  if (room.bytes <= 0) throw createTooLargeError();
+  const outcome = await runItemAlone(context, entity, item);
+  if (!('error' in outcome)) room.bytes -= countJsonBytes(outcome.record);
+  return outcome;
 }
 
 /** Locks the records of all items in the order of their ids, so that two batches over the same records wait instead of deadlocking. */
@@ -208,7 +217,9 @@ export async function runBatchPerItem(
   const access = await openBatchAccess(context, entity, items, options.operation, true);
   const outcomes: Outcome[] = [];
   const runAlone = async (item: BatchItem) => {
-    outcomes[item.place] = await runItemAlone(context, entity, item).catch((error: unknown) => ({ error }));
+    outcomes[item.place] = await runAloneWithin(context, entity, item, options.room).catch((error: unknown) => ({
+      error,
+    }));
   };
   for (const { items: own, isAlone } of await splitIntoSegments(items, access, MAX_ITEMS_OF_TRANSACTION)) {
     if (isAlone) {
