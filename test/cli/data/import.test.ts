@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { importRows } from '../../../src/cli/data/import.ts';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 import { runCommand } from '../../support/processes/in-process.ts';
@@ -174,6 +175,24 @@ test('a large file is imported in steps, and --skip continues after a stop', asy
   expect((await run(file, '--skip', '700')).output).toBe('1,000 rows: 1,000 imported, 0 rejected');
   expect(await products.count()).toBe(1000);
   expect((await products.list({ sort: 'id', limit: 1 })).data[0]!.sku).toBe('h700');
+});
+
+test('an import that is stopped has stored whole steps, and says how to continue', async () => {
+  const file = write(`sku\n${Array.from({ length: 1200 }, (_, i) => `i${i}`).join('\n')}\n`);
+  const stop = new AbortController();
+  app.on('product.created', () => stop.abort());
+  const output: string[] = [];
+  const log = vi.spyOn(console, 'log').mockImplementation((line) => void output.push(line));
+  onTestFinished(() => log.mockRestore());
+  const options = { format: 'csv' as const, map: new Map<string, string>(), skip: 0 };
+  await importRows(app as never, 'product', file, options, stop.signal);
+  expect(output).toEqual([
+    '500 rows: 500 imported, 0 rejected',
+    'Stopped. To continue, run the command again with --skip 500.',
+  ]);
+  expect(await products.count()).toBe(500);
+  log.mockRestore();
+  expect((await run(file, '--skip', '500')).output).toBe('700 rows: 700 imported, 0 rejected');
 });
 
 test('an unknown resource and a file without a known format are errors', async () => {
