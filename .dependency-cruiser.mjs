@@ -5,13 +5,15 @@ const below = {
   platform: [],
   declare: ['platform'],
   records: ['declare', 'platform'],
+  files: ['records', 'declare', 'platform'],
   accounts: ['records', 'declare', 'platform'],
+  jobs: ['records', 'declare', 'platform'],
   push: ['accounts', 'records', 'declare', 'platform'],
   extensions: ['accounts', 'push', 'records', 'declare', 'platform'],
-  runtime: ['accounts', 'push', 'records', 'declare', 'platform'],
+  runtime: ['accounts', 'jobs', 'push', 'files', 'records', 'declare', 'platform'],
   'dev-servers': [],
-  cli: ['runtime', 'extensions', 'dev-servers', 'accounts', 'push', 'records', 'declare', 'platform'],
-  testing: ['runtime', 'extensions', 'dev-servers', 'accounts', 'push', 'records', 'declare', 'platform'],
+  cli: ['runtime', 'extensions', 'dev-servers', 'accounts', 'jobs', 'push', 'records', 'declare', 'platform'],
+  testing: ['runtime', 'extensions', 'dev-servers', 'accounts', 'jobs', 'push', 'records', 'declare', 'platform'],
 };
 
 const layers = Object.entries(below).map(([folder, allowed]) => ({
@@ -76,7 +78,7 @@ export default {
         'What runs in production must be in dependencies. Optional peer dependencies may be loaded when they are asked for.',
       severity: 'error',
       from: { path: '^(src|workers)/' },
-      to: { dependencyTypes: ['npm-dev'], pathNot: 'node_modules/(drizzle-kit|oidc-provider|testcontainers)/' },
+      to: { dependencyTypes: ['npm-dev'], pathNot: 'node_modules/(drizzle-kit|oidc-provider|sharp|testcontainers)/' },
     },
     {
       name: 'drizzle-kit-only-on-demand',
@@ -89,7 +91,10 @@ export default {
       comment: 'A package that is imported stands in package.json.',
       severity: 'error',
       from: { path: '^(src|workers)/' },
-      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'], pathNot: 'node_modules/(oidc-provider|testcontainers)/' },
+      to: {
+        dependencyTypes: ['npm-no-pkg', 'npm-unknown'],
+        pathNot: 'node_modules/(oidc-provider|sharp|testcontainers)/',
+      },
     },
     {
       name: 'verify-webhook-needs-nothing',

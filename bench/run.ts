@@ -11,14 +11,18 @@ import { rateLimits } from './groups/accounts/rate-limits.ts';
 import { signIns } from './groups/accounts/sign-ins.ts';
 import { audit } from './groups/audit.ts';
 import { erasure } from './groups/erasure.ts';
+import { files } from './groups/files.ts';
 import { connections } from './groups/hosting/connections.ts';
 import { recovery } from './groups/hosting/recovery.ts';
 import { restart } from './groups/hosting/restart.ts';
+import { jobs } from './groups/jobs.ts';
 import { packaged } from './groups/package.ts';
 import { pushAccept } from './groups/push/accept.ts';
 import { pushProviders } from './groups/push/providers.ts';
 import { realtime } from './groups/realtime.ts';
 import { recordsBatch } from './groups/records/batch.ts';
+import { recordsAggregates } from './groups/records/aggregates.ts';
+import { recordsRelated } from './groups/records/related.ts';
 import { recordsRoundTrips } from './groups/records/round-trips.ts';
 import { recordsScale } from './groups/records/scale.ts';
 import { recordsThroughput } from './groups/records/throughput.ts';
@@ -43,6 +47,8 @@ const GROUPS: readonly Group[] = [
   recordsThroughput,
   recordsBatch,
   recordsRoundTrips,
+  recordsRelated,
+  recordsAggregates,
   rateLimits,
   rejectionCost,
   logins,
@@ -62,11 +68,13 @@ const GROUPS: readonly Group[] = [
   erasure,
   pushAccept,
   pushProviders,
+  jobs,
   realtime,
   restart,
   recovery,
   connections,
   startup,
+  files,
   packaged,
   recordsScale,
 ];

@@ -9,14 +9,31 @@ export type {
   SignInMethod,
   SignInStep,
 } from './declare/accounts.ts';
+export type { AggregateOptions, AggregateQuery, AggregateResult } from './declare/aggregate.ts';
 export type { Authenticator } from './declare/authenticator.ts';
+export type { BinaryBody, FormFileRules, MultipartBody, MultipartContent, ReceivedFile } from './declare/body.ts';
 export type { Deprecation } from './declare/deprecation.ts';
 export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';
 export type { Extension, ExtensionHost, FeatureParts, Job } from './declare/extension.ts';
 export { defineExtension } from './declare/extension.ts';
 export type { Field, Fields } from './declare/field.ts';
+export type { FileInput, FileOptions, FilesApi, StoredFile } from './declare/file.ts';
 export type { Host, ResourceGateway, StoredRecord, UserData, ViewContext } from './declare/host.ts';
 export type { CreateBody, CreateInput, RecordOf, UpdateBody, UpdateInput } from './declare/infer.ts';
+export type { JobContext, JobOptions, ScheduleDeclaration } from './declare/job.ts';
+export { defineJob } from './declare/job.ts';
+export type {
+  AnyJob,
+  EnqueuedJob,
+  EnqueueOptions,
+  JobDeclaration,
+  JobFilter,
+  JobRecord,
+  JobStatus,
+  Jobs,
+} from './declare/job-queue.ts';
+export type { AnyMail, MailDeclaration, MailOptions, MailRecipient } from './declare/mail.ts';
+export { defineMail } from './declare/mail.ts';
 export type { Policy, PolicyArguments, PolicyFunction, Viewer } from './declare/policy.ts';
 export type { PushResult, PushSender } from './declare/push.ts';
 export type {
@@ -33,6 +50,7 @@ export type {
 export { defineResource } from './declare/resource.ts';
 export type { Auth, Route, RouteBuilder, RouteContext } from './declare/route.ts';
 export { recordShape } from './declare/route.ts';
+export type { MailOutlet, PublishEvent, Senders } from './declare/senders.ts';
 export type { ActAs, AnyService, Page, Services, Transaction } from './declare/service.ts';
 export type { ApiKeysApi } from './extensions/api-keys/index.ts';
 export { apiKeys } from './extensions/api-keys/index.ts';
@@ -48,6 +66,8 @@ export type { OidcApi, OidcClaims, OidcOptions, OidcProviderOptions } from './ex
 export { oidc } from './extensions/oidc/index.ts';
 export { apple, discord, github, gitlab, google, microsoft } from './extensions/oidc/provider/presets.ts';
 export { simulatedProvider } from './extensions/oidc/simulated/server.ts';
+export type { OrganisationOptions, OrganisationsApi } from './extensions/organisations/index.ts';
+export { organisations, tenant } from './extensions/organisations/index.ts';
 export { passkeys } from './extensions/passkeys/index.ts';
 export type { PrivacyApi } from './extensions/privacy/index.ts';
 export { privacy } from './extensions/privacy/index.ts';
@@ -76,6 +96,11 @@ export type { MailOverrides } from './platform/mail/texts/index.ts';
 export type { MailKind, MailVariables } from './platform/mail/texts/variables.ts';
 export type { OutboxConsumer } from './platform/outbox/consumer.ts';
 export type { Sweep } from './platform/outbox/relay.ts';
+export { disk } from './platform/storage/disk.ts';
+export { s3 } from './platform/storage/s3/index.ts';
+export type { S3Options } from './platform/storage/s3/settings.ts';
+export type { FileStorage } from './platform/storage/storage.ts';
+export { StorageError } from './platform/storage/storage.ts';
 export type { PushContent } from './push/message.ts';
 export type { SendContext, Transport, TransportDevice, TransportRequest, TransportResult } from './push/transport.ts';
 export { f } from './records/fields/f.ts';

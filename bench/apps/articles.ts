@@ -16,10 +16,10 @@ const article = defineResource('article', {
   fields: {
     title: f.string().required().max(200).sortable(),
     body: f.text().max(20_000),
-    category: f.string().max(40).filterable(),
+    category: f.string().max(40).filterable().aggregatable(),
     status: f.enum(['draft', 'published']).default('draft').filterable(),
     tags: f.array(f.string().max(40)).max(10),
-    views: f.integer().min(0).default(0),
+    views: f.integer().min(0).default(0).aggregatable(),
     author: f.ref('user').owner(),
   },
   policies: {

@@ -18,6 +18,9 @@ export const LIST = `
   select ${COLUMNS} from articles where category = $1 order by created_at desc, id desc limit $2 offset $3`;
 export const COUNT = 'select count(*) from articles where category = $1';
 
+export const AGGREGATE = `
+  select category, count(*)::int, sum(views)::float8 from articles group by category order by category limit $1`;
+
 // Record and event in one statement and one commit. An awaited transaction would be half as fast.
 export const CREATE = `
   with r as (
@@ -59,6 +62,13 @@ export const listInput = z.strictObject({
   limit: z.coerce.number().int().min(1).max(100).default(20),
 });
 
+export const aggregateInput = z.strictObject({
+  group: z.literal('category'),
+  count: z.literal(''),
+  sum: z.literal('views'),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+});
+
 const ID = /^[0-9a-f]{24}$/;
 
 export const isId = (id: unknown): id is string => typeof id === 'string' && ID.test(id);
@@ -85,6 +95,13 @@ export interface ArticleRow {
   author: string;
   created_at: Date | string;
   updated_at: Date | string;
+}
+
+/** A row of `AGGREGATE`. */
+export interface AggregateRow {
+  category: string | null;
+  count: number;
+  sum: number;
 }
 
 /** A row as sent in a response. Fields without a value are omitted, as in JSON. */

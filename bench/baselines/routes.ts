@@ -1,7 +1,10 @@
 import type { Express, NextFunction, Request, Response } from 'express';
 import { z } from 'zod';
 import {
+  AGGREGATE,
+  type AggregateRow,
   type ArticleRow,
+  aggregateInput,
   COUNT,
   CREATE,
   createInput,
@@ -49,9 +52,21 @@ function authenticate(sql: Sql) {
   };
 }
 
-/** The four operations, written by hand: session look-up, validation, statement, response. */
+/** The operations, written by hand: session look-up, validation, statement, response. */
 export function addRoutes(app: Express, sql: Sql): void {
   app.use('/api', authenticate(sql));
+
+  app.get('/api/articles/aggregate', async (req, res) => {
+    const { limit } = aggregateInput.parse(req.query);
+    // One more group shows whether there are more.
+    const rows = await sql.read<AggregateRow>('aggregate', AGGREGATE, [limit + 1]);
+    const data = rows.slice(0, limit).map(({ category, count, sum }) => ({
+      group: { category },
+      count,
+      sum: { views: sum },
+    }));
+    res.json({ data, meta: { groups: rows.length, truncated: rows.length > limit } });
+  });
 
   app.get('/api/articles/:id', async (req, res) => {
     if (!isId(req.params.id)) throw new HttpError(404, 'NOT_FOUND');

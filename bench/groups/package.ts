@@ -20,7 +20,7 @@ import { withClient } from '../setup/database.ts';
 const DATABASE = 'bench_package';
 const BELFRY = 'node_modules/.bin/belfry';
 /** The roles that `web` leaves to other processes, as in the Procfile of an app. */
-const WEB_ONLY = { RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off' };
+const WEB_ONLY = { RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off', JOB_WORKER: 'off' };
 // By then, a process has released the memory of its start.
 const IDLE_MS = 30_000;
 

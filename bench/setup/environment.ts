@@ -8,7 +8,7 @@ export interface Servers {
 }
 
 /** A role of a Belfry process. */
-export type Role = 'web' | 'relay' | 'webhook-worker' | 'push-worker';
+export type Role = 'web' | 'relay' | 'webhook-worker' | 'push-worker' | 'job-worker';
 
 /** Returns the environment of a measured Belfry process: production, a log of warnings only, one role. */
 export function createBelfryEnvironment(

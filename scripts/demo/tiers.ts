@@ -5,18 +5,19 @@ import { createInterface } from 'node:readline';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** The four processes and the file that each of them runs. */
+/** The processes and the file that each of them runs. */
 const ENTRIES = {
   web: 'src/web.ts',
   relay: 'workers/relay.ts',
   'webhook-worker': 'workers/webhook-worker.ts',
   'push-worker': 'workers/push-worker.ts',
+  'job-worker': 'workers/job-worker.ts',
 } as const;
 
-/** One of the four processes. */
+/** One of the processes. */
 export type Tier = keyof typeof ENTRIES;
 
-/** The four processes of a deployment. */
+/** The processes of a deployment. */
 export interface Tiers {
   /** The address where `web` listens. */
   url: string;
@@ -45,7 +46,7 @@ export async function startTiers(
 ): Promise<Tiers> {
   const running = new Map<Tier, ChildProcess>();
   const stopping = new Set<ChildProcess>();
-  const oneRole = { RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off', PORT: '0' };
+  const oneRole = { RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off', JOB_WORKER: 'off', PORT: '0' };
 
   function start(tier: Tier): ChildProcess {
     const child = spawn(process.execPath, [join(root, ENTRIES[tier])], {

@@ -151,6 +151,9 @@ export function createAccounts(
       async renewRecentSignIn({ auth }) {
         if (auth?.via === 'session') await sessions.renewRecentSignIn(auth.id);
       },
+      async chooseOrganisation({ auth }, organisation) {
+        if (auth?.via === 'session') await sessions.chooseOrganisation(auth.id, organisation);
+      },
       revoke,
       holdCredential,
       resumeLogin: (login, ctx) => resumeLogin({ ...accounts, signInSteps }, login, ctx),

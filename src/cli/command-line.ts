@@ -5,6 +5,7 @@ import { addAuditCommand } from './audit.ts';
 import { addDataCommands } from './data/index.ts';
 import { addDevCommand } from './dev/index.ts';
 import { addDoctorCommand } from './doctor/index.ts';
+import { addJobsCommand } from './jobs.ts';
 import { addKeysCommand } from './keys.ts';
 import { addMigrateCommand, addMigrationCommand } from './migration/index.ts';
 import { addPrivacyCommand } from './privacy.ts';
@@ -68,6 +69,7 @@ function createProgram(openApp: AppOpener): Command {
   addDataCommands(program, openApp);
   addKeysCommand(program, openApp);
   addWebhooksCommand(program, openApp);
+  addJobsCommand(program, openApp);
   addAuditCommand(program, openApp);
   addPrivacyCommand(program, openApp);
   addDoctorCommand(program, openApp);

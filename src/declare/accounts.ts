@@ -256,6 +256,8 @@ export interface Accounts {
   assertRecentSignIn(ctx: Pick<RouteContext, 'auth'>): Promise<void>;
   /** Records that the caller has just proved who they are, so that the session of the request counts as recent. */
   renewRecentSignIn(ctx: Pick<RouteContext, 'auth'>): Promise<void>;
+  /** Sets the organisation that the session of the request works in by default; undefined: none. Takes effect with the next request. */
+  chooseOrganisation(ctx: Pick<RouteContext, 'auth'>, organisation: string | undefined): Promise<void>;
   /**
    * Runs the revocation steps of all features in the caller's transaction. Locks the users' rows first, so a caller that also locks other
    * rows must lock them afterwards.

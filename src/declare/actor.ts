@@ -2,11 +2,30 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Request } from 'express';
 import { requestIdOf } from '../platform/http/request-context.ts';
 
+/** The organisations to which the request of a viewer is limited. Not a string key, so that it is neither a field nor part of any JSON. */
+export const ORGANISATION_CHOICE = Symbol('organisation choice');
+
+/** The organisations to which a request is limited. Both are ids or slugs, as the client wrote them, and apply together. */
+export interface OrganisationChoice {
+  /** The only organisation that the credential can reach: that of an API key. */
+  bound?: string | undefined;
+  /** The current organisation: that of the header `X-Organisation`, else the one that the session has chosen. */
+  current?: string | undefined;
+  /** Whether the request names the current organisation itself. */
+  isNamed: boolean;
+}
+
 /** The signed-in user as policies receive it: the stored record. */
 export interface Viewer {
   id: string;
   roles?: readonly string[];
+  readonly [ORGANISATION_CHOICE]?: OrganisationChoice;
   [field: string]: unknown;
+}
+
+/** Returns the viewer without the limits of a request, for features that reach the records of all organisations of a user. */
+export function withoutOrganisationChoice(viewer: Viewer | undefined): Viewer | undefined {
+  return viewer?.[ORGANISATION_CHOICE] === undefined ? viewer : { ...viewer, [ORGANISATION_CHOICE]: undefined };
 }
 
 /** Whether an account may be used: it is neither disabled nor being erased. Without a `status` field, every account may be used. */

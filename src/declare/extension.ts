@@ -16,6 +16,7 @@ import { compilePolicy, type Policy } from './policy.ts';
 import type { ProcessRole } from './process-role.ts';
 import type { AnyResource, ExtensionResourceOptions } from './resource.ts';
 import type { Route } from './route.ts';
+import type { PublishEvent } from './senders.ts';
 
 /** A queued job whose rows are in the extension's tables. */
 export interface Job {
@@ -69,6 +70,8 @@ export interface FeatureParts<Api extends object = object> {
   listeners?: Record<string, (payload: never) => unknown>;
   /** The events that the feature sends to external endpoints, for the OpenAPI document. */
   sent?: readonly SentEvent[];
+  /** Publishes the app's own events to webhook endpoints: `ctx.webhooks.publish`. At most one feature can have it. */
+  publishEvent?: PublishEvent;
   /** The feature's API for code, as `app.<name>`. */
   api?: Api;
   /** Reports configuration errors that can only be found with the whole app at hand. Called once all routes are known. */
@@ -118,6 +121,14 @@ export interface Extension<Name extends string = string, Api extends object = ob
     >;
   };
   /**
+   * Returns the resources of the app: the declared ones, changed where the extension requires it, and resources that the extension adds. The
+   * result is checked and compiled like the project's own declarations, so added resources have routes, events and policies like all others.
+   *
+   * @param declared the resources of the project and of earlier extensions; not yet checked
+   * @param errors receives configuration errors
+   */
+  resources?(declared: readonly AnyResource[], errors: ConfigErrors): readonly AnyResource[];
+  /**
    * Returns fields that the extension adds to the user resource. Several extensions may add the same fields if they use the same function.
    * The project must not declare fields of these names.
    */
@@ -130,12 +141,17 @@ export interface Extension<Name extends string = string, Api extends object = ob
 
 /** An extension with settings: its `statements` and `setup` receive them checked and completed. */
 interface ExtensionDeclaration<Name extends string, Api extends object, Schema extends z.ZodType>
-  extends Omit<Extension<Name, Api>, 'statements' | 'setup'> {
+  extends Omit<Extension<Name, Api>, 'statements' | 'setup' | 'resources'> {
   /** The schema of the extension's settings. Make it strict (`z.strictObject`), so that a misspelled setting is an error. */
   settings?: Schema;
   /** The settings as the app wrote them: the argument of the function that creates the extension. */
   options?: z.input<Schema>;
   statements?: readonly string[] | ((settings: z.output<Schema>) => readonly string[]);
+  resources?(
+    declared: readonly AnyResource[],
+    errors: ConfigErrors,
+    settings: z.output<Schema>,
+  ): readonly AnyResource[];
   setup(host: ExtensionHost, settings: z.output<Schema>): FeatureParts<Api>;
 }
 
@@ -158,6 +174,9 @@ export function defineExtension<
   return {
     ...extension,
     statements: typeof all === 'function' ? [] : all,
+    // `checkConfig` reports invalid settings.
+    resources: (declared, errors) =>
+      (error === undefined ? declaration.resources?.(declared, errors, settings) : undefined) ?? declared,
     checkConfig(errors) {
       if (error !== undefined) reportSettingErrors(camelCase(extension.name), schema, error, errors);
       declaration.checkConfig?.(errors);

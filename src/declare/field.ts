@@ -1,6 +1,9 @@
 import type { Deprecation } from './deprecation.ts';
+import type { FileOptions } from './file.ts';
 import type { Policy } from './policy.ts';
+import type { OnDelete } from './relation.ts';
 import type { Operator } from './service.ts';
+import type { StandardSchema } from './standard-schema.ts';
 
 /** The type of a declared field. `FieldType` (src/records/fields/field-type.ts) defines its behaviour. */
 export interface DeclaredType {
@@ -21,39 +24,20 @@ interface Bound {
   message?: string | undefined;
 }
 
-/** A library's schema by the Standard Schema convention (https://standardschema.dev): zod, valibot, arktype and others. */
-export interface StandardSchema<Output = unknown, Input = unknown> {
-  readonly '~standard': {
-    readonly version: 1;
-    readonly vendor: string;
-    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
-    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
-  };
-}
-
-type StandardResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly StandardIssue[] };
-
-/** A validation error: its message and its path in the value. */
-export interface StandardIssue {
-  readonly message: string;
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
-}
-
-/** The path of an issue, as a list of keys. */
-export function issuePath({ path }: StandardIssue): string[] {
-  // Not with map(): a library's path may be a subclass of Array whose map() returns that subclass.
-  return Array.from(path ?? [], (part) => String(typeof part === 'object' ? part.key : part));
-}
-
 /** The full declaration of a field. Created by the factories of `f` and the modifiers of `Field`. */
 export interface FieldSpec {
   type: DeclaredType;
   values?: readonly string[];
   target?: string;
+  /** Left out: `keep`. */
+  onDelete?: OnDelete;
+  /** Whether writes check that the records exist to which the field refers. */
+  exists?: boolean;
   inner?: AnyField;
   shape?: Record<string, AnyField>;
+  /** The schema of a json field's values, whose output must be JSON. Runs before `checks`. */
+  content?: StandardSchema;
+  file?: FileOptions;
   required?: boolean;
   requiredMessage?: string | undefined;
   default?: unknown;
@@ -80,8 +64,11 @@ export interface FieldSpec {
   filterable?: true | readonly Operator[];
   sortable?: boolean;
   searchable?: boolean;
+  aggregatable?: boolean;
   owner?: boolean;
   populate?: boolean;
+  /** The field holds the organisation that the record belongs to. */
+  tenant?: boolean;
   renamedFrom?: readonly string[];
   deprecated?: Deprecation;
 }
@@ -233,6 +220,14 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends W
   /** Lets the search `?q=` find texts in this field, by case-insensitive substring. */
   searchable(): Field<T, P, I, C, W> {
     return this.#with({ searchable: true });
+  }
+  /**
+   * Lets clients group by the field, and compute aggregates of it, at `GET <path>/aggregate`.
+   *
+   * @example f.number().aggregatable()
+   */
+  aggregatable(): Field<T, P, I, C, W> {
+    return this.#with({ aggregatable: true });
   }
   /** The record's owner: set to the signed-in user on create, read-only, indexed. One per resource. */
   owner(): Field<T, 'defaulted', I, C, 'owner'> {

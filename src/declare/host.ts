@@ -2,10 +2,12 @@ import type { Request } from 'express';
 import type { MailSender } from '../platform/mail/sender.ts';
 import type { MailTextRenderer } from '../platform/mail/texts/index.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { FilesApi } from './file.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { PushSender, SimulatedDevices } from './push.ts';
 import type { AnyResource } from './resource.ts';
-import type { Services, Transact, Transaction } from './service.ts';
+import type { Senders } from './senders.ts';
+import type { CallerTransaction, Services, Transact, Transaction } from './service.ts';
 
 /** Rows about users outside of resources: sessions, devices, keys, endpoints. */
 export interface UserData {
@@ -19,6 +21,12 @@ export interface UserData {
   kept?: string;
   /** All data about a user for an export, without secrets or hashes. Read from the database in pages. */
   rows(userId: string): AsyncIterable<Record<string, unknown>>;
+  /**
+   * Refuses the erasure of a user before it starts, in the transaction that requests it.
+   *
+   * @throws ApiError CONFLICT that says what has to be done first
+   */
+  assertErasable?(userId: string, tx: CallerTransaction): Promise<void>;
   /** Deletes or anonymizes the data in bounded batches. Idempotent. Returns the number of rows that were deleted or anonymized. */
   erase(userId: string): Promise<number>;
 }
@@ -68,13 +76,16 @@ export interface SubscriptionRequest {
 export interface RecordSubscription {
   /** Subscriptions with equal keys include the same records. */
   key: string;
-  /** Whether list policy and filters include this state of a record. Read access is not checked: use `readableBy` of the gateway. */
-  includes(record: StoredRecord): boolean;
+  /**
+   * Whether list policy and filters include this state of a record; a promise if that depends on related records. Read access is not
+   * checked: use `readableBy` of the gateway.
+   */
+  includes(record: StoredRecord): boolean | Promise<boolean>;
   /**
    * Whether list policy and filters may include a record in which the values of the fields in `unknown` are not known. Filters on these
    * fields count as met.
    */
-  mayInclude(record: StoredRecord, unknown: ReadonlySet<string>): boolean;
+  mayInclude(record: StoredRecord, unknown: ReadonlySet<string>): Promise<boolean>;
 }
 
 /**
@@ -147,6 +158,11 @@ export interface ResourceGateway {
    * @throws DecryptionError if a value cannot be decrypted, like `load`
    */
   fromRowJson(columns: Record<string, unknown>): StoredRecord;
+  /**
+   * Deletes or clears the records that refer to these records with `onDelete`, for a deletion that cannot be refused: `restrict` clears the
+   * reference, too. The caller locks the records before, and deletes them afterwards in the same transaction.
+   */
+  releaseReferences(ids: readonly string[], tx: Pick<Transaction, 'database' | 'afterCommit'>): Promise<void>;
   /** Stored records by id, without policy. Unknown ids are left out. */
   load(ids: readonly string[]): Promise<StoredRecord[]>;
 }
@@ -163,6 +179,10 @@ export interface Host extends Platform {
   /** Undefined in production. */
   simulated: SimulatedDevices | undefined;
   mail: MailSender;
+  /** The files of fields that `f.file` declares. */
+  files: FilesApi;
+  /** What hooks, route handlers and jobs get to send e-mails, publish events and enqueue jobs. */
+  senders: Senders;
   /** Creates the texts of the built-in e-mails, in the language of the recipient. */
   mailTexts: MailTextRenderer;
   /** Changes records, and rows of the extension's own tables, together. */

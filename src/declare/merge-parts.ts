@@ -100,6 +100,9 @@ const MERGE_BY_KIND: {
   userData: concatenateLists,
   listeners: createMergeByName(combineListeners),
   sent: concatenateLists,
+  publishEvent: () => {
+    throw new Error('two features publish events to webhook endpoints');
+  },
   api: (apis) => mergeDisjointObjects(apis as Record<string, unknown>[]),
   checkConfig: (checks) => (errors: Parameters<(typeof checks)[number]>[0]) => {
     for (const check of checks) check(errors);

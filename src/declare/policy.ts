@@ -20,8 +20,18 @@ export interface PolicyArguments {
   service: Services;
 }
 
-/** A custom rule: returning true allows the action outright. */
-export type PolicyFunction = (args: PolicyArguments) => boolean | Promise<boolean>;
+/**
+ * Selects records: `{ status: 'published', views: { gte: 10 } }`. Of a list of filters, a record must meet at least one. Paths follow references and
+ * reverse relations: `{ 'ticket.organisation.members.user': user.id }`; comparisons whose paths begin with the same relation are about the same
+ * related record. `{ in: service('membership').query({ user: user.id }, 'organisation') }` compares with the results of a query.
+ */
+export type RecordFilter = Record<string, unknown> | readonly Record<string, unknown>[];
+
+/**
+ * A custom rule: returning true allows the action outright. The policies of a resource's list, read, update, delete and reference may also return a
+ * filter, which allows the action on the records that meet it.
+ */
+export type PolicyFunction = (args: PolicyArguments) => boolean | RecordFilter | Promise<boolean | RecordFilter>;
 
 /** `'owner | admin'`, a function, or an array that mixes both. Alternatives only: there is no AND. */
 export type Policy = string | PolicyFunction | readonly (string | PolicyFunction)[];
@@ -127,24 +137,34 @@ export function rethrow(error: unknown): never {
   throw error;
 }
 
+function refuseFilter(): never {
+  throw new Error(
+    'a policy function returned a filter; only the policies list, read, update, delete and reference of a resource can be filters',
+  );
+}
+
 /**
  * Whether a policy allows an action on one record.
  *
  * @param owns whether the viewer owns the record
  * @param onError called with the error of a function that throws. If `onError` returns, the function allows nothing. Left out: the error is
  *   thrown
+ * @param meetsFilter decides whether the record meets a filter that a function returned; left out: filters are errors
  */
 export async function allowsAction(
   policy: CompiledPolicy,
   args: PolicyArguments,
   owns: boolean,
   onError: (error: unknown) => void = rethrow,
+  meetsFilter: (filter: object) => boolean | Promise<boolean> = refuseFilter,
 ): Promise<boolean> {
   if (allowsEveryRecord(policy, args.user)) return true;
   if (policy.owner && owns && args.user !== undefined) return true;
   for (const rule of policy.functions) {
     try {
-      if ((await runForViewer(args, () => rule(args))) === true) return true;
+      const result: unknown = await runForViewer(args, () => rule(args));
+      if (result === true) return true;
+      if (typeof result === 'object' && result !== null && (await meetsFilter(result))) return true;
     } catch (error) {
       onError(error);
     }

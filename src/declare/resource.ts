@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { AggregateOptions } from './aggregate.ts';
 import type { Deprecation } from './deprecation.ts';
 import type { Fields } from './field.ts';
 import type {
@@ -11,9 +12,11 @@ import type {
   UpdateValues,
 } from './infer.ts';
 import { normalizeResourceName, type ResourceName } from './naming.ts';
-import type { Policy, Viewer } from './policy.ts';
+import type { Policy, RecordFilter, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
+import type { ReverseRelation } from './relation.ts';
 import type { Anything, Route, RouteBuilder } from './route.ts';
+import type { Senders } from './senders.ts';
 import type { CountMode, RecordService, Services } from './service.ts';
 
 /** The actions of a resource that have a route and a policy. */
@@ -22,11 +25,8 @@ export const ACTIONS = ['list', 'read', 'create', 'update', 'delete'] as const;
 /** An action of a resource. */
 export type Action = (typeof ACTIONS)[number];
 
-/**
- * A service scope filter: for the caller, only matching records exist. `{ status: 'published', views: { gte: 10 } }`; in a list of such
- * filters, a record must match at least one.
- */
-export type ScopeFilter = Record<string, unknown> | readonly Record<string, unknown>[];
+/** A service scope filter: for the caller, only records that meet it exist. */
+export type ScopeFilter = RecordFilter;
 
 /** The arguments of a scope function. */
 export interface ScopeArguments {
@@ -39,7 +39,7 @@ export interface ScopeArguments {
 }
 
 /** The context of a hook. */
-export interface HookContext {
+export interface HookContext extends Senders {
   /** The user who makes the change, whatever its privilege: inside a request, the caller. */
   user: Viewer | undefined;
   req: Request | undefined;
@@ -79,6 +79,12 @@ export interface ExtensionResourceOptions {}
 export interface ResourceOptions<F extends Fields, T extends boolean = boolean> extends ExtensionResourceOptions {
   /** The fields by name, created with `f`. */
   fields: F;
+  /**
+   * Reverse relations by name, created with `f.reverse`. They are not stored: lists can filter by them, and `include` returns their records.
+   *
+   * @example relations: { comments: f.reverse('comment', 'post') }
+   */
+  relations?: Record<string, ReverseRelation>;
   /** What the records are, for the OpenAPI document. */
   description?: string;
   /** The policies by action. `reference`: which viewers see a record that is expanded in another record. */
@@ -104,6 +110,12 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   defaultSort?: string;
   /** `count`: how lists count their total if a request does not say. Default `settings.pagination.count`. */
   pagination?: { count?: CountMode };
+  /**
+   * Opens `GET <path>/aggregate`, as `aggregatable()` of a field does: `{}` lets clients count records, `timestamps` also group them by time.
+   *
+   * @example aggregates: { timestamps: ['createdAt'] }
+   */
+  aggregates?: AggregateOptions;
   /**
    * Responses announce that clients should stop using the routes of the resource, all or by action: `{ delete: { since: '2026-11-01' } }`.
    * A custom route with a deprecation of its own announces that one.

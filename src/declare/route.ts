@@ -3,17 +3,21 @@ import { z } from 'zod';
 import type { ErrorCode } from '../platform/errors.ts';
 import type { LimitRule } from '../platform/limits/rule.ts';
 import type { Logger } from '../platform/observability/log.ts';
+import type { BinaryBody, BodyContent, MultipartBody } from './body.ts';
 import type { Deprecation } from './deprecation.ts';
-import type { StandardSchema } from './field.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
+import type { Senders } from './senders.ts';
 import type { Services, Transact } from './service.ts';
+import type { StandardSchema } from './standard-schema.ts';
 
 /** How a request is signed in. `id` is the id of the session or key; a session has scopes `['*']`. A key without scopes may do nothing. */
 export interface Auth {
   via: 'session' | 'api-key';
   scopes: readonly string[];
   id: string;
+  /** The id of an organisation: of a session, the one that it works in by default; of a key, the only one that it can reach. */
+  organisation?: string | undefined;
 }
 
 /**
@@ -34,7 +38,7 @@ type RawQuery = Record<string, string | string[]>;
 
 /** The context of every handler, built in or custom. */
 // biome-ignore lint/suspicious/noExplicitAny: handlers are written against their own input and record
-export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
+export interface RouteContext<Input = any, Doc = any, Query = RawQuery> extends Senders {
   /** The caller; undefined if nobody is signed in. */
   user: Viewer | undefined;
   /** The session or API key of the caller. */
@@ -44,7 +48,7 @@ export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
    * undefined if there is neither a JSON body nor such a value.
    */
   input: Input;
-  /** The raw JSON body, if the route accepts one. */
+  /** The raw JSON body, or the content of a binary or multipart body, if the route accepts one. */
   body: unknown;
   /** The parameters of the path: `id` for `/:id`. */
   params: Record<string, string>;
@@ -84,10 +88,11 @@ export interface Route {
    * - `json`: the handler checks `ctx.body` itself.
    * - `any`: a JSON body is parsed unless middleware has read it; other bodies are not read.
    * - `raw`: no body is read; the handler reads `ctx.req`.
+   * - an object: a body of bytes or a form with files, which `ctx.body` streams.
    *
    * Left out: no body is read, except for `input`.
    */
-  body?: 'json' | 'any' | 'raw';
+  body?: 'json' | 'any' | 'raw' | BinaryBody | MultipartBody;
   /** Maximum bytes of the body, after decompression. Default: the setting `http.bodyLimit`. */
   bodyLimit?: number;
   /** The number of requests that a request with this body counts as, for rate limits. Default 1. */
@@ -96,6 +101,13 @@ export interface Route {
   performs?: { routes: readonly Route[]; select(body: unknown): readonly Route[] };
   /** Requests with another method are passed on to the routes whose paths also match, instead of being refused with 405. */
   passesOtherMethods?: boolean;
+  /**
+   * Reads a body of the type multipart/form-data, which the route accepts as well as JSON. Its `values` are `ctx.body`; requests with equal
+   * content have the same `fingerprint`.
+   */
+  form?: (request: AuthorizationRequest) => Promise<{ values: unknown; fingerprint: unknown }>;
+  /** The schema of that form, for the OpenAPI document. */
+  formShape?: Readonly<Record<string, unknown>>;
   /** The schema of a body that the handler checks itself, for the OpenAPI document. */
   bodyShape?: z.ZodType;
   /** The query parameters that the handler checks itself, for the OpenAPI document. */
@@ -106,6 +118,8 @@ export interface Route {
   eventStream?: boolean;
   /** The response has `meta` with `limit` and `next`, for the OpenAPI document. */
   paged?: boolean;
+  /** The route computes aggregates of `resource`, for the OpenAPI document. */
+  aggregates?: boolean;
   /** The response may be 202 while the requested result is not ready, for the OpenAPI document. */
   pending?: boolean;
   /** The response is a file of this media type, sent by the handler itself, for the OpenAPI document. */
@@ -180,16 +194,26 @@ type RouteOptions = Pick<
 > & {
   /** false: a POST is carried out every time, whatever its `Idempotency-Key`. */
   idempotent?: boolean;
-  /** `raw`: the body is not read, not even JSON; the handler reads `ctx.req`. */
-  body?: 'raw';
+  /**
+   * `raw`: the body is not read, not even JSON; the handler reads `ctx.req`. An object declares a body of bytes or a form with files, which
+   * `ctx.body` streams.
+   */
+  body?: 'raw' | BinaryBody | MultipartBody;
 };
 
 /** The type of `ctx.doc`: the record type `D` if the path has `:id`, else undefined. */
 type DocOf<P extends string, D> = P extends `${string}/:id` | `${string}/:id/${string}` ? D : undefined;
 
 /** Options of a route whose checked body is `I` and whose checked query string is `Q`. */
-type TypedOptions<I, Q> = Omit<RouteOptions, 'input' | 'query'> & {
+type TypedOptions<I, Q> = Omit<RouteOptions, 'input' | 'query' | 'body'> & {
+  body?: 'raw';
   input?: StandardSchema<I> | undefined;
+  query?: StandardSchema<Q> | undefined;
+};
+
+/** Options of a route whose body is streamed. */
+type StreamedOptions<B, Q> = Omit<RouteOptions, 'input' | 'query' | 'body'> & {
+  body: B;
   query?: StandardSchema<Q> | undefined;
 };
 
@@ -199,6 +223,11 @@ interface AddRoute<D> {
     path: P,
     options: TypedOptions<I, Q>,
     handler: (ctx: RouteContext<I, DocOf<P, D>, Q>) => Anything,
+  ): Route;
+  <const P extends string, const B extends BinaryBody | MultipartBody, Q = RawQuery>(
+    path: P,
+    options: StreamedOptions<B, Q>,
+    handler: (ctx: RouteContext<undefined, DocOf<P, D>, Q> & { body: BodyContent<B> }) => Anything,
   ): Route;
 }
 

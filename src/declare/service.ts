@@ -1,7 +1,8 @@
 import type { Request } from 'express';
-import type { MailMessage } from '../platform/mail/message.ts';
 import type { Executor, Queryable } from '../platform/postgres/queryable.ts';
 import type { Viewer } from './actor.ts';
+import type { AggregateQuery, AggregateResult } from './aggregate.ts';
+import type { Senders } from './senders.ts';
 
 /** The privilege of a service call, and the user and the request that events and audit record for it. */
 export interface ActAs {
@@ -55,12 +56,21 @@ interface ListParameters {
 
 type ComparedValue = string | number | boolean | Date | null;
 
+/**
+ * The values of one field in the records that a query selects, for `{ in: … }` in filters, scopes and policies. The database evaluates it as part
+ * of the list or check, so no values are loaded. Returned by `service.query`.
+ */
+export interface RecordQuery {
+  /** Type-level only. */
+  readonly $query?: true;
+}
+
 /** The value that a field is compared with: a value, a list of alternatives, null for no value, or operators: `{ gte: 3, lt: 5 }`. */
 type FilterInput<V> = V extends undefined
   ? never
   : V extends ComparedValue | readonly ComparedValue[]
     ? V
-    : { [K in keyof V]: K extends Operator ? ComparedValue | readonly ComparedValue[] : never };
+    : { [K in keyof V]: K extends Operator ? ComparedValue | readonly ComparedValue[] | RecordQuery : never };
 
 /**
  * A list query: `{ status: 'draft', points: { gte: 3 }, sort: '-createdAt', limit: 10 }`. `{ 'points[gte]': 3 }` is equivalent, as in a
@@ -72,9 +82,20 @@ type ListInput<Q> = {
 
 /** Only the filters of a list query. */
 type FilterOnly<Q> = { [K in keyof ListInput<Q>]: K extends keyof ListParameters ? never : ListInput<Q>[K] };
+/** The filters of an aggregate query, in its `where`, and no unknown parameters. */
+type AggregateInput<Data, Q> = {
+  [K in keyof Q]: K extends 'where'
+    ? { [F in keyof Q[K]]: FilterInput<Q[K][F]> }
+    : K extends keyof AggregateQuery<Data>
+      ? Q[K]
+      : never;
+};
 
 /** A list query without paging parameters: `each` reads the whole list. */
 type WholeListInput<Q> = { [K in keyof ListInput<Q>]: K extends 'page' | 'limit' | 'after' ? never : ListInput<Q>[K] };
+
+/** The filters of a list query. */
+type FiltersInput<Q> = { [K in keyof Q]: FilterInput<Q[K]> };
 
 /** The metadata of a numbered page. */
 export interface PageMeta {
@@ -110,9 +131,9 @@ export interface Page<R, Q = unknown> {
 
 /**
  * The methods of a service, by its input types for create and update and by its record type. `Body` and `Changed` are the input types on
- * behalf of a user.
+ * behalf of a user. `Aggregated` is the record type in aggregates; `any` if the fields are not known.
  */
-export interface RecordService<Input, Changes, Data, Body = Input, Changed = Changes> {
+export interface RecordService<Input, Changes, Data, Body = Input, Changed = Changes, Aggregated = Data> {
   /** Validates and stores a record, emits `<resource>.created`. */
   create(input: Input, as?: AsSystem): Promise<Data>;
   create(input: Body, as: ActAs | undefined): Promise<Data>;
@@ -131,8 +152,25 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
   each<const Q extends object>(query?: Q & WholeListInput<Q>, as?: ActAs): AsyncIterable<Data>;
   /** The first record of a list; undefined if the list is empty. */
   first<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<Data | undefined>;
+  /**
+   * Selects the values of a field, by default the ids, in all records that meet the filters. Nothing is read until the query is used.
+   *
+   * @example scope: ({ user, service }) => ({ team: { in: service('membership').query({ user: user?.id ?? null }, 'team') } })
+   * @throws ApiError BAD_REQUEST for an unknown filter; Error for a field whose values cannot be compared
+   */
+  query<const Q extends object>(where?: Q & FiltersInput<Q>, field?: string & keyof Data): RecordQuery;
   /** The total number of records in a list. */
   count<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<number>;
+  /**
+   * Counts, sums and other aggregates of the records of a list, by group. With system privilege, every stored field with comparable values
+   * can be used; on behalf of a user, those that clients may use.
+   *
+   * @example await service('ticket').aggregate({ group: ['status', { month: 'createdAt' }], count: true, sum: ['hours'] })
+   */
+  aggregate<const Q extends AggregateQuery<Aggregated>>(
+    query: Q & AggregateInput<Aggregated, Q>,
+    as?: ActAs,
+  ): Promise<AggregateResult<Aggregated, Q>>;
   /** Changes the given fields, emits `<resource>.updated`. */
   update(id: string, input: Changes, as?: AsSystem & ActAsWithIfMatch): Promise<Data>;
   update(id: string, input: Changed, as: ActAsWithIfMatch | undefined): Promise<Data>;
@@ -176,7 +214,15 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
 type AnyValues = Record<string, any>;
 
 /** A service whose fields aren't known at compile time. */
-export type AnyService = RecordService<AnyValues, AnyValues, AnyValues & { id: string }>;
+export type AnyService = RecordService<
+  AnyValues,
+  AnyValues,
+  AnyValues & { id: string },
+  AnyValues,
+  AnyValues,
+  // biome-ignore lint/suspicious/noExplicitAny: stands for the records of any resource
+  any
+>;
 
 /** Returns the service of a resource: typed if found by its declaration, untyped by its name. Throws for an unknown resource. */
 export interface Services {
@@ -195,16 +241,12 @@ export interface DeclarationWithService<S, N extends string = string> {
  * The changes of a transaction are committed together or not at all. The services of the transaction see its changes. Before the commit, no
  * other connection sees the changes, and none of their events is sent.
  */
-export interface Transaction {
+export interface Transaction extends Senders {
   /** The records of a resource, for code. */
   service: Services;
   push: {
     /** Stores a push message, which is sent after the commit. */
     enqueue(message: unknown): Promise<{ id: string }>;
-  };
-  mail: {
-    /** Stores an e-mail, which is sent after the commit. */
-    send(mail: MailMessage): Promise<{ id: string }>;
   };
   /** Runs statements in the transaction, for extensions with their own tables. */
   database: Queryable;

@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   PRECONDITION_FAILED: { status: 412, message: 'The record has changed since you read it' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The body must be application/json in UTF-8' },
+  RANGE_NOT_SATISFIABLE: { status: 416, message: 'The file does not have this range of bytes' },
   EXPECTATION_FAILED: { status: 417, message: 'The only supported value of the Expect header is 100-continue' },
   VALIDATION_ERROR: { status: 422, message: 'The request is invalid' },
   IDEMPOTENCY_KEY_REUSED: { status: 422, message: 'This Idempotency-Key was already used with a different request' },
@@ -22,6 +23,7 @@ export const ERROR_CODES = {
   RATE_LIMITED: { status: 429, message: 'Too many requests; try again later' },
   INTERNAL: { status: 500, message: 'Something went wrong' },
   UNAVAILABLE: { status: 503, message: 'The service is temporarily unavailable' },
+  STORAGE_FULL: { status: 507, message: 'The server has no room for this file' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 /** A code of the catalogue. */

@@ -1,12 +1,17 @@
 import type { StoredRecord } from '../declare/host.ts';
 import type { TransactionalPushSender } from '../declare/push.ts';
+import type { Senders } from '../declare/senders.ts';
 import type { CallerTransaction, Services, Transaction } from '../declare/service.ts';
 import type { KeyedQueue } from '../platform/concurrency/serial-queue.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { Statement } from '../platform/postgres/connection.ts';
+import type { Queryable } from '../platform/postgres/queryable.ts';
 import type { OperationContext } from './access/operation-context.ts';
+import type { RecordFiles } from './files.ts';
 import type { Values } from './operations/validate.ts';
 import type { VersionOf } from './operations/versions.ts';
 import type { CompiledResource } from './schema/compiled.ts';
+import type { Referrers } from './schema/references.ts';
 import type { Archive } from './store/archive.ts';
 import type { Codec } from './store/codec.ts';
 import type { Store } from './store/store.ts';
@@ -53,17 +58,27 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
   entities: Pick<ReadonlyMap<string, Entity>, 'get'>;
   /** The same resources with stores that read from the read replica; undefined without one. */
   replicaEntities: Pick<ReadonlyMap<string, Entity>, 'get'> | undefined;
+  /** Runs the statements of the operations: on the app's connections, or in the transaction. */
+  database: Queryable;
+  /** Names a statement of operations on several resources, so that Postgres prepares it once per connection. */
+  statement(text: string, values: unknown[]): Statement;
+  /** The references that must stay valid when the records of a resource are deleted, by the name of that resource. */
+  referrers: Referrers;
   /** The names of all resources. */
   names: readonly string[];
   service: Services;
   /** The push sender that hooks receive as `ctx.push`. */
   push: TransactionalPushSender;
+  /** What hooks receive to send e-mails, publish events and enqueue jobs. They find the transaction of the calling code by themselves. */
+  senders: Senders;
   /**
    * Deletion steps by resource name. A record of a resource without a step is deleted by a single statement, outside of any transaction.
    */
   deletionSteps: Map<string, DeletionStep>;
   /** By resource name, rules that add values to the validated changes of an update: values that the value of another field determines. */
   derivedChanges: Map<string, DerivedChanges>;
+  /** Undefined if no resource has a file field. */
+  files: RecordFiles | undefined;
   /** The transaction in which the operations run; undefined outside of one. */
   transaction: OperationTransaction | undefined;
   /** @throws Error if a service that does not belong to a transaction is called inside that transaction */

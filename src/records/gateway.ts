@@ -1,5 +1,5 @@
 import type { ResourceGateway, ViewContext } from '../declare/host.ts';
-import type { ResolvedViewContext } from './access/operation-context.ts';
+import { createSystemContext, type ResolvedViewContext } from './access/operation-context.ts';
 import {
   containsEncryptedValues,
   doesAccessDependOnRecord,
@@ -10,9 +10,11 @@ import { isInScope, isRecordVisible } from './access/visibility.ts';
 import { createVisibilityKey } from './access/visibility-key.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { subscribeToRecords } from './operations/subscribe.ts';
+import { prepareDeletion, releaseReferences } from './references/cascade.ts';
 import { serializeRecordsSeparately } from './serialize/serialize.ts';
 import { createVisibleFieldsFinder } from './serialize/serialize-fields.ts';
 import { rowJsonSql } from './store/event.ts';
+import { createTransactionContext } from './transaction/transaction.ts';
 
 /** The compiled access to a resource, for every channel besides its own routes. */
 export function createResourceGateway(context: RecordsContext, entity: Entity): ResourceGateway {
@@ -37,10 +39,10 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
     toColumn: (name, value, id) => codec.toColumn(resource.field.get(name)!, value, id),
     ownerOf: (record) =>
       resource.ownerField === undefined ? undefined : (record[resource.ownerField] as string | undefined),
-    inScope: (record, viewContext) => isInScope(resource, record, resolveViewContext(viewContext)),
+    inScope: (record, viewContext) => isInScope(entity, record, resolveViewContext(viewContext)),
     async readableBy(record, viewContext) {
       const resolved = resolveViewContext(viewContext);
-      return (await isInScope(resource, record, resolved)) && isRecordVisible(resource, 'read', record, resolved);
+      return (await isInScope(entity, record, resolved)) && isRecordVisible(entity, 'read', record, resolved);
     },
     visibleFields: (names, viewContext) => createVisibleFieldsFinder(resource, names, resolveViewContext(viewContext)),
     serialize: (records, viewContext) =>
@@ -55,6 +57,13 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
     ownersIn: visibilityKey.ownersIn,
     fromOutbox: (columns) => codec.fromJson(columns),
     fromRowJson: (columns) => codec.fromRowJson(columns),
+    async releaseReferences(ids, tx) {
+      if (!context.referrers.has(resource.name)) return;
+      const within = createTransactionContext(context, { ...tx, abort: (error) => error });
+      const deletion = { resource: resource.name, ids, erases: true };
+      const operation = createSystemContext(within.service);
+      await releaseReferences(within, deletion, await prepareDeletion(within, deletion, operation), operation);
+    },
     load: (ids) => store.readMany(ids),
   };
 }

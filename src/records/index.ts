@@ -2,20 +2,24 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { ResourceGateway } from '../declare/host.ts';
 import type { TransactionalPushSender } from '../declare/push.ts';
 import type { Route } from '../declare/route.ts';
+import type { Senders } from '../declare/senders.ts';
 import type { AnyService, Services } from '../declare/service.ts';
 import { createKeyedQueue } from '../platform/concurrency/serial-queue.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Queryable } from '../platform/postgres/queryable.ts';
+import { aggregateRoutes } from './aggregate/route.ts';
 import type { Entity, RecordsContext } from './context.ts';
+import type { RecordFiles } from './files.ts';
 import { createResourceGateway } from './gateway.ts';
 import { createVersionOf } from './operations/versions.ts';
 import { crudRoutes, customRoutes, removeShadowingBatchRoutes } from './routes.ts';
 import type { CompiledResource } from './schema/compiled.ts';
+import { compileReferrers } from './schema/references.ts';
 import { createResourceTable } from './schema/table.ts';
 import { createService, createServiceLookup } from './service.ts';
 import { createArchive, withArchives } from './store/archive.ts';
 import { createCodec } from './store/codec.ts';
-import { createStore } from './store/store.ts';
+import { createStatementBuilder, createStore } from './store/create-store.ts';
 import { createWithTransaction } from './transaction/transaction.ts';
 import { createTransactionGuard, type TransactionGuard } from './transaction/transaction-guard.ts';
 
@@ -34,7 +38,15 @@ export interface Records {
 
 /** The drizzle tables of compiled resources, by table name. */
 export function createResourceTables(resources: readonly CompiledResource[]): Record<string, PgTable> {
-  return Object.fromEntries(withArchives(resources).map((resource) => [resource.table, createResourceTable(resource)]));
+  const byResource = new Map<string, PgTable>();
+  const tableOf = (name: string) => byResource.get(name)!;
+  return Object.fromEntries(
+    withArchives(resources).map((resource) => {
+      const table = createResourceTable(resource, tableOf);
+      if (!resource.archived) byResource.set(resource.name, table);
+      return [resource.table, table];
+    }),
+  );
 }
 
 /** Creates the stores, services, gateways and routes of compiled resources. Reads and writes no records. */
@@ -43,6 +55,8 @@ export function createRecordsRuntime(
   resources: readonly CompiledResource[],
   hashPassword: (password: string) => Promise<string>,
   push: TransactionalPushSender,
+  senders: Senders,
+  files?: RecordFiles,
 ): Records {
   const entities = new Map<string, Entity>();
   for (const resource of resources) {
@@ -63,12 +77,16 @@ export function createRecordsRuntime(
     ...platform,
     entities,
     replicaEntities: reads && new Map([...entities].map((each) => readFromReplica(each, reads))),
+    statement: createStatementBuilder(),
+    referrers: compileReferrers(resources),
     names,
     service,
     push,
+    senders,
     hashPassword,
     deletionSteps: new Map(),
     derivedChanges: new Map(),
+    files,
     transaction: undefined,
     assertOutsideTransaction: transactions.assertOutside,
     afterCommit: (work) => work(context),
@@ -83,7 +101,12 @@ export function createRecordsRuntime(
     service,
     transactions,
     routes: removeShadowingBatchRoutes(
-      all.flatMap((entity) => [...customRoutes(entity), ...crudRoutes(context, entity)]),
+      all.flatMap((entity) => [
+        // Before the others, in which `/:id` also matches the path.
+        ...aggregateRoutes(context, entity),
+        ...customRoutes(entity),
+        ...crudRoutes(context, entity),
+      ]),
     ),
   };
 }

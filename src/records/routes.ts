@@ -14,12 +14,27 @@ import { listRecords, readRecord } from './operations/read.ts';
 import { updateRecord } from './operations/update.ts';
 import { parseIfMatchHeader } from './operations/versions.ts';
 import { parseReadQuery } from './query/parse.ts';
+import { mayRestoreDanglingReferences } from './references/restore.ts';
 import { declaredOrDefaultPolicy } from './schema/compile.ts';
 import { markForSerialization } from './serialize/serialize.ts';
 
 /** The context of a write that honors `If-Match`. */
 function createWriteContext(ctx: RouteContext): OperationContext {
   return { ...createRequestContext(ctx), ifMatch: parseIfMatchHeader(ctx.req) };
+}
+
+/** Runs a write. If it fails, the files that came with its form are discarded. */
+async function discardFormOnError<T>(
+  { files }: RecordsContext,
+  { req }: RouteContext,
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    await files!.discardForm(req);
+    throw error;
+  }
 }
 
 function deprecatedBy(deprecation: Deprecation | undefined): Pick<Route, 'deprecated'> {
@@ -37,8 +52,11 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const [singular, plural] = [name, pluralName(name)].map((text) => text.replaceAll('-', ' '));
   const recordOutput = recordShape(name);
   const item = `${resource.path}/:id`;
+  const withForm = <T>(ctx: RouteContext, write: () => Promise<T>) =>
+    resource.holdsFiles ? discardFormOnError(context, ctx, write) : write();
+  const formOf = (view: 'create' | 'update') => (resource.holdsFiles ? context.files!.createForm(resource, view) : {});
   const handleUpdate = (ctx: RouteContext) =>
-    updateRecord(context, entity, ctx.params.id!, ctx.body, createWriteContext(ctx));
+    withForm(ctx, () => updateRecord(context, entity, ctx.params.id!, ctx.body, createWriteContext(ctx)));
 
   const routes: Record<string, Route[]> = {
     list: [
@@ -85,8 +103,11 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         summary: `Create a ${singular}`,
         bodyShape: recordShape(name, 'create'),
         output: recordOutput,
+        ...formOf('create'),
         handler: (ctx) =>
-          createRecord(context, entity, ctx.body, createRequestContext(ctx), { id: reservedIdOf(ctx.req) }),
+          withForm(ctx, () =>
+            createRecord(context, entity, ctx.body, createRequestContext(ctx), { id: reservedIdOf(ctx.req) }),
+          ),
       },
     ],
     update: [
@@ -98,9 +119,10 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         summary: `Update a ${singular}`,
         bodyShape: recordShape(name, 'update'),
         output: recordOutput,
+        ...formOf('update'),
         handler: handleUpdate,
       },
-      { ...shared, method: 'PUT', path: item, body: 'json', hidden: true, handler: handleUpdate },
+      { ...shared, method: 'PUT', path: item, body: 'json', ...formOf('update'), hidden: true, handler: handleUpdate },
     ],
     delete: [
       {
@@ -123,7 +145,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
     policy: policyOf('delete'),
     ...deprecatedBy(deprecationOfAllRoutes(resource.declaration)),
     summary: `Restore a deleted ${singular}`,
-    errors: ['CONFLICT'],
+    errors: ['CONFLICT', ...(mayRestoreDanglingReferences(resource) ? (['VALIDATION_ERROR'] as const) : [])],
     output: recordOutput,
     handler: (ctx) => restoreRecord(context, entity, ctx.params.id!, createWriteContext(ctx)),
   };

@@ -7,6 +7,8 @@ import { ApiError } from '../platform/errors.ts';
 import { isDatabaseError, toPublicDatabaseError } from '../platform/postgres/errors.ts';
 import { actorOf, createServiceCallContext, type OperationContext } from './access/operation-context.ts';
 import { InputError } from './access/rule-errors.ts';
+import { splitCodeQuery } from './aggregate/code-query.ts';
+import { computeAggregates } from './aggregate/run.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createRecords, deleteRecords, updateRecords, upsertRecord } from './operations/batch/many.ts';
 import { createRecord } from './operations/create.ts';
@@ -14,6 +16,8 @@ import { deleteRecord, restoreRecord } from './operations/delete.ts';
 import { countRecords, listRecords, readFirstRecord, readRecord, readRecordPages } from './operations/read.ts';
 import { updateRecord } from './operations/update.ts';
 import { versionOfTime } from './operations/versions.ts';
+import { parseFilters } from './query/parse-filters.ts';
+import { RecordQuery } from './query/record-query.ts';
 
 /**
  * Converts an error for the caller of a service: a database error becomes an ApiError with the original as its cause; an error of project
@@ -60,6 +64,7 @@ function addIfMatch(operation: OperationContext, as: ActAsWithIfMatch | undefine
 
 /** The records of a resource, for code: `app.service(name)`. Every database error becomes an ApiError. */
 export function createService(context: RecordsContext, entity: Entity): AnyService {
+  const { resource } = entity;
   async function runOperation(as: ActAs | undefined, work: (operation: OperationContext) => Promise<unknown>) {
     context.assertOutsideTransaction();
     const operation = createServiceCallContext(as, context.service);
@@ -95,8 +100,20 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
       context.assertOutsideTransaction();
       return iterateRecords(createServiceCallContext(as, context.service), query);
     },
+    query(where, field = 'id') {
+      try {
+        const conditions = parseFilters(resource, Object.entries({ ...where }), 'system', true);
+        return new RecordQuery(resource, conditions, field);
+      } catch (error) {
+        throw toServiceError(error, true);
+      }
+    },
     first: (query, as) => runOperation(as, (operation) => readFirstRecord(context, entity, { ...query }, operation)),
     count: (query, as) => runOperation(as, (operation) => countRecords(context, entity, { ...query }, operation)),
+    aggregate: (query, as) =>
+      runOperation(as, (operation) =>
+        computeAggregates(context, entity, splitCodeQuery(entity.resource, query), operation, { byCode: true }),
+      ),
     update: (id, input, as) =>
       runOperation(as, (operation) => updateRecord(context, entity, id, input, addIfMatch(operation, as))),
     delete: (id, as) => runOperation(as, (operation) => deleteRecord(context, entity, id, addIfMatch(operation, as))),

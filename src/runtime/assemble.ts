@@ -3,6 +3,7 @@ import type { Administration } from '../accounts/administration.ts';
 import type { Sessions } from '../accounts/sessions/sessions.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host } from '../declare/host.ts';
+import { createTrackingStatements, type Files } from '../files/index.ts';
 import { ConfigErrors } from '../platform/config/config-errors.ts';
 import type { Environment } from '../platform/config/environment.ts';
 import type { Settings } from '../platform/config/settings.ts';
@@ -46,6 +47,7 @@ export interface AssembledApp {
   platform: Platform;
   host: Host;
   records: Records;
+  files: Files;
   push: Push;
   mail: Mail;
   /** Undefined if the app has no accounts. */
@@ -85,12 +87,12 @@ export function assembleApp(
   if (features === undefined) return undefined;
   const { parts, apis, createOpenApiDocument } = features;
   for (const [name, listener] of Object.entries(parts.listeners ?? {})) platform.events.on(name, listener);
-  const { compiled, records, push, mail, host, accounts } = core;
+  const { compiled, records, files, push, mail, host, accounts } = core;
   const otherTables = collectNonResourceTables(declared.extensions);
   const tables = { ...otherTables, ...createResourceTables(compiled) };
   const declaredFacts = collectDeclaredFacts(
     withArchives(compiled),
-    declared.extensions.flatMap(({ statements = [] }) => statements),
+    [...createTrackingStatements(compiled), ...declared.extensions.flatMap(({ statements = [] }) => statements)],
     otherTables,
   );
   const ready = () => withPostgres(platform, () => assertSchemaMatchesDeclarations(platform.database, tables));
@@ -98,6 +100,7 @@ export function assembleApp(
     platform,
     host,
     records,
+    files,
     push,
     mail,
     encryption: createEncryption(platform, parts.encrypted ?? [], ready),

@@ -17,8 +17,10 @@ import { archiveRelationNames } from '../records/schema/table-names.ts';
 import { collectRelationNamesOfTable, findOverlongNames } from './migrations/relation-names.ts';
 import { operationIdOf, selectDocumentedRoutes } from './openapi/documented-routes.ts';
 
-const OPTIONS = ['resources', 'extensions', 'settings', 'mails', 'transports', 'listeners'];
-const LISTS = ['resources', 'extensions'];
+const OPTIONS = [
+  ...['resources', 'extensions', 'settings', 'mails', 'mailTemplates', 'jobs', 'schedules', 'transports', 'listeners'],
+];
+const LISTS = ['resources', 'extensions', 'mailTemplates', 'jobs', 'schedules'];
 /** The characters allowed in the parts of a queue name: BullMQ refuses a colon, and a slash separates extension and job. */
 const QUEUE_PART = /^[^:/]+$/;
 const OPERATION_ID = /^[a-z][A-Za-z0-9]*$/;

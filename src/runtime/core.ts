@@ -1,14 +1,18 @@
 import { createAccounts } from '../accounts/index.ts';
 import { createPasswordHasher } from '../accounts/passwords/password-hash.ts';
 import type { Host } from '../declare/host.ts';
+import type { AnyMail } from '../declare/mail.ts';
+import type { PublishEvent, Senders } from '../declare/senders.ts';
 import type { Transact, Transaction } from '../declare/service.ts';
+import { createFilePresenter, createFiles, type Files } from '../files/index.ts';
+import { type BackgroundJobs, createJobs } from '../jobs/index.ts';
 import type { Environment } from '../platform/config/environment.ts';
 import type { Settings } from '../platform/config/settings.ts';
 import { createKeyring } from '../platform/crypto/keyring.ts';
 import { createEvents } from '../platform/events.ts';
 import { createLimits } from '../platform/limits/index.ts';
 import { createMail, type Mail } from '../platform/mail/index.ts';
-import type { MailSender } from '../platform/mail/sender.ts';
+import type { MailMessage } from '../platform/mail/message.ts';
 import { createMailTextRenderer } from '../platform/mail/texts/index.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { createLogger } from '../platform/observability/log.ts';
@@ -32,6 +36,7 @@ import type { CompiledResource } from '../records/schema/compiled.ts';
 import { createAfterCommitQueue, createTransactionContext } from '../records/transaction/transaction.ts';
 import { findAccountFields } from './config-errors.ts';
 import { collectNonResourceTables, type Declarations } from './declarations.ts';
+import { createSendWithin, type SendWithin } from './mail-outlet.ts';
 import { collectRelationNames } from './migrations/relation-names.ts';
 
 /** Creates the platform of an app. Opens no connection yet. */
@@ -62,11 +67,11 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
   };
 }
 
-/** Creates `app.transaction`, which changes records and stores pushes and e-mails in one transaction. */
+/** Creates `app.transaction`, which changes records and stores pushes, e-mails, events and jobs in one transaction. */
 function createTransactionRunner(
   { database, log }: Platform,
   records: Records,
-  { push, mail }: { push: Push; mail: MailSender },
+  { push, sendMail, senders }: { push: Push; sendMail: SendWithin; senders: Senders },
 ): Transact {
   return async (work) => {
     const afterCommit = createAfterCommitQueue(log);
@@ -79,7 +84,9 @@ function createTransactionRunner(
           afterCommit: afterCommit.add,
           service: createTransactionContext(records.context, within).service,
           push: { enqueue: (message) => push.enqueueWithin(within, message) },
-          mail: { send: (message) => mail.send(message, within) },
+          mail: { send: (message: MailMessage | AnyMail, about?: object) => sendMail(within, message, about as never) },
+          webhooks: senders.webhooks,
+          jobs: senders.jobs,
         };
         return await records.transactions.run(tx, () => work(tx));
       } finally {
@@ -97,13 +104,19 @@ function createLegacyPasswordVerifier({ settings, log }: Platform) {
   return verify && { verify, failed: (error: unknown) => log.error({ err: error }, 'auth.legacyPassword failed') };
 }
 
+const NO_JOBS = { jobs: new Map(), schedules: [] };
+
 /** The core of every app: records, accounts, push and mail. */
 export interface Core {
   platform: Platform;
   compiled: readonly CompiledResource[];
   records: Records;
+  files: Files;
   push: Push;
   mail: Mail;
+  jobs: BackgroundJobs;
+  /** Sets the publisher of `ctx.webhooks`, known once all features are set up. */
+  setEventPublisher(publish: PublishEvent | undefined): void;
   /** Undefined if accounts are not enabled. */
   accounts: ReturnType<typeof createAccounts> | undefined;
   host: Host;
@@ -115,21 +128,47 @@ export interface Core {
  * @param composers returns the e-mails of all features, known once all features are set up
  */
 export function createCore(
-  { resources, extensions, transports, mails = {} }: Declarations,
+  { resources, extensions, transports, mails = {}, projectMails = [], jobs = NO_JOBS }: Declarations,
   platform: Platform,
   composers: () => Readonly<Record<string, MailComposer>>,
 ): Core {
   const { settings, log } = platform;
   const taken = collectRelationNames(collectNonResourceTables(extensions));
-  const compiled = compileResources(resources, settings.unknownFields, taken, createRuleErrorReporter(log));
+  const compiled = compileResources(
+    resources,
+    settings.unknownFields,
+    taken,
+    createRuleErrorReporter(log),
+    createFilePresenter(platform),
+  );
+  const files = createFiles(platform, compiled);
   const hasAccounts = settings.auth.enabled && findAccountFields(resources) !== undefined;
   const isUserResource = ({ name }: { name: string }) => hasAccounts && name === 'user';
   const push = createPush(platform, transports, compiled.find(isUserResource));
   const hasher = createPasswordHasher(settings.auth.password, { legacy: createLegacyPasswordVerifier(platform) });
   const { enqueueWithin } = push;
-  const records = createRecordsRuntime(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
-  const users = records.gateways.find(isUserResource);
+  const currentTransaction = () => records.transactions.current();
   const mail = createMail(platform, composers);
+  const mailTexts = createMailTextRenderer(mails, settings.mail, projectMails);
+  const sendMail = createSendWithin({
+    ...{ sender: mail.sender, mailTexts, projectMails, database: platform.database },
+    users: () => users,
+  });
+  const backgroundJobs = createJobs(platform, jobs, currentTransaction);
+  let publish: PublishEvent = async () => {
+    throw new Error('webhooks.publish needs the extension webhooks(); add it to the extensions of createApp');
+  };
+  const senders: Senders = {
+    mail: {
+      // The transaction is read before the first await: a call that is not awaited may outlive it.
+      send: (message: MailMessage | AnyMail, about?: object) => sendMail(currentTransaction(), message, about as never),
+    },
+    webhooks: { publish: (...args) => publish(...args) },
+    jobs: backgroundJobs.api,
+  };
+  const pushSender = { ...push.sender, enqueueWithin };
+  const records: Records = createRecordsRuntime(platform, compiled, hasher.hash, pushSender, senders, files.records);
+  const users = records.gateways.find(isUserResource);
   const host: Host = {
     ...platform,
     service: records.service,
@@ -138,11 +177,16 @@ export function createCore(
     push: push.sender,
     simulated: push.simulated,
     mail: mail.sender,
-    mailTexts: createMailTextRenderer(mails, settings.mail),
-    transaction: createTransactionRunner(platform, records, { push, mail: mail.sender }),
-    currentTransaction: records.transactions.current,
+    files: files.api,
+    senders,
+    mailTexts,
+    transaction: createTransactionRunner(platform, records, { push, sendMail, senders }),
+    currentTransaction,
   };
   const accounts =
     users && createAccounts(host, hasher, records.context, records.entities.get('user')!, users, push.tokenRule);
-  return { platform, compiled, records, push, mail, accounts, host };
+  const setEventPublisher = (publisher: PublishEvent | undefined) => {
+    publish = publisher ?? publish;
+  };
+  return { platform, compiled, records, files, push, mail, jobs: backgroundJobs, setEventPublisher, accounts, host };
 }

@@ -1,16 +1,21 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { emittedActionsOf, type PlatformEventName, type RecordAction, type RecordEvent } from '../declare/events.ts';
 import type { Extension } from '../declare/extension.ts';
+import type { FilesApi } from '../declare/file.ts';
 import type { RecordOf } from '../declare/infer.ts';
+import type { ScheduleDeclaration } from '../declare/job.ts';
+import type { AnyJob, Jobs } from '../declare/job-queue.ts';
+import type { AnyMail } from '../declare/mail.ts';
 import type { PushSender, SimulatedDevices } from '../declare/push.ts';
 import type { AnyResource, Resource, Service } from '../declare/resource.ts';
 import type { AnyService, DeclarationWithService, Transaction } from '../declare/service.ts';
+import { findStorageError } from '../files/index.ts';
+import { compileJobs, compileSchedules } from '../jobs/index.ts';
 import { ConfigErrors } from '../platform/config/config-errors.ts';
 import { type Environment, readEnvironment, StartupError } from '../platform/config/environment.ts';
 import { readSettings, type Settings, type SettingsInput } from '../platform/config/settings.ts';
 import type { Encryption } from '../platform/crypto/encryption.ts';
 import type { CapturedMails } from '../platform/mail/index.ts';
-import type { MailSender } from '../platform/mail/sender.ts';
 import type { MailOverrides } from '../platform/mail/texts/index.ts';
 import { availabilityOf } from '../platform/postgres/availability.ts';
 import type { CapturedPushes } from '../push/history/read-push.ts';
@@ -19,9 +24,10 @@ import { createDefaultTransports } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { type AppAdministration, type AppBulkRecords, type AssembledApp, assembleApp } from './assemble.ts';
 import { checkAppOptions } from './config-errors.ts';
-import { addUserFields, checkDeclarations } from './declarations.ts';
+import { addUserFields, checkDeclarations, collectResources } from './declarations.ts';
 import { type DiagnoseOptions, diagnose } from './diagnosis/diagnose.ts';
 import type { Finding } from './diagnosis/finding.ts';
+import { type AppMail, compileProjectMails, createAppMail } from './mail-outlet.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
 import type { DeclaredFacts } from './migrations/plan/declared.ts';
 import { createShutdown } from './shutdown.ts';
@@ -42,6 +48,16 @@ export interface AppOptions<R extends readonly AnyResource[], E extends readonly
    * @example mails: { 'verify-email': { de: ({ link, code }) => ({ subject: 'Adresse bestätigen', text: `${link}\n\n${code}` }) } }
    */
   mails?: MailOverrides;
+  /** The project's own e-mails, created with `defineMail`. */
+  mailTemplates?: readonly AnyMail[];
+  /** The kinds of background work, created with `defineJob`. */
+  jobs?: readonly AnyJob[];
+  /**
+   * When jobs are enqueued again and again.
+   *
+   * @example schedules: [{ cron: '0 2 * * *', timeZone: 'Europe/Berlin', job: closeStale, input: { olderThanDays: 30 } }]
+   */
+  schedules?: readonly ScheduleDeclaration[];
   /**
    * Push transports; the first one that accepts a device sends to it. Default: APNs, FCM and Web Push, if their credentials are in the
    * environment. A list replaces the default ones; a function receives them and returns the list to use.
@@ -130,7 +146,11 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   /** Simulated devices for development, which receive pushes without a real device; undefined in production. */
   simulated: SimulatedDevices | undefined;
   /** Sends e-mails. */
-  mail: MailSender;
+  mail: AppMail;
+  /** Stores and reads files of fields that `f.file` declares. */
+  files: FilesApi;
+  /** Enqueues, lists, cancels and retries background jobs. */
+  jobs: Jobs;
   /** The account commands of the command line; undefined if the app has no accounts. */
   accounts: AppAdministration | undefined;
   /** Imports and exports of the command line. */
@@ -158,6 +178,8 @@ const APP_MEMBERS: Record<keyof App, true> = {
   push: true,
   simulated: true,
   mail: true,
+  files: true,
+  jobs: true,
   accounts: true,
   bulk: true,
   encryption: true,
@@ -230,7 +252,9 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     transaction: (work) => parts.host.transaction((tx) => work(tx as never)),
     push: parts.push.sender,
     simulated: parts.push.simulated,
-    mail: parts.mail.sender,
+    mail: createAppMail(parts.mail.sender, parts.host.senders.mail),
+    files: parts.files.api,
+    jobs: parts.host.senders.jobs,
     accounts: parts.administration,
     bulk: parts.bulk,
     encryption: parts.encryption,
@@ -260,9 +284,17 @@ function checkAndAssemble(
   const areOptionsValid = checkAppOptions(options, errors);
   const transports = chooseTransports(options.transports, env, settings, errors);
   const extensions = options.extensions ?? [];
-  const resources = areOptionsValid ? addUserFields(options.resources, extensions, errors) : options.resources;
-  const declared = { ...options, resources, extensions, transports, members: APP_MEMBERS };
+  const resources = areOptionsValid
+    ? addUserFields(collectResources(options.resources, extensions, errors), extensions, errors)
+    : options.resources;
+  const jobs = areOptionsValid ? compileJobs(options.jobs ?? [], errors) : new Map();
+  const schedules = areOptionsValid ? compileSchedules(options.schedules ?? [], jobs, errors) : [];
+  const projectMails = areOptionsValid ? compileProjectMails(options.mailTemplates ?? [], errors) : [];
+  const parts = { projectMails, jobs: { jobs, schedules }, members: APP_MEMBERS };
+  const declared = { ...options, resources, extensions, transports, ...parts };
   if (areOptionsValid) checkDeclarations(declared, settings, errors);
+  const storageError = areOptionsValid && env && settings && findStorageError(resources, env, settings);
+  if (storageError) errors.report(storageError);
   const hasNoErrors = errors.lines.length === 0;
   const assembly = hasNoErrors && env && settings ? assembleApp(declared, env, settings, errors) : undefined;
   if (assembly === undefined) throw new StartupError('The app has configuration errors:', errors.lines);

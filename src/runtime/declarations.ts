@@ -3,6 +3,8 @@ import { accountTables } from '../accounts/index.ts';
 import type { Extension } from '../declare/extension.ts';
 import type { Fields } from '../declare/field.ts';
 import type { AnyResource } from '../declare/resource.ts';
+import { fileTables } from '../files/index.ts';
+import { type CompiledJobOptions, jobTables } from '../jobs/index.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
 import type { Settings } from '../platform/config/settings.ts';
 import { encryptionKeys, encryptionProcesses } from '../platform/crypto/tables.ts';
@@ -15,6 +17,7 @@ import type { Transport } from '../push/transport.ts';
 import { checkResources } from '../records/configuration/find-errors.ts';
 import { checkAccountFields, checkExtensions, checkExtensionTables, collectResourceOptions } from './config-errors.ts';
 import { idempotencyTables } from './http/idempotency/index.ts';
+import type { ProjectMail } from './mail-outlet.ts';
 import { collectRelationNames } from './migrations/relation-names.ts';
 
 /** The declarations of an app. */
@@ -24,6 +27,10 @@ export interface Declarations {
   transports: readonly Transport[];
   /** Texts that replace those of the built-in e-mails. */
   mails?: MailOverrides | undefined;
+  /** The e-mails of the project. */
+  projectMails?: readonly ProjectMail[];
+  /** The jobs and schedules of the project. */
+  jobs?: CompiledJobOptions;
   /** The app's own members, by name: an extension must not replace them. */
   members?: object;
 }
@@ -37,12 +44,27 @@ const CORE_TABLES: Record<string, PgTable> = {
   ...accountTables,
   ...pushTables,
   ...mailTables,
+  ...fileTables,
+  ...jobTables,
 };
 
 /** The tables that do not belong to resources, by name. */
 export function collectNonResourceTables(extensions: readonly Extension[]): Record<string, PgTable> {
   const extensionTables = extensions.flatMap(({ tables }) => Object.values(tables ?? {})).filter(isTable);
   return { ...CORE_TABLES, ...Object.fromEntries(extensionTables.map((table) => [getTableConfig(table).name, table])) };
+}
+
+/**
+ * Returns the resources of an app: those of the project, and those that extensions add or change.
+ *
+ * @param errors receives the errors that extensions report
+ */
+export function collectResources(
+  declared: readonly AnyResource[],
+  extensions: readonly Extension[],
+  errors: ConfigErrors,
+): readonly AnyResource[] {
+  return extensions.reduce((resources, extension) => extension.resources?.(resources, errors) ?? resources, declared);
 }
 
 /**
@@ -74,7 +96,7 @@ export function addUserFields(
 
 /** Reports the errors in declarations that can be found before features are set up. */
 export function checkDeclarations(
-  { resources, extensions, transports }: Declarations,
+  { resources, extensions, transports }: Pick<Declarations, 'resources' | 'extensions' | 'transports'>,
   settings: Settings | undefined,
   errors: ConfigErrors,
 ): void {

@@ -1,5 +1,8 @@
+import { isAccountActive } from '../declare/actor.ts';
 import type { FeatureParts } from '../declare/extension.ts';
+import type { Host } from '../declare/host.ts';
 import { mergeParts } from '../declare/merge-parts.ts';
+import type { JobRuntime } from '../jobs/index.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
 import { StartupError } from '../platform/config/environment.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
@@ -41,7 +44,7 @@ export function setUpFeatures(
   { resources, extensions, members = {} }: Declarations,
   errors: ConfigErrors,
 ): Features | undefined {
-  const { platform, compiled, records, push, mail, accounts, host } = core;
+  const { platform, compiled, records, files, push, mail, jobs: backgroundJobs, accounts, host } = core;
   const { settings } = platform;
   // The merged parts are available once all features are set up; until then these functions return empty lists.
   let mergedParts: FeatureParts = {};
@@ -79,13 +82,16 @@ export function setUpFeatures(
   const extensionParts = mergeParts(...mergeableParts);
   const coreParts = mergeParts(
     { routes: records.routes, encrypted: findEncryptedColumns(withArchives(compiled)) },
+    files.parts,
     push.parts,
     mail.parts,
+    backgroundJobs.createParts(createJobRuntime(host)),
     createIdempotencyParts(platform),
     { routes: openApiRoutes(settings, createDocument) },
     accounts?.createFeatureParts({ ...extensionParts, signInSteps }) ?? {},
   );
   mergedParts = mergeParts(coreParts, extensionParts);
+  core.setEventPublisher(mergedParts.publishEvent);
   const mails = mergeMailComposers(features, coreParts.mails ?? {}, errors);
   const routesByExtension = features.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] }));
   const pagesByExtension = features.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] }));
@@ -102,6 +108,17 @@ export function setUpFeatures(
     mails,
     apis: features.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }])),
     createOpenApiDocument: createDocument,
+  };
+}
+
+/** Returns what runs of jobs get. */
+function createJobRuntime({ service, transaction, push, senders, users }: Host): JobRuntime {
+  return {
+    context: { service, transaction, push, mail: senders.mail, webhooks: senders.webhooks },
+    async loadUser(id) {
+      const [user] = (await users?.load([id])) ?? [];
+      return user !== undefined && isAccountActive(user) ? user : undefined;
+    },
   };
 }
 

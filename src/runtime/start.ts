@@ -36,6 +36,7 @@ function listEnabledRoles(env: Environment): ProcessRole[] {
   if (env.relay) roles.push('relay');
   if (env.webhooksWorker) roles.push('webhook-worker');
   if (env.pushWorker) roles.push('push-worker');
+  if (env.jobWorker) roles.push('job-worker');
   return roles;
 }
 
@@ -144,6 +145,15 @@ async function stopWeb(
   await Promise.all([stopWebWorkers(), server.close(settings.graceMs, lingerMs)]);
 }
 
+/** @throws StartupError if the file storage cannot be used */
+async function assertStorageIsUsable({ files }: AssembledApp): Promise<void> {
+  try {
+    await files.check();
+  } catch (error) {
+    throw new StartupError('The app cannot use its file storage:', [(error as Error).message]);
+  }
+}
+
 /**
  * Starts roles in this process.
  *
@@ -173,6 +183,7 @@ export async function startRoles(
     return encryption.registerKeys();
   });
   shutdown.addSupport(() => registration.deleteRegistration());
+  await assertStorageIsUsable(assembly);
   await logConnectionLimits(platform.database, platform.log);
   if (isWeb) await platform.replica?.start();
 

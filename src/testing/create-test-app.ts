@@ -1,3 +1,4 @@
+import { PROCESS_ROLES } from '../declare/process-role.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { AssembledApp } from '../runtime/assemble.ts';
 import { type App, assemblyOf } from '../runtime/create-app.ts';
@@ -98,7 +99,7 @@ export async function createTestApp<const R extends readonly AnyResource[], X>(
       const { app: creator } = assemble(definition, { ...defaults, ...connection });
       await creator.migrate({ mode: 'sync' }).finally(() => creator.close());
     });
-    const { url } = await app.start({ port: 0, roles: ['web', 'relay', 'webhook-worker', 'push-worker'] });
+    const { url } = await app.start({ port: 0, roles: PROCESS_ROLES });
     const { clock, stop } = await createTestClock(parts, database.connection);
     closings.unshift(stop);
     await closeAfterTests(close);

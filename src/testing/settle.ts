@@ -6,6 +6,7 @@ const DUE_ROWS: Readonly<Record<string, string>> = {
   outbox: 'available_at <= now()',
   mails: 'finished_at is null and due_at <= now()',
   push_chunks: 'finished_at is null and due_at <= now()',
+  background_jobs: `status = 'running' or (status = 'waiting' and run_at <= now())`,
   webhook_deliveries: `status = 'sending' or next_attempt_at <= now()`,
 };
 
@@ -40,7 +41,7 @@ async function findPendingWork({ platform: { database, queues }, tables }: Assem
 }
 
 /**
- * Waits until an app has no more work that is due: events, webhook deliveries, e-mails, pushes and jobs.
+ * Waits until an app has no more work that is due: events, webhook deliveries, e-mails, pushes and jobs. Jobs that run are waited for, too.
  *
  * @throws Error naming the work that is left
  */

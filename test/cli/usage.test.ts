@@ -20,7 +20,7 @@ test.each([
   ['--version=1', '--version takes no value.'],
   ['keys status --help=yes', '--help takes no value.'],
   ['dev --allow-los', 'Unknown option --allow-los. Did you mean --allow-loss?'],
-  ['start db', 'Unknown role db. Choose from web, relay, webhook-worker, push-worker.'],
+  ['start db', 'Unknown role db. Choose from web, relay, webhook-worker, push-worker, job-worker.'],
   ['start web relay', 'start takes one argument, but got: web, relay.'],
   ['start --port 80', 'Unknown option --port.'],
   ['doctor all', 'doctor takes no arguments, but got: all.'],
@@ -83,6 +83,7 @@ test.each(['--version', '--help', 'admin create --help', 'doctor --jsno'])(
     const others = files.filter((file) => !/^(src\/cli|node_modules\/commander)\//.test(file));
     expect(others.toSorted()).toEqual([
       'node_modules/inflection/lib/inflection.js',
+      'src/declare/job-queue.ts',
       'src/declare/naming.ts',
       'src/declare/process-role.ts',
       'src/dev-servers/on-stop-request.ts',

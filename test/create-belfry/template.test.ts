@@ -81,7 +81,7 @@ test('the JSON and YAML files are valid, and every process is in each list of pr
   expect(commands).toEqual(['npm ci', 'npm run check', 'npm test', 'npm run migration -- --check']);
   // YAML 1.2 has no merge keys, but Compose does.
   const compose = parse(files['docker-compose.yml']!, { merge: true });
-  const roles = ['web', 'relay', 'webhook-worker', 'push-worker'];
+  const roles = ['web', 'relay', 'webhook-worker', 'push-worker', 'job-worker'];
   expect(Object.keys(compose.services)).toEqual(['migrate', ...roles, 'postgres', 'redis', 'mailpit']);
   for (const role of roles) expect(compose.services[role].command).toEqual(['node_modules/.bin/belfry', 'start', role]);
   const procfile = Object.fromEntries(

@@ -116,7 +116,7 @@ test('the processes of the image run as the user node, and its command can be ex
 });
 
 test('Compose starts every process with a command of the image', () => {
-  for (const role of ['web', 'relay', 'webhook-worker', 'push-worker'])
+  for (const role of ['web', 'relay', 'webhook-worker', 'push-worker', 'job-worker'])
     expect(compose.services[role].command).toEqual(['node_modules/.bin/belfry', 'start', role]);
   expect(compose.services.migrate.command).toEqual(['node_modules/.bin/belfry', 'migrate']);
   expect(image.command).toEqual(compose.services.web.command);

@@ -174,7 +174,7 @@ test('the packages of its image run four processes in production, which deliver 
   expect((await createTestApi(url).get('/api/posts')).body.data).toMatchObject([{ id, title: 'Hello' }]);
 
   const started = Object.values(deployment.processes).flatMap(({ child }) => listDescendants(child.pid!));
-  expect(await deployment.stop()).toEqual({ web: 0, relay: 0, 'webhook-worker': 0, 'push-worker': 0 });
+  expect(await deployment.stop()).toEqual({ web: 0, relay: 0, 'webhook-worker': 0, 'push-worker': 0, 'job-worker': 0 });
   await vi.waitUntil(() => !started.some(isRunning));
 });
 

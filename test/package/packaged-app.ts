@@ -177,17 +177,17 @@ function startCommand(
   };
 }
 
-/** The processes of a deployment. */
-const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
+/** The processes of a deployment. Earlier releases have no `job-worker`. */
+const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker', 'job-worker'] as const;
 type Role = (typeof ROLES)[number];
 
 /** The processes of a deployment. */
 export interface Deployment {
   /** Where `web` listens. */
   url: string;
-  processes: Record<Role, RunningCommand>;
+  processes: Record<Exclude<Role, 'job-worker'>, RunningCommand> & Partial<Record<'job-worker', RunningCommand>>;
   /** Sends SIGTERM to all processes, and returns their exit codes. */
-  stop(): Promise<Record<Role, number | string>>;
+  stop(): Promise<Partial<Record<Role, number | string>>>;
 }
 
 /** An app that depends on a packed Belfry, as `npm create belfry` makes it. */
@@ -247,7 +247,9 @@ export function openApp(sandbox: Sandbox, folder: string): PackagedApp {
         const place = { NODE_ENV: 'production', HOST: '127.0.0.1', PORT: '0' };
         return [role, start(command, args, { ...place, ...ownEnv, ...env })] as const;
       };
-      const processes = Object.fromEntries(ROLES.map(startRole)) as Record<Role, RunningCommand>;
+      const procfile = readFileSync(join(folder, 'Procfile'), 'utf8');
+      const roles = ROLES.filter((role) => procfile.includes(`\n${role}: `));
+      const processes = Object.fromEntries(roles.map(startRole)) as Record<Role, RunningCommand>;
       await Promise.all(Object.values(processes).map((one) => one.printed(/with the roles/)));
       const [, url] = await processes.web.printed(/"url":"([^"]+)"/);
       return {
@@ -255,8 +257,8 @@ export function openApp(sandbox: Sandbox, folder: string): PackagedApp {
         processes,
         async stop() {
           for (const { child } of Object.values(processes)) child.kill('SIGTERM');
-          const ends = ROLES.map(async (role) => [role, (await processes[role].ended).code] as const);
-          return Object.fromEntries(await Promise.all(ends)) as Record<Role, number | string>;
+          const ends = roles.map(async (role) => [role, (await processes[role].ended).code] as const);
+          return Object.fromEntries(await Promise.all(ends)) as Partial<Record<Role, number | string>>;
         },
       };
     },

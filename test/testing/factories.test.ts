@@ -1,4 +1,5 @@
 import { expect, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
 import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
 import { createTestApp } from '../../src/testing/index.ts';
 import { app } from './fixture.ts';
@@ -142,6 +143,15 @@ test('a generated value that a rule in code refuses is named, with the message o
   };
   await expect(createThing(fields)).rejects.toThrow(
     /could not generate valid values:\n {2}- iban: the generated value "iban \d+" was refused: Must be an IBAN\nPass them: create\('thing', \{ iban: … \}\)/,
+  );
+});
+
+test('a json field with a schema gets its example, or {} if the schema accepts it', async () => {
+  const size = z.object({ size: z.number() });
+  const fields = { settings: f.json(size).required().example({ size: 3 }), open: f.json(size.partial()).required() };
+  expect(await createThing(fields)).toMatchObject({ settings: { size: 3 }, open: {} });
+  await expect(createThing({ settings: f.json(size).required() })).rejects.toThrow(
+    'field "settings": its schema does not accept {}; give the field an example(), or pass a value',
   );
 });
 

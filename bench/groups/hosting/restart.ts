@@ -22,7 +22,13 @@ function createRequest(n: number): LoadRequest {
 async function startWeb(bench: Bench, proxy: RunningProxy, server: number, up: readonly number[]): Promise<Child> {
   const web = await bench.children.start(new URL('../../processes/restartable.ts', import.meta.url), {
     ...createBelfryEnvironment(bench.servers, 'web'),
-    ...{ PORT: String(proxy.ports[server]), RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off' },
+    ...{
+      PORT: String(proxy.ports[server]),
+      RELAY: 'off',
+      WEBHOOKS_WORKER: 'off',
+      PUSH_WORKER: 'off',
+      JOB_WORKER: 'off',
+    },
     DRAIN_DELAY_MS: String(5 * CHECK_EVERY_MS),
   });
   await proxy.waitUntilUp(up);

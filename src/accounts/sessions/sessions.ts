@@ -34,6 +34,8 @@ export const sessions = pgTable(
     method: text('method').notNull().default('password'),
     /** When the user last proved who they are in this session; null: when it was created. */
     authenticatedAt: timestamptz('authenticated_at'),
+    /** The id of the organisation that the session works in by default; null if the user has chosen none. */
+    organisation: text('organisation'),
   },
   (table) => [index('sessions_user_id_index').on(table.userId), index('sessions_expires_at_index').on(table.expiresAt)],
 );
@@ -49,7 +51,7 @@ const AUTHENTICATED_AT = 'coalesce("authenticated_at", "created_at")';
 
 // Uses index sessions_token_hash_unique. Also returns the record of each user. One query serves all requests that arrive together.
 const FIND = `
-  select s."token_hash", s."id", s.${UNUSED}, %columns%
+  select s."token_hash", s."id", s.${UNUSED}, s."organisation", %columns%
   from "sessions" s join %users% u on u."id" = s."user_id"
   where s."token_hash" = any($1) and s."expires_at" > now()`;
 const TOUCH = `update "sessions" set "last_used_at" = now() where "id" = $1 and ${UNUSED}`;
@@ -66,9 +68,10 @@ const INSERT = `
 const ENDED = `
   select asked."id" from unnest($1::text[]) as asked("id")
   where not exists (select from "sessions" s where s."id" = asked."id" and s."expires_at" > now())`;
-// Both use index sessions_pkey.
+// All use index sessions_pkey.
 const IS_RECENT = `
   select 1 from "sessions" where "id" = $1 and ${AUTHENTICATED_AT} > now() - $2::float8 * interval '1 minute'`;
+const CHOOSE_ORGANISATION = 'update "sessions" set "organisation" = $2 where "id" = $1';
 const RENEW_RECENT = 'update "sessions" set "authenticated_at" = now() where "id" = $1';
 // Uses index sessions_user_id_index.
 const LIST = `
@@ -78,7 +81,7 @@ const LIST = `
 const REMOVE = 'delete from "sessions" where "id" = $1 and "user_id" = $2 returning 1';
 const REMOVE_ALL = 'delete from "sessions" where "user_id" = any($1) and "id" is distinct from $2';
 
-type FoundRow = [tokenHash: string, id: string, unused: boolean, ...user: unknown[]];
+type FoundRow = [tokenHash: string, id: string, unused: boolean, organisation: string | null, ...user: unknown[]];
 type ListedRow = [string, string, string, string, string, string, string, string];
 
 /** The client that a session is started for. Usually a request. */
@@ -126,6 +129,8 @@ export interface Sessions {
   startSession(userId: string, client: SessionClient, start?: SessionStart): Promise<NewSession | undefined>;
   /** Records that the user of a session has just proved who they are. */
   renewRecentSignIn(id: string): Promise<void>;
+  /** Sets the organisation that a session works in by default; undefined: none. */
+  chooseOrganisation(id: string, organisation: string | undefined): Promise<void>;
   /** Returns the live sessions of a user: the current one first, then the newest. */
   listLiveSessions(userId: string, currentId: string): Promise<OwnSession[]>;
   /** Ends a session of a user. Returns false if the user has no such session. */
@@ -197,6 +202,9 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
     async renewRecentSignIn(id) {
       await database.write({ name: 'session_renew_recent', text: RENEW_RECENT, values: [id] });
     },
+    async chooseOrganisation(id, organisation) {
+      await database.write({ name: 'session_choose', text: CHOOSE_ORGANISATION, values: [id, organisation] });
+    },
     async endSession(id, userId) {
       return (await database.write({ name: 'session_remove', text: REMOVE, values: [id, userId] })).length > 0;
     },
@@ -213,11 +221,12 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
       async authenticate(token) {
         const row = await findByTokenHash(hashToken(token));
         if (row === undefined) throw invalidSessionError();
-        const [, id, unused, ...columns] = row;
+        const [, id, unused, organisation, ...columns] = row;
         const user: StoredRecord & Viewer = users.fromRow(columns);
         if (!isAccountActive(user)) throw invalidSessionError();
         if (unused) recordUsage(id);
-        return { user, auth: { via: 'session', scopes: ['*'], id } };
+        const auth = { via: 'session', scopes: ['*'], id } as const;
+        return { user, auth: organisation === null ? auth : { ...auth, organisation } };
       },
       watch: {
         via: 'session',

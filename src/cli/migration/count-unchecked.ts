@@ -1,16 +1,27 @@
 import type pg from 'pg';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { danglingReferenceCondition, findDanglingReferencesSql } from '../../runtime/migrations/dangling-references.ts';
 import type { UncheckedColumn } from '../../runtime/migrations/plan/column-changes.ts';
 import type { Plan } from '../../runtime/migrations/plan/plan-change.ts';
 import { createCountingClient } from './count-values.ts';
 
+type UncheckedReference = Extract<UncheckedColumn, { target: string }>;
+
 function describeCount(one: UncheckedColumn, count: number): string {
   if ('room' in one) return count === 1 ? '1 row has a longer value' : `${count || 'no'} rows have longer values`;
+  if ('target' in one) return describeDanglingReferences(one, count);
   if (count === 0) return 'every existing value is allowed';
   return count === 1 ? '1 row has another value' : `${count} rows have other values`;
 }
 
-function buildCondition(one: UncheckedColumn, name: string): [condition: string, value: unknown] {
+function describeDanglingReferences({ table, column, target }: UncheckedReference, count: number): string {
+  if (count === 0) return 'all existing values refer to existing rows';
+  const found = count === 1 ? '1 row refers to a missing row' : `${count} rows refer to missing rows`;
+  return `${found}; find them with: ${findDanglingReferencesSql({ table, column, target })}`;
+}
+
+function buildCondition(one: UncheckedColumn, name: string): [condition: string, value?: unknown] {
+  if ('target' in one) return [danglingReferenceCondition(one)];
   if (!('room' in one)) return [one.array ? `not ${name} <@ $1::text[]` : `${name} <> all($1::text[])`, one.values];
   const item = one.array ? 'item' : name;
   const long = `octet_length(${item}) > $1`;
@@ -20,12 +31,13 @@ function buildCondition(one: UncheckedColumn, name: string): [condition: string,
 async function count(client: pg.Client, one: UncheckedColumn): Promise<string> {
   const [condition, value] = buildCondition(one, quoteIdentifier(one.column));
   const text = `select count(*)::int as count from ${quoteIdentifier(one.table)} where ${condition}`;
-  const { rows } = await client.query(text, [value]);
+  const { rows } = await client.query(text, value === undefined ? [] : [value]);
   return describeCount(one, rows[0].count);
 }
 
 /**
- * Returns the notes of a plan, each with the number of rows whose value an enum does not list or an index has no room for.
+ * Returns the notes of a plan, each with the number of rows whose value an enum does not list, an index has no room for, or a
+ * foreign key refuses.
  *
  * @param url undefined if no database is named; then nothing is counted
  */

@@ -50,13 +50,13 @@ function removeIndexes(next: Snapshot, indexes: readonly string[]): Snapshot {
 }
 
 /**
- * Turns a plan into files: one for the statements of one transaction, and after it one for the indexes of tables that may be
- * large, which are built without blocking writes.
+ * Turns a plan into files: one for the statements of one transaction, and after it one for the indexes and the checks of foreign keys of
+ * tables that may be large, which do not block writes.
  */
 export function splitIntoMigrations(plan: Plan, name: string, next: Snapshot): NewMigration[] {
   const migrations: NewMigration[] = [];
-  const { statements, indexes, notes, unchecked } = plan;
-  const indexNotes = new Set(unchecked.filter((one) => 'room' in one).map(({ note }) => note));
+  const { statements, indexes, validations, notes, unchecked } = plan;
+  const indexNotes = new Set(unchecked.filter((one) => 'room' in one || 'target' in one).map(({ note }) => note));
   const others = notes.filter((note) => !indexNotes.has(note));
   if (statements.length > 0) {
     const snapshot = indexes.length > 0 ? removeIndexes(next, indexes) : next;
@@ -67,8 +67,11 @@ export function splitIntoMigrations(plan: Plan, name: string, next: Snapshot): N
     const header = notesSection('The tables do not change. Notes:', others);
     migrations.push({ name, header, statements: [], snapshot: next });
   }
-  if (indexes.length > 0) {
-    const concurrent = indexes.map((statement) => statement.replace(' INDEX ', ' INDEX CONCURRENTLY '));
+  if (indexes.length + validations.length > 0) {
+    const concurrent = [
+      ...indexes.map((statement) => statement.replace(' INDEX ', ' INDEX CONCURRENTLY ')),
+      ...validations,
+    ];
     const own = statements.length > 0 ? `${name}_indexes` : name;
     const header = [
       ...NO_TRANSACTION_HEADER,

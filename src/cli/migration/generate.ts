@@ -65,7 +65,9 @@ function findUnallowedLosses({ losses }: Plan, { allowLoss, requested }: Migrati
 }
 
 function reportOutdatedMigrations(plan: Plan): Outcome {
-  const lines = [...plan.statements, ...plan.indexes].map((statement) => `  ${statement.split('\n')[0]}`);
+  const lines = [...plan.statements, ...plan.indexes, ...plan.validations].map(
+    (statement) => `  ${statement.split('\n')[0]}`,
+  );
   if (lines.length === 0) lines.push(...plan.notes.map((note) => `  note: ${note}`));
   return refusedOutcome([
     'The migrations are behind the declarations. npx belfry migration generate would write:',

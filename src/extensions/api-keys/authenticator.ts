@@ -22,6 +22,7 @@ type KeyRow = [
   revoked: boolean,
   expired: boolean,
   owned: boolean,
+  organisation: string | null,
   ...user: unknown[],
 ];
 
@@ -71,7 +72,7 @@ export function createAuthenticator(
       if (!hasValidChecksum(key)) return refuseKey(req, 'checksum', {});
       const row = await findByHash(hashToken(key));
       if (row === undefined) return refuseKey(req, 'unknown', { prefix: prefixOf(key) });
-      const [, id, userId, prefix, scopes, unused, revoked, expired, ownerExists, ...columns] = row;
+      const [, id, userId, prefix, scopes, unused, revoked, expired, ownerExists, organisation, ...columns] = row;
       const keyInfo = { keyId: id, userId, prefix };
       if (!ownerExists) return refuseKey(req, 'user_deleted', keyInfo);
       if (revoked) return refuseKey(req, 'revoked', keyInfo);
@@ -79,7 +80,8 @@ export function createAuthenticator(
       const user: StoredRecord & Viewer = users.fromRow(columns);
       if (!isAccountActive(user)) return refuseKey(req, 'user_disabled', keyInfo);
       if (unused) recordUsage(id, addressOf(req));
-      return { user, auth: { via: 'api-key', scopes, id } };
+      const auth = { via: 'api-key', scopes, id } as const;
+      return { user, auth: organisation === null ? auth : { ...auth, organisation } };
     },
     watch: {
       via: 'api-key',

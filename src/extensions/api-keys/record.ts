@@ -10,7 +10,7 @@ export type KeyStatus = (typeof STATUSES)[number];
 export const API_KEY_COLUMNS = `
   id, name, prefix, scopes,
   case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'active' end,
-  created_at, last_used_at, last_used_ip, expires_at`;
+  created_at, last_used_at, last_used_ip, expires_at, organisation`;
 
 /** A row of `API_KEY_COLUMNS`. */
 export type ApiKeyRow = [
@@ -23,6 +23,7 @@ export type ApiKeyRow = [
   lastUsedAt: string | null,
   lastUsedIp: string | null,
   expiresAt: string | null,
+  organisation: string | null,
 ];
 
 /** A key in responses. */
@@ -36,12 +37,14 @@ export interface ApiKeyRecord {
   lastUsedAt: string | null;
   lastUsedIp: string | null;
   expiresAt: string | null;
+  organisation?: string;
 }
 
 /** Converts a row to the key in responses. */
 export function toKeyRecord(row: ApiKeyRow): ApiKeyRecord {
-  const [id, name, prefix, scopes, status, createdAt, lastUsedAt, lastUsedIp, expiresAt] = row;
-  return { id, name, prefix, scopes, status, createdAt, lastUsedAt, lastUsedIp, expiresAt };
+  const [id, name, prefix, scopes, status, createdAt, lastUsedAt, lastUsedIp, expiresAt, organisation] = row;
+  const record = { id, name, prefix, scopes, status, createdAt, lastUsedAt, lastUsedIp, expiresAt };
+  return organisation === null ? record : { ...record, organisation };
 }
 
 const time = z.iso.datetime();
@@ -58,6 +61,7 @@ export const keyShape = z
     lastUsedAt: time.nullable().meta({ description: 'Updated at most once a minute' }),
     lastUsedIp: z.string().nullable(),
     expiresAt: time.nullable().meta({ description: 'Null if the key never expires' }),
+    organisation: z.string().optional().meta({ description: 'The id of the only organisation that the key can reach' }),
   })
   .meta({ id: 'ApiKey' });
 

@@ -18,6 +18,8 @@ export const apiKeyTable = pgTable(
     lastUsedAt: timestamptz('last_used_at'),
     lastUsedIp: text('last_used_ip'),
     revokedAt: timestamptz('revoked_at'),
+    /** The id of the only organisation that the key can reach; null if it can reach all of its owner. */
+    organisation: text('organisation'),
   },
   (table) => [
     index('api_keys_user_id_index').on(table.userId),
@@ -38,12 +40,12 @@ export const lockOwnerSql = (users: string) =>
   `select from ${users} where id = (select user_id from api_keys where id = $1) for no key update`;
 
 /**
- * $1 key id, $2 owner, $3 hash, $4 name, $5 prefix, $6 scopes, $7 lifetime in days or null, $8 maximum active keys of a user. No row: the
- * user has reached that maximum. Uses api_keys_user_id_index.
+ * $1 key id, $2 owner, $3 hash, $4 name, $5 prefix, $6 scopes, $7 lifetime in days or null, $8 maximum active keys of a user,
+ * $9 organisation or null. No row: the user has reached that maximum. Uses api_keys_user_id_index.
  */
 export const INSERT_KEY = `
-  insert into api_keys (id, user_id, key_hash, name, prefix, scopes, expires_at)
-  select $1, $2, $3, $4, $5, $6::text[], now() + $7::integer * interval '1 day'
+  insert into api_keys (id, user_id, key_hash, name, prefix, scopes, expires_at, organisation)
+  select $1, $2, $3, $4, $5, $6::text[], now() + $7::integer * interval '1 day', $9
   where (select count(*) from api_keys where user_id = $2 and ${ACTIVE}) < $8
   returning ${API_KEY_COLUMNS}`;
 
@@ -56,7 +58,7 @@ export const INSERT_KEY = `
  */
 export const findKeysSql = (users: string, columns: string) => `
   select k.key_hash, k.id, k.user_id, k.prefix, k.scopes, ${usageIsStaleSql('k')}, k.revoked_at is not null,
-    coalesce(k.expires_at <= now(), false), u.id is not null, ${columns}
+    coalesce(k.expires_at <= now(), false), u.id is not null, k.organisation, ${columns}
   from api_keys k left join ${users} u on u.id = k.user_id where k.key_hash = any($1)`;
 
 /** $1 key ids. Returns the ids of keys that are no longer active. Uses the primary key. */

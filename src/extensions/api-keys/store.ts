@@ -1,11 +1,12 @@
 import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import type { Accounts, RevocationStep } from '../../declare/accounts.ts';
+import { ORGANISATION_CHOICE } from '../../declare/actor.ts';
 import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { newId } from '../../platform/ids.ts';
+import { isId, newId } from '../../platform/ids.ts';
 import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
@@ -51,7 +52,17 @@ export interface KeyStore {
   revokeForUsers: RevocationStep;
 }
 
-/** Creates the store of keys. */
+/**
+ * Returns the organisation that a new key is limited to: the one in which the request works.
+ *
+ * @throws ApiError BAD_REQUEST if the request names it by its slug, which can become that of another organisation
+ */
+function organisationOfNewKey({ user }: RouteContext): string | undefined {
+  const organisation = user?.[ORGANISATION_CHOICE]?.current;
+  if (organisation === undefined || isId(organisation)) return organisation;
+  throw new ApiError('BAD_REQUEST', 'To create an API key of an organisation, name it by its id in X-Organisation');
+}
+
 /** Causes that revoke keys whatever the setting says, and the reason in the event. */
 const MANDATORY_REASONS: ReadonlyMap<string, string> = new Map([
   ['account_claimed', 'account_claimed'],
@@ -73,7 +84,18 @@ export function createKeyStore(
       const key = generateKey();
       const row = await database.transaction(async (tx) => {
         await accounts.holdCredential(ctx, tx);
-        const values = [newId(), owner, hashToken(key), name, prefixOf(key), scopes, expiresInDays, maxKeys];
+        const organisation = organisationOfNewKey(ctx);
+        const values = [
+          newId(),
+          owner,
+          hashToken(key),
+          name,
+          prefixOf(key),
+          scopes,
+          expiresInDays,
+          maxKeys,
+          organisation,
+        ];
         return (await tx.write<ApiKeyRow>({ text: INSERT_KEY, values }))[0];
       });
       if (row === undefined) throw new ApiError('API_KEY_LIMIT', `You can have at most ${maxKeys} active API keys`);
@@ -126,6 +148,7 @@ const USER_DATA_FIELDS = [
   'lastUsedAt',
   'lastUsedIp',
   'expiresAt',
+  'organisation',
 ];
 const REMOVE_KEYS_OF_USER =
   'delete from api_keys where id in (select id from api_keys where user_id = $1 limit $2) returning 1';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { INVITATION_MAIL_LIMIT } from '../../accounts/invitation-mails.ts';
 import type { Accounts } from '../../declare/accounts.ts';
 import { compiledPolicySettingSchema } from '../../declare/extension.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
@@ -25,7 +26,7 @@ export const invitationSettings = z.strictObject({
   /** The limit of e-mails to one address, whichever users invite it. False: no limit. */
   mailLimit: z
     .union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` })
-    .default({ limit: 5, windowMs: 24 * 60 * 60_000 }),
+    .default(INVITATION_MAIL_LIMIT),
 });
 
 /** The settings of the extension as a project writes them. All are optional. */

@@ -1,8 +1,9 @@
+import { createInvitationMailCounter } from '../../accounts/invitation-mails.ts';
 import { verifiedEmailFields } from '../../accounts/users/verified-email.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { type InvitationContext, type InvitationOptions, invitationSettings } from './context.ts';
-import { createInvitationComposer, createMailCounter, INVITATION_MAIL } from './mail.ts';
+import { createInvitationComposer, INVITATION_MAIL } from './mail.ts';
 import { invitationRoutes } from './routes.ts';
 import {
   createInvitationRemovalConsumer,
@@ -37,7 +38,7 @@ export function invitations(options: InvitationOptions = {}): Extension {
       }
       const context: InvitationContext = { host, accounts, users, settings, store: createInvitationStore(database) };
       return {
-        routes: invitationRoutes({ ...context, countMail: createMailCounter(context) }),
+        routes: invitationRoutes({ ...context, countMail: createInvitationMailCounter(host, settings.mailLimit) }),
         mails: { [INVITATION_MAIL]: createInvitationComposer(context) },
         revocationStep: endInvitations,
         consumers: [createInvitationRemovalConsumer(users)],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { CountMail } from '../../accounts/invitation-mails.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
@@ -8,7 +9,7 @@ import { boundedArraySchema } from '../../platform/json/bounded-array.ts';
 import { preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { InvitationContext } from './context.ts';
-import { type CountMail, INVITATION_MAIL } from './mail.ts';
+import { INVITATION_MAIL } from './mail.ts';
 import { assertMayInvite, findRolesError, inviterScope, isInviterEntitled } from './rights.ts';
 import type { Invitation } from './tables.ts';
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import type { CountMail } from '../../accounts/invitation-mails.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { recordShape } from '../../declare/route.ts';
 import { acceptInvitation, previewInput, previewInvitation, previewShape } from './accept.ts';
 import type { InvitationContext } from './context.ts';
 import { invite, inviteInput, listInvitations, listQuery, resend, revokeInvitation } from './invite.ts';
-import type { CountMail } from './mail.ts';
 
 /** Resends of one client: enough to go through a page of invitations. */
 const RESENDS_A_MINUTE = 30;

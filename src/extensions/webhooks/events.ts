@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { SentEvent } from '../../declare/events.ts';
 import { emittedActionsOf } from '../../declare/events.ts';
-import type { StandardSchema } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { recordShape } from '../../declare/route.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 
 /** The name of test events. Endpoints cannot subscribe to it. */

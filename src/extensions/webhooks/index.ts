@@ -77,6 +77,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           'it needs accounts, because endpoints belong to users; see defineUser',
         ]);
       }
+      const publishEvent = createEventPublisher(host, settings.events);
       const limits = createKeyLimits(host);
       const deleted = createDeletedRecords(host);
       const check = createReadabilityCheck(host, users, settings, deleted, limits);
@@ -108,10 +109,11 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           [CREATED_MAIL]: createEndpointCreatedComposer(host, users),
         },
         sent: listSentEvents(host.resources, settings.events),
+        publishEvent,
         api: {
           ...status,
           recoverFailed: createRecoverFailed(recoveries),
-          publish: createEventPublisher(host, settings.events) as WebhooksApi<E>['publish'],
+          publish: publishEvent as WebhooksApi<E>['publish'],
         },
         checkConfig: (errors) => reportTakenEventNames(settings.events, host.resources, errors),
         workers: { 'webhook-worker': () => startWebhookWorkers(host, users, settings, metrics, check) },

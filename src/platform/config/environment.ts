@@ -156,6 +156,7 @@ const environmentSchema = z.object({
   RELAY: onOffSchema('RELAY'),
   WEBHOOKS_WORKER: onOffSchema('WEBHOOKS_WORKER'),
   PUSH_WORKER: onOffSchema('PUSH_WORKER'),
+  JOB_WORKER: onOffSchema('JOB_WORKER'),
 });
 
 const PUSH_VARIABLE_NAMES = [
@@ -247,6 +248,7 @@ export interface Environment {
   relay: boolean;
   webhooksWorker: boolean;
   pushWorker: boolean;
+  jobWorker: boolean;
 }
 
 /** Thrown if the environment or the declarations are invalid: `errors` lists every error found, one line each. */
@@ -315,6 +317,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     relay: env.RELAY === 'on',
     webhooksWorker: env.WEBHOOKS_WORKER === 'on',
     pushWorker: env.PUSH_WORKER === 'on',
+    jobWorker: env.JOB_WORKER === 'on',
   };
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { limitRule, RULE_FORM } from '../limits/rule.ts';
 import type { MailTemplate, PasswordResetMail } from '../mail/message.ts';
 import { canonicalLocale } from '../mail/texts/locale.ts';
+import type { FileStorage } from '../storage/storage.ts';
 import { ConfigErrors, reportSettingErrors } from './config-errors.ts';
 import { StartupError } from './environment.ts';
 
@@ -145,6 +146,30 @@ const settingsSchema = z.strictObject({
         .prefault({}),
     })
     .prefault({}),
+  files: z
+    .strictObject({
+      /** Where files are kept. Required in production if a field holds files; otherwise default `disk({ directory: '.data/files' })`. */
+      storage: z
+        .custom<FileStorage>((value) => typeof (value as Partial<FileStorage> | null)?.write === 'function', {
+          error: 'must be a storage, such as disk({ directory }) or s3({ bucket })',
+        })
+        .optional(),
+      /** Minutes for which the URL of a file in a response is valid at most. */
+      urlTtlMinutes: z.number().positive().max(MAX_MINUTES).default(15),
+      /** Maximum number of uploads of a user that no record uses yet. */
+      pendingPerUser: z.number().int().positive().max(10_000).default(50),
+      /** Maximum bytes of these uploads. A single file that its field accepts is always accepted. */
+      pendingBytesPerUser: z
+        .number()
+        .int()
+        .positive()
+        .default(2 ** 30),
+      /** Hours after which an upload that no record uses is removed. */
+      pendingHours: z.number().positive().max(720).default(24),
+      /** The limit of uploads for each client. */
+      uploadLimit: limitRule.default({ limit: 60, windowMs: 60_000 }),
+    })
+    .prefault({}),
   relay: z
     .strictObject({
       /** ms between checks of the outbox when no wake-up arrives. */
@@ -171,6 +196,14 @@ const settingsSchema = z.strictObject({
         .default([]),
     })
     .prefault({}),
+  jobs: z
+    .strictObject({
+      /** Days for which jobs that succeeded or were cancelled are kept. */
+      retentionDays: z.number().positive().max(MAX_DAYS).default(14),
+      /** Days for which failed jobs are kept. */
+      failedRetentionDays: z.number().positive().max(MAX_DAYS).default(90),
+    })
+    .prefault({}),
   log: z
     .strictObject({
       /**
@@ -181,8 +214,8 @@ const settingsSchema = z.strictObject({
     })
     .prefault({}),
   /**
-   * Time in ms that a stopping process waits for HTTP requests, push sends and e-mails in progress before it aborts them. For requests,
-   * it begins after the drain delay. Other jobs are not limited by it.
+   * Time in ms that a stopping process waits for HTTP requests, push sends, e-mails and the app's jobs in progress before it aborts them.
+   * For requests, it begins after the drain delay. Jobs of extensions are not limited by it.
    */
   graceMs: z.number().int().positive().default(15_000),
 });

@@ -7,6 +7,7 @@ import {
   hkdfSync,
   type KeyObject,
   randomBytes,
+  timingSafeEqual,
 } from 'node:crypto';
 
 /** Encrypts and decrypts short texts under several keys. The newest key encrypts. */
@@ -163,6 +164,12 @@ export function createKeyedHashes(keys: readonly string[]): KeyedHashes {
     createHmac('sha256', key).update(`${context.length}.${context}`).update(text).digest('hex');
   return {
     hash: (text, context) => computeMac(ring[0]!, text, context),
-    matches: (given, text, context) => ring.some((key) => computeMac(key, text, context) === given),
+    matches: (given, text, context) => {
+      const bytes = Buffer.from(given);
+      return ring.some((key) => {
+        const expected = Buffer.from(computeMac(key, text, context));
+        return expected.length === bytes.length && timingSafeEqual(expected, bytes);
+      });
+    },
   };
 }

@@ -5,7 +5,9 @@ import type { Duplex } from 'node:stream';
 import { StartupError } from '../config/environment.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
 import { createConnectionDrain } from './drain-connections.ts';
+import { hasBody } from './json-body.ts';
 import { assignRequestId } from './request-context.ts';
+import { watchRequestDeadlines } from './request-deadlines.ts';
 import { sendError } from './response.ts';
 import { watchStalledConnections } from './stalled-connections.ts';
 
@@ -53,7 +55,8 @@ export async function startHttpServer(
     {
       keepAliveTimeout: 65_000,
       headersTimeout: 60_000,
-      requestTimeout: 60_000,
+      // `deadlines` ends slow requests: uploads may take longer than other requests.
+      requestTimeout: 0,
       // Room for a filter with a thousand ids in the query.
       maxHeaderSize: 65_536,
       // Node would refuse a missing Host header without an error envelope, so `hasOneValidHost` checks the header instead.
@@ -61,11 +64,13 @@ export async function startHttpServer(
     },
     (req, res) => {
       drain.addResponse(res);
+      if (!req.complete && hasBody(req)) deadlines.add(req);
       if (isValidRequestHead(req)) handler(req, res);
       else refuseRequest(req, res, 'BAD_REQUEST');
     },
   );
   const drain = createConnectionDrain(server);
+  const deadlines = watchRequestDeadlines(server, stallMs);
   server.on('checkExpectation', (req, res) => refuseRequest(req, res, 'EXPECTATION_FAILED'));
   server.on('connect', (_req, socket) => writeErrorToSocket(socket, 'BAD_REQUEST'));
   server.on('clientError', refuseMalformedRequest);
@@ -83,6 +88,7 @@ export async function startHttpServer(
     close: async (graceMs, lingerMs = 0) => {
       await drain.close(lingerMs, graceMs);
       stopChecks();
+      deadlines.stop();
     },
   };
 }

@@ -27,3 +27,12 @@ export function addJitter(waitMs: number, random: number = Math.random()): numbe
 export function addPositiveJitter(waitMs: number, random: number = Math.random()): number {
   return Math.round(waitMs * (1 + JITTER * random));
 }
+
+/**
+ * Returns the wait after a failed attempt that doubles with each attempt, without jitter.
+ *
+ * @param attempt the number of the failed attempt, 1 or more
+ */
+export function getExponentialWait(attempt: number, { first, max }: { first: number; max: number }): number {
+  return Math.min(max, first * 2 ** (attempt - 1));
+}

@@ -12,6 +12,7 @@ export const {
   bigint,
   boolean,
   customType,
+  foreignKey,
   getTableConfig,
   index,
   integer,

@@ -34,6 +34,16 @@ export function isStatementTimeout(error: unknown): boolean {
   return codeOf(causeOf(error)) === CANCELED;
 }
 
+/** Whether a statement failed because a number that it computes is out of the range of its type. */
+export function isOutOfRange(error: unknown): boolean {
+  return codeOf(error) === '22003';
+}
+
+/** Whether a statement failed because Postgres does not know a parameter's value, such as the name of a time zone. */
+export function isInvalidParameter(error: unknown): boolean {
+  return codeOf(error) === '22023';
+}
+
 /** Whether a statement failed because of concurrent statements, so that repeating it may succeed. */
 export function isConcurrencyConflict(error: unknown): boolean {
   return CONFLICT_CODES.has(codeOf(error));
@@ -76,6 +86,13 @@ export function isClosed(error: unknown): boolean {
 /** The name of the unique constraint or index that a write violated; undefined if the error has another cause. */
 export function findViolatedConstraint(error: unknown): string | undefined {
   return codeOf(error) === '23505' ? ((error as PostgresError).constraint ?? '') : undefined;
+}
+
+/** The foreign key that a write violated, and the table that it belongs to; undefined if the error has another cause. */
+export function findViolatedForeignKey(error: unknown): { name: string; table: string } | undefined {
+  if (codeOf(error) !== '23503') return undefined;
+  const { constraint = '', table = '' } = error as PostgresError;
+  return { name: constraint, table };
 }
 
 /** Whether the error came from Postgres. */

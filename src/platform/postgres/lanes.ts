@@ -23,10 +23,10 @@ export const LIST_TIMEOUT_MS = 5000;
 export const MIN_CONNECTIONS = 2;
 
 /**
- * The default of POOL_MAX by the role of the process; `web` may also run the other roles. One process of each, and a migration, fit into
- * a server with 20 connections, 3 of which are reserved.
+ * The default of POOL_MAX by the role of the process; `web` may also run the other roles. One process of each, without
+ * `job-worker`, and a migration fit into a server with 20 connections, 3 of which are reserved.
  */
-export const DEFAULT_POOL_MAX = { web: 8, relay: 3, 'webhook-worker': 3, 'push-worker': 2 } as const;
+export const DEFAULT_POOL_MAX = { web: 8, relay: 3, 'webhook-worker': 3, 'push-worker': 2, 'job-worker': 2 } as const;
 
 // Two pipelined connections are enough for all reads, and 20 connections for writes use all that Postgres gains from group commit.
 const LIMITS: readonly LaneLimits[] = [

@@ -3,7 +3,7 @@ import { allowsAction, allowsEveryRecord, type CompiledPolicy, type Viewer } fro
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Condition } from '../query/list-query.ts';
-import { scopeConditions } from '../query/scope.ts';
+import { policyFilterConditions, scopeConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { Store } from '../store/store.ts';
 import { createPolicyArguments, type ResolvedViewContext } from './operation-context.ts';
@@ -36,8 +36,28 @@ export async function authorizeCollection(
   if (!(await allowsAction(policy, args, action === 'create', onError))) throw accessError(viewContext);
 }
 
+/** The conditions that the list policy puts on a list; undefined if it allows the viewer no record. */
+export async function listPolicyConditions(
+  resource: CompiledResource,
+  viewContext: ResolvedViewContext,
+): Promise<Condition[] | undefined> {
+  const policy = resource.policies.list;
+  const args = createPolicyArguments(viewContext, 'list', undefined);
+  const alternatives: Condition[] = [];
+  const collectFilter = (filter: object) => {
+    alternatives.push({ every: policyFilterConditions(resource, filter) });
+    return false;
+  };
+  if (await allowsAction(policy, args, false, createActionErrorHandler(resource, 'list', args), collectFilter))
+    return [];
+  if (policy.owner && viewContext.user !== undefined)
+    alternatives.push({ field: resource.ownerField!, op: 'eq', value: viewContext.user.id });
+  if (alternatives.length === 0) return undefined;
+  return alternatives.length === 1 ? alternatives : [{ any: alternatives }];
+}
+
 /**
- * The conditions that the policy puts on a list. `owner` filters rather than rejects.
+ * The conditions that the policy puts on a list. `owner` and filters of functions narrow the list down rather than reject it.
  *
  * @throws ApiError UNAUTHORIZED or FORBIDDEN
  */
@@ -45,11 +65,9 @@ export async function policyConditionsForList(
   resource: CompiledResource,
   viewContext: ResolvedViewContext,
 ): Promise<Condition[]> {
-  const policy = resource.policies.list;
-  const args = createPolicyArguments(viewContext, 'list', undefined);
-  if (await allowsAction(policy, args, false, createActionErrorHandler(resource, 'list', args))) return [];
-  if (!policy.owner || viewContext.user === undefined) throw accessError(viewContext);
-  return [{ field: resource.ownerField!, op: 'eq', value: viewContext.user.id }];
+  const conditions = await listPolicyConditions(resource, viewContext);
+  if (conditions === undefined) throw accessError(viewContext);
+  return conditions;
 }
 
 /**
@@ -73,7 +91,7 @@ export async function loadAuthorizedRecord(
     const scope = scopeConditions(resource, viewContext);
     record = await store.read(id, scope instanceof Promise ? await scope : scope);
   }
-  return authorizeLoadedRecord(resource, record, action, policy, viewContext);
+  return authorizeLoadedRecord(resource, store, record, action, policy, viewContext);
 }
 
 /**
@@ -83,6 +101,7 @@ export async function loadAuthorizedRecord(
  */
 export async function authorizeLoadedRecord(
   resource: CompiledResource,
+  store: Pick<Store, 'meets'>,
   record: StoredRecord | undefined,
   action: string,
   policy: CompiledPolicy,
@@ -93,14 +112,17 @@ export async function authorizeLoadedRecord(
   if (record === undefined) throw new ApiError(missing);
   const args = createPolicyArguments(viewContext, action, record);
   const own = isOwner(resource, record, viewContext);
+  const found = record;
+  const meetsFilter = (filter: object) => store.meets(policyFilterConditions(resource, filter), found);
   const mayRead = () =>
     allowsAction(
       resource.policies.read,
       { ...args, action: 'read' },
       own,
       createActionErrorHandler(resource, 'read', args),
+      meetsFilter,
     );
-  if (await allowsAction(policy, args, own, createActionErrorHandler(resource, action, args))) {
+  if (await allowsAction(policy, args, own, createActionErrorHandler(resource, action, args), meetsFilter)) {
     // Updates and deletes also require read access, so that their responses do not reveal that a hidden record exists. Custom routes check
     // only their own policy.
     if ((action !== 'update' && action !== 'delete') || (await mayRead())) return record;

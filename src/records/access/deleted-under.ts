@@ -2,7 +2,9 @@ import { isEmailVerified } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import { allowsAction, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
+import type { Entity } from '../context.ts';
 import type { DeletedUnderCondition, ListCondition, ListQuery } from '../query/list-query.ts';
+import { policyFilterConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { storedDeletionPrivilegesOf } from '../store/codec.ts';
 import { policyConditionsForWrite } from './authorize.ts';
@@ -60,13 +62,16 @@ function restorableCondition(policy: CompiledPolicy, viewer: Viewer | undefined)
  * @throws ApiError FORBIDDEN
  */
 export async function authorizeRestore(
-  resource: CompiledResource,
+  { resource, store }: Entity,
   record: StoredRecord,
   operation: OperationContext,
 ): Promise<DeletedUnderCondition> {
   const policy = { ...resource.policies.delete, owner: false };
   const args = createPolicyArguments(operation, 'delete', record);
-  const others = await allowsAction(policy, args, false, createActionErrorHandler(resource, 'delete', args));
+  const onError = createActionErrorHandler(resource, 'delete', args);
+  const others = await allowsAction(policy, args, false, onError, (filter) =>
+    store.meets(policyFilterConditions(resource, filter), record),
+  );
   const allowed = privilegesThatViewerMayUndo(operation.user, others);
   const under = storedDeletionPrivilegesOf(record);
   if (under !== undefined && !under.some((one) => allowed.includes(one))) {

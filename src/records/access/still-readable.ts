@@ -88,10 +88,11 @@ async function isSerializedDataVisible(
 ): Promise<boolean> {
   for (const name of Object.keys(data)) if (!(await isKeyVisible(resource, name, record, viewContext))) return false;
   for (const { target, data: inner } of expandedDataIn(resource, data)) {
-    const referenced = context.entities.get(target)!.resource;
+    const entity = context.entities.get(target)!;
+    const referenced = entity.resource;
     const stored = find(target, String(inner.id));
-    if (stored === undefined || !(await isInScope(referenced, stored, viewContext))) return false;
-    if (!(await isRecordVisible(referenced, 'reference', stored, viewContext))) return false;
+    if (stored === undefined || !(await isInScope(entity, stored, viewContext))) return false;
+    if (!(await isRecordVisible(entity, 'reference', stored, viewContext))) return false;
     if (!(await isSerializedDataVisible(context, referenced, { data: inner, record: stored, find }, viewContext)))
       return false;
   }
@@ -111,7 +112,8 @@ export async function isStillReadable(
 ): Promise<boolean> {
   const { record } = before;
   if (record === undefined && doesAccessDependOnRecord(resource, viewContext.user, anyRecord)) return false;
-  if (!(await isInScope(resource, record, viewContext))) return false;
-  if (!anyRecord && !(await isRecordVisible(resource, 'read', record, viewContext))) return false;
+  const entity = context.entities.get(resource.name)!;
+  if (!(await isInScope(entity, record, viewContext))) return false;
+  if (!anyRecord && !(await isRecordVisible(entity, 'read', record, viewContext))) return false;
   return isSerializedDataVisible(context, resource, before, viewContext);
 }

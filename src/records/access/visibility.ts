@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allowsAction } from '../../declare/policy.ts';
-import { matchesCondition } from '../query/match.ts';
-import { scopeConditions } from '../query/scope.ts';
+import type { Entity } from '../context.ts';
+import { policyFilterConditions, scopeConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { createPolicyArguments, type ResolvedViewContext } from './operation-context.ts';
 import { createHidingErrorHandler, createVisibilityErrorHandler } from './rule-errors.ts';
@@ -18,18 +18,18 @@ export function isOwner(
 
 /** Whether a record is in the viewer's scope. An unknown record is in scope only if no scope filter applies to the viewer. */
 export async function isInScope(
-  resource: CompiledResource,
+  { resource, store }: Entity,
   record: StoredRecord | undefined,
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
   const scope = scopeConditions(resource, viewContext, 'visibility');
   const conditions = scope instanceof Promise ? await scope : scope;
-  return conditions.length === 0 || (record !== undefined && conditions.every((one) => matchesCondition(one, record)));
+  return conditions.length === 0 || (record !== undefined && store.meets(conditions, record));
 }
 
 /** Whether a policy lets the viewer see a record. `reference` is the policy for a record that is expanded inside another one. */
 export function isRecordVisible(
-  resource: CompiledResource,
+  { resource, store }: Entity,
   policy: 'read' | 'reference',
   record: StoredRecord | undefined,
   viewContext: ResolvedViewContext,
@@ -40,6 +40,7 @@ export function isRecordVisible(
     args,
     isOwner(resource, record, viewContext),
     createVisibilityErrorHandler(resource, policy, args),
+    (filter) => record !== undefined && store.meets(policyFilterConditions(resource, filter), record),
   );
 }
 

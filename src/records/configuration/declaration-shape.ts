@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Field } from '../../declare/field.ts';
+import { ReverseRelation } from '../../declare/relation.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
@@ -16,6 +17,9 @@ const anyList = z.array(z.unknown());
 const OPTION_SCHEMAS = {
   name: z.string().describe('a string'),
   fields: anyObject.describe('an object of fields, such as { title: f.string() }'),
+  relations: z
+    .record(z.string(), z.instanceof(ReverseRelation))
+    .describe("an object of reverse relations, such as { comments: f.reverse('comment', 'post') }"),
   description: z.string().describe('a string'),
   policies: anyObject.describe('an object of policies by action'),
   scope: anyFunction.describe('a function'),
@@ -29,6 +33,12 @@ const OPTION_SCHEMAS = {
   pagination: z
     .strictObject({ count: z.enum(['exact', 'capped', 'none']).optional() })
     .describe('an object such as { count: "capped" }; count is "exact", "capped" or "none"'),
+  aggregates: z
+    .strictObject({
+      timestamps: z.array(z.enum(['createdAt', 'updatedAt'])).optional(),
+      minGroupSize: z.int().min(1).max(1_000_000).optional(),
+    })
+    .describe('an object such as { timestamps: ["createdAt"], minGroupSize: 5 }'),
   deprecated: anyObject.describe("an object such as { since: '2026-11-01' }, or such objects by action"),
   crud: z.union([z.boolean(), anyList]).describe('true, false or a list of actions'),
   batch: z
@@ -96,9 +106,13 @@ export function checkOptionTypes(resource: AnyResource, extensions: ExtensionOpt
     errors.at('fields').report('a resource needs fields, such as { title: f.string() }');
     return false;
   }
+  const reverseFields = Object.entries(resource.fields ?? {}).filter(([, field]) => field instanceof ReverseRelation);
+  for (const [name] of reverseFields)
+    errors.at(`field "${name}"`).report('f.reverse() is not stored; move it to the option "relations"');
   const notFields = Object.entries(resource.fields ?? {}).filter(([, field]) => !(field instanceof Field));
   if (anyObject.safeParse(resource.fields).success)
-    for (const [name] of notFields)
-      errors.at(`field "${name}"`).report('it is not a field; create it with f, such as f.string()');
+    for (const [name, field] of notFields)
+      if (!(field instanceof ReverseRelation))
+        errors.at(`field "${name}"`).report('it is not a field; create it with f, such as f.string()');
   return areTypesRight && notFields.length === 0;
 }

@@ -1,4 +1,5 @@
 import { Field, type FieldSpec } from '../../declare/field.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import {
   compareScalars,
@@ -16,7 +17,15 @@ import { checkVisibility } from './visibility-errors.ts';
 type FieldErrors = (path: string) => ConfigErrors;
 
 /** Modifiers that compare or find values. */
-const COMPARING_MODIFIERS = ['filterable', 'sortable', 'searchable', 'unique', 'index', 'owner'] as const;
+const COMPARING_MODIFIERS = [
+  'filterable',
+  'sortable',
+  'searchable',
+  'aggregatable',
+  'unique',
+  'index',
+  'owner',
+] as const;
 /** Modifiers that only apply to a record's top-level fields. */
 const TOP_LEVEL_ONLY = [
   ...COMPARING_MODIFIERS,
@@ -53,6 +62,8 @@ function checkModifiers(spec: FieldSpec, errors: ConfigErrors): void {
     if (modifier === 'encrypted') errors.report(`${spec.type.kind} fields cannot be encrypted; remove encrypted()`);
     else errors.report(`${modifier}() does nothing on a ${spec.type.kind} field; remove it`);
   }
+  if (spec.aggregatable && fieldTypeOf(spec).aggregations === undefined)
+    errors.report(`aggregatable() does nothing on a ${spec.type.kind} field: such values form no groups; remove it`);
   if (spec.encrypted) {
     for (const modifier of COMPARING_MODIFIERS) {
       if (spec[modifier])
@@ -89,6 +100,8 @@ function checkPatternAndCustomRules(spec: FieldSpec, isSlow: SlowPatternCheck, e
     );
   }
   if (checks.some(({ check }) => typeof check !== 'function')) errors.report('check() takes a function');
+  if ('content' in spec && typeof spec.content?.['~standard']?.validate !== 'function')
+    errors.report('json() takes a Standard Schema, an object with "~standard", or nothing');
   if ('standard' in spec && typeof standard?.['~standard']?.validate !== 'function')
     errors.report('schema() takes a Standard Schema: an object with "~standard"');
 }
@@ -127,13 +140,24 @@ function checkDefaultValue(spec: FieldSpec, testable: boolean, errors: ConfigErr
  * The error that a field's custom rules return for its default; undefined if it passes. Rules that need a record or are asynchronous are
  * skipped.
  */
-function findCustomRuleError({ checks = [], standard }: FieldSpec, value: unknown): string | undefined {
+function findCustomRuleError({ content, checks = [], standard }: FieldSpec, preset: unknown): string | undefined {
+  const validated = content === undefined ? { value: preset } : validateSync(content, preset);
+  if (validated === undefined) return undefined;
+  if (validated.issues !== undefined) return validated.issues[0]?.message;
+  const { value } = validated;
   for (const { check, message } of checks) {
     const verdict = check.length > 1 ? true : tryCallSync(() => (check as (value: unknown) => unknown)(value));
     if (verdict === false || typeof verdict === 'string') return message ?? (verdict || 'Must be valid');
   }
-  const result = standard === undefined ? undefined : tryCallSync(() => standard['~standard'].validate(value));
-  return (result as { issues?: readonly { message: string }[] } | undefined)?.issues?.[0]?.message;
+  return standard === undefined ? undefined : validateSync(standard, value)?.issues?.[0]?.message;
+}
+
+/** The result of a Standard Schema; undefined if it is asynchronous or throws. */
+function validateSync(
+  schema: StandardSchema,
+  value: unknown,
+): Awaited<ReturnType<StandardSchema['~standard']['validate']>> | undefined {
+  return tryCallSync(() => schema['~standard'].validate(value)) as ReturnType<typeof validateSync>;
 }
 
 /** The result of a synchronous function; undefined if it returns a promise or throws. */
@@ -166,6 +190,15 @@ function checkNestedModifiers(inner: FieldSpec, isItem: boolean, errors: ConfigE
   if (fieldTypeOf(inner).concealed) errors.report(`a ${inner.type.kind} cannot be inside an array or object`);
 }
 
+/** Reports files at places where records cannot refer to them. */
+function checkNestedFile(outer: FieldSpec, inner: FieldSpec, isItem: boolean, errors: ConfigErrors): void {
+  if (inner.file !== undefined && !isItem)
+    errors.report('a file cannot be inside an object; declare it as a field of the record');
+  const isNestedList = inner.inner?.spec.file !== undefined;
+  if (isNestedList)
+    errors.report(`a list of files cannot be inside an ${outer.type.kind}; declare it as a field of the record`);
+}
+
 /** The fields inside an array or object, with their paths; undefined for a value that is not a field. */
 function nestedFieldsOf(spec: FieldSpec): [path: string, inner: FieldSpec | undefined][] {
   const specOf = (field: unknown) => (field instanceof Field ? (field.spec as FieldSpec) : undefined);
@@ -190,6 +223,7 @@ function checkNestedFields(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldE
     }
     if (path === '.' || path.slice(1) in Object.prototype) at(path).report('the name is reserved; choose another');
     checkNestedModifiers(inner, path === '[]', at(path));
+    checkNestedFile(spec, inner, path === '[]', at(path));
     isWellFormed = checkField(inner, isSlow, (deeper) => at(path + deeper)) && isWellFormed;
   }
   return isWellFormed;

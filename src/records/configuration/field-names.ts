@@ -9,13 +9,15 @@ import { checkField } from './field-errors.ts';
 import type { SlowPatternCheck } from './patterns/slow-pattern.ts';
 
 const RESERVED_NAMES = new Set(['id', '_id', 'createdAt', 'updatedAt', '__v', '__proto__']);
-const QUERY_PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields', 'after']);
-const FIELD_NAME = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
+/** Parameters of lists: names that no filter can have. */
+export const QUERY_PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields', 'after']);
+/** The form of a field's name. */
+export const FIELD_NAME = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
 /** System columns that Postgres has in every table. */
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'];
 
 /** Whether a name is reserved: by a record's own fields, or by the properties of every JavaScript object. */
-function isReservedFieldName(name: string): boolean {
+export function isReservedFieldName(name: string): boolean {
   return RESERVED_NAMES.has(name) || name in Object.prototype;
 }
 

@@ -9,6 +9,7 @@ import { checkFields } from './field-names.ts';
 import { checkOptions, pathAndTableOf } from './option-errors.ts';
 import { createSlowPatternCheck } from './patterns/slow-pattern.ts';
 import { checkOwnerField, checkPolicies } from './policy-errors.ts';
+import { checkRelations } from './relation-errors.ts';
 import { checkRoleField, declaredPolicyWords } from './roles.ts';
 import { checkCustomRoutes } from './route-errors.ts';
 
@@ -89,6 +90,7 @@ export function checkResources(
     checkRenames(resource, ofResource);
     checkOwnerField(resource, ofResource);
     checkPolicies(resource, words, ofResource);
+    checkRelations(resource, wellFormed, ofResource);
     checkRoleField(resource, ofResource);
     checkOptions(resource, taken, ofResource);
     checkCustomRoutes(resource, words, ofResource);

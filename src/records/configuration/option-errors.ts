@@ -159,6 +159,13 @@ function checkBatch({ batch, crud = true }: AnyResource, errors: ConfigErrors): 
     );
 }
 
+function checkAggregates({ aggregates, timestamps }: AnyResource, errors: ConfigErrors): void {
+  const opened = aggregates?.timestamps ?? [];
+  if (opened.length > 0 && timestamps === false)
+    errors.report('with timestamps: false, records have no createdAt and updatedAt; remove aggregates.timestamps');
+  if (new Set(opened).size < opened.length) errors.report('timestamps names a field twice; keep one');
+}
+
 /** Checks the options of a resource whose types are right. */
 export function checkOptions(resource: AnyResource, taken: ReadonlySet<string>, errors: ConfigErrors): void {
   checkPathAndTable(resource, taken, errors);
@@ -172,6 +179,7 @@ export function checkOptions(resource: AnyResource, taken: ReadonlySet<string>, 
   }
   checkBatch(resource, errors.at('batch'));
   checkResourceDeprecation(resource, errors.at('deprecated'));
+  checkAggregates(resource, errors.at('aggregates'));
   checkDefaultSort(resource, errors);
   checkIndexes(resource, errors);
   checkRequiredFieldsAreSettable(resource, errors);

@@ -7,6 +7,7 @@ import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
+import { AGGREGATE_PATH, hasAggregates } from '../aggregate/fields.ts';
 import { ownerFieldOf } from '../schema/compile.ts';
 import { checkRouteDeprecation } from './deprecation-errors.ts';
 import { unknownRoleErrors } from './roles.ts';
@@ -58,12 +59,39 @@ function checkCustomRoute(route: Route, base: string, owned: boolean, errors: Co
     if (![...ROUTE_OPTIONS, ...BUILDER_PROPERTIES].includes(key))
       errors.report(`"${key}" is not an option${suggestKnownNames(key, 'options', ROUTE_OPTIONS)}`);
   }
-  if (route.body !== undefined && route.body !== 'any' && route.body !== 'raw')
-    errors.at('body').report(`must be 'raw', or left out`);
+  if (typeof route.body === 'object') checkStreamedBody(route, errors.at('body'));
+  else if (route.body !== undefined && route.body !== 'any' && route.body !== 'raw')
+    errors.at('body').report(`must be 'raw', { kind: 'binary' } or { kind: 'multipart' }, or left out`);
   if (route.body === 'raw' && route.input !== undefined)
     errors.at('body').report(`'raw' means that the body is not read, so input cannot check it; remove one`);
   checkRoutePolicy(route, owned, errors);
   checkSharedRouteOptions(route, pathError(route.path, base), errors);
+}
+
+const isByteCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) > 0;
+
+/** Checks the declaration of a body that the handler reads as a stream. */
+function checkStreamedBody({ body, input, method }: Route, errors: ConfigErrors): void {
+  if (input !== undefined)
+    errors.report('input checks JSON bodies; remove it, or declare the fields of a form in body');
+  if (method === 'GET' || method === 'DELETE') errors.report(`a ${method} request has no body; use POST, PUT or PATCH`);
+  if (typeof body !== 'object' || body === null || (body.kind !== 'binary' && body.kind !== 'multipart')) {
+    errors.at('kind').report(`must be 'binary' or 'multipart'`);
+    return;
+  }
+  if (body.kind === 'binary') {
+    if (!isByteCount(body.maxBytes)) errors.at('maxBytes').report('must be a whole number of bytes');
+    return;
+  }
+  if (body.fields !== undefined && typeof body.fields?.['~standard']?.validate !== 'function')
+    errors.at('fields').report('must be a Standard Schema, such as a zod schema');
+  if (body.maxFiles !== undefined && !isByteCount(body.maxFiles))
+    errors.at('maxFiles').report('must be a whole number of at least 1');
+  const files = Object.entries(body.files ?? {});
+  if (files.length === 0) errors.at('files').report('must name the form fields that take files');
+  for (const [name, rules] of files) {
+    if (!isByteCount(rules?.maxBytes)) errors.at(`files.${name}.maxBytes`).report('must be a whole number of bytes');
+  }
 }
 
 function checkSharedRouteOptions(route: Route, path: string | undefined, errors: ConfigErrors): void {
@@ -120,6 +148,9 @@ export function checkCustomRoutes(
     checkCustomRoute(route, base, ownerFieldOf(resource) !== undefined, at);
     for (const text of unknownRoleErrors(route.policy ?? [], roles)) at.at('policy').report(text);
   }
+  const aggregates = `${base}${AGGREGATE_PATH}`;
+  if (hasAggregates(resource) && routes.some(({ method, path }) => method === 'GET' && path === aggregates))
+    errors.at(`route GET ${aggregates}`).report('aggregatable() and aggregates add this route; choose another path');
   for (const route of findDuplicateRoutes(routes)) errors.at(`route ${route}`).report('is declared twice');
 }
 

@@ -3,7 +3,7 @@ import { allowsNobody, compilePolicy, type Policy } from '../../declare/policy.t
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 
-const QUERY_MODIFIERS = ['filterable', 'sortable', 'searchable'] as const;
+const QUERY_MODIFIERS = ['filterable', 'sortable', 'searchable', 'aggregatable'] as const;
 
 /** The modifier or type that hides a field from every viewer, as written in the declaration. */
 function hidingModifierOf(spec: FieldSpec): string | undefined {

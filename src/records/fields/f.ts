@@ -1,3 +1,4 @@
+import { ReverseRelation, type ReverseRelationOptions } from '../../declare/relation.ts';
 import type { ColumnType } from './column-type.ts';
 import type { FieldType } from './field-type.ts';
 import { arrayType } from './types/array.ts';
@@ -6,6 +7,7 @@ import { dateType } from './types/date.ts';
 import { decimalType } from './types/decimal.ts';
 import { emailType } from './types/email.ts';
 import { enumType } from './types/enum.ts';
+import { fileType } from './types/file.ts';
 import { idType } from './types/id.ts';
 import { integerType } from './types/integer.ts';
 import { jsonType } from './types/json.ts';
@@ -13,6 +15,7 @@ import { numberType } from './types/number.ts';
 import { objectType } from './types/object.ts';
 import { passwordType } from './types/password.ts';
 import { refType } from './types/ref.ts';
+import { refsType } from './types/refs.ts';
 import { stringType } from './types/string.ts';
 import { textType } from './types/text.ts';
 import { urlType } from './types/url.ts';
@@ -51,13 +54,20 @@ const TYPES = {
   enum: define(enumType),
   /** A 24-character hex id that is not a reference. */
   id: define(idType),
-  /** Reference to a record of another resource. Only the format of the id is checked, not that the record exists. */
+  /**
+   * Reference to a record of another resource. By default, only the format of the id is checked, not that the record exists:
+   * `f.ref('organisation', { onDelete: 'cascade' })` keeps the reference valid.
+   */
   ref: define(refType),
+  /** References to several existing records of another resource: `f.refs('tag')`. When one is deleted, its id is removed from the list. */
+  refs: define(refsType),
   /** Arrays; each item is validated with the inner field. */
   array: define(arrayType),
   /** Objects of the given shape; unknown keys are refused. */
   object: define(objectType),
-  /** Any JSON, not validated. */
+  /** Files and images, which clients upload: `f.file({ maxBytes, types: ['image/*'] })`. */
+  file: define(fileType),
+  /** Any JSON; validated and typed with a Standard Schema: `f.json(z.strictObject({ theme: z.string() }))`. */
   json: define(jsonType),
 };
 
@@ -68,9 +78,18 @@ const types = new Map(Object.entries(TYPES as object as Record<string, FieldType
  *
  * @example f.string().required().max(200).searchable()
  */
-export const f = Object.fromEntries([...types].map(([kind, { field }]) => [kind, field])) as unknown as {
+export const f = {
+  ...Object.fromEntries([...types].map(([kind, { field }]) => [kind, field])),
+  /**
+   * A reverse relation, for the option `relations`: the records of `target` whose reference field `field` refers to the record.
+   *
+   * @example relations: { comments: f.reverse('comment', 'post', { limit: 5 }) }
+   */
+  reverse: (target: string, field: string, options?: ReverseRelationOptions) =>
+    new ReverseRelation(target, field, options),
+} as unknown as {
   readonly [K in keyof typeof TYPES]: (typeof TYPES)[K]['field'];
-};
+} & { readonly reverse: (target: string, field: string, options?: ReverseRelationOptions) => ReverseRelation };
 
 /** The field type of a kind in a snapshot; undefined if the kind no longer exists, or if a project created it. */
 export function fieldTypeByKind(kind: string): FieldType | undefined {

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
+import { AGGREGATE_FUNCTIONS, type AggregateFunction } from '../../declare/aggregate.ts';
 import { describeDeprecation } from '../../declare/deprecation.ts';
 import type { DeclaredType, FieldSpec } from '../../declare/field.ts';
 import type { Operator } from '../../declare/service.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
 import type { ColumnType } from './column-type.ts';
 import type { Direction, JsonSchema } from './json-schema.ts';
 
@@ -34,6 +36,19 @@ export const EQUALITY_COMPARISONS: readonly Operator[] = ['eq', 'ne', 'in', 'nin
 
 /** Comparisons of values that have an order. */
 export const ORDER_COMPARISONS: readonly Operator[] = [...EQUALITY_COMPARISONS, 'gt', 'gte', 'lt', 'lte'];
+
+/** How the values of a field type can be aggregated. */
+export interface Aggregations {
+  /** What groups are formed of: the values themselves, or buckets of dates. */
+  group: 'value' | 'bucket';
+  functions: readonly AggregateFunction[];
+}
+
+/** The aggregations of values that can only be told apart. */
+export const COUNTED_VALUES: Aggregations = { group: 'value', functions: ['countDistinct'] };
+
+/** The aggregations of numbers. */
+export const NUMBERS: Aggregations = { group: 'value', functions: AGGREGATE_FUNCTIONS };
 
 /** How a type with nested fields gets their schemas. */
 export interface SchemaContext {
@@ -96,6 +111,9 @@ export interface FieldType extends DeclaredType {
   indexedBytes?(spec: FieldSpec): number | undefined;
   /** Whether the type accepts values that are too large for an index: indexes of its fields are over expressions, such as a digest. */
   indexedByExpression?: true;
+
+  /** How its values can be aggregated. Left out: not at all. */
+  aggregations?: Aggregations;
 
   // Descriptions
   /**
@@ -166,17 +184,29 @@ export function fieldSchema(spec: FieldSpec, unknownFields: 'reject' | 'strip', 
   return fieldTypeOf(spec).schema(spec, { inner, unknownFields, maxBytes });
 }
 
-/** The JSON Schema of a non-null value of a field: in a body, in a response, or as an operand of a query. */
-export function fieldJsonSchema(spec: FieldSpec, direction: Direction): JsonSchema {
+/** Converts the schema of a json field to JSON Schema. */
+export type ConvertContent = (schema: StandardSchema, direction: 'input' | 'output') => JsonSchema;
+
+/** The schema of a value of a field by its type, without the keywords that describe the field. */
+function typeJsonSchema(spec: FieldSpec, direction: Direction, convertContent: ConvertContent | undefined): JsonSchema {
+  if (spec.content !== undefined && convertContent !== undefined && direction !== 'query')
+    return convertContent(spec.content, direction);
+  return fieldTypeOf(spec).jsonSchema(spec, (inner) => fieldJsonSchema(inner, direction, convertContent), direction);
+}
+
+/**
+ * The JSON Schema of a non-null value of a field: in a body, in a response, or as an operand of a query.
+ *
+ * @param convertContent converts the schemas of json fields; left out: their values may be any JSON
+ */
+export function fieldJsonSchema(spec: FieldSpec, direction: Direction, convertContent?: ConvertContent): JsonSchema {
   const { example, deprecated, default: preset } = spec;
   // The output of a Standard Schema has passed none of the field's own rules; in an encrypted field it can be any JSON.
   const replaced = direction === 'output' && spec.standard !== undefined;
   const replacement = spec.encrypted ? {} : columnTypeOf(spec).jsonSchema;
   // Results of a default function differ between records, and a response has no default.
   const filled = direction === 'input' && preset !== undefined && typeof preset !== 'function';
-  const schema = replaced
-    ? replacement
-    : fieldTypeOf(spec).jsonSchema(spec, (inner) => fieldJsonSchema(inner, direction), direction);
+  const schema = replaced ? replacement : typeJsonSchema(spec, direction, convertContent);
   const texts = [spec.description ?? schema.description, deprecated && describeDeprecation(deprecated)];
   const description = texts.filter((text) => text !== undefined).join(' ');
   return {

@@ -7,7 +7,14 @@ import { authorizeCollection } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { createActionErrorHandler, runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import {
+  assertNoMissingReferences,
+  findMissingReferences,
+  locksReferences,
+  valuesChosenByCaller,
+} from '../references/check-references.ts';
 import { type CompiledResource, withoutPasswordFields } from '../schema/compiled.ts';
+import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { type Values, validateInput } from './validate.ts';
 import { changeCauseOf, hashPasswords, runAfterCommitSteps, toConflictError } from './write-steps.ts';
@@ -94,30 +101,43 @@ async function authorizeAndInsertRecord(
   const resource = options.passwordHash === undefined ? declared : withoutPasswordFields(declared);
   if (!operation.system && !options.authorized) await authorizeCreate(resource, operation);
   const hooks = resource.declaration.hooks;
-  let values = await validateCreate(context, resource, input, operation);
+  const sent = resource.holdsFiles ? await resolveFiles(context, declared, input, operation, {}) : input;
+  let values = await validateCreate(context, resource, sent, operation);
+  let validated = values;
   if (hooks?.beforeCreate !== undefined) {
     // A hook may also change nested values of arrays and objects.
-    const validated = structuredClone(values);
+    validated = structuredClone(values);
     const { beforeCreate } = hooks;
     const given = values;
     const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeCreate', () =>
       beforeCreate(given, createHookContext(context, operation)),
     );
-    values = await validateHookResult(resource, resolveHookResult(hookReturn, values), operation, {
-      ...createValidationRules(context),
-      validated,
-    });
+    const changed = resolveHookResult(hookReturn, values);
+    const resolved = resource.holdsFiles
+      ? await resolveFiles(context, declared, changed, { ...operation, system: true }, { validated })
+      : changed;
+    values = await validateHookResult(resource, resolved, operation, { ...createValidationRules(context), validated });
   }
   values = { ...values, ...options.trusted };
   const refused = options.check?.(values) ?? {};
   if (Object.keys(refused).length > 0) throw validationError(refused);
+  if (resource.checkedReferences.length > 0) {
+    const isChosenByCaller = valuesChosenByCaller(input, validated, values);
+    const [missing] = await findMissingReferences(context, resource, [{ values, isChosenByCaller }], operation);
+    assertNoMissingReferences(resource, missing!, operation);
+  }
   const hashed =
     options.passwordHash === undefined
       ? await hashPasswords(context, resource, values)
       : { ...values, ...passwordHashesOf(declared, options.passwordHash) };
-  return store.insert(options.id ?? newId(), hashed, changeCauseOf(context, operation)).catch((error: unknown) => {
+  const id = options.id ?? newId();
+  const inserting = store.insert(id, hashed, changeCauseOf(context, operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });
+  if (!resource.holdsFiles) return inserting;
+  const record = await inserting;
+  await attachFiles(context, declared, id, values);
+  return record;
 }
 
 /** Creates a record: policy, validation, hooks, then the row and its event in one statement. */
@@ -130,10 +150,15 @@ export async function createRecord(
 ): Promise<StoredRecord> {
   const { resource } = entity;
   const hooks = resource.declaration.hooks;
-  const record = await (hooks?.beforeCreate === undefined
+  const always = mayAttachFiles(context, resource, input, hooks?.beforeCreate);
+  const record = await (hooks?.beforeCreate === undefined && !locksReferences(resource) && !always
     ? authorizeAndInsertRecord(context, entity, input, operation, options)
-    : context.withTransaction(entity, operation, (txContext, txEntity, txOperation) =>
-        authorizeAndInsertRecord(txContext, txEntity, input, txOperation, options),
+    : context.withTransaction(
+        entity,
+        operation,
+        (txContext, txEntity, txOperation) =>
+          authorizeAndInsertRecord(txContext, txEntity, input, txOperation, options),
+        { always },
       ));
   await runAfterCreate(context, entity, record, operation);
   return record;

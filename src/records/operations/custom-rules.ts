@@ -1,6 +1,7 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
-import { issuePath } from '../../declare/field.ts';
+import { issuePath, type StandardSchema } from '../../declare/standard-schema.ts';
 import type { ErrorDetails } from '../../platform/errors.ts';
+import { assertJsonOutput } from './json-output.ts';
 
 interface RulePlace {
   record: Record<string, unknown>;
@@ -14,7 +15,26 @@ interface RuleResult {
   passed: boolean;
 }
 
-async function runOwnRules(spec: FieldSpec, value: unknown, { record, path, details }: RulePlace): Promise<RuleResult> {
+async function runStandardSchema(
+  schema: StandardSchema,
+  value: unknown,
+  { path, details }: RulePlace,
+): Promise<RuleResult> {
+  const result = await schema['~standard'].validate(value);
+  if (result.issues === undefined) return { value: result.value, passed: true };
+  for (const issue of result.issues) details[[path, ...issuePath(issue)].join('.')] ??= issue.message;
+  if (result.issues.length === 0) details[path] ??= 'Must be valid';
+  return { value, passed: false };
+}
+
+async function runOwnRules(spec: FieldSpec, sent: unknown, place: RulePlace): Promise<RuleResult> {
+  const { record, path, details } = place;
+  let value = sent;
+  if (spec.content !== undefined) {
+    const content = await runStandardSchema(spec.content, value, place);
+    if (!content.passed) return content;
+    value = assertJsonOutput(content.value, path);
+  }
   for (const { check, message } of spec.checks ?? []) {
     const verdict = await (check as (value: unknown, record: Record<string, unknown>) => unknown)(value, record);
     if (verdict !== true) {
@@ -22,12 +42,7 @@ async function runOwnRules(spec: FieldSpec, value: unknown, { record, path, deta
       return { value, passed: false };
     }
   }
-  if (spec.standard === undefined) return { value, passed: true };
-  const result = await spec.standard['~standard'].validate(value);
-  if (result.issues === undefined) return { value: result.value, passed: true };
-  for (const issue of result.issues) details[[path, ...issuePath(issue)].join('.')] ??= issue.message;
-  if (result.issues.length === 0) details[path] ??= 'Must be valid';
-  return { value, passed: false };
+  return spec.standard === undefined ? { value, passed: true } : runStandardSchema(spec.standard, value, place);
 }
 
 /** Runs the rules of the values inside an array or object. */
@@ -56,7 +71,7 @@ async function runNestedRules(spec: FieldSpec, value: unknown, place: RulePlace)
 }
 
 /**
- * Runs the custom rules (`check`, then `schema`) of a value and of its nested values, innermost first. The rules of a value run only if
+ * Runs the custom rules (the schema of a json field, `check`, then `schema`) of a value and of its nested values, innermost first. The rules of a value run only if
  * those of its nested values pass.
  *
  * @param place the path of the value, and the object that collects validation errors

@@ -6,6 +6,9 @@ import { authorizeRestore, listPrivilegesThatAllowedDeletion } from '../access/d
 import type { OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import type { AffectedRecords, Deletion } from '../references/affected-records.ts';
+import { checkForeignKeys, prepareDeletion, releaseReferences, toDeletionError } from '../references/cascade.ts';
+import { mayRestoreDanglingReferences, releaseReferencesOfArchived } from '../references/restore.ts';
 import type { Archive } from '../store/archive.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { createHookContext, resolveHookResult } from './hooks.ts';
@@ -41,32 +44,44 @@ async function attemptDelete(
     conditions = [...(await conditionsAfterLoad(entity, allowed, operation)), ...unchangedSince];
   }
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
-  const removed = await store.remove(
-    id,
-    guarded,
-    changeCauseOf(context, operation),
-    listPrivilegesThatAllowedDeletion(resource, operation),
-  );
+  const deletion = { resource: resource.name, ids: [id] };
+  let affected: AffectedRecords | undefined;
+  if (context.referrers.has(resource.name) && isId(id)) {
+    if (!(await store.lock(id, guarded))) {
+      await loadAuthorizedForWrite(entity, id, 'delete', operation);
+      return undefined;
+    }
+    affected = await prepareDeletion(context, deletion, operation);
+  }
+  const removed = await store
+    .remove(id, guarded, changeCauseOf(context, operation), listPrivilegesThatAllowedDeletion(resource, operation))
+    .catch((error: unknown) => {
+      throw toDeletionError(error);
+    });
   if (removed === undefined) await loadAuthorizedForWrite(entity, id, 'delete', operation);
-  else await runDeletionStep(context, resource.name, id, operation);
+  else await completeDeletion(context, deletion, affected, operation);
   return removed;
 }
 
 /**
- * Runs the deletion step of the resource, if there is one. If the step fails, the transaction is rolled back, even if the caller catches
- * the error.
+ * Releases the references to deleted records, and runs the deletion step of their resource. If this fails, the transaction is rolled back,
+ * even if the caller catches the error.
  */
-async function runDeletionStep(
+async function completeDeletion(
   context: RecordsContext,
-  name: string,
-  id: string,
+  deletion: Deletion,
+  affected: AffectedRecords | undefined,
   operation: OperationContext,
 ): Promise<void> {
-  const step = context.deletionSteps.get(name);
-  if (step === undefined) return;
+  const step = context.deletionSteps.get(deletion.resource);
+  if (step === undefined && affected === undefined) return;
   const transaction = context.transaction!;
   try {
-    await step([id], operation, transaction);
+    if (affected !== undefined) {
+      await releaseReferences(context, deletion, affected, operation);
+      await checkForeignKeys(context, deletion, affected);
+    }
+    await step?.(deletion.ids, operation, transaction);
   } catch (error) {
     await transaction.abort(error);
     throw error;
@@ -87,7 +102,7 @@ export function runAfterDelete(
 
 /**
  * Deletes a record. A policy that can be expressed in SQL is part of the delete statement and needs no separate query. If the resource has
- * a deletion step, both run in one transaction, so that they are committed together or not at all.
+ * a deletion step, or if other records refer to its records with `onDelete`, all changes run in one transaction.
  */
 export async function deleteRecord(
   context: RecordsContext,
@@ -96,7 +111,7 @@ export async function deleteRecord(
   operation: OperationContext,
 ): Promise<StoredRecord> {
   const { resource } = entity;
-  const always = context.deletionSteps.has(resource.name);
+  const always = context.deletionSteps.has(resource.name) || context.referrers.has(resource.name);
   const usesTransaction = always || resource.declaration.hooks?.beforeDelete !== undefined;
   const record = await retryOnConflict(entity, id, operation, (as) =>
     usesTransaction
@@ -126,11 +141,26 @@ async function loadDeletedRecord(
   return record;
 }
 
+async function attemptRestore(
+  context: RecordsContext,
+  { resource, store }: Entity,
+  deleted: StoredRecord,
+  conditions: readonly WriteCondition[],
+  operation: OperationContext,
+): Promise<StoredRecord | undefined> {
+  if (mayRestoreDanglingReferences(resource)) await releaseReferencesOfArchived(context, resource, deleted, operation);
+  // Check the conditions in the statement, too: meanwhile, the record may have been restored and deleted again under another privilege.
+  return store.restore(deleted.id, conditions, changeCauseOf(context, operation)).catch((error: unknown) => {
+    throw toConflictError(resource, error);
+  });
+}
+
 /**
- * Restores a deleted record, for viewers who may delete it and undo this deletion. Only its `updatedAt` changes.
+ * Restores a deleted record, for viewers who may delete it and undo this deletion. Its `updatedAt` changes, and references to records that
+ * were deleted meanwhile are cleared if their fields have `onDelete: 'setNull'` or are lists.
  *
  * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND if the record is not among the deleted ones; PRECONDITION_FAILED; CONFLICT if one
- *   of its unique values is now taken
+ *   of its unique values is now taken; VALIDATION_ERROR if another reference must stay valid, and its record no longer exists
  */
 export async function restoreRecord(
   context: RecordsContext,
@@ -138,16 +168,17 @@ export async function restoreRecord(
   id: string,
   operation: OperationContext,
 ): Promise<StoredRecord> {
-  const { resource, store, archive } = entity;
+  const { resource, archive } = entity;
   if (archive === undefined)
     throw new Error(`resource "${resource.name}" does not use softDelete, so its records cannot be restored`);
   const deleted = await loadDeletedRecord(entity, archive, id, operation);
-  const conditions = operation.system ? [] : [await authorizeRestore(resource, deleted, operation)];
+  const conditions = operation.system ? [] : [await authorizeRestore(entity, deleted, operation)];
   assertIfMatch(entity.versionOf, deleted, operation.ifMatch);
-  // Check the conditions in the statement, too: meanwhile, the record may have been restored and deleted again under another privilege.
-  const record = await store.restore(id, conditions, changeCauseOf(context, operation)).catch((error: unknown) => {
-    throw toConflictError(resource, error);
-  });
+  const record = await (mayRestoreDanglingReferences(resource)
+    ? context.withTransaction(entity, operation, (txContext, txEntity, txOperation) =>
+        attemptRestore(txContext, txEntity, deleted, conditions, txOperation),
+      )
+    : attemptRestore(context, entity, deleted, conditions, operation));
   if (record === undefined) throw new ApiError('NOT_FOUND');
   await runAfterCommitSteps(context, resource, { action: 'restored', record }, operation, () => undefined);
   return record;

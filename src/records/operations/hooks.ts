@@ -19,7 +19,9 @@ import {
 /** The context that hooks receive. */
 export function createHookContext(context: RecordsContext, operation: OperationContext): HookContext {
   const { service, push } = context;
-  return { user: operation.user, req: operation.req, as: operation.system ? 'system' : 'user', service, push };
+  const { mail, webhooks, jobs } = context.senders;
+  const as = operation.system ? 'system' : 'user';
+  return { user: operation.user, req: operation.req, as, service, push, mail, webhooks, jobs };
 }
 
 /**

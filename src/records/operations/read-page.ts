@@ -2,8 +2,8 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { CursorMeta, PageMeta } from '../../declare/service.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { createCursorAfter } from '../query/cursor.ts';
-import { type ListQuery, MAX_FAST_OFFSET, type Position } from '../query/list-query.ts';
-import type { Slice } from '../query/sql.ts';
+import { type ListQuery, MAX_FAST_OFFSET, type Position, sortsByRelated } from '../query/list-query.ts';
+import type { Slice } from '../query/list-statements.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { type FittingPage, readPageWithinResponseRoom } from '../serialize/response-bytes.ts';
 import type { Store } from '../store/store.ts';
@@ -73,6 +73,8 @@ async function readSliceAndTotal(pageRead: PageRead, slice: Omit<Slice, 'after'>
   // Skipping rows takes time, so do not read a page beyond the end.
   const total = await store.count(query, query.slow);
   if (slice.offset >= total) return [{ records: [], isCut: false }, total];
+  // Sorting by referenced records reads the whole list from either end.
+  if (sortsByRelated(query.sort)) return [await readSlice(pageRead, slice), total];
   return [await readSlice(pageRead, fromNearerEnd({ ...slice, after: undefined }, total)), total];
 }
 

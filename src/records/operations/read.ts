@@ -7,6 +7,7 @@ import { isStatementTimeout } from '../../platform/postgres/errors.ts';
 import { loadAuthorizedRecord, policyConditionsForList } from '../access/authorize.ts';
 import { policyConditionsForDeletedList } from '../access/deleted-under.ts';
 import { actorOf, type OperationContext } from '../access/operation-context.ts';
+import { checkRelatedVisibility, checkSortVisibility } from '../access/related-visibility.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import {
   BY_ID,
@@ -15,12 +16,13 @@ import {
   type ListQuery,
   MAX_FAST_OFFSET,
   type Position,
+  sortsByRelated,
 } from '../query/list-query.ts';
+import type { Slice } from '../query/list-statements.ts';
 import { queryError } from '../query/parameter.ts';
 import { parseListQuery, type RawQuery } from '../query/parse.ts';
 import { scopeConditions } from '../query/scope.ts';
 import { fieldsSortableBySomeClient } from '../query/sort.ts';
-import type { Slice } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { Store } from '../store/store.ts';
 import type { ListSource } from './list-source.ts';
@@ -68,13 +70,24 @@ async function resolveStartPosition(
   allowed: readonly ListCondition[],
 ): Promise<Position | undefined> {
   if (after === undefined || !('record' in after)) return after;
-  const record = await store.read(after.record, allowed);
-  if (record === undefined) {
+  const position = await readPosition(store, after.record, sort, allowed);
+  if (position === undefined) {
     throw queryError(
       `The query parameter "after" refers to a ${resource.name} that no longer exists; start again from the first page`,
     );
   }
-  return positionOfRecord(sort, record);
+  return position;
+}
+
+async function readPosition(
+  store: Store,
+  id: string,
+  sort: ListQuery['sort'],
+  allowed: readonly ListCondition[],
+): Promise<Position | undefined> {
+  if (sortsByRelated(sort)) return store.positionOf(id, sort, allowed);
+  const record = await store.read(id, allowed);
+  return record && positionOfRecord(sort, record);
 }
 
 /** The conditions that list policy and scope filter put on a list. */
@@ -84,8 +97,12 @@ async function policyAndScopeConditions(resource: CompiledResource, operation: O
   return [...allowed, ...(scope instanceof Promise ? await scope : scope)];
 }
 
-/** Parses a list query and adds the query's conditions to those of the list policy and the scope filter. */
-async function parseAndAuthorizeList(
+/**
+ * Parses a list query and adds the query's conditions to those of the list policy and the scope filter.
+ *
+ * @returns `whole`: the query with all conditions; `allowed`: the conditions without those of the query
+ */
+export async function parseAndAuthorizeList(
   { settings, entities }: RecordsContext,
   entity: Entity,
   raw: RawQuery,
@@ -100,17 +117,19 @@ async function parseAndAuthorizeList(
     resourceOf: (name) => entities.get(name)!.resource,
     byCode,
   });
+  const wanted = operation.system ? query.conditions : await checkRelatedVisibility(query.conditions, operation);
+  const sort = sortsByRelated(query.sort) ? await checkSortVisibility(query.sort, operation) : query.sort;
   const narrowed = [...allowed, ...(await policyConditionsForDeletedList(resource, query.deleted, operation))];
   return {
-    query,
+    query: { ...query, sort },
     allowed: narrowed,
-    whole: { ...query, conditions: [...narrowed, ...query.conditions] },
+    whole: { ...query, sort, conditions: [...narrowed, ...wanted] },
     from: storeOf(entity, query),
   };
 }
 
 /** The store with the records that a query asks for: those that exist, or deleted ones too. */
-function storeOf({ store, archive }: Entity, { deleted }: ListQuery): Store {
+export function storeOf({ store, archive }: Entity, { deleted }: ListQuery): Store {
   return deleted === undefined ? store : archive![deleted];
 }
 
@@ -203,6 +222,22 @@ export async function countRecords(
 
 const PAGING_PARAMETERS = ['page', 'limit', 'after'];
 
+/** The position after a record that was just read. */
+async function positionAfterPage(
+  { resource }: Entity,
+  store: Store,
+  sort: ListQuery['sort'],
+  record: StoredRecord,
+): Promise<Position> {
+  if (!sortsByRelated(sort)) return positionOfRecord(sort, record);
+  const position = await store.positionOf(record.id, sort, []);
+  if (position !== undefined) return position;
+  throw new ApiError(
+    'CONFLICT',
+    `A ${resource.name} was deleted while the list was read in an order that depends on it`,
+  );
+}
+
 /**
  * Reads a whole list page by page, for code. Each page continues after the last record of the previous page. Policy and scope are evaluated
  * once, at the beginning.
@@ -227,7 +262,7 @@ export async function* readRecordPages(
     );
     yield records;
     if (records.length < EACH_PAGE_LENGTH) return;
-    after = positionOfRecord(ordered.sort, records.at(-1)!);
+    after = await positionAfterPage(entity, from, ordered.sort, records.at(-1)!);
   }
 }
 

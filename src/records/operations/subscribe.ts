@@ -1,13 +1,13 @@
-import type { RecordSubscription, StoredRecord, SubscriptionRequest } from '../../declare/host.ts';
+import type { RecordSubscription, SubscriptionRequest } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { loadAuthorizedRecord, policyConditionsForList, requiresUser } from '../access/authorize.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
+import { checkRelatedVisibility } from '../access/related-visibility.ts';
 import type { Entity } from '../context.ts';
-import { parseFilter } from '../query/filter.ts';
 import type { Condition } from '../query/list-query.ts';
-import { matchesCondition, mayMatchCondition } from '../query/match.ts';
-import { assertGivenOnce, requireSingleText } from '../query/parameter.ts';
+import { assertGivenOnce } from '../query/parameter.ts';
+import { parseFilters } from '../query/parse-filters.ts';
 
 /** The condition for one record that the viewer may read. A resumed subscription does not fail if the record no longer exists. */
 async function authorizeSingleRecord(
@@ -33,23 +33,22 @@ export async function subscribeToRecords(
   { id, filters, resumed: isResumed = false }: SubscriptionRequest,
   viewContext: ResolvedViewContext,
 ): Promise<RecordSubscription> {
-  const { resource } = entity;
-  const names = Object.keys(filters);
-  assertGivenOnce(names);
-  const filterConditions = names.flatMap((name) =>
-    parseFilter(resource, name, requireSingleText(name, filters[name]), viewContext.user),
+  const { resource, store } = entity;
+  assertGivenOnce(Object.keys(filters));
+  const filterConditions = await checkRelatedVisibility(
+    parseFilters(resource, Object.entries(filters), viewContext.user, false),
+    viewContext,
   );
   const allowed =
     id === undefined
       ? await policyConditionsForList(resource, viewContext)
       : await authorizeSingleRecord(entity, id, viewContext, isResumed);
   const conditions = [...allowed, ...filterConditions];
-  const meetsAll = (list: readonly Condition[], record: StoredRecord) =>
-    list.every((condition) => matchesCondition(condition, record));
   return {
     key: JSON.stringify(conditions),
-    includes: (record) => meetsAll(conditions, record),
-    mayInclude: (record, unknown) =>
-      meetsAll(allowed, record) && filterConditions.every((condition) => mayMatchCondition(condition, record, unknown)),
+    includes: (record) => store.meets(conditions, record),
+    async mayInclude(record, unknown) {
+      return (await store.meets(allowed, record)) && store.meets(filterConditions, record, unknown);
+    },
   };
 }

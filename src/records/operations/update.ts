@@ -4,9 +4,16 @@ import { policyConditionsForWrite } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import {
+  assertNoMissingReferences,
+  findMissingReferences,
+  heldReference,
+  locksReferences,
+  valuesChosenByCaller,
+} from '../references/check-references.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import type { WriteCondition } from '../store/store.ts';
-import type { WriteResult } from '../store/write-statements.ts';
+import type { WriteCondition, WriteResult } from '../store/store.ts';
+import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { needsStoredRecord, type Values, validateInput } from './validate.ts';
 import { ifMatchConditions } from './versions.ts';
@@ -85,20 +92,29 @@ async function attemptUpdate(
   }
   let changes: Values;
   try {
-    changes = await validateUpdate(context, resource, before, input, operation);
+    const sent = resource.holdsFiles
+      ? await resolveFiles(context, resource, input, operation, { recordId: id })
+      : input;
+    changes = await validateUpdate(context, resource, before, sent, operation);
   } catch (error) {
     // Authorize first: a caller that may not change the record must not get validation errors.
     if (before === undefined) await loadAuthorizedForWrite(entity, id, 'update', operation);
     throw error;
   }
+  let validated = changes;
   if (hooks?.beforeUpdate !== undefined) {
-    const validated = structuredClone(changes);
+    validated = structuredClone(changes);
     const { beforeUpdate } = hooks;
     const given = changes;
     const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeUpdate', () =>
       beforeUpdate(given, before as never, createHookContext(context, operation)),
     );
-    changes = await validateHookResult(resource, resolveHookResult(hookReturn, changes), operation, {
+    const changed = resolveHookResult(hookReturn, changes);
+    const asSystem = { ...operation, system: true };
+    const resolved = resource.holdsFiles
+      ? await resolveFiles(context, resource, changed, asSystem, { recordId: id, validated })
+      : changed;
+    changes = await validateHookResult(resource, resolved, operation, {
       ...createValidationRules(context, before),
       validated,
     });
@@ -106,12 +122,28 @@ async function attemptUpdate(
   // A hook may have added the field, to a record that is then loaded as well.
   if (derived !== undefined && before !== undefined && derived.field in changes)
     changes = derived.derive(changes, before);
+  if (resource.checkedReferences.length > 0) {
+    const isChosenByCaller = valuesChosenByCaller(input, validated, changes);
+    const [missing] = await findMissingReferences(
+      context,
+      resource,
+      [{ values: changes, isChosenByCaller }],
+      operation,
+    );
+    if (missing!.length > 0) {
+      // Authorize first, as above. A reference that the record holds already may be sent back, even if its record is hidden from the caller.
+      const held = before ?? (await loadAuthorizedForWrite(entity, id, 'update', operation));
+      const added = missing!.filter((one) => !heldReference(one, held));
+      assertNoMissingReferences(resource, added, operation);
+    }
+  }
   const hashed = await hashPasswords(context, resource, changes);
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
   const written = await store.update(id, hashed, guarded, changeCauseOf(context, operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });
   if (written === undefined) await loadAuthorizedForWrite(entity, id, 'update', operation);
+  else if (resource.holdsFiles) await attachFiles(context, resource, id, changes);
   return written;
 }
 
@@ -127,11 +159,16 @@ export async function updateRecordWithPrevious(
   operation: OperationContext,
 ): Promise<WriteResult> {
   const { resource } = entity;
-  const usesTransaction = resource.declaration.hooks?.beforeUpdate !== undefined;
+  const hook = resource.declaration.hooks?.beforeUpdate;
+  const always = mayAttachFiles(context, resource, input, hook);
+  const usesTransaction = hook !== undefined || locksReferences(resource) || always;
   const written = await retryOnConflict(entity, id, operation, (as) =>
     usesTransaction
-      ? context.withTransaction(entity, as, (txContext, txEntity, txOperation) =>
-          attemptUpdate(txContext, txEntity, id, input, txOperation),
+      ? context.withTransaction(
+          entity,
+          as,
+          (txContext, txEntity, txOperation) => attemptUpdate(txContext, txEntity, id, input, txOperation),
+          { always },
         )
       : attemptUpdate(context, entity, id, input, as),
   );

@@ -4,14 +4,16 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { HookContext } from '../../declare/resource.ts';
 import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { findViolatedConstraint } from '../../platform/postgres/errors.ts';
+import { findViolatedConstraint, findViolatedForeignKey } from '../../platform/postgres/errors.ts';
 import { authorizeLoadedRecord, loadAuthorizedRecord } from '../access/authorize.ts';
 import { actorOf, identityOfOperation, type OperationContext } from '../access/operation-context.ts';
+import { InputError } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Condition } from '../query/list-query.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { fieldsOfUniqueIndex } from '../schema/indexes.ts';
+import { foreignKeyNameOf, missingReferenceMessage } from '../schema/references.ts';
 import { transactionIdOf } from '../store/codec.ts';
 import type { Cause } from '../store/event.ts';
 import type { WriteCondition } from '../store/store.ts';
@@ -75,7 +77,9 @@ export function changeCauseOf({ tracing }: Pick<RecordsContext, 'tracing'>, oper
  * The error details for the fields of a violated unique index. If the index has several fields, only those that every viewer sees are
  * named.
  */
-function describeTakenFields(fields: readonly CompiledField[]): ErrorDetails {
+function describeTakenFields(all: readonly CompiledField[]): ErrorDetails {
+  // A unique value of an organisation's record is unique within the organisation.
+  const fields = all.filter(({ spec }) => !spec.tenant);
   const alone = fields.length === 1;
   const named = fields.filter(({ spec, secret, visibleTo }) =>
     alone ? !spec.hidden : !secret && visibleTo === undefined,
@@ -87,11 +91,23 @@ function describeTakenFields(fields: readonly CompiledField[]): ErrorDetails {
   return Object.fromEntries(named.map(({ name }) => [name, message(name)]));
 }
 
+/** The error for a reference to a record that was deleted since the write checked it; undefined for any other error. */
+function createDanglingReferenceError(resource: CompiledResource, error: unknown): ApiError | undefined {
+  const key = findViolatedForeignKey(error);
+  if (key === undefined || key.table !== resource.table) return undefined;
+  const field = resource.checkedReferences.find((one) => foreignKeyNameOf(resource, one) === key.name);
+  if (field === undefined) return undefined;
+  const details = field.spec.hidden ? undefined : { [field.name]: missingReferenceMessage(field) };
+  return new InputError('VALIDATION_ERROR', undefined, { ...(details && { details }), cause: error });
+}
+
 /**
- * Converts a unique violation to a 409 for the client; returns any other error unchanged. The response never reveals which record has the
- * value.
+ * Converts a unique violation to a 409 for the client, and a reference to a missing record to a 422; returns any other error unchanged. The
+ * response never reveals which record has the value.
  */
 export function toConflictError(resource: CompiledResource, error: unknown): unknown {
+  const dangling = createDanglingReferenceError(resource, error);
+  if (dangling !== undefined) return dangling;
   const index = findViolatedConstraint(error);
   if (index === undefined) return error;
   const details = describeTakenFields(fieldsOfUniqueIndex(resource, index));
@@ -164,7 +180,7 @@ export function unchangedCondition({ resource }: Entity, record: StoredRecord): 
  * @param record undefined if no such record exists in the scope of the caller
  */
 export async function authorizeLoadedForWrite(
-  { resource, versionOf }: Entity,
+  { resource, store, versionOf }: Entity,
   record: StoredRecord | undefined,
   action: 'update' | 'delete',
   operation: OperationContext,
@@ -172,7 +188,7 @@ export async function authorizeLoadedForWrite(
   if (record === undefined && operation.system) throw new ApiError('NOT_FOUND');
   const allowed = operation.system
     ? record!
-    : await authorizeLoadedRecord(resource, record, action, resource.policies[action], operation);
+    : await authorizeLoadedRecord(resource, store, record, action, resource.policies[action], operation);
   assertIfMatch(versionOf, allowed, operation.ifMatch);
   return allowed;
 }

@@ -3,7 +3,6 @@ import type { Operator } from '../../declare/service.ts';
 import { fieldTypeOf, supportedOperatorsOf } from '../fields/field-type.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import {
-  FILTER_PARAMETER,
   fieldVisibilityCondition,
   isFilterable,
   LIST_OPERATORS,
@@ -13,6 +12,7 @@ import {
 } from './filter.ts';
 import type { Condition } from './list-query.ts';
 import { joinNames, queryError, requireSingleText } from './parameter.ts';
+import { queryCondition, RecordQuery } from './record-query.ts';
 import {
   createComparisonFromCode,
   EQUALITY_OPERATORS,
@@ -84,18 +84,17 @@ function assertFilterDefined(parameter: string, value: unknown): void {
 /**
  * Converts a filter that code passed to conditions: its comparisons, and the condition that the viewer may see the field in the record.
  *
- * @param parameter a field, or `field[op]`
+ * @param parameter the whole parameter, for messages
  * @param value any value that a query string can express, or a list, null, a Date, or operators with their values
  * @throws ApiError BAD_REQUEST naming the field and the allowed filters; TypeError for undefined
  */
-export function parseCodeFilter(
+export function parseCodeFieldFilter(
   resource: CompiledResource,
-  parameter: string,
+  { name, operator, parameter }: { name: string; operator: string | undefined; parameter: string },
   value: unknown,
   viewer: QueryViewer,
 ): Condition[] {
   assertFilterDefined(parameter, value);
-  const [, name = parameter, operator] = FILTER_PARAMETER.exec(parameter) ?? [];
   const field = resolveFilterableField(resource, name, viewer);
   const terms = operator === undefined ? operatorTermsOf(value) : [[operator, value] as const];
   if (terms.length === 0) throw queryError(`The filter "${parameter}" needs an operator, such as { gte: 3 }`);
@@ -106,6 +105,7 @@ export function parseCodeFilter(
         `The field "${name}" cannot be filtered with "${op}"; its operators: ${joinNames(field.operators)}`,
       );
     }
+    if (wanted instanceof RecordQuery) return queryCondition(resource, name, op, wanted);
     return createComparisonFromCode(name, field.spec, op as Operator, parseOperand(field, op as Operator, wanted));
   });
   const declared = resource.field.get(name);

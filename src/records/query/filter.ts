@@ -43,8 +43,9 @@ export function isFilterable(resource: CompiledResource, name: string): boolean 
 /** The error for a filter that clients may not use. */
 export function unknownFilterError(resource: CompiledResource, parameter: string): ApiError {
   const filterable = resource.fields.map((field) => field.name).filter((one) => isFilterable(resource, one));
+  const of = parameter.includes('.') ? ` of "${resource.name}"` : '';
   return queryError(
-    `Unknown query parameter "${shortenForMessage(parameter)}"; filterable fields: ${joinNames(filterable)}`,
+    `Unknown query parameter "${shortenForMessage(parameter)}"; filterable fields${of}: ${joinNames(filterable)}`,
   );
 }
 
@@ -68,14 +69,17 @@ function parseComparedValue(field: CompiledField, parameter: string, op: Operato
   return parts.map(parseValue);
 }
 
-/** `field=value` or `field[op]=value` as conditions: the comparison, and the limit to records in which the viewer may see the field. */
-export function parseFilter(
+/**
+ * `field=value` or `field[op]=value` as conditions: the comparison, and the limit to records in which the viewer may see the field.
+ *
+ * @param parameter the whole parameter, for messages
+ */
+export function parseFieldFilter(
   resource: CompiledResource,
-  parameter: string,
+  { name, operator, parameter }: { name: string; operator: string; parameter: string },
   text: string,
   viewer: QueryViewer,
 ): Condition[] {
-  const [, name = '', operator = 'eq'] = FILTER_PARAMETER.exec(parameter) ?? [];
   if (!isFilterable(resource, name)) throw unknownFilterError(resource, parameter);
   const field = resource.field.get(name)!;
   const op = operator as Operator;

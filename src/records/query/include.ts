@@ -1,4 +1,5 @@
 import type { CompiledResource } from '../schema/compiled.ts';
+import { clientVisibleReverseRelations, countNameOf, findIncludedRelation } from '../schema/relations.ts';
 import type { Includes } from './list-query.ts';
 import { joinNames, queryError, shortenForMessage } from './parameter.ts';
 
@@ -12,11 +13,24 @@ export type ResourceOf = (name: string) => CompiledResource;
 
 interface IncludeTree extends Map<string, IncludeTree> {}
 
-/** The references of a resource that clients may know of: the target resource by field. */
-function clientVisibleReferencesOf(resource: CompiledResource): Map<string, string> {
-  return new Map(
-    resource.fields.flatMap(({ name, secret, target }) => (secret || target === undefined ? [] : [[name, target]])),
+/**
+ * What clients may include of a resource: its references, its reverse relations, and the numbers of their records. The target resource by
+ * name.
+ */
+function includableNamesOf(resource: CompiledResource): Map<string, string> {
+  const references = resource.fields.flatMap(({ name, secret, target }): [string, string][] =>
+    secret || target === undefined ? [] : [[name, target]],
   );
+  const reverse = clientVisibleReverseRelations(resource).flatMap(({ name, target }): [string, string][] => [
+    [name, target],
+    [countNameOf(name), target],
+  ]);
+  return new Map([...references, ...reverse]);
+}
+
+/** Whether a name stands for a number of records, after which a path ends. */
+function isCount(resource: CompiledResource, name: string): boolean {
+  return findIncludedRelation(resource, name)?.counts === true;
 }
 
 /**
@@ -28,9 +42,10 @@ function addIncludePath(root: CompiledResource, path: string, tree: IncludeTree,
   const segments = path.split('.');
   if (segments.length > MAX_LEVELS) throw includeError(`a path has at most ${MAX_LEVELS} references`);
   const passed = new Set([root.name]);
-  let [resource, level] = [root, tree];
+  let [resource, source, level] = [root, root, tree];
   for (const [depth, name] of segments.entries()) {
-    const known = [...clientVisibleReferencesOf(resource)];
+    const before = depth === 0 ? undefined : segments[depth - 1]!;
+    const known = before !== undefined && isCount(source, before) ? [] : [...includableNamesOf(resource)];
     const allowed = depth === 0 ? known : known.filter(([, target]) => !passed.has(target));
     const target = new Map(allowed).get(name);
     if (target === undefined) {
@@ -39,6 +54,7 @@ function addIncludePath(root: CompiledResource, path: string, tree: IncludeTree,
       throw includeError(`${of}: ${joinNames(allowed.map(([one]) => one))}`);
     }
     passed.add(target);
+    source = resource;
     resource = resourceOf(target);
     const below = level.get(name) ?? new Map();
     level.set(name, below);
@@ -52,21 +68,24 @@ export function listIncludablePaths(resource: CompiledResource, resourceOf: Reso
     path: string;
     end: string;
     passed: readonly string[];
+    /** Whether the path cannot be extended. */
+    ends: boolean;
   }
-  const extendPath = ({ path, end, passed }: IncludePath): IncludePath[] =>
-    [...clientVisibleReferencesOf(resourceOf(end))]
+  const extendPath = ({ path, end, passed, ends }: IncludePath): IncludePath[] =>
+    [...(ends ? [] : includableNamesOf(resourceOf(end)))]
       .filter(([, target]) => path === '' || !passed.includes(target))
       .map(([name, target]) => ({
         path: path === '' ? name : `${path}.${name}`,
         end: target,
         passed: [...passed, target],
+        ends: isCount(resourceOf(end), name),
       }));
-  const levels: IncludePath[][] = [[{ path: '', end: resource.name, passed: [resource.name] }]];
+  const levels: IncludePath[][] = [[{ path: '', end: resource.name, passed: [resource.name], ends: false }]];
   while (levels.length <= maxLevels) levels.push(levels.at(-1)!.flatMap(extendPath));
   return levels.slice(1).flatMap((ways) => ways.map((way) => way.path));
 }
 
-/** Parses `include` into a tree of references: names of reference fields, or paths of them joined by dots. */
+/** Parses `include` into a tree: names of references and reverse relations, or paths of them joined by dots. */
 export function parseInclude(resource: CompiledResource, text: string, resourceOf: ResourceOf): Includes {
   const paths = new Set(text.split(','));
   if (paths.size > MAX_PATHS) throw queryError(`The query parameter "include" takes at most ${MAX_PATHS} paths`);

@@ -1,7 +1,8 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import type { CountMode, Operator } from '../../declare/service.ts';
 import { fieldTypeOf, type Scalar } from '../fields/field-type.ts';
-import type { SortTerm } from '../schema/compiled.ts';
+import type { CompiledResource, SortTerm } from '../schema/compiled.ts';
+import type { Join, Relation } from '../schema/relations.ts';
 
 /** One comparison of a field. Conditions of a list are joined by AND. */
 export interface Comparison {
@@ -19,9 +20,52 @@ export function createComparison(field: string, spec: FieldSpec, op: Operator, v
 }
 
 /**
- * Narrows down the set of records: comparisons, alternatives, or no records at all. Evaluated in SQL and in memory with the same result.
+ * The condition that at least one related record, or none, meets all of some conditions. Related are the records that a relation leads to, or
+ * the results of a query.
  */
-export type Condition = Comparison | { any: readonly Condition[] } | { every: readonly Condition[] } | { never: true };
+export class RelatedCondition {
+  /** The resource of the related records. */
+  readonly target: CompiledResource;
+  readonly join: Join;
+  readonly some: readonly Condition[];
+  /** Whether no related record may meet the conditions. */
+  readonly none: boolean;
+  /**
+   * The relation by which a client's filter reaches the related records, as long as `some` does not contain the conditions that the viewer may
+   * see them; undefined once it does, or if code wrote the filter. Never evaluated before.
+   */
+  readonly unchecked: Relation | undefined;
+
+  constructor(
+    target: CompiledResource,
+    join: Join,
+    some: readonly Condition[],
+    { none = false, unchecked }: { none?: boolean; unchecked?: Relation | undefined } = {},
+  ) {
+    this.target = target;
+    this.join = join;
+    this.some = some;
+    this.none = none;
+    this.unchecked = unchecked;
+  }
+
+  /** Conditions are compared by their JSON, to share what they select. */
+  toJSON(): unknown {
+    const { from, to, match } = this.join;
+    return { related: this.target.name, join: [from, to, match], some: this.some, none: this.none };
+  }
+}
+
+/**
+ * Narrows down the set of records: comparisons, alternatives, conditions on related records, or no records at all. Evaluated in SQL and in
+ * memory with the same result.
+ */
+export type Condition =
+  | Comparison
+  | { any: readonly Condition[] }
+  | { every: readonly Condition[] }
+  | { never: true }
+  | RelatedCondition;
 
 /**
  * A case-insensitive substring of a field. Only Postgres evaluates this condition, because Postgres and JavaScript match upper and lower
@@ -51,7 +95,32 @@ export type ListCondition =
 /** References to expand, by field; each value holds the references to expand in the target record. */
 export interface Includes extends ReadonlyMap<string, Includes> {}
 
-/** A position in a sorted list: the value of each sort term, in the form in which records hold it; null for a missing value. */
+/** A reference that a sort follows. */
+export interface RelatedStep {
+  relation: Relation;
+  target: CompiledResource;
+  /** The conditions that the viewer may see the record: otherwise it sorts like a missing one. */
+  visible: readonly Condition[];
+}
+
+/** One term of the order of a list. */
+export interface ListSortTerm extends SortTerm {
+  /**
+   * For a field of a referenced record, such as `ticket.priority`: the references on the way, whose `visible` is complete if `isChecked`. `column` is
+   * that of the last record.
+   */
+  related?: { steps: readonly RelatedStep[]; isChecked: boolean };
+}
+
+/** Whether a list is sorted by fields of referenced records. Then no index serves its order. */
+export function sortsByRelated(sort: readonly ListSortTerm[]): boolean {
+  return sort.some(({ related }) => related !== undefined);
+}
+
+/**
+ * A position in a sorted list: the value of each sort term, in the form in which records hold it; null for a missing value. The values of
+ * referenced records are texts, as Postgres writes them.
+ */
 export type Position = readonly unknown[];
 
 /**
@@ -69,7 +138,7 @@ export interface ListQuery {
   /** A search that examines only the next rows of the list, besides `conditions`; undefined if there is none. */
   windowSearch: ListCondition | undefined;
   /** Ends with the id, so that the order is total. */
-  sort: readonly SortTerm[];
+  sort: readonly ListSortTerm[];
   /** Starts at 1. */
   page: number;
   limit: number;

@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { compareScalars, type Scalar } from '../fields/field-type.ts';
-import type { Comparison, Condition } from './list-query.ts';
+import { type Comparison, type Condition, RelatedCondition } from './list-query.ts';
 
 function meetsComparison({ op, value, order = compareScalars }: Comparison, stored: unknown): boolean {
   if (op === 'exists') return (stored !== undefined) === value;
@@ -29,17 +29,59 @@ function meetsComparison({ op, value, order = compareScalars }: Comparison, stor
   return op === 'lt' ? difference < 0 : difference <= 0;
 }
 
-/** Whether a stored record may meet a condition if the values of some fields are unknown. */
-export function mayMatchCondition(condition: Condition, record: StoredRecord, unknown: ReadonlySet<string>): boolean {
+/** What is known about a record in memory: values that were erased, and which conditions on related records it meets. */
+interface Known {
+  /** Fields whose values are unknown: conditions on them count as met. */
+  unknown: ReadonlySet<string>;
+  isRelated(condition: RelatedCondition): boolean;
+}
+
+function meets(condition: Condition, record: StoredRecord, known: Known): boolean {
+  if (condition instanceof RelatedCondition) return known.isRelated(condition);
   if ('never' in condition) return false;
-  if ('any' in condition) return condition.any.some((one) => mayMatchCondition(one, record, unknown));
-  if ('every' in condition) return condition.every.every((one) => mayMatchCondition(one, record, unknown));
-  return unknown.has(condition.field) || meetsComparison(condition, record[condition.field]);
+  if ('any' in condition) return condition.any.some((one) => meets(one, record, known));
+  if ('every' in condition) return condition.every.every((one) => meets(one, record, known));
+  return known.unknown.has(condition.field) || meetsComparison(condition, record[condition.field]);
+}
+
+function relatedConditionsIn(condition: Condition): RelatedCondition[] {
+  if (condition instanceof RelatedCondition) return [condition];
+  if ('any' in condition) return condition.any.flatMap(relatedConditionsIn);
+  return 'every' in condition ? condition.every.flatMap(relatedConditionsIn) : [];
 }
 
 const NO_UNKNOWN_FIELDS: ReadonlySet<string> = new Set();
 
-/** Whether a stored record meets a condition. Returns the same result as the SQL, for records in memory (or deleted ones). */
-export function matchesCondition(condition: Condition, record: StoredRecord): boolean {
-  return mayMatchCondition(condition, record, NO_UNKNOWN_FIELDS);
+/** Looks up whether a record in memory, or a deleted one, has related records that meet a condition. */
+export type RelatedLookup = (condition: RelatedCondition, record: StoredRecord) => Promise<boolean>;
+
+/**
+ * Whether a stored record meets all conditions. Returns the same result as the SQL, for records in memory or deleted ones; a promise if the
+ * result depends on related records.
+ *
+ * @param unknown fields of the record whose values are unknown: conditions on them count as met
+ */
+export function meetsConditions(
+  conditions: readonly Condition[],
+  record: StoredRecord,
+  lookUp: RelatedLookup,
+  unknown = NO_UNKNOWN_FIELDS,
+): boolean | Promise<boolean> {
+  const meetsAll = (isRelated: Known['isRelated']) =>
+    conditions.every((one) => meets(one, record, { unknown, isRelated }));
+  // Related records are only looked up if the result depends on them.
+  if (!meetsAll(() => true)) return false;
+  return meetsAll(() => false) || meetsRelated(conditions, record, lookUp, meetsAll);
+}
+
+async function meetsRelated(
+  conditions: readonly Condition[],
+  record: StoredRecord,
+  lookUp: RelatedLookup,
+  meetsAll: (isRelated: Known['isRelated']) => boolean,
+): Promise<boolean> {
+  const related = conditions.flatMap(relatedConditionsIn);
+  const results = await Promise.all(related.map((one) => lookUp(one, record)));
+  const met = new Set(related.filter((_, i) => results[i]));
+  return meetsAll((one) => met.has(one));
 }

@@ -2,11 +2,10 @@ import type { CountMode } from '../../declare/service.ts';
 import { isServedByTrigrams } from '../fields/index-expressions.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { addIdTieBreaker } from '../schema/indexes.ts';
-import { parseCodeFilter } from './code-filter.ts';
 import { parseCursor } from './cursor.ts';
-import { isFilterable, parseFilter, parseSearch, type QueryViewer } from './filter.ts';
+import { isFilterable, parseSearch, type QueryViewer } from './filter.ts';
 import { parseInclude, type ResourceOf } from './include.ts';
-import { type Includes, type ListCondition, type ListQuery, MAX_FAST_OFFSET } from './list-query.ts';
+import { type Includes, type ListQuery, MAX_FAST_OFFSET } from './list-query.ts';
 import {
   assertGivenOnce,
   joinNames,
@@ -15,6 +14,7 @@ import {
   requireSingleText,
   shortenForMessage,
 } from './parameter.ts';
+import { parseFilters } from './parse-filters.ts';
 import { canCursorCarryValues, parseSort } from './sort.ts';
 
 /** A query string: flat; a repeated parameter is an array. */
@@ -153,8 +153,10 @@ function lacksIndexForFilters(resource: CompiledResource, filters: readonly (rea
   const indexed = resource.indexes
     .filter(({ method }) => method === 'btree' || method === 'hash' || method === 'gin')
     .map((index) => index.terms[0]!.field);
-  const fields = filters.map(([parameter]) => parameter.split('[', 1)[0]!);
-  return fields.length > 0 && !fields.some((field) => field === 'id' || indexed.includes(field));
+  const fields = filters.map(([parameter]) => parameter.split(/[[.]/, 1)[0]!);
+  const isIndexed = (field: string) =>
+    field === 'id' || indexed.includes(field) || resource.relations.get(field)?.kind === 'reverse';
+  return fields.length > 0 && !fields.some(isIndexed);
 }
 
 /**
@@ -176,11 +178,7 @@ export function parseListQuery(
       parameters[name as keyof ListParameters] = requireSingleText(name, byCode ? String(value) : value);
   }
   assertGivenOnce(filters.map(([name]) => name));
-  const conditions: ListCondition[] = filters.flatMap(([name, value]) =>
-    byCode
-      ? parseCodeFilter(resource, name, value, viewer)
-      : parseFilter(resource, name, requireSingleText(name, value), viewer),
-  );
+  const conditions = parseFilters(resource, filters, viewer, byCode);
   const sort = addIdTieBreaker(
     parameters.sort === undefined ? resource.defaultSort : parseSort(resource, parameters.sort, viewer),
   );

@@ -9,6 +9,8 @@ import { dateType } from '../fields/types/date.ts';
 import { idType } from '../fields/types/id.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { type Condition, createComparison } from './list-query.ts';
+import { CODE_PATH_RULES, type PathFilter, pathConditions, relatedExistsCondition } from './paths.ts';
+import { queryCondition, RecordQuery } from './record-query.ts';
 
 const NEVER: Condition = { never: true };
 const ARRAY_OPERATORS: readonly Operator[] = ['in', 'nin', 'all'];
@@ -88,7 +90,14 @@ function assertScopeFilter(resource: CompiledResource, returned: unknown): asser
   );
 }
 
-function scopeConditionsOfField(field: string, spec: FieldSpec, wanted: unknown): Condition[] {
+function scopeConditionsOfField(
+  resource: CompiledResource,
+  field: string,
+  spec: FieldSpec,
+  wanted: unknown,
+): Condition[] {
+  if (wanted instanceof RecordQuery)
+    throw new Error(`the scope filter compares "${field}" with a query; write { in: query }`);
   const operators = isOperatorObject(wanted);
   // A value without comparisons (`{}`, a Promise, a Map) must not count as an empty filter.
   if (operators && Object.keys(wanted).length === 0) {
@@ -103,6 +112,7 @@ function scopeConditionsOfField(field: string, spec: FieldSpec, wanted: unknown)
     if (!possible.includes(missing ? 'exists' : op)) {
       throw new Error(`the scope filter uses "${op}" on "${field}"; it can be ${possible.join(', ')}`);
     }
+    if (value instanceof RecordQuery) return queryCondition(resource, field, op, value);
     return createComparisonFromCode(field, spec, op as Operator, value);
   });
 }
@@ -114,23 +124,54 @@ export function fieldSpecOf(resource: CompiledResource, field: string): FieldSpe
   return resource.field.get(field)?.spec;
 }
 
+function conditionsOfScopedField(resource: CompiledResource, name: string, wanted: unknown): Condition[] {
+  const relation = resource.relations.get(name);
+  if (relation?.kind === 'reverse') {
+    const { exists } = isOperatorObject(wanted) ? wanted : {};
+    if (typeof exists === 'boolean') return [relatedExistsCondition(resource, relation, exists, 'system')];
+    throw new Error(
+      `the scope filter compares the relation "${name}" of "${resource.name}"; name a field of it, such as "${name}.id", or use { exists: true }`,
+    );
+  }
+  const field = name === '_id' ? 'id' : name;
+  const spec = fieldSpecOf(resource, field);
+  if (spec === undefined || fieldTypeOf(spec).concealed) {
+    throw new Error(`the scope filter of "${resource.name}" names the unknown field "${name}"`);
+  }
+  return scopeConditionsOfField(resource, field, spec, wanted);
+}
+
 /** A scope filter as conditions. Throws for an unknown field or operator: a scope must never be applied in part. */
 function scopeFilterConditions(resource: CompiledResource, filter: ScopeFilter): Condition[] {
   if (Array.isArray(filter)) return [{ any: filter.map((one) => ({ every: scopeFilterConditions(resource, one) })) }];
-  return Object.entries(filter).flatMap(([name, wanted]) => {
-    const field = name === '_id' ? 'id' : name;
-    const spec = fieldSpecOf(resource, field);
-    if (spec === undefined || fieldTypeOf(spec).concealed) {
-      throw new Error(`the scope filter of "${resource.name}" names the unknown field "${name}"`);
-    }
-    return scopeConditionsOfField(field, spec, wanted);
-  });
+  const filters = Object.entries(filter).map(
+    ([path, wanted]): PathFilter => ({
+      path: path.split('.'),
+      written: path,
+      parse: (target, name) => conditionsOfScopedField(target, name, wanted),
+    }),
+  );
+  return pathConditions(resource, filters, CODE_PATH_RULES, (message) => new Error(message));
 }
 
 function scopeResultConditions(resource: CompiledResource, filter: unknown): Condition[] {
   if (filter === undefined) return [];
   assertScopeFilter(resource, filter);
   return scopeFilterConditions(resource, filter);
+}
+
+/**
+ * The conditions of a filter that a policy function returned.
+ *
+ * @throws Error for an invalid filter, and for an empty one, which would allow the action on every record
+ */
+export function policyFilterConditions(resource: CompiledResource, filter: object): Condition[] {
+  const filters: readonly unknown[] = Array.isArray(filter) ? filter : [filter];
+  if (filters.length === 0 || !filters.every((one) => isPlainObject(one) && Object.keys(one).length > 0))
+    throw new Error(
+      `a policy of "${resource.name}" returned ${describeKind(filter)} that is not a filter; return true, false or a filter`,
+    );
+  return scopeFilterConditions(resource, filter as ScopeFilter);
 }
 
 // The results of asynchronous scope functions, by view context. Each operation creates its own view context, so the scope is evaluated once

@@ -1,6 +1,6 @@
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { ListCondition } from './list-query.ts';
-import { createPageStatement, type SelectedList, type Slice, type UnnamedStatement } from './sql.ts';
+import { createPageStatement, type SelectedList, type Slice, type UnnamedStatement } from './list-statements.ts';
 
 /**
  * The number of rows that a search in a window examines: the next rows of the list. So the search finds the records that the list shows

@@ -1,6 +1,8 @@
-import { type CompiledField, type CompiledResource, columnOf, type SortTerm } from '../schema/compiled.ts';
+import { type CompiledField, type CompiledResource, columnOf } from '../schema/compiled.ts';
 import { fieldVisibilityCondition, type QueryViewer } from './filter.ts';
+import { type ListSortTerm, type RelatedStep, sortsByRelated } from './list-query.ts';
 import { joinNames, queryError, shortenForMessage } from './parameter.ts';
+import { MAX_PATH_RELATIONS, relationsFor } from './paths.ts';
 
 /** Maximum number of fields in one `sort`. */
 export const MAX_SORT_TERMS = 8;
@@ -35,11 +37,43 @@ function fieldsSortableBy(resource: CompiledResource, viewer: QueryViewer): stri
   });
 }
 
-/** Parses `sort` into terms. A field with restricted visibility is only available to viewers who see it in every record. */
-export function parseSort(resource: CompiledResource, text: string, viewer: QueryViewer): SortTerm[] {
+/** Parses a term that sorts by a field of a referenced record. Only references that the viewer sees in every record can be followed. */
+function parseRelatedTerm(
+  resource: CompiledResource,
+  path: string,
+  descending: boolean,
+  viewer: QueryViewer,
+): ListSortTerm {
+  const parts = path.split('.');
+  const field = parts.pop()!;
+  const refuse = (why: string) => queryError(`Cannot sort by "${shortenForMessage(path)}"; ${why}`);
+  if (parts.length > MAX_PATH_RELATIONS) throw refuse(`a path has at most ${MAX_PATH_RELATIONS} references`);
+  let holder = resource;
+  const steps: RelatedStep[] = [];
+  for (const part of parts) {
+    const followed = relationsFor(holder, viewer).filter(
+      (one) => one.kind === 'one' && fieldVisibilityCondition(holder, one.field, viewer) === undefined,
+    );
+    const relation = followed.find(({ name }) => name === part);
+    if (relation === undefined)
+      throw refuse(`references of "${holder.name}" to sort by: ${joinNames(followed.map(({ name }) => name))}`);
+    holder = holder.resourceOf(relation.target);
+    steps.push({ relation, target: holder, visible: [] });
+  }
+  const allowed = fieldsSortableBy(holder, viewer);
+  if (!allowed.includes(field)) throw refuse(`sortable fields of "${holder.name}": ${joinNames(allowed)}`);
+  return { field: path, column: columnOf(holder, field), descending, related: { steps, isChecked: false } };
+}
+
+/**
+ * Parses `sort` into terms. A field with restricted visibility is only available to viewers who see it in every record. Terms with paths must still
+ * be completed by `checkSortVisibility`.
+ */
+export function parseSort(resource: CompiledResource, text: string, viewer: QueryViewer): ListSortTerm[] {
   const allowed = fieldsSortableBy(resource, viewer);
-  const terms = text.split(',').map((term) => {
+  const terms = text.split(',').map((term): ListSortTerm => {
     const field = term.replace(/^-/, '');
+    if (field.includes('.')) return parseRelatedTerm(resource, field, term.startsWith('-'), viewer);
     if (!allowed.includes(field)) {
       throw queryError(`Cannot sort by "${shortenForMessage(field)}"; sortable fields: ${joinNames(allowed)}`);
     }
@@ -58,9 +92,10 @@ export function parseSort(resource: CompiledResource, text: string, viewer: Quer
  */
 export function canCursorCarryValues(
   resource: CompiledResource,
-  sorted: readonly SortTerm[],
+  sorted: readonly ListSortTerm[],
   viewer: QueryViewer,
 ): boolean {
+  if (sortsByRelated(sorted)) return false;
   const cursorViewer = viewer === 'system' ? undefined : viewer;
   return sorted.every(({ field: name }) => {
     const field = resource.field.get(name);

@@ -1,4 +1,5 @@
 import type { AnyField, FieldSpec, Fields } from '../../declare/field.ts';
+import type { StoredFile } from '../../declare/file.ts';
 import { pluralName, snakeCase } from '../../declare/naming.ts';
 import { allowsNobody, compilePolicy, type Policy, rethrow } from '../../declare/policy.ts';
 import { ACTIONS, type Action, type AnyResource } from '../../declare/resource.ts';
@@ -6,11 +7,16 @@ import type { ReportRuleError } from '../access/rule-errors.ts';
 import { columnTypeOf, fieldSchema, fieldTypeOf, isTextTooLongForIndex } from '../fields/field-type.ts';
 import { isPersonalField } from '../fields/personal-data.ts';
 import { MAX_INDEXED_BYTES, maxBytesInIndex } from '../fields/text-rules.ts';
+import { fileRulesOf } from '../fields/types/file.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { defaultOrderIndexTerms, withIndexes } from './indexes.ts';
+import { compileRelations } from './relations.ts';
 
-/** Whether a field, or a field nested in it, has custom rules of one kind: `checks` from `check()`, or `standard` from `schema()`. */
-function hasCustomRulesOfKind(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
+/**
+ * Whether a field, or a field nested in it, has custom rules of one kind: `checks` from `check()`, `standard` from `schema()`, or `content`
+ * from `json(schema)`.
+ */
+function hasCustomRulesOfKind(spec: FieldSpec, property: 'checks' | 'standard' | 'content'): boolean {
   if (spec[property] !== undefined) return true;
   if (spec.inner !== undefined) return hasCustomRulesOfKind(spec.inner.spec, property);
   return Object.values(spec.shape ?? {}).some((field) => hasCustomRulesOfKind(field.spec, property));
@@ -30,10 +36,17 @@ function maxBytesInDeclaredIndexes(resource: AnyResource, name: string): number 
   return rooms.length === 0 ? undefined : Math.min(...rooms);
 }
 
+/** Converts the metadata of a file to the value in responses. */
+export type PresentFile = (file: StoredFile) => unknown;
+
 function compileField(
   name: string,
   field: AnyField,
-  { unknownFields, maxBytes }: { unknownFields: 'reject' | 'strip'; maxBytes: number | undefined },
+  {
+    unknownFields,
+    maxBytes,
+    presentFile,
+  }: { unknownFields: 'reject' | 'strip'; maxBytes: number | undefined; presentFile: PresentFile },
 ): CompiledField {
   const { spec } = field;
   const type = fieldTypeOf(spec);
@@ -43,14 +56,16 @@ function compileField(
   const writableBy = compileOptionalPolicy(spec.writableBy);
   const compared = spec.inner?.spec ?? spec;
   const { toColumn } = fieldTypeOf(compared);
+  const transforms = hasCustomRulesOfKind(spec, 'standard') || hasCustomRulesOfKind(spec, 'content');
+  const holdsFiles = fileRulesOf(spec) !== undefined;
   return {
     name,
     column: snakeCase(name),
     spec,
     type,
     schema: fieldSchema(spec, unknownFields, maxBytes),
-    hasRules: hasCustomRulesOfKind(spec, 'checks') || hasCustomRulesOfKind(spec, 'standard'),
-    transforms: hasCustomRulesOfKind(spec, 'standard'),
+    hasRules: hasCustomRulesOfKind(spec, 'checks') || transforms,
+    transforms,
     columnType: columnTypeOf(spec),
     toParameter: toColumn && ((value) => toColumn(value, compared)),
     maxBytes: type.indexedByExpression ? maxBytes : maxBytesInIndex(spec, maxBytes),
@@ -62,6 +77,10 @@ function compileField(
     closed: Boolean(spec.hidden || spec.readOnly || (writableBy !== undefined && allowsNobody(writableBy))),
     secret: spec.hidden === true || spec.writeOnly === true || type.concealed === true,
     target: spec.target ?? spec.inner?.spec.target,
+    holdsFiles,
+    toOutput: holdsFiles
+      ? (value) => (Array.isArray(value) ? value.map(presentFile) : presentFile(value as StoredFile))
+      : undefined,
   };
 }
 
@@ -106,11 +125,12 @@ function maxBatchOperations({ batch = true }: AnyResource, actions: ReadonlySet<
 function compileResource(
   resource: AnyResource,
   unknownFields: 'reject' | 'strip',
-): Omit<CompiledResource, 'indexes' | 'reportRuleError'> {
+  presentFile: PresentFile,
+): Omit<CompiledResource, 'indexes' | 'relations' | 'resourceOf' | 'reportRuleError'> {
   const timestamps = resource.timestamps !== false;
   const ownerField = ownerFieldOf(resource);
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
-    compileField(name, field, { unknownFields, maxBytes: maxBytesInDeclaredIndexes(resource, name) }),
+    compileField(name, field, { unknownFields, presentFile, maxBytes: maxBytesInDeclaredIndexes(resource, name) }),
   );
   const compilePolicyOf = (action: Action) => compilePolicy(declaredOrDefaultPolicy(resource, action), ignoreError);
   const plural = pluralName(resource.name);
@@ -125,9 +145,11 @@ function compileResource(
     table: resource.collection ?? snakeCase(plural),
     timestamps,
     softDelete: resource.softDelete === true,
+    holdsFiles: fields.some((field) => field.holdsFiles),
     audit: resource.audit === true,
     fields,
     field: new Map(fields.map((field) => [field.name, field])),
+    checkedReferences: fields.filter((field) => field.spec.exists),
     ownerField,
     policies: {
       list: compilePolicyOf('list'),
@@ -159,6 +181,7 @@ function compileResource(
  * Compiles declarations of resources for use by requests. The declarations must be valid.
  *
  * @param taken names that other tables and their indexes use
+ * @param presentFile adds the URLs of a file in responses; left out: responses contain the stored metadata
  * @param reportRuleError logs errors of policy, `visibleTo` and scope functions; left out: the errors of these functions are thrown
  */
 export function compileResources(
@@ -166,9 +189,17 @@ export function compileResources(
   unknownFields: 'reject' | 'strip',
   taken: Iterable<string> = [],
   reportRuleError: ReportRuleError = rethrow,
+  presentFile: PresentFile = (file) => file,
 ): CompiledResource[] {
-  return withIndexes(
-    resources.map((resource) => ({ ...compileResource(resource, unknownFields), reportRuleError })),
-    taken,
-  );
+  const compiled = resources.map((resource) => ({
+    ...compileResource(resource, unknownFields, presentFile),
+    reportRuleError,
+  }));
+  const relations = compileRelations(compiled);
+  const byName = new Map<string, CompiledResource>();
+  const resourceOf = (name: string) => byName.get(name)!;
+  const related = compiled.map((resource) => ({ ...resource, relations: relations.get(resource.name)!, resourceOf }));
+  const indexed = withIndexes(related, taken);
+  for (const resource of indexed) byName.set(resource.name, resource);
+  return indexed;
 }

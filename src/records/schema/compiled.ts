@@ -6,6 +6,7 @@ import type { Operator } from '../../declare/service.ts';
 import type { ReportRuleError } from '../access/rule-errors.ts';
 import type { ColumnType } from '../fields/column-type.ts';
 import type { FieldType } from '../fields/field-type.ts';
+import type { Relations } from './relations.ts';
 
 /** A compiled field. */
 export interface CompiledField {
@@ -14,9 +15,9 @@ export interface CompiledField {
   spec: FieldSpec;
   type: FieldType;
   schema: z.ZodType;
-  /** Whether the field or a nested field has a `check` or `schema`. */
+  /** Whether the field or a nested field has a `check` or a schema. */
   hasRules: boolean;
-  /** Whether the field or a nested field has a `schema`, whose output replaces the value. */
+  /** Whether the field or a nested field has a schema, by `schema()` or `json(schema)`, whose output replaces the value. */
   transforms: boolean;
   /** The type of its column unless the field is encrypted. */
   columnType: ColumnType;
@@ -38,6 +39,10 @@ export interface CompiledField {
   personal: boolean;
   /** The target resource of the reference, or of the references in the array. */
   target: string | undefined;
+  /** Whether the field holds a file or a list of files. */
+  holdsFiles: boolean;
+  /** Converts a stored value to the value in responses; undefined if they are the same. */
+  toOutput: ((value: unknown) => unknown) | undefined;
 }
 
 /** The Postgres type of a field's column. */
@@ -73,12 +78,20 @@ export interface CompiledResource {
   timestamps: boolean;
   /** Whether deleted records of the resource are kept, in an archive. */
   softDelete: boolean;
+  /** Whether a field of the resource holds files. */
+  holdsFiles: boolean;
   /** Whether events of the resource record the origin of a change and which passwords are set. */
   audit: boolean;
   /** Whether this describes the archive of a resource: deleted records, each with `deletedAt`. */
   archived?: boolean;
   fields: readonly CompiledField[];
   field: ReadonlyMap<string, CompiledField>;
+  /** The references whose records must exist when they are written. */
+  checkedReferences: readonly CompiledField[];
+  /** The references of the resource and its reverse relations, by name. */
+  relations: Relations;
+  /** Returns a compiled resource of the app by its name. */
+  resourceOf(name: string): CompiledResource;
   /** The field that holds the owner's id; `id` if a record owns itself. */
   ownerField: string | undefined;
   policies: Record<Action | 'reference', CompiledPolicy>;

@@ -12,7 +12,7 @@ function maxIndexedBytes(spec: FieldSpec | undefined): number | undefined {
 }
 
 /** Appends the id to a sort order that does not contain it yet, so that no two records are equal in the order. */
-export function addIdTieBreaker(sorted: readonly SortTerm[]): SortTerm[] {
+export function addIdTieBreaker<Term extends SortTerm>(sorted: readonly Term[]): (Term | SortTerm)[] {
   if (sorted.some((term) => term.field === 'id')) return [...sorted];
   // The id has the direction of the last term, so that an index on (field, id) serves both directions.
   return [...sorted, { field: 'id', column: 'id', descending: sorted.at(-1)?.descending ?? false }];
@@ -52,6 +52,12 @@ function createSortTerm(resource: UnindexedResource, field: string, descending =
   return { field, column: columnOf(resource, field), descending };
 }
 
+/** Whether a reference needs an index, so that the deletion of its target finds the referring records, and no other index serves that. */
+function needsReferenceIndex({ declaration }: UnindexedResource, { name, spec }: CompiledField): boolean {
+  if (spec.onDelete === undefined || spec.unique || spec.sortable) return false;
+  return !(declaration.indexes ?? []).some(({ fields: [first] }) => first!.replace(/^-/, '') === name);
+}
+
 function planFieldIndexes(resource: UnindexedResource, field: CompiledField): PlannedIndex[] {
   const { spec, operators } = field;
   const own = [createSortTerm(resource, field.name)];
@@ -65,14 +71,14 @@ function planFieldIndexes(resource: UnindexedResource, field: CompiledField): Pl
     indexes.push({ ...plain, kind: 'sort_index', terms: addIdTieBreaker(own), method });
   }
   const method = field.type.indexMethod?.(spec);
-  const compared = operators.size > 0 || spec.index === true;
+  const compared = operators.size > 0 || spec.index === true || spec.onDelete !== undefined;
   if (compared && method === 'gin') indexes.push({ ...plain, kind: 'gin_index', method });
   if (spec.searchable) indexes.push({ ...plain, kind: 'search_index', method: 'search' });
   // No further index for the owner field: the index for lists of an owner's records begins with it.
   if (field.name === resource.ownerField) return indexes;
   if (method === undefined || method === 'gin') return indexes;
   const sorted = spec.sortable && !field.sortsByPrefix;
-  if (spec.index || (operators.size > 0 && !sorted))
+  if (spec.index || (operators.size > 0 && !sorted) || needsReferenceIndex(resource, field))
     indexes.push({ ...plain, method: method === 'hash' ? 'hash' : 'btree' });
   return indexes;
 }

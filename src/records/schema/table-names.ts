@@ -1,6 +1,9 @@
 import type { ResourceGateway } from '../../declare/host.ts';
 import { primaryKeyName, shortenIdentifier } from '../../platform/postgres/identifiers.ts';
 
+/** The alias of live and deleted records together, in statements that read both. */
+export const ALL_RECORDS_ALIAS = '_all';
+
 /** The name of the table that keeps a table's deleted records. */
 export function archiveTable(table: string): string {
   return `${table}_deleted`;

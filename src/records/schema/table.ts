@@ -1,8 +1,18 @@
-import type { ExtraConfigColumn, PgColumnBuilderBase, PgTable } from 'drizzle-orm/pg-core';
-import { customType, index, pgTable, sql, text, timestamptz, uniqueIndex } from '../../platform/postgres/drizzle.ts';
+import type { AnyPgColumn, ExtraConfigColumn, PgColumnBuilderBase, PgTable } from 'drizzle-orm/pg-core';
+import {
+  customType,
+  foreignKey,
+  index,
+  pgTable,
+  sql,
+  text,
+  timestamptz,
+  uniqueIndex,
+} from '../../platform/postgres/drizzle.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { arrayTextSql, digestSql, prefixSql } from '../fields/index-expressions.ts';
 import { type CompiledField, type CompiledResource, type Index, sqlTypeOf } from './compiled.ts';
+import { foreignKeyNameOf } from './references.ts';
 import { archiveDeletionTimeIndexName, archiveOwnerIndexName } from './table-names.ts';
 
 function createColumn(field: CompiledField): PgColumnBuilderBase {
@@ -38,8 +48,23 @@ function createArchiveIndexes({ archived, table, ownerField }: CompiledResource,
   return owner === undefined ? [purged] : [purged, index(archiveOwnerIndexName(table)).on(owner, columns.id!)];
 }
 
-/** Returns the drizzle table definition of a resource. */
-export function createResourceTable(resource: CompiledResource): PgTable {
+/** Creates the foreign keys of a table. The archive has none: its records may refer to deleted ones. */
+function createForeignKeys(resource: CompiledResource, columns: Columns, tableOf: (resource: string) => PgTable) {
+  if (resource.archived) return [];
+  return resource.fields.flatMap((field) => {
+    const name = foreignKeyNameOf(resource, field);
+    if (name === undefined) return [];
+    const { id } = tableOf(field.target!) as unknown as { id: AnyPgColumn };
+    return [foreignKey({ name, columns: [columns[field.name] as unknown as AnyPgColumn], foreignColumns: [id] })];
+  });
+}
+
+/**
+ * Returns the drizzle table definition of a resource.
+ *
+ * @param tableOf returns the table of a resource to which a foreign key refers. Called once all tables are created
+ */
+export function createResourceTable(resource: CompiledResource, tableOf: (resource: string) => PgTable): PgTable {
   const times = {
     createdAt: timestamptz('created_at').notNull().default(sql`now()`),
     updatedAt: timestamptz('updated_at').notNull().default(sql`now()`),
@@ -61,6 +86,7 @@ export function createResourceTable(resource: CompiledResource): PgTable {
     return [
       ...resource.indexes.map((one) => createIndex(resource, one, columns)),
       ...createArchiveIndexes(resource, columns),
+      ...createForeignKeys(resource, columns, tableOf),
     ];
   }) as unknown as PgTable;
 }

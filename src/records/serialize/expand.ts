@@ -1,15 +1,18 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import {
-  createNoRoomError,
-  getAvailableResponseBytes,
-  reserveResponseBytes,
-} from '../../platform/http/pending-responses.ts';
+import { reserveResponseBytes } from '../../platform/http/pending-responses.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { isRecordVisible } from '../access/visibility.ts';
 import type { RecordsContext } from '../context.ts';
 import type { Includes } from '../query/list-query.ts';
 import { scopeConditions } from '../query/scope.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
+import {
+  type Budget,
+  type ExpansionLevel,
+  isByteBudgetSpent,
+  type LevelBytes,
+  readAndReserveBytes,
+} from './expansion-budget.ts';
+import { addRelatedRecords, collectRelations, readRelatedRecords } from './related-records.ts';
 import { countJsonBytes } from './response-bytes.ts';
 import { type SerializedRecord, serializeFields } from './serialize-fields.ts';
 
@@ -19,28 +22,8 @@ const MAX_ITEMS = 10_000;
 // Maximum JSON bytes of expanded records in one response. A record may be large, and appears once for each reference to it.
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** The remaining budget for expanded records in one response. References beyond it stay ids. */
-interface Budget {
-  /** Array items that may still be expanded. */
-  items: number;
-  /** JSON bytes that expanded records may still take. */
-  bytes: number;
-  /** Whether the budget left a reference unexpanded. */
-  exceeded: boolean;
-}
-
-/** Whether the budget of bytes is used up, so that no more records are read. */
-function isByteBudgetSpent({ bytes }: Budget): boolean {
-  return bytes <= 0;
-}
-
-/** Serialized records of one resource, and which of their references to expand. */
-interface ExpansionLevel {
-  resource: CompiledResource;
-  includes: Includes;
-  /** Each record, with the number of times that it appears in the response. */
-  places: ReadonlyMap<SerializedRecord, number>;
-}
+// Policies that depend on related records are checked together in one statement. Policies that call services make calls of their own.
+const CHECKS_AT_ONCE = 50;
 
 /** An id in a serialized record that may be replaced by the record that it refers to. */
 interface ReferenceSlot {
@@ -64,14 +47,6 @@ interface ReferencedRecord {
   bytes?: number;
 }
 
-/** The byte budget of the records that one level reads. */
-interface LevelBytes {
-  /** The approximate maximum for each reference field. */
-  max: number;
-  /** The bytes reserved in the response so far. */
-  reserved: number;
-}
-
 /**
  * Shares a read between viewers if the same change is serialized for them at the same time. `dependsOn` lists everything that the read depends
  * on.
@@ -88,24 +63,6 @@ function shareReadBetweenViewers(
   return reading;
 }
 
-/** Reads as many records as the response has room for, and reserves their bytes before they are processed. */
-async function readRecordsAndReserveBytes(
-  read: (bytes: () => number) => Promise<{ records: StoredRecord[]; bytes: number }>,
-  level: LevelBytes,
-  { req }: ResolvedViewContext,
-): Promise<StoredRecord[]> {
-  let room = level.max;
-  const { records, bytes } = await read(() => {
-    room = Math.min(level.max, getAvailableResponseBytes(req));
-    return room;
-  });
-  // Some records did not fit. Their ids must not stay in the response, as if the viewer may not see the records.
-  if (room < level.max && bytes >= room) throw createNoRoomError();
-  reserveResponseBytes(req, bytes);
-  level.reserved += bytes;
-  return records;
-}
-
 /** Reads the records of a reference field that the viewer may see expanded, by id, in one query. */
 async function readReferencedRecords(
   context: RecordsContext,
@@ -113,16 +70,20 @@ async function readReferencedRecords(
   level: LevelBytes,
   viewContext: ResolvedViewContext,
 ): Promise<Map<string, ReferencedRecord>> {
-  const { resource, store } = context.entities.get(target)!;
+  const entity = context.entities.get(target)!;
+  const { resource, store } = entity;
   const scope = scopeConditions(resource, viewContext, 'visibility');
   const ids = [...new Set(slots.map((slot) => slot.id))];
   const conditions = scope instanceof Promise ? await scope : scope;
-  const found = await shareReadBetweenViewers(viewContext, [target, ids, conditions, level.max], () =>
-    readRecordsAndReserveBytes((bytes) => store.readManyWithin(ids, conditions, bytes), level, viewContext),
-  );
+  const found = await shareReadBetweenViewers(viewContext, [target, ids, conditions, level.max], async () => {
+    const read = (bytes: () => number) => store.readManyWithin(ids, conditions, bytes);
+    return (await readAndReserveBytes(read, level, viewContext)).records;
+  });
   const visible: StoredRecord[] = [];
-  for (const record of found) {
-    if (await isRecordVisible(resource, 'reference', record, viewContext)) visible.push(record);
+  for (let at = 0; at < found.length; at += CHECKS_AT_ONCE) {
+    const some = found.slice(at, at + CHECKS_AT_ONCE);
+    const checks = await Promise.all(some.map((one) => isRecordVisible(entity, 'reference', one, viewContext)));
+    visible.push(...some.filter((_, i) => checks[i]));
   }
   const serialized = await serializeFields(resource, visible, viewContext);
   return new Map(serialized.map((record) => [record.id as string, { serialized: record }]));
@@ -152,7 +113,8 @@ function collectReferenceSlots(places: ExpansionLevel['places'], name: string, b
 }
 
 function collectFieldSlots({ resource, includes, places }: ExpansionLevel, budget: Budget): FieldSlots[] {
-  const fields = [...includes].map(([name, below]) => ({
+  const references = [...includes].filter(([name]) => resource.field.has(name));
+  const fields = references.map(([name, below]) => ({
     target: resource.field.get(name)!.target!,
     includes: below,
     slots: collectReferenceSlots(places, name, budget),
@@ -204,13 +166,22 @@ export async function expandReferences(
   while (levels.length > 0 && !isByteBudgetSpent(budget)) {
     const fields = levels.flatMap((level) => collectFieldSlots(level, budget));
     const bytes: LevelBytes = { max: budget.bytes, reserved: 0 };
-    const found = await Promise.all(fields.map((field) => readReferencedRecords(context, field, bytes, viewContext)));
+    const relations = levels.flatMap(collectRelations);
+    const [found, related] = await Promise.all([
+      Promise.all(fields.map((field) => readReferencedRecords(context, field, bytes, viewContext))),
+      Promise.all(relations.map((one) => readRelatedRecords(context, one, { budget, bytes }, viewContext))),
+    ]);
+    const nextOfRelations = relations.map((one, i) => ({
+      resource: context.entities.get(one.relation.target)!.resource,
+      includes: one.includes,
+      places: addRelatedRecords(one, related[i], budget),
+    }));
     const next = fields.map(({ target, includes, slots }, i) => {
       const places = replaceIdsWithRecords(slots, found[i]!, budget);
       return { resource: context.entities.get(target)!.resource, includes, places };
     });
     reserveResponseBytes(viewContext.req, bytes.max - budget.bytes - bytes.reserved);
-    levels = next.filter(({ includes }) => includes.size > 0);
+    levels = [...next, ...nextOfRelations].filter(({ includes }) => includes.size > 0);
   }
   return !budget.exceeded && !isByteBudgetSpent(budget);
 }

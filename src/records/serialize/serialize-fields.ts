@@ -51,7 +51,9 @@ export async function serializeFields(
     for (const { field, always } of plan) {
       const value = record[field.name];
       if (value !== undefined && (always || (await isFieldVisible(resource, field, record, viewContext))))
-        out[field.name] = value;
+        // The URL of a file works only while its record is not deleted.
+        out[field.name] =
+          field.toOutput === undefined || record.deletedAt !== undefined ? value : field.toOutput(value);
     }
     for (const name of times) out[name] = record[name];
     if (record.deletedAt !== undefined && withDeletedAt) out.deletedAt = record.deletedAt;

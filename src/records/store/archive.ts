@@ -1,8 +1,9 @@
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { archiveTable } from '../schema/table-names.ts';
+import { ALL_RECORDS_ALIAS, archiveTable } from '../schema/table-names.ts';
 import { createCodec } from './codec.ts';
-import { createStore, type Store } from './store.ts';
+import { createStore } from './create-store.ts';
+import type { Store } from './store.ts';
 
 /**
  * The compiled resource of the archive. Deleted records of a resource with soft delete are kept in a table of their own. Therefore lists,
@@ -45,7 +46,7 @@ export function createArchive(
   const own = createCodec(resource, platform.keyring, platform.log).columns;
   const liveRows = `select ${own}, null::timestamptz as "deleted_at", null::text[] as "deleted_under" from ${quoteIdentifier(resource.table)}`;
   const archivedRows = `select ${codec.columns} from ${quoteIdentifier(archive.table)}`;
-  const liveAndArchived = { ...archive, source: `(${liveRows} union all ${archivedRows}) _all` };
+  const liveAndArchived = { ...archive, source: `(${liveRows} union all ${archivedRows}) ${ALL_RECORDS_ALIAS}` };
   const createArchiveOn = (only: Store, all: Store): Archive => ({
     resource: archive,
     only,

@@ -4,12 +4,8 @@ import type { Values } from '../operations/validate.ts';
 import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';
 import type { Codec } from './codec.ts';
 import { batchOutboxInsertSql, type Cause, createCauseValues } from './event.ts';
-import {
-  archiveParameterValues,
-  createArchiveInsertSql,
-  qualifyColumns,
-  type WriteResult,
-} from './write-statements.ts';
+import type { WriteResult } from './store.ts';
+import { archiveInsertSql, archiveParameterValues, qualifyColumns, xminColumnSql } from './write-statements.ts';
 
 /** One change of a batch. No two changes of a batch have the same id. */
 export type BatchChange =
@@ -76,15 +72,14 @@ function valueSql(field: CompiledField): string {
  */
 function createTextBuilder(resource: CompiledResource, codec: Codec): (shape: BatchShape) => string {
   const table = quoteIdentifier(resource.table);
-  const xmin = (alias: string) => (resource.timestamps ? '' : `, ${alias}"xmin"`);
-  const archiveSql = createArchiveInsertSql(resource, '_gone');
+  const xmin = (alias?: string) => xminColumnSql(resource, alias);
 
   function insertSql(): string {
     const columns = ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))].join(', ');
     const values = ['_in."id"', ...resource.fields.map(valueSql)].join(', ');
     // The order decides which of two records with the same unique value is created.
     return `_created as (insert into ${table} (${columns}) select ${values} from _in where _in."_action" = 'created'
-    order by _in."_place" on conflict do nothing returning *${xmin('')})`;
+    order by _in."_place" on conflict do nothing returning *${xmin()})`;
   }
 
   function updateSql({ fields, uniform }: BatchShape): string {
@@ -97,15 +92,14 @@ function createTextBuilder(resource: CompiledResource, codec: Codec): (shape: Ba
       sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);
     }
     if (sets.length === 0) sets.push('"id" = _row."id"');
-    return `_old as (select *${xmin('')} from ${table} where "id" in (select "id" from _in where "_action" = 'updated')),
+    return `_old as (select *${xmin()} from ${table} where "id" in (select "id" from _in where "_action" = 'updated')),
   _updated as (update ${table} _row set ${sets.join(', ')} from _in
     where _in."_action" = 'updated' and _row."id" = _in."id" returning _row.*${xmin('_row.')})`;
   }
 
-  function deleteSql(given: number): string {
-    const removed = `_gone as (delete from ${table} _row using _in
+  function deleteSql(): string {
+    return `_gone as (delete from ${table} _row using _in
     where _in."_action" = 'deleted' and _row."id" = _in."id" returning _row.*${xmin('_row.')})`;
-    return resource.softDelete ? `${removed},\n  ${archiveSql(given)}` : removed;
   }
 
   return (shape) => {
@@ -116,13 +110,13 @@ function createTextBuilder(resource: CompiledResource, codec: Codec): (shape: Ba
       ...(uniform ? [] : ['"_set" integer[]']),
       ...fields.map((field) => `${quoteIdentifier(field.column)} ${rowTypeOf(field)}`),
     ];
-    const sql = { created: insertSql, updated: () => updateSql(shape), deleted: () => deleteSql(1) };
+    const sql = { created: insertSql, updated: () => updateSql(shape), deleted: deleteSql };
     const source = { created: '_created', updated: '_updated', deleted: '_gone' };
     const old = actions.includes('updated')
       ? { columns: `, ${qualifyColumns(codec.columns, '_old')}`, join: ' left join _old on _old."id" = _in."id"' }
       : { columns: '', join: '' };
     return `with _in as (select * from json_to_recordset($1::json) as _rows(${rowColumns.join(', ')})),
-  ${actions.map((action) => sql[action]()).join(',\n  ')},
+  ${actions.map((action) => sql[action]()).join(',\n  ')},${actions.includes('deleted') ? archiveInsertSql(resource, 1, '_gone') : ''}
   _new as (${actions.map((action) => `select * from ${source[action]}`).join(' union all ')}),
   ${batchOutboxInsertSql(resource, actions, 1 + archiveValues)}
   select _in."_place", ${qualifyColumns(codec.columns, '_new')}${old.columns}

@@ -66,10 +66,13 @@ export function createCauseValues(resource: CompiledResource, cause: Cause): unk
   return resource.audit ? [...values, formatOriginJson(cause)] : values;
 }
 
+const OUTBOX_COLUMNS =
+  '"event_id", "name", "resource", "record_id", "user_id", "request_id", "trace_context", "created_at", "payload"';
+
 /**
- * The payload of an event, as SQL. It reads the changed row from `_new`, and the row before an update from `_old`.
+ * The payload of a change's outbox row.
  *
- * @param origin the placeholder of the origin, for audited resources
+ * @param origin the placeholder of the change's origin, for a resource with audit
  */
 function payloadSql(resource: CompiledResource, action: Action, origin: string): string {
   const parts = [`'record', ${rowJsonSql(resource, '_new')}`];
@@ -79,9 +82,6 @@ function payloadSql(resource: CompiledResource, action: Action, origin: string):
   else if (resource.audit) parts.push(`'passwords', ${passwordsSetJsonSql(resource)}`);
   return `jsonb_build_object(${parts.join(', ')})`;
 }
-
-const EVENT_COLUMNS =
-  '"event_id", "name", "resource", "record_id", "user_id", "request_id", "trace_context", "created_at", "payload"';
 
 /**
  * The common table expression that writes a change's outbox row in the same statement as the change: one statement, one round trip, one
@@ -94,11 +94,41 @@ const EVENT_COLUMNS =
  * @param given how many placeholders the statement uses before those of the event
  */
 export function outboxInsertSql(resource: CompiledResource, action: Action, given: number): string {
+  const payload = payloadSql(resource, action, `$${given + 7}`);
   const from = action === 'updated' ? '_new, _old' : '_new';
   const [event, name, own, user, request, trace] = [1, 2, 3, 4, 5, 6].map((place) => `$${given + place}::text`);
-  return `_outbox as (insert into "outbox" (${EVENT_COLUMNS})
+  return `_outbox as (insert into "outbox" (${OUTBOX_COLUMNS})
     select ${event}, ${name}, ${own}, _new."id", ${user}, ${request}, ${trace}, clock_timestamp(),
-      ${payloadSql(resource, action, `$${given + 7}`)} from ${from})`;
+      ${payload} from ${from})`;
+}
+
+/**
+ * The values for the placeholders of `outboxInsertOfManySql`, for changes of several records by one cause.
+ *
+ * @param ids the ids of the records
+ */
+export function createEventValuesOfMany(
+  resource: CompiledResource,
+  action: Action,
+  cause: Cause,
+  ids: readonly string[],
+): unknown[] {
+  const [, ...shared] = createEventValues(resource, action, cause);
+  return [ids, ids.map(newId), ...shared];
+}
+
+/**
+ * Like `outboxInsertSql`, for a statement that changes several records.
+ *
+ * @param given how many placeholders the statement uses before those of the events
+ */
+export function outboxInsertOfManySql(resource: CompiledResource, action: Action, given: number): string {
+  const payload = payloadSql(resource, action, `$${given + 8}`);
+  const from = action === 'updated' ? '_new join _old on _old."id" = _new."id"' : '_new';
+  const [name, own, user, request, trace] = [3, 4, 5, 6, 7].map((place) => `$${given + place}::text`);
+  return `_outbox as (insert into "outbox" (${OUTBOX_COLUMNS})
+    select _event."event_id", ${name}, ${own}, _new."id", ${user}, ${request}, ${trace}, clock_timestamp(), ${payload}
+      from ${from} join unnest($${given + 1}::text[], $${given + 2}::text[]) _event("record_id", "event_id") on _event."record_id" = _new."id")`;
 }
 
 /**
@@ -113,7 +143,7 @@ export function batchOutboxInsertSql(resource: CompiledResource, actions: readon
     (action) => `when ${quoteLiteral(action)} then ${payloadSql(resource, action, `$${given + 5}`)}`,
   );
   const previous = actions.includes('updated') ? ' left join _old on _old."id" = _in."id"' : '';
-  return `_outbox as (insert into "outbox" (${EVENT_COLUMNS})
+  return `_outbox as (insert into "outbox" (${OUTBOX_COLUMNS})
     select _in."_event", ${own} || '.' || _in."_action", ${own}, _new."id", ${user}, ${request}, ${trace}, clock_timestamp(),
       case _in."_action" ${cases.join(' ')} end
     from _in join _new on _new."id" = _in."id"${previous} order by _in."_place")`;

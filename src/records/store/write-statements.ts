@@ -1,15 +1,8 @@
-import type { StoredRecord } from '../../declare/host.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { type CompiledField, type CompiledResource, columnOf } from '../schema/compiled.ts';
 import { archiveTable } from '../schema/table-names.ts';
 import type { Codec } from './codec.ts';
 import { outboxInsertSql } from './event.ts';
-
-/** A changed record, after and before the change. */
-export interface WriteResult {
-  record: StoredRecord;
-  previous: StoredRecord;
-}
 
 /**
  * The SQL texts of a resource's writes. The last placeholders of each statement are those of its event (src/records/store/event.ts). Texts
@@ -51,47 +44,53 @@ export function archiveParameterValues(
   return ownerField === undefined ? [under] : [under, userId ?? null];
 }
 
-function listColumns(resource: CompiledResource): string[] {
-  return ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))];
+/** The columns of a resource's rows that its writes name: the id, the fields and the given times. */
+function listColumnsAndTimes({ fields, timestamps }: CompiledResource, ...times: string[]): string {
+  return ['"id"', ...fields.map((field) => quoteIdentifier(field.column)), ...(timestamps ? times : [])].join(', ');
+}
+
+/** The select list of `xmin`, which `*` does not include, for a resource without timestamps. */
+export function xminColumnSql({ timestamps }: CompiledResource, alias = ''): string {
+  return timestamps ? '' : `, ${alias}"xmin"`;
 }
 
 /**
- * Creates the common table expression that archives the deleted rows of `from`, for a resource with soft delete.
+ * The common table expression that archives deleted rows; empty without soft delete.
  *
- * @returns a function of the number of placeholders before those of `archiveParameterValues`
+ * @param given how many placeholders the statement uses before those of `archiveParameterValues`
+ * @param from the common table expression of the deleted rows
  */
-export function createArchiveInsertSql(resource: CompiledResource, from: string): (given: number) => string {
+export function archiveInsertSql(resource: CompiledResource, given: number, from = '_new'): string {
+  if (!resource.softDelete) return '';
   const archive = quoteIdentifier(archiveTable(resource.table));
-  const times = resource.timestamps ? ['"created_at"', '"updated_at"'] : [];
-  const columnsWithTimes = [...listColumns(resource), ...times].join(', ');
+  const columnsWithTimes = listColumnsAndTimes(resource, '"created_at"', '"updated_at"');
   const archived = `${columnsWithTimes}, "deleted_at", "deleted_under"`;
   // If the owner deletes the record, the archive stores `owner`, whatever other roles the owner has.
-  const deletedUnderSql = (given: number) => {
-    if (resource.ownerField === undefined) return `$${given + 1}::text[]`;
-    const owner = quoteIdentifier(columnOf(resource, resource.ownerField));
-    return `case when ${owner} = $${given + 2}::text then array['owner'] else $${given + 1}::text[] end`;
-  };
+  const owner =
+    resource.ownerField === undefined ? undefined : quoteIdentifier(columnOf(resource, resource.ownerField));
+  const under =
+    owner === undefined
+      ? `$${given + 1}::text[]`
+      : `case when ${owner} = $${given + 2}::text then array['owner'] else $${given + 1}::text[] end`;
   // If a deleted id was imported again, the archive already has a row with this id. Overwrite it with the latest state.
-  return (
-    given,
-  ) => `_kept as (insert into ${archive} (${archived}) select ${columnsWithTimes}, now(), ${deletedUnderSql(given)} from ${from}
-    on conflict ("id") do update set (${archived}) = row(${qualifyColumns(archived, 'excluded')}))`;
+  return `\n  _kept as (insert into ${archive} (${archived}) select ${columnsWithTimes}, now(), ${under} from ${from}
+    on conflict ("id") do update set (${archived}) = row(${qualifyColumns(archived, 'excluded')})),`;
 }
 
 /** Creates the SQL texts of a resource's writes. */
 export function createWriteStatements(resource: CompiledResource, codec: Codec): WriteStatements {
   const table = quoteIdentifier(resource.table);
-  const columns = listColumns(resource);
+  const columns = ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))];
   const newAndOldColumns = `${qualifyColumns(codec.columns, '_new')}, ${qualifyColumns(codec.columns, '_old')}`;
-  // `*` does not include `xmin`.
-  const xminColumnSql = (alias = '') => (resource.timestamps ? '' : `, ${alias}"xmin"`);
+  const xmin = (alias = '') => xminColumnSql(resource, alias);
   const archive = quoteIdentifier(archiveTable(resource.table));
-  const listColumnsAndTimes = (...times: string[]) => [...columns, ...(resource.timestamps ? times : [])].join(', ');
-  const columnsWithTimes = listColumnsAndTimes('"created_at"', '"updated_at"');
-  const createArchiveSql = createArchiveInsertSql(resource, '_new');
-  const archiveSql = (given: number) => (resource.softDelete ? `\n  ${createArchiveSql(given)},` : '');
+  const columnsWithTimes = listColumnsAndTimes(resource, '"created_at"', '"updated_at"');
   // A restored record gets a new `updated_at`: its version comes from this time and must never repeat.
-  const restored = listColumnsAndTimes('"created_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);
+  const restored = listColumnsAndTimes(
+    resource,
+    '"created_at"',
+    `greatest(now(), "updated_at" + interval '1 millisecond')`,
+  );
   const updates = new Map<string, string>();
 
   function buildUpdateSql(changed: readonly CompiledField[], where: string, given: number): string {
@@ -101,15 +100,15 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
       sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);
     }
     if (sets.length === 0) sets.push('"id" = _row."id"');
-    return `with _old as (select *${xminColumnSql()} from ${table} where ${where} for update),
-  _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*${xminColumnSql('_row.')}),
+    return `with _old as (select *${xmin()} from ${table} where ${where} for update),
+  _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*${xmin('_row.')}),
   ${outboxInsertSql(resource, 'updated', given + changed.length)}
   select ${newAndOldColumns} from _new, _old`;
   }
 
   return {
     insert: `with _new as (insert into ${table} (${columns.join(', ')})
-    values (${columns.map((_, i) => `$${i + 1}`).join(', ')}) returning *${xminColumnSql()}),
+    values (${columns.map((_, i) => `$${i + 1}`).join(', ')}) returning *${xmin()}),
   ${outboxInsertSql(resource, 'created', columns.length)} select ${codec.columns} from _new`,
 
     update(changed, where, given) {
@@ -126,11 +125,11 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
     remove: (
       where,
       given,
-    ) => `with _new as (delete from ${table} where ${where} returning *${xminColumnSql()}),${archiveSql(given)}
+    ) => `with _new as (delete from ${table} where ${where} returning *${xmin()}),${archiveInsertSql(resource, given)}
   ${outboxInsertSql(resource, 'deleted', given + archiveParameterValues(resource, '', []).length)} select ${codec.columns} from _new`,
 
     restore: (where, given) => `with _gone as (delete from ${archive} where ${where} returning *),
-  _new as (insert into ${table} (${columnsWithTimes}) select ${restored} from _gone returning *${xminColumnSql()}),
+  _new as (insert into ${table} (${columnsWithTimes}) select ${restored} from _gone returning *${xmin()}),
   ${outboxInsertSql(resource, 'restored', given)} select ${codec.columns} from _new`,
   };
 }

@@ -64,6 +64,7 @@ export function createTransactionContext(outside: RecordsContext, transaction: O
   };
   const context: RecordsContext = {
     ...outside,
+    database,
     entities: { get: getEntityInTransaction },
     push: { ...outside.push, enqueue: (message) => outside.push.enqueueWithin({ database, afterCommit }, message) },
     service: createServiceLookup((name) => {

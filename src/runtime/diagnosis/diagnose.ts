@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { PgTable } from 'drizzle-orm/pg-core';
+import type { Files } from '../../files/index.ts';
 import { withDeadline } from '../../platform/concurrency/deadline.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { connectAndCheckRedis, describeEviction } from '../../platform/redis/check.ts';
@@ -11,6 +12,7 @@ import { diagnosePostgres, diagnoseReplica } from './postgres.ts';
 interface DiagnosedApp {
   platform: Platform;
   tables: Record<string, PgTable>;
+  files: Pick<Files, 'check' | 'storageName'>;
 }
 
 /** What `diagnose` compares the database with. */
@@ -73,15 +75,27 @@ async function diagnoseRedis({ redis, env }: Platform): Promise<Finding[]> {
   }
 }
 
+/** Checks the storage of files, if the app has file fields. */
+async function diagnoseStorage({ check, storageName }: DiagnosedApp['files']): Promise<Finding[]> {
+  if (storageName === undefined) return [];
+  try {
+    await withDeadline(check(), DEADLINE_MS);
+    return [ok(`The file storage (${storageName}) can be used`)];
+  } catch (error) {
+    return [failure(`The file storage (${storageName}) cannot be used: ${(error as Error).message}`)];
+  }
+}
+
 /** Checks the environment of an app, its servers, the migrations, the tables and the clocks. Changes nothing. */
 export async function diagnose(
-  { platform, tables }: DiagnosedApp,
+  { platform, tables, files }: DiagnosedApp,
   { folder = join(process.cwd(), 'migrations') }: DiagnoseOptions,
 ): Promise<Finding[]> {
   const checks = await Promise.all([
     diagnosePostgres(platform, tables, folder),
     diagnoseReplica(platform),
     diagnoseRedis(platform),
+    diagnoseStorage(files),
   ]);
   return [...diagnoseEnvironment(platform), ...checks.flat()];
 }

@@ -4,6 +4,9 @@ import type { RequestHandler } from 'express';
 /** The origins of pages that a developer serves on this machine, at any port. */
 const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
+/** The headers of uploads, which pages must be allowed to send. */
+const UPLOAD_HEADERS = ['Content-Disposition', 'Tus-Resumable', 'Upload-Length', 'Upload-Metadata', 'Upload-Offset'];
+
 /**
  * Creates the middleware that responds to preflights and names allowed origins.
  *
@@ -29,6 +32,8 @@ export function createCors(
       'If-Match',
       'If-None-Match',
       'Last-Event-ID',
+      'X-Organisation',
+      ...UPLOAD_HEADERS,
     ],
     exposedHeaders: [
       'X-Request-Id',
@@ -38,6 +43,11 @@ export function createCors(
       'Retry-After',
       'ETag',
       'Idempotency-Replayed',
+      'Location',
+      'Upload-Offset',
+      'Upload-Length',
+      'Upload-Expires',
+      'Tus-Resumable',
       ...exposed,
     ],
     maxAge: 600,

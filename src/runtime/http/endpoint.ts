@@ -6,6 +6,7 @@ import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { createScopeCheck } from '../../declare/scope.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { declaresForm } from '../../platform/http/bodies/multipart.ts';
 import { declaresJsonBody, readJsonBody } from '../../platform/http/json-body.ts';
 import { setResponseBytes } from '../../platform/http/pending-responses.ts';
 import { requestIdOf, setIdentity } from '../../platform/http/request-context.ts';
@@ -30,6 +31,7 @@ import { validateBody, validateQuery } from './input.ts';
 import type { WeightCounter } from './limits.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 import { endRequestSpan } from './tracing.ts';
+import { openStreamedBody, streamedBodyOf } from './typed-body.ts';
 
 const READS = new Set(['GET', 'HEAD']);
 
@@ -96,6 +98,7 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
   const entity = route.resource === undefined ? undefined : records.entities.get(route.resource);
   const authorizesInHandler = route.authorize === 'handler';
   const takesJson = route.input !== undefined || route.body === 'json';
+  const streamed = streamedBodyOf(route);
   const hasMiddleware = (route.middleware?.length ?? 0) > 0;
   const { http } = host.settings;
   const bodyBounds = {
@@ -190,6 +193,7 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
   /** Reads and parses the body of a request; undefined if there is none, or if this route does not read bodies. */
   async function readBody(req: Request): Promise<unknown> {
     if (hasMiddleware && req.readableDidRead) return req.body;
+    if (streamed !== undefined) return openStreamedBody(req, streamed, bodyBounds);
     if (!takesJson && !(route.body === 'any' && declaresJsonBody(req))) return undefined;
     const body = await readJsonBody(req, bodyBounds);
     req.body = body;
@@ -226,7 +230,7 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
   }
 
   // The handler of a route with `body: 'json'` validates `ctx.body` itself, so it gets no `ctx.input`.
-  const inputWithoutSchema = (body: unknown) => (route.body === 'json' ? undefined : body);
+  const inputWithoutSchema = (body: unknown) => (route.body === 'json' || streamed !== undefined ? undefined : body);
 
   return async (req, res) => {
     let access = await authenticateAndAuthorize(req);
@@ -234,7 +238,13 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
     const key = idempotent === undefined ? undefined : readIdempotencyKey(req);
     const query = route.query === undefined ? req.query : await validateQuery(route.query, req.query);
     const startedAt = performance.now();
-    const body = await readBody(req);
+    const form =
+      route.form !== undefined && declaresForm(req)
+        ? await runAsActor(actorOf(req, access.user), () =>
+            route.form!({ ...access, params, req, service: host.service }),
+          )
+        : undefined;
+    const body = form === undefined ? await readBody(req) : form.values;
     // A client could delay its body until after a logout or the loss of a role, so authorise again after a slow body.
     if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req);
     await countWeight?.(req, res, route.weight!(body));
@@ -262,6 +272,9 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
         service: host.service,
         transaction: host.transaction,
         push: host.push,
+        mail: host.senders.mail,
+        webhooks: host.senders.webhooks,
+        jobs: host.senders.jobs,
         log: host.log,
       };
       if (idempotent === undefined || key === undefined) return runHandler(ctx);
@@ -270,7 +283,8 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
         res,
         user,
         key,
-        body,
+        // The body of a streamed route cannot be compared.
+        body: form === undefined ? (streamed === undefined ? body : undefined) : form.fingerprint,
         async run(recordId) {
           if (missingError !== undefined) throw missingError;
           reserveId(req, recordId);
@@ -280,6 +294,8 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
         isCreated: async (recordId) => (await readCreatedRecord(recordId)) !== undefined,
       });
     });
+    // Close the connection instead of waiting for the rest of a body that the handler did not read.
+    if (streamed !== undefined && !req.complete && !res.headersSent) res.setHeader('Connection', 'close');
     if (response !== undefined) sendSuccess(res, response, tagged ? (user?.id ?? '') : undefined);
   };
 }

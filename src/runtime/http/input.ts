@@ -1,60 +1,8 @@
-import { issuePath, type StandardIssue, type StandardSchema } from '../../declare/field.ts';
-import { ApiError, type ErrorDetails, MAX_DETAILS, validationError } from '../../platform/errors.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
+import { describeFieldIssue, describeIssues, type IssueDetail } from '../../declare/standard-schema.ts';
+import { ApiError, type ErrorDetails, validationError } from '../../platform/errors.ts';
 import { tooManyKeysMessage } from '../../platform/json/json-limits.ts';
 import { shortenForMessage } from '../../records/query/parameter.ts';
-
-interface Issue extends StandardIssue {
-  /** Properties that zod adds to the convention. */
-  readonly code?: string;
-  readonly expected?: string;
-  readonly keys?: readonly string[];
-}
-
-/** One problem with a value, described in Belfry's words unless the schema has a custom message. */
-export interface IssueDetail {
-  /** The keys that lead to the invalid part; empty for the whole value. */
-  path: string[];
-  kind: 'unknown' | 'missing' | 'repeated' | 'other';
-  /** The message of the schema library. */
-  message: string;
-}
-
-// Default messages of zod, valibot and arktype for a value of the wrong type.
-const DEFAULT_TYPE_MESSAGE = /^Invalid (?:input|option|key|type)\b|\(was (?:missing|an object)\)$/;
-
-function getValueAtPath(root: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (value, key) => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined),
-    root,
-  );
-}
-
-function describeIssue(issue: Issue, root: unknown): IssueDetail[] {
-  const path = issuePath(issue);
-  const { message } = issue;
-  if (issue.code === 'unrecognized_keys' && issue.keys !== undefined)
-    return issue.keys.slice(0, MAX_DETAILS).map((key) => ({ path: [...path, key], kind: 'unknown', message }));
-  if (path.length === 0 && issue.expected === 'object' && DEFAULT_TYPE_MESSAGE.test(message))
-    return [{ path, kind: 'other', message: 'Must be an object' }];
-  if (path.length === 0 || !DEFAULT_TYPE_MESSAGE.test(message)) return [{ path, kind: 'other', message }];
-  const value = getValueAtPath(root, path);
-  const kind = value === undefined ? 'missing' : Array.isArray(value) ? 'repeated' : 'other';
-  return [{ path, kind, message }];
-}
-
-/**
- * Describes the issues that a Standard Schema found, up to the maximum number of details.
- *
- * @param root the validated value
- */
-function describeIssues(issues: readonly StandardIssue[], root: unknown): IssueDetail[] {
-  return issues.slice(0, MAX_DETAILS).flatMap((issue) => describeIssue(issue, root));
-}
-
-function describeFieldIssue({ kind, message }: IssueDetail): string {
-  if (kind === 'unknown') return 'Unknown field';
-  return kind === 'missing' ? 'Is required' : message;
-}
 
 /** Returns the first `maxKeys` fields of an object that has more, so that validation stays cheap; undefined for any other value. */
 function takeFirstFields(value: unknown, maxKeys: number): Record<string, unknown> | undefined {

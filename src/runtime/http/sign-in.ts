@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { ORGANISATION_CHOICE } from '../../declare/actor.ts';
 import type { Authenticator } from '../../declare/authenticator.ts';
 import { setAuthenticator } from '../../declare/authenticator.ts';
 import type { Viewer } from '../../declare/policy.ts';
@@ -37,7 +38,20 @@ export async function signIn(req: Request, authenticators: readonly Authenticato
   if (authenticator === undefined) throw invalidSessionError();
   const { user, auth } = await authenticator.authenticate(token!, req);
   setAuthenticator(auth, authenticator);
-  return { user, auth, authenticator };
+  return { user: withOrganisationChoice(user, auth, req), auth, authenticator };
+}
+
+/** Returns the user with the organisations to which the request is limited; the same object if there are none. */
+function withOrganisationChoice(user: Viewer, auth: Auth, req: Request): Viewer {
+  const named = req.headers['x-organisation'];
+  if (named === undefined && auth.organisation === undefined) return user;
+  const isBound = auth.via !== 'session';
+  const choice = {
+    bound: isBound ? auth.organisation : undefined,
+    current: named === undefined ? (isBound ? undefined : auth.organisation) : String(named),
+    isNamed: named !== undefined,
+  };
+  return { ...user, [ORGANISATION_CHOICE]: choice };
 }
 
 /** Starts to sign a request in while other work is pending: the next `signIn` of the request uses the result. */

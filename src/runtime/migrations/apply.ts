@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { StartupError } from '../../platform/config/environment.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { explainStatementFailure } from './explain-failure.ts';
+import { explainFailureWithCounts } from './explain-failure.ts';
 import { describeFrameworkCopy, isFrameworkMigration } from './framework.ts';
 import type { Migration } from './journal.ts';
 import { readMigrations } from './read-migrations.ts';
@@ -151,7 +151,11 @@ async function runStatementOutsideTransaction(client: Client, statement: string,
   }
 }
 
-function createFailedMigrationError({ name, transaction }: Migration, error: StatementError): StartupError {
+async function createFailedMigrationError(
+  client: Client,
+  { name, transaction }: Migration,
+  error: StatementError,
+): Promise<StartupError> {
   const { code } = error.failure;
   const lines =
     code === LOCK_NOT_AVAILABLE || code === DEADLOCK
@@ -159,7 +163,7 @@ function createFailedMigrationError({ name, transaction }: Migration, error: Sta
           'other sessions held a lock that it needs. Run it again when the database is less busy',
           `to find these sessions: select pid, state, xact_start, query from pg_stat_activity where xact_start is not null order by xact_start`,
         ]
-      : explainStatementFailure(error.statement, error.failure);
+      : await explainFailureWithCounts(client, error.statement, error.failure);
   const kept = transaction ? 'none of its changes were kept' : 'the statements before the failed one were committed';
   return new StartupError(`The migration ${name} failed; ${kept}:`, lines);
 }
@@ -189,6 +193,6 @@ export async function applyMigration(
       await client.query(RECORD_APPLIED, [migration.hash, migration.when]);
     }
   } catch (error) {
-    throw error instanceof StatementError ? createFailedMigrationError(migration, error) : error;
+    throw error instanceof StatementError ? await createFailedMigrationError(client, migration, error) : error;
   }
 }

@@ -1,10 +1,10 @@
-import type { PgTable } from 'drizzle-orm/pg-core';
+import type { ForeignKey, PgTable } from 'drizzle-orm/pg-core';
 import { StartupError } from '../../platform/config/environment.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { expressionOf, getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { ARRAY_TEXT } from '../../records/fields/index-expressions.ts';
 
-// Finds declared tables, columns, unique indexes and functions that the database lacks. Compares types by their OID, without precision;
+// Finds declared tables, columns, unique indexes, foreign keys and functions that the database lacks. Compares types by their OID, without precision;
 // types that Postgres does not know are skipped. An index that an interrupted build left is invalid, so it counts as missing.
 const FIND_MISSING = `
 with place as (select oid from pg_namespace where nspname = current_schema()),
@@ -27,6 +27,11 @@ select 'unique index ' || w.name from unnest($5::text[], $6::text[]) as w("table
    and not exists (select from pg_class c join pg_index i on i.indexrelid = c.oid
                     where c.relname = w.name and c.relnamespace = (select oid from place) and i.indisunique and i.indisvalid)
 union all
+select 'foreign key ' || w.name from unnest($8::text[], $9::text[]) as w("table", name)
+ where exists (select from there t where t."table" = w."table")
+   and not exists (select from pg_constraint k join pg_class c on c.oid = k.conrelid
+                    where k.conname = w.name and c.relname = w."table" and c.relnamespace = (select oid from place))
+union all
 select 'function ${ARRAY_TEXT}' where $7 and to_regprocedure('${ARRAY_TEXT}(text[])') is null`;
 
 function uniqueIndexNames(table: PgTable): string[] {
@@ -38,6 +43,14 @@ function uniqueIndexNames(table: PgTable): string[] {
   ];
 }
 
+/**
+ * Whether a foreign key keeps a reference of a resource valid: such keys have no action, because Belfry itself deletes and clears the referring
+ * records. Those of Belfry's own tables only clean up, so a database of an earlier version may lack them.
+ */
+function isReferenceKey({ onDelete }: ForeignKey): boolean {
+  return onDelete === undefined || onDelete === 'no action';
+}
+
 /** Whether an index of a table supports substring search in arrays. */
 function tableHasArraySearchIndex({ indexes }: ReturnType<typeof getTableConfig>): boolean {
   return indexes.some(({ config }) => config.columns.some((term) => expressionOf(term).includes(ARRAY_TEXT)));
@@ -45,12 +58,15 @@ function tableHasArraySearchIndex({ indexes }: ReturnType<typeof getTableConfig>
 
 /**
  * Finds the parts of the declarations that the database lacks: `table posts`, `column posts.title`, `column posts.age as bigint (it is
- * text)`, `unique index posts_slug_unique`. Other indexes are not checked: without them queries are slow but correct.
+ * text)`, `unique index posts_slug_unique`, `foreign key comments_post_fkey`. Other indexes are not checked: without them queries are slow but correct.
  */
 export async function findMissingSchemaParts(database: Database, tables: Record<string, PgTable>): Promise<string[]> {
   const configs = Object.values(tables).map((table) => ({ ...getTableConfig(table), unique: uniqueIndexNames(table) }));
   const columns = configs.flatMap(({ name, columns }) => columns.map((column) => ({ name, column })));
   const unique = configs.flatMap(({ name, unique }) => unique.map((index) => ({ name, index })));
+  const foreignKeys = configs.flatMap(({ name: table, foreignKeys }) =>
+    foreignKeys.filter(isReferenceKey).map((key) => ({ table, name: key.getName() })),
+  );
   const rows = await database.write<[string]>({
     text: FIND_MISSING,
     values: [
@@ -61,6 +77,8 @@ export async function findMissingSchemaParts(database: Database, tables: Record<
       unique.map(({ name }) => name),
       unique.map(({ index }) => index),
       configs.some(tableHasArraySearchIndex),
+      foreignKeys.map(({ table }) => table),
+      foreignKeys.map(({ name }) => name),
     ],
   });
   return rows.map(([missing]) => missing);

@@ -1,5 +1,7 @@
+import type { Client } from 'pg';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { MAX_INDEXED_BYTES } from '../../records/fields/text-rules.ts';
+import { danglingReferenceCondition, findDanglingReferencesSql } from './dangling-references.ts';
 
 /** An error of Postgres (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 interface DatabaseError extends Error {
@@ -7,6 +9,7 @@ interface DatabaseError extends Error {
 }
 
 const UNIQUE_VIOLATION = '23505';
+const FOREIGN_KEY_VIOLATION = '23503';
 const INVALID_VALUE = '22';
 /** Postgres's code for an exceeded limit: for an index, the value is too large. */
 const TOO_LARGE = '54000';
@@ -15,6 +18,15 @@ const UNEXPECTED_SCHEMA = new Set(['42703', '42P01', '42701', '42P07', '42704', 
 
 const UNIQUE_INDEX = /^CREATE UNIQUE INDEX (?:CONCURRENTLY )?"[^"]+" ON "([^"]+)" USING \w+ \((.+?)\)/;
 const INDEX = /^CREATE (?:UNIQUE )?INDEX (?:CONCURRENTLY )?"[^"]+" ON "([^"]+)" USING (\w+) \((.+?)\)/;
+const VALIDATION = /^ALTER TABLE "([^"]+)" VALIDATE CONSTRAINT "([^"]+)"/;
+
+/** The column and the target of a foreign key. $1 its name, $2 its table. */
+const SELECT_FOREIGN_KEY = `
+  select a.attname as "column", t.relname as target
+    from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class t on t.oid = k.confrelid
+    join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+   where k.conname = $1 and c.relname = $2 and k.contype = 'f' and c.relnamespace = (select oid from pg_namespace where nspname = current_schema())`;
+
 const TYPE_CHANGE =
   /^ALTER TABLE "([^"]+)" (?:ALTER COLUMN "[^"]+" DROP DEFAULT, )?ALTER COLUMN "([^"]+)" SET DATA TYPE (.+?)(?: USING|;|$)/;
 
@@ -42,8 +54,46 @@ function explainTooLongValues(table: string, method: string, terms: string): str
   ];
 }
 
+/** Explains why a foreign key refused existing rows. Returns undefined if a statement failed for another reason. */
+async function explainDanglingReferences(
+  client: Client,
+  statement: string,
+  { code }: DatabaseError,
+): Promise<string[] | undefined> {
+  const [, table, name] = VALIDATION.exec(statement) ?? [];
+  if (code !== FOREIGN_KEY_VIOLATION || table === undefined) return undefined;
+  const { rows } = await client.query<{ column: string; target: string }>(SELECT_FOREIGN_KEY, [name, table]);
+  const [key] = rows;
+  if (key === undefined) return undefined;
+  const reference = { table, ...key };
+  const counted = await client.query<{ count: number }>(
+    `select count(*)::int as count from ${quoteIdentifier(table)} where ${danglingReferenceCondition(reference)}`,
+  );
+  const { count } = counted.rows[0]!;
+  const found = count === 1 ? '1 row refers' : `${count} rows refer`;
+  return [
+    `${table}.${key.column} must refer to existing rows of ${key.target}, but ${found} to missing ones`,
+    `find them with: ${findDanglingReferencesSql(reference)}`,
+  ];
+}
+
+/**
+ * Like `explainStatementFailure`, and counts the rows that prevent a foreign key.
+ *
+ * @param client a session in which the failed statement has been rolled back, and the foreign key exists
+ */
+export async function explainFailureWithCounts(
+  client: Client,
+  statement: string,
+  error: DatabaseError,
+): Promise<string[]> {
+  // If counting fails too, the first error is the more useful one.
+  const dangling = await explainDanglingReferences(client, statement, error).catch(() => undefined);
+  return dangling ?? explainStatementFailure(statement, error);
+}
+
 /** Explains why a statement of a migration failed and what to do, one line each. The lines contain no values of rows. */
-export function explainStatementFailure(statement: string, error: DatabaseError): string[] {
+function explainStatementFailure(statement: string, error: DatabaseError): string[] {
   const code = error.code ?? '';
   const [, table, terms] = UNIQUE_INDEX.exec(statement) ?? [];
   if (code === UNIQUE_VIOLATION && table !== undefined) return explainDuplicates(table, terms!);

@@ -5,7 +5,7 @@ import { StartupError } from '../../platform/config/environment.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import { expressionOf, getTableConfig, storageSettingsOf } from '../../platform/postgres/drizzle.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { explainStatementFailure } from './explain-failure.ts';
+import { explainFailureWithCounts } from './explain-failure.ts';
 import type { RefusedChange } from './plan/column-changes.ts';
 import { exactCastSql } from './plan/convert.ts';
 import type { DeclaredFacts } from './plan/declared.ts';
@@ -53,6 +53,7 @@ export function computeFingerprint(schema: Schema): string {
         config.columns.map((term) => [expressionOf(term), (term as IndexedColumn).indexConfig]),
       ]),
       keys: [foreignKeys.length, primaryKeys.length, uniqueConstraints.length],
+      ...(foreignKeys.length > 0 && { foreignKeys: foreignKeys.map((key) => key.getName()) }),
     };
   });
   const kept = [...declared.columns].map(([key, { kind, bound }]) => [key, kind, bound]);
@@ -82,12 +83,16 @@ const START_OVER_HINT = 'rename the field, or start with an empty database (npx 
 
 async function runStatements(client: Client, statements: readonly string[]): Promise<void> {
   for (const statement of statements) {
-    await client.query(statement).catch((error: Error) => {
+    // After the failure of a check of rows, the rows are counted in the same transaction.
+    const isCheck = statement.includes(' VALIDATE CONSTRAINT ');
+    if (isCheck) await client.query('savepoint before_check');
+    await client.query(statement).catch(async (error: Error) => {
+      if (isCheck) await client.query('rollback to savepoint before_check');
       const fix = statement.includes(' SET DATA TYPE ')
         ? START_OVER_HINT
         : 'change the declaration, or the rows that prevent the change';
       throw new StartupError('The database cannot be made to match the declarations; nothing was changed:', [
-        ...explainStatementFailure(statement, error),
+        ...(await explainFailureWithCounts(client, statement, error)),
         fix,
       ]);
     });
@@ -157,9 +162,14 @@ export async function syncDatabase(client: Client, schema: Schema, mayDrop: MayD
     const wanted = computeFingerprint(schema);
     if (rows[0]?.fingerprint !== wanted) {
       const next = takeSnapshot(schema.tables, schema.declared);
-      const { statements, indexes, losses } = await planSync(client, rows[0]?.snapshot, next, schema.declared);
+      const { statements, indexes, validations, losses } = await planSync(
+        client,
+        rows[0]?.snapshot,
+        next,
+        schema.declared,
+      );
       dropped = await assertLossesAllowed(client, losses, mayDrop);
-      await runStatements(client, [...statements, ...indexes, ...storageStatements(schema)]);
+      await runStatements(client, [...statements, ...indexes, ...validations, ...storageStatements(schema)]);
       await client.query(
         `insert into belfry_sync (fingerprint, snapshot) values ($1, $2)
          on conflict (one) do update set fingerprint = excluded.fingerprint, snapshot = excluded.snapshot`,

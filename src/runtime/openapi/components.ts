@@ -3,6 +3,7 @@ import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { pascalCase } from './documented-routes.ts';
 import { recordSchema } from './record-schemas.ts';
 import type { Components, Json, Section } from './schema.ts';
+import { shapeSchema } from './shape.ts';
 
 const SUFFIX: Record<RecordView, string> = {
   read: '',
@@ -64,7 +65,16 @@ export function createComponents(
       if (!schemas.has(name)) {
         // Reserve the name first, because records can refer to one another in cycles.
         schemas.set(name, {});
-        schemas.set(name, recordSchema(resource, view, { unknownFields, record: components.recordReference }));
+        schemas.set(
+          name,
+          recordSchema(resource, view, {
+            unknownFields,
+            record: components.recordReference,
+            // Other libraries may not describe their schemas; then the values may be any JSON.
+            content: (schema, direction, part) =>
+              shapeSchema(schema, direction, pascalCase(resourceName) + part, components, {}),
+          }),
+        );
       }
       return componentReference('schemas', name);
     },

@@ -28,7 +28,7 @@ export interface RouteFacts {
 
 /** Whether a route reads its body. */
 export function readsBody(route: Route): boolean {
-  return route.input !== undefined || route.body === 'json' || route.body === 'any';
+  return route.input !== undefined || route.body === 'json' || route.body === 'any' || typeof route.body === 'object';
 }
 
 function hasUniqueConstraint(resource: CompiledResource): boolean {

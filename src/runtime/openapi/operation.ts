@@ -8,6 +8,7 @@ import type { Settings } from '../../platform/config/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import type { FieldUses } from '../http/deprecation/field-uses.ts';
 import { canUseDeprecatedField } from '../http/deprecation/index.ts';
+import { createAggregateParameters } from './aggregate-parameters.ts';
 import { deriveDefaultSummary, operationIdOf, pascalCase } from './documented-routes.ts';
 import { collectErrorCodes, mayReturnAnyError, readsBody } from './error-codes.ts';
 import {
@@ -20,6 +21,7 @@ import {
 import { createDeprecationHeaders, createErrorResponses, createSuccessResponses } from './responses.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
+import { createStreamedBody } from './streamed-body.ts';
 
 /** Returns the sign-in schemes of the authenticators that the document describes. */
 export function schemesOf(authenticators: readonly Authenticator[]): SignInScheme[] {
@@ -80,6 +82,7 @@ export interface OperationParts {
 function createQueryParameters(route: Route, resource: CompiledResource | undefined, parts: OperationParts): Json[] {
   const { resources, settings } = parts;
   const resourceOf = (name: string) => resources.get(name)!;
+  if (route.aggregates) return createAggregateParameters(resource!);
   if (route.crud === 'list') return createListParameters(resource!, resourceOf, settings.pagination);
   return route.crud === 'read' ? createReadParameters(resource!, resourceOf) : [];
 }
@@ -92,12 +95,16 @@ function acceptsEmptyBody({ input }: Route): boolean {
 /** Creates the description of the request body of a route. If the handler validates the body itself, the body may be optional. */
 function createRequestBody(route: Route, name: string, components: Components): Json {
   if (!readsBody(route)) return {};
+  if (typeof route.body === 'object') return createStreamedBody(route.body, name, components);
   const shape = route.input ?? route.bodyShape;
   const schema = shape === undefined ? {} : shapeSchema(shape, 'input', `${name}Body`, components);
   return {
     requestBody: {
       required: shape !== undefined && !acceptsEmptyBody(route),
-      content: { 'application/json': { schema } },
+      content: {
+        'application/json': { schema },
+        ...(route.formShape === undefined ? {} : { 'multipart/form-data': route.formShape }),
+      },
     },
   };
 }

@@ -5,8 +5,10 @@ import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import { isFilterable, LIST_OPERATORS, MAX_LIST_VALUES, MAX_SEARCH_LENGTH } from '../../records/query/filter.ts';
 import { listIncludablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';
 import { COUNT_MODES, defaultCountMode, MAX_PAGES, selectableFields } from '../../records/query/parse.ts';
+import { relationsFor } from '../../records/query/paths.ts';
 import { fieldsSortableBySomeClient, MAX_SORT_TERMS } from '../../records/query/sort.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
+import { clientVisibleReverseRelations, findIncludedRelation } from '../../records/schema/relations.ts';
 import { hasEntityTag, isItemPath } from '../http/endpoint.ts';
 import type { Components } from './schema.ts';
 import { ID_SCHEMA, type Json } from './schema.ts';
@@ -91,8 +93,8 @@ interface Pagination {
   count: CountMode;
 }
 
-/** Maximum number of include paths that the document lists. If there are more, it gives some as examples. */
-const MAX_LISTED = 60;
+/** Maximum number of values that the document lists for a parameter. If there are more, it gives some as examples. */
+export const MAX_LISTED = 60;
 
 const OPERATOR_TEXT: Record<Operator, string> = {
   eq: 'equals the value',
@@ -107,12 +109,13 @@ const OPERATOR_TEXT: Record<Operator, string> = {
   exists: 'is set (`true`) or not set (`false`)',
 };
 
-function createQueryParameter(name: string, description: string, schema: Json): Json {
+/** Creates a query parameter. */
+export function createQueryParameter(name: string, description: string, schema: Json): Json {
   return { name, in: 'query', description, schema };
 }
 
 /** Creates a query parameter that accepts several values, separated by commas. */
-function createCommaListParameter(name: string, description: string, items: Json, bounds: Json): Json {
+export function createCommaListParameter(name: string, description: string, items: Json, bounds: Json): Json {
   return {
     ...createQueryParameter(name, description, { type: 'array', items, minItems: 1, ...bounds }),
     style: 'form',
@@ -153,8 +156,42 @@ function createFilterParameters(field: CompiledField): Json[] {
   return deprecated === undefined ? parameters : parameters.map((parameter) => ({ ...parameter, deprecated: true }));
 }
 
+/** Creates the parameters that filter by a field of a related record, for the relations of the resource itself. */
+function createRelatedFilterParameters(resource: CompiledResource): Json[] {
+  const parameters = relationsFor(resource, undefined).flatMap(({ name, kind, target }) => {
+    const related = resource.resourceOf(target);
+    const note =
+      'Also takes operators in brackets, and longer paths. Only records that you may see count as related, and filters with the same path are about the same record.';
+    const ofFields = related.fields
+      .filter((field) => isFilterable(related, field.name) && field.operators.has('eq'))
+      .map((field) => {
+        const text = `Records with a related \`${name}\` whose \`${field.name}\` ${field.spec.inner === undefined ? OPERATOR_TEXT.eq : 'contains the value'}. ${note}`;
+        return createQueryParameter(`${name}.${field.name}`, text, comparisonValueSchema(field));
+      });
+    if (kind !== 'reverse') return ofFields;
+    const text = `Records that have (\`true\`) or do not have (\`false\`) related \`${name}\` that you may see.`;
+    return [createQueryParameter(`${name}[exists]`, text, { type: 'boolean' }), ...ofFields];
+  });
+  return parameters.slice(0, MAX_LISTED);
+}
+
+/** The sortable fields of the records to which the resource refers: `author.name`. */
+function sortableFieldsOfReferences(resource: CompiledResource): string[] {
+  const references = relationsFor(resource, undefined).filter(
+    ({ kind, field }) => kind === 'one' && field.visibleTo === undefined,
+  );
+  const paths = references.flatMap(({ name, target }) => {
+    const related = resource.resourceOf(target);
+    const visible = fieldsSortableBySomeClient(related).filter(
+      (one) => related.field.get(one)?.visibleTo === undefined,
+    );
+    return visible.map((one) => `${name}.${one}`);
+  });
+  return paths.slice(0, MAX_LISTED);
+}
+
 /** The sentence that names the deprecated fields among the values of a parameter, with a space before it; empty if there are none. */
-function describeDeprecatedNames(names: readonly string[], resource: CompiledResource): string {
+export function describeDeprecatedNames(names: readonly string[], resource: CompiledResource): string {
   const deprecated = names.filter((name) => resource.field.get(name)?.spec.deprecated !== undefined);
   return deprecated.length === 0 ? '' : ` Deprecated: ${deprecated.map((name) => `\`${name}\``).join(', ')}.`;
 }
@@ -167,7 +204,7 @@ function createSortParameter(resource: CompiledResource): Json {
   const text =
     `The fields to sort by; \`-\` before a field sorts in descending order. Default: \`${defaultOrder}\`.` +
     describeDeprecatedNames(names, resource);
-  const values = names.flatMap((name) => [name, `-${name}`]);
+  const values = [...names, ...sortableFieldsOfReferences(resource)].flatMap((name) => [name, `-${name}`]);
   return createCommaListParameter(
     'sort',
     text,
@@ -192,9 +229,10 @@ function describeDeprecatedPaths(paths: readonly string[], resource: CompiledRes
   const isDeprecated = (path: string) => {
     let source = resource;
     return path.split('.').some((name) => {
-      const { spec, target } = source.field.get(name)!;
-      source = resourceOf(target!);
-      return spec.deprecated !== undefined;
+      const field = source.field.get(name);
+      const target = field?.target ?? findIncludedRelation(source, name)!.relation.target;
+      source = resourceOf(target);
+      return field?.spec.deprecated !== undefined;
     });
   };
   const deprecated = paths.filter(isDeprecated);
@@ -206,6 +244,9 @@ function createIncludeParameters(resource: CompiledResource, resourceOf: Resourc
   if (all && paths.length === 0) return [];
   const text =
     'References to expand. A path joins up to three references with dots. References that you may not see stay ids.' +
+    (clientVisibleReverseRelations(resource).length === 0
+      ? ''
+      : ' Also the records that refer to each record, and their number, as far as you may list them.') +
     (resource.populated.length === 0 ? '' : ` Always expanded: ${resource.populated.join(', ')}.`) +
     describeDeprecatedPaths(paths, resource, resourceOf);
   const items = all ? { type: 'string', enum: paths } : { type: 'string', examples: paths };
@@ -232,6 +273,36 @@ function createCountParameter(initial: CountMode): Json {
   return createQueryParameter('count', description, { type: 'string', enum: [...COUNT_MODES], default: initial });
 }
 
+function createSearchParameters(resource: CompiledResource): Json[] {
+  const searched = resource.fields.filter((field) => field.spec.searchable && !field.secret).map(({ name }) => name);
+  if (searched.length === 0) return [];
+  const text = `Records that contain this text in ${searched.join(', ')}. The case of letters is ignored.`;
+  return [createQueryParameter('q', text, { type: 'string', maxLength: MAX_SEARCH_LENGTH })];
+}
+
+function createDeletedParameters({ softDelete }: CompiledResource): Json[] {
+  if (!softDelete) return [];
+  const text =
+    '`only`: deleted records. `with`: all records, deleted or not. Includes only deleted records that you may restore.';
+  return [createQueryParameter('deleted', text, { type: 'string', enum: ['only', 'with'] })];
+}
+
+function createAllFilterParameters(resource: CompiledResource): Json[] {
+  const ofFields = resource.fields
+    .filter((field) => isFilterable(resource, field.name))
+    .flatMap(createFilterParameters);
+  return [...ofFields, ...createRelatedFilterParameters(resource)];
+}
+
+/** Creates the query parameters that select records. */
+export function createSelectionParameters(resource: CompiledResource): Json[] {
+  return [
+    ...createAllFilterParameters(resource),
+    ...createSearchParameters(resource),
+    ...createDeletedParameters(resource),
+  ];
+}
+
 /** Creates the query parameters of a resource's list. */
 export function createListParameters(
   resource: CompiledResource,
@@ -245,24 +316,17 @@ export function createListParameters(
     maximum,
     default: initial,
   });
-  const searched = resource.fields.filter((field) => field.spec.searchable && !field.secret).map(({ name }) => name);
-  const filtered = resource.fields.filter((field) => isFilterable(resource, field.name));
-  const q = `Records that contain this text in ${searched.join(', ')}. The case of letters is ignored.`;
-  const deleted =
-    '`only`: deleted records. `with`: all records, deleted or not. Includes only deleted records that you may restore.';
   const after =
     'Continues after a page: pass the `meta.next` of that page. Cannot be combined with `page`; the response has no total.';
   return [
-    ...filtered.flatMap(createFilterParameters),
-    ...(searched.length === 0 ? [] : [createQueryParameter('q', q, { type: 'string', maxLength: MAX_SEARCH_LENGTH })]),
+    ...createAllFilterParameters(resource),
+    ...createSearchParameters(resource),
     ...(fieldsSortableBySomeClient(resource).length === 0 ? [] : [createSortParameter(resource)]),
     ...createReadParameters(resource, resourceOf),
     createQueryParameter('page', 'The page number, from 1.', positiveInteger(MAX_PAGES, 1)),
     createQueryParameter('limit', 'Records per page.', positiveInteger(maxLimit, Math.min(defaultLimit, maxLimit))),
     createQueryParameter('after', after, { type: 'string' }),
-    ...(resource.softDelete
-      ? [createQueryParameter('deleted', deleted, { type: 'string', enum: ['only', 'with'] })]
-      : []),
+    ...createDeletedParameters(resource),
     ...(isFilterable(resource, 'count') ? [] : [createCountParameter(defaultCountMode(resource, pagination))]),
   ];
 }

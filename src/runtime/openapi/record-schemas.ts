@@ -1,14 +1,20 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import type { RecordShape, RecordView } from '../../declare/route.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
 import { requiresUser } from '../../records/access/authorize.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
+import { clientVisibleReverseRelations, countNameOf } from '../../records/schema/relations.ts';
+import { MAX_COUNTED } from '../../records/serialize/related-records.ts';
+import { pascalCase } from './documented-routes.ts';
 import { ID_SCHEMA, type Json, TIME_SCHEMA } from './schema.ts';
 
 interface RecordSchemaContext {
   unknownFields: 'reject' | 'strip';
   /** Returns a reference to the schema of another resource's records. */
   record(shape: RecordShape): Json;
+  /** Returns the schema of a json field's values. @param name the name for its parts that are stored as components */
+  content(schema: StandardSchema, direction: Direction, name: string): Json;
 }
 
 type Direction = 'input' | 'output';
@@ -21,8 +27,10 @@ const BODY_DESCRIPTIONS: Record<RecordView, (name: string) => string> = {
 };
 
 /** The schema of a field's value in the given direction: its declaration, and the viewers that may see or set it. */
-function fieldSchema(field: CompiledField, direction: Direction): Json {
-  const schema: Json = fieldJsonSchema(field.spec, direction);
+function fieldSchema(field: CompiledField, direction: Direction, context: RecordSchemaContext): Json {
+  const schema: Json = fieldJsonSchema(field.spec, direction, (content, contentDirection) =>
+    context.content(content, contentDirection, pascalCase(field.name)),
+  );
   const policy = direction === 'input' ? field.writableBy : field.visibleTo;
   const notes = [
     schema.description,
@@ -45,7 +53,7 @@ function isReadOnly({ spec }: CompiledField): boolean {
 
 /** The schema of a reference field: an id, or the referenced record if the client requested its expansion and may see it. */
 function referenceSchema(field: CompiledField, context: RecordSchemaContext): Json {
-  const { description, readOnly, deprecated, ...rest } = fieldSchema(field, 'output');
+  const { description, readOnly, deprecated, ...rest } = fieldSchema(field, 'output', context);
   const notes = {
     ...(description === undefined ? {} : { description }),
     ...(readOnly ? { readOnly } : {}),
@@ -54,6 +62,44 @@ function referenceSchema(field: CompiledField, context: RecordSchemaContext): Js
   const target = context.record({ resource: field.target!, view: 'read' });
   if (field.spec.inner === undefined) return { ...notes, oneOf: [rest, target] };
   return { ...notes, ...rest, items: { oneOf: [rest.items, target] } };
+}
+
+/** The schemas of the reverse relations, and of the numbers of their records. They are returned only if a client includes them. */
+function reverseRelationSchemas(resource: CompiledResource, context: RecordSchemaContext): Json {
+  return Object.fromEntries(
+    clientVisibleReverseRelations(resource).flatMap(({ name, target, field, limit }) => {
+      const count = countNameOf(name);
+      const records = `the ${target} records whose \`${field.name}\` refers to this record, as far as you may list them`;
+      const list = {
+        type: 'object',
+        readOnly: true,
+        description: `Only with \`include=${name}\`: the first of ${records}.`,
+        properties: {
+          data: { type: 'array', maxItems: limit, items: context.record({ resource: target, view: 'read' }) },
+          meta: {
+            type: 'object',
+            properties: {
+              limit: { type: 'integer', description: 'The maximum number of records in the list.' },
+              more: { type: 'boolean', description: 'Whether more records follow. The list of the resource has all.' },
+            },
+            required: ['limit', 'more'],
+          },
+        },
+        required: ['data', 'meta'],
+      };
+      const number = {
+        type: 'integer',
+        minimum: 0,
+        maximum: MAX_COUNTED,
+        readOnly: true,
+        description: `Only with \`include=${count}\`: the number of ${records}. ${MAX_COUNTED} stands for this number or more.`,
+      };
+      return [
+        [name, list],
+        [count, number],
+      ];
+    }),
+  );
 }
 
 function readViewSchema(
@@ -65,11 +111,12 @@ function readViewSchema(
   const properties: Json = { id: { ...ID_SCHEMA, readOnly: true } };
   for (const field of visible) {
     properties[field.name] =
-      field.target === undefined ? fieldSchema(field, 'output') : referenceSchema(field, context);
+      field.target === undefined ? fieldSchema(field, 'output', context) : referenceSchema(field, context);
   }
   for (const name of times) properties[name] = { ...TIME_SCHEMA, readOnly: true };
   if (resource.softDelete)
     properties.deletedAt = { ...TIME_SCHEMA, readOnly: true, description: 'Only in deleted records.' };
+  Object.assign(properties, reverseRelationSchemas(resource, context));
   const required = visible.filter((field) => field.spec.required && field.visibleTo === undefined);
   return { properties, always: ['id', ...required.map((field) => field.name), ...times] };
 }
@@ -103,8 +150,10 @@ function nullableSchema(schema: Json): Json {
   return { ...description, anyOf: [type, { type: 'null' }] };
 }
 
-function acceptsAnything({ type, anyOf, enum: values }: Json): boolean {
-  return [type, anyOf, values].every((part) => part === undefined);
+const CONSTRAINTS = ['type', 'anyOf', 'oneOf', 'allOf', 'enum', 'const', '$ref'];
+
+function acceptsAnything(schema: Json): boolean {
+  return CONSTRAINTS.every((keyword) => schema[keyword] === undefined);
 }
 
 /**
@@ -138,7 +187,11 @@ function bodyValueSchema(spec: FieldSpec, schema: Json, context: RecordSchemaCon
 
 /** The schema of a field in a body. In an update, null clears the field, and defaults do not apply. */
 function bodyFieldSchema(field: CompiledField, view: RecordView, context: RecordSchemaContext): Json {
-  const { default: defaultValue, ...schema } = bodyValueSchema(field.spec, fieldSchema(field, 'input'), context);
+  const { default: defaultValue, ...schema } = bodyValueSchema(
+    field.spec,
+    fieldSchema(field, 'input', context),
+    context,
+  );
   return optionalSchema(
     field.spec,
     view === 'update' || defaultValue === undefined ? schema : { ...schema, default: defaultValue },

@@ -105,11 +105,25 @@ const LIST_META = {
   required: ['limit'],
 };
 
+const AGGREGATE_META = {
+  type: 'object',
+  properties: {
+    groups: { type: 'integer', description: 'The number of groups that exist.' },
+    truncated: { type: 'boolean', description: 'Whether more groups exist than `data` contains.' },
+  },
+  required: ['groups', 'truncated'],
+};
+
+/** The schema of `meta`; undefined for a response without it. */
+function metaSchema(route: Route, components: Components): Json | undefined {
+  if (route.aggregates) return components.addPart('schemas', 'AggregateMeta', AGGREGATE_META);
+  return route.crud === 'list' || route.paged ? components.addPart('schemas', 'ListMeta', LIST_META) : undefined;
+}
+
 function envelopeSchema(route: Route, name: string, components: Components): Json {
   const data = route.output === undefined ? {} : shapeSchema(route.output, 'output', name, components);
-  const meta =
-    route.crud === 'list' || route.paged ? { meta: components.addPart('schemas', 'ListMeta', LIST_META) } : {};
-  const properties = { data, ...meta };
+  const meta = metaSchema(route, components);
+  const properties = { data, ...(meta === undefined ? {} : { meta }) };
   return { type: 'object', properties, required: Object.keys(properties) };
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { StandardSchema } from '../../declare/field.ts';
 import { recordShapes } from '../../declare/route.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
 import type { Components, Json } from './schema.ts';
 
 type Direction = 'input' | 'output';
@@ -65,23 +65,30 @@ function convertZodSchema(schema: z.ZodType, direction: Direction, components: C
   }) as Json;
 }
 
-function toJsonSchema(schema: StandardSchema, direction: Direction, components: Components): Json {
+function toJsonSchema(schema: StandardSchema, direction: Direction, components: Components, fallback: Json): Json {
   if ('_zod' in schema) return convertZodSchema(schema as unknown as z.ZodType, direction, components);
   const { jsonSchema } = schema['~standard'] as Convertible;
   try {
-    return jsonSchema?.[direction]({ target: 'draft-2020-12' }) ?? OPEN_OBJECT;
+    return jsonSchema?.[direction]({ target: 'draft-2020-12' }) ?? fallback;
   } catch {
     // By the convention, `jsonSchema` throws if JSON Schema cannot express the schema.
-    return OPEN_OBJECT;
+    return fallback;
   }
 }
 
 /**
  * Converts a declared schema to JSON Schema for the document: a schema of zod, or any Standard Schema that provides JSON Schema. Other
- * schemas become an open object.
+ * schemas become `fallback`, an open object if it is left out.
  *
  * @param name the name for parts of the schema that are stored as components and have no name
+ * @param fallback the result for a schema that cannot be converted
  */
-export function shapeSchema(schema: StandardSchema, direction: Direction, name: string, components: Components): Json {
-  return moveDefinitions(toJsonSchema(schema, direction, components), name, components);
+export function shapeSchema(
+  schema: StandardSchema,
+  direction: Direction,
+  name: string,
+  components: Components,
+  fallback = OPEN_OBJECT,
+): Json {
+  return moveDefinitions(toJsonSchema(schema, direction, components, fallback), name, components);
 }

@@ -99,6 +99,13 @@ export async function generateMissingValues(
   return values;
 }
 
+async function generateJson({ content }: FieldSpec): Promise<unknown> {
+  const result = await content?.['~standard'].validate({});
+  if (result?.issues !== undefined)
+    throw new CannotGenerateError('its schema does not accept {}; give the field an example(), or pass a value');
+  return {};
+}
+
 /**
  * Generates a valid value for a field, from its type and modifiers. Rules in code (`check`, `schema`) are not considered.
  *
@@ -138,7 +145,7 @@ async function generateValue(name: string, spec: FieldSpec, context: GenerationC
     case 'object':
       return generateMissingValues(spec.shape!, {}, context);
     case 'json':
-      return {};
+      return generateJson(spec);
     default:
       throw new CannotGenerateError(`its type "${spec.type.kind}" is not a built-in type`);
   }

@@ -31,6 +31,7 @@ test('missing settings get their defaults', () => {
     relay: true,
     webhooksWorker: true,
     pushWorker: true,
+    jobWorker: true,
   });
 });
 

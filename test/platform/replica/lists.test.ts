@@ -19,6 +19,7 @@ const note = defineResource('note', {
     author: f.ref('user').owner(),
   },
   policies: { list: 'public', read: 'public', create: 'authenticated', update: 'owner', delete: 'owner' },
+  aggregates: {},
   softDelete: true,
 });
 const options = {
@@ -97,7 +98,7 @@ test('lists, searches, totals and references come from the replica, reads by id 
   expect((await call('GET', '/api/notes')).body.meta.total).toBe(2);
 });
 
-test('a list sends its statements to one server: the replica, or the primary after a change of the user', async () => {
+test('a list or an aggregate sends its statements to one server: the replica, or the primary after a change of the user', async () => {
   const ann = await person('Ann');
   const { body } = await ann.call('POST', '/api/notes', { text: 'counted' });
   await waitUntilInUse();
@@ -118,12 +119,14 @@ test('a list sends its statements to one server: the replica, or the primary aft
     return [count(addresses.DATABASE_URL), count(addresses.DATABASE_REPLICA_URL)];
   };
   expect(await countAt('/api/notes')).toEqual([0, 2]);
+  expect(await countAt('/api/notes/aggregate')).toEqual([0, 1]);
   expect(await countAt('/api/notes?q=counted')).toEqual([0, 2]);
   expect(await countAt('/api/notes?count=none')).toEqual([0, 1]);
   expect(await countAt(`/api/notes/${body.data.id}`)).toEqual([1, 0]);
   await pause();
   await ann.call('PATCH', `/api/notes/${body.data.id}`, { text: 'counted again' });
   expect(await countAt('/api/notes')).toEqual([2, 0]);
+  expect(await countAt('/api/notes/aggregate')).toEqual([1, 0]);
 });
 
 test('a user sees their own changes in every process and with every credential, and others see them later', async () => {

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { defineResource, f } from '../../../src/index.ts';
 import type { Comparison, Condition } from '../../../src/records/query/list-query.ts';
-import { matchesCondition, mayMatchCondition } from '../../../src/records/query/match.ts';
+import { meetsConditions } from '../../../src/records/query/match.ts';
 import { scopeConditions } from '../../../src/records/query/scope.ts';
 import { compileResources } from '../../../src/records/schema/compile.ts';
+
+/** No condition of these tests is about related records. */
+const noLookUp = () => Promise.reject(new Error('no related records'));
 
 const record = { id: 'a'.repeat(24), n: 5, text: 'b', list: [1, 2] };
 const NOTHING: ReadonlySet<string> = new Set();
@@ -50,12 +53,12 @@ describe('a record in memory', () => {
     ['list', 'all', [1, 2], true],
     ['list', 'all', [1, 3], false],
   ])('is compared like in the database: %s %s %j', (field, op, value, expected) => {
-    expect(matchesCondition({ field, op, value }, record)).toBe(expected);
+    expect(meetsConditions([{ field, op, value }], record, noLookUp)).toBe(expected);
   });
 
   test('is ordered by code point, not by UTF-16 code unit', () => {
     const after = (text: string, value: string) =>
-      matchesCondition({ field: 'text', op: 'gt', value }, { ...record, text });
+      meetsConditions([{ field: 'text', op: 'gt', value }], { ...record, text }, noLookUp);
     expect([after('\u{1f49a}', '\uff5e'), after('\uff5e', '\u{1f49a}')]).toEqual([true, false]);
   });
 
@@ -65,17 +68,28 @@ describe('a record in memory', () => {
   ];
 
   test('matches one of several conditions, all of them, or none', () => {
-    expect([yes, no].map((one) => matchesCondition(one, record))).toEqual([true, false]);
-    expect([[yes, no], [no], []].map((any) => matchesCondition({ any }, record))).toEqual([true, false, false]);
-    expect([[yes, no], [yes], []].map((every) => matchesCondition({ every }, record))).toEqual([false, true, true]);
-    expect(matchesCondition({ never: true }, record)).toBe(false);
+    expect([yes, no].map((one) => meetsConditions([one], record, noLookUp))).toEqual([true, false]);
+    expect([[yes, no], [no], []].map((any) => meetsConditions([{ any }], record, noLookUp))).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect([[yes, no], [yes], []].map((every) => meetsConditions([{ every }], record, noLookUp))).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect(meetsConditions([{ never: true }], record, noLookUp)).toBe(false);
   });
 
   test('may match any condition on a field whose value is unknown', () => {
     const unknown = new Set(['text']);
-    expect([mayMatchCondition(no, record, unknown), mayMatchCondition(no, record, NOTHING)]).toEqual([true, false]);
-    expect(mayMatchCondition({ every: [yes, no] }, record, unknown)).toBe(true);
-    expect(mayMatchCondition({ never: true }, record, unknown)).toBe(false);
+    expect([
+      meetsConditions([no], record, noLookUp, unknown),
+      meetsConditions([no], record, noLookUp, NOTHING),
+    ]).toEqual([true, false]);
+    expect(meetsConditions([{ every: [yes, no] }], record, noLookUp, unknown)).toBe(true);
+    expect(meetsConditions([{ never: true }], record, noLookUp, unknown)).toBe(false);
   });
 });
 

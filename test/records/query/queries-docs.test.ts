@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { MAX_LIST_VALUES, MAX_SEARCH_LENGTH } from '../../../src/records/query/filter.ts';
 import { MAX_LEVELS, MAX_PATHS } from '../../../src/records/query/include.ts';
+import { MAX_FOLLOWED, MAX_PATH_RELATIONS } from '../../../src/records/query/paths.ts';
 import { MAX_SORT_TERMS } from '../../../src/records/query/sort.ts';
 import { startTestApp } from '../../support/app.ts';
 
@@ -14,8 +15,12 @@ const open = { list: 'public', read: 'public' } as const;
 const { app, call, person } = await startTestApp({
   resources: [
     defineUser(),
-    defineResource('area', { fields: { name: f.string() }, policies: open }),
-    defineResource('topic', { fields: { name: f.string(), parent: f.ref('area') }, policies: open }),
+    defineResource('area', { fields: { name: f.string().filterable().sortable() }, policies: open }),
+    defineResource('topic', { fields: { name: f.string(), parent: f.ref('area').filterable() }, policies: open }),
+    defineResource('comment', {
+      fields: { article: f.ref('article').filterable(), state: f.string().filterable() },
+      policies: open,
+    }),
     declare(defineResource, f) as ReturnType<typeof defineResource>,
   ],
 });
@@ -42,6 +47,7 @@ test('the documented limits are those of the code', () => {
     `up to ${MAX_SEARCH_LENGTH} characters`,
     `up to ${MAX_SORT_TERMS} \`sortable()\` fields`,
     `up to ${MAX_PATHS} paths`,
+    `A path follows up to ${MAX_PATH_RELATIONS} relations, and all filters of a list together up to ${MAX_FOLLOWED}`,
   ]) {
     expect(page.replaceAll(/\s+/g, ' ')).toContain(words);
   }

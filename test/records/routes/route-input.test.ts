@@ -2,7 +2,7 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { StandardSchema } from '../../../src/declare/field.ts';
+import type { StandardSchema } from '../../../src/declare/standard-schema.ts';
 import { defineResource } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 

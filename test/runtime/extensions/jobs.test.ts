@@ -67,7 +67,7 @@ test('jobs whose names no queue accepts, or that no process would run, are refus
     `  - extension "mail": job "j:k": ${named}`,
     `  - extension "mail": job "a/b": ${named}`,
     `  - extension "mail": job "": ${named}`,
-    '  - extension "mail": job "lost": role: "nobody" is not a role. Roles: web, relay, webhook-worker, push-worker',
+    '  - extension "mail": job "lost": role: "nobody" is not a role. Roles: web, relay, webhook-worker, push-worker, job-worker',
     '  - extension "mail": job "lost": concurrency: must be a whole number from 1',
     '  - extension "mail": job "lost": attempts: must be a whole number from 1',
     '  - extension "mail": job "idle": needs a function run(id)',

@@ -7,6 +7,7 @@ import {
   apiKeys,
   audit,
   defineExtension,
+  defineJob,
   defineResource,
   defineUser,
   f,
@@ -41,6 +42,7 @@ const { app, url, person, env } = await startTestApp(
   {
     resources: [defineUser(), note],
     extensions: [apiKeys(), audit(), privacy(), realtime(), softDelete(), twoFactor(), webhooks(), importer],
+    jobs: [defineJob('tidy', { run: () => undefined })],
     settings: { rateLimit: { enabled: true, global: false, auth: false } },
   },
   // Not a replica, so it is not used, but its metrics are exported.
@@ -154,6 +156,14 @@ test('jobs of extensions are counted by outcome', async () => {
   await until('belfry_jobs_total{extension="importer",job="import",outcome="done"}', 2);
   await until('belfry_jobs_total{extension="importer",job="import",outcome="failed"}', 1);
   expect((await scrape()).get('belfry_job_seconds_count{extension="importer",job="import"}')).toBe(3);
+});
+
+test('background jobs are counted by outcome', async () => {
+  await app.jobs.enqueue('tidy');
+  await until('belfry_background_job_runs_total{job="tidy",outcome="succeeded"}', 1);
+  const keys = [...(await scrape()).keys()];
+  expect(keys).toContain('belfry_background_job_seconds_count{job="tidy"}');
+  await vi.waitUntil(async () => (await scrape()).has('belfry_background_jobs{job="tidy",status="waiting"}'));
 });
 
 test('e-mails and pushes are counted by outcome, and so are the batches of the relay', async () => {

@@ -192,8 +192,15 @@ test('a list accepts each filterable field with each of its operators, and nothi
   });
   expect(parameter('listThings', 'kind')!.schema).toEqual({ type: 'string', enum: ['a', 'b', 'c'] });
   expect(parameter('listThings', 'sort')!.schema.items.enum).toEqual(
-    ['title', 'amount', 'at', 'staff', 'createdAt', 'updatedAt'].flatMap((name) => [name, `-${name}`]),
+    [
+      ...['title', 'amount', 'at', 'staff', 'createdAt', 'updatedAt'],
+      // The sortable fields of the references that lists can be filtered by.
+      ...['other.title', 'other.amount', 'other.at', 'other.createdAt', 'other.updatedAt'],
+      ...['author.name', 'author.createdAt', 'author.updatedAt'],
+    ].flatMap((name) => [name, `-${name}`]),
   );
+  expect(of('other.amount')).toEqual(['other.amount']);
+  expect(of('author.password')).toEqual([]);
   expect(parameter('listThings', 'fields')!.schema.items.enum).toEqual(
     Object.keys(schemas.Thing.properties).sort((a, b) => order(a) - order(b)),
   );

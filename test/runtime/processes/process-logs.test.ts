@@ -39,7 +39,7 @@ async function running(one: AppProcess): Promise<void> {
 }
 
 test('a web process that runs all roles is called web, and its first log line lists the roles', async () => {
-  const { RELAY: _, WEBHOOKS_WORKER: __, PUSH_WORKER: ___, ...all } = development;
+  const { RELAY: _, WEBHOOKS_WORKER: __, PUSH_WORKER: ___, JOB_WORKER: ____, ...all } = development;
   const one = startProcess(FILE, all, 'web');
   const url = await one.url();
   one.child.kill('SIGTERM');
@@ -50,7 +50,7 @@ test('a web process that runs all roles is called web, and its first log line li
     .find((line) => line.includes('with the roles'))!;
   expect(JSON.parse(first)).toMatchObject({
     process: 'web',
-    roles: ['web', 'relay', 'webhook-worker', 'push-worker'],
+    roles: ['web', 'relay', 'webhook-worker', 'push-worker', 'job-worker'],
     url,
   });
 });

@@ -20,7 +20,7 @@ function startWeb({ env }: MigrationProject, version: 'old' | 'new', port: numbe
     SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 'rolling').toString('base64'),
     LOG_LEVEL: 'error',
     PORT: String(port),
-    ...{ RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off' },
+    ...{ RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off', JOB_WORKER: 'off' },
     DRAIN_DELAY_MS: String(10 * CHECK_EVERY_MS),
   });
 }

@@ -32,6 +32,7 @@ export const createRoleEnv = (database: TestDatabase) => ({
   RELAY: 'off',
   WEBHOOKS_WORKER: 'off',
   PUSH_WORKER: 'off',
+  JOB_WORKER: 'off',
 });
 
 /** Starts a process from a file with only this environment. It is killed when the test ends. */

@@ -1,4 +1,6 @@
+import type { Fields } from '../../../declare/field.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import { snakeCase } from '../../../declare/naming.ts';
 import type { OutboxConsumer } from '../../../platform/outbox/consumer.ts';
 import { isRecordChange, type OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
@@ -18,6 +20,8 @@ interface AuditedResource {
   /** Fields whose values an erasure of the owner's account removes from the trail, as it does from the records. */
   erasable: readonly string[];
   ownerColumn: string | undefined;
+  /** The column of the organisation that the records belong to. */
+  organisationColumn: string | undefined;
 }
 
 function compileAuditedResource(gateway: ResourceGateway, isUser: boolean): AuditedResource {
@@ -31,8 +35,11 @@ function compileAuditedResource(gateway: ResourceGateway, isUser: boolean): Audi
     anonymize: personal.map(({ name }) => name),
     keep: [],
   };
+  const fields = Object.entries(gateway.declaration.fields as Fields);
+  const organisationField = fields.find(([, { spec }]) => spec.tenant)?.[0];
   return {
     gateway,
+    organisationColumn: organisationField && snakeCase(organisationField),
     personal: new Set(others.map(({ name }) => name)),
     erasable: erasable[action],
     ownerColumn: isUser ? 'id' : ownerColumn,
@@ -60,6 +67,13 @@ function computeErasableChanges(
   return { changes, erasable: typeof owner === 'string' ? { owner, fields: erasable } : undefined };
 }
 
+/** The organisation of a record that belongs to one. */
+function organisationDetails({ organisationColumn }: AuditedResource, { payload }: OutboxRow): AuditEvent['details'] {
+  if (organisationColumn === undefined) return null;
+  const organisation = (payload.record as Record<string, unknown> | undefined)?.[organisationColumn];
+  return typeof organisation === 'string' ? { organisation } : null;
+}
+
 function toAuditEvent(audited: AuditedResource, row: OutboxRow): AuditEvent {
   const { createdAt, name, recordId, userId, requestId, payload } = row;
   const { via = null, id = null, ip = null } = (payload.origin ?? {}) as Origin;
@@ -74,7 +88,7 @@ function toAuditEvent(audited: AuditedResource, row: OutboxRow): AuditEvent {
     ip,
     requestId,
     ...computeErasableChanges(audited, row),
-    details: null,
+    details: organisationDetails(audited, row),
   };
 }
 

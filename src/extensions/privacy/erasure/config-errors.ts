@@ -54,14 +54,52 @@ function checkErasureOptions({ declaration }: ResourceGateway, isUser: boolean, 
   else if (!isUser && onOwnerDelete === 'anonymize') reportAnonymizeErrors(declaration, plan, errors);
 }
 
+/** Whether an erasure deletes records of a resource. */
+function deletesRecords(gateway: ResourceGateway, users: ResourceGateway): boolean {
+  if (gateway === users) return true;
+  const { ownerField, action } = createErasurePlan(gateway.declaration, false);
+  return ownerField !== undefined && action === 'delete';
+}
+
+/** Reports references that would stop an erasure, because they can neither be kept nor cleared. */
+function checkReferences(gateway: ResourceGateway, { resources, users }: Erasable, errors: ConfigErrors): void {
+  const plan = createErasurePlan(gateway.declaration, gateway === users);
+  for (const [name, { spec }] of Object.entries(gateway.declaration.fields as Fields)) {
+    const target = resources.find((one) => one.name === spec.target);
+    if (spec.onDelete === undefined || target === undefined) continue;
+    const isOwner = name === plan.ownerField;
+    if (isOwner && plan.action === 'keep')
+      errors
+        .at(`field "${name}"`)
+        .report(
+          `onOwnerDelete: 'keep' keeps the id of an erased user, but with onDelete: '${spec.onDelete}' the user must exist; remove onDelete, or use onOwnerDelete: 'anonymize' or 'delete'`,
+        );
+    if (spec.onDelete !== 'restrict' || !spec.required || (isOwner && plan.action === 'delete')) continue;
+    if (deletesRecords(target, users))
+      errors
+        .at(`field "${name}"`)
+        .report(
+          `an erasure deletes records of "${target.name}" and clears references to them, but the field is required; remove required(), or use onDelete: 'cascade'`,
+        );
+  }
+}
+
+interface Erasable {
+  resources: readonly ResourceGateway[];
+  users: ResourceGateway;
+}
+
 /** Checks the resource options that an erasure depends on. */
 export function checkErasureConfig(
   resources: readonly ResourceGateway[],
   users: ResourceGateway,
   errors: ConfigErrors,
 ): void {
-  for (const gateway of resources)
-    checkErasureOptions(gateway, gateway === users, errors.at(`resource "${gateway.name}"`));
+  for (const gateway of resources) {
+    const at = errors.at(`resource "${gateway.name}"`);
+    checkErasureOptions(gateway, gateway === users, at);
+    checkReferences(gateway, { resources, users }, at);
+  }
   const status = (users.declaration.fields as Fields).status?.spec;
   if (status === undefined || !['enum', 'string'].includes(status.type.kind) || status.encrypted) {
     errors

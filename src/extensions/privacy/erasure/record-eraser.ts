@@ -51,7 +51,7 @@ export interface RecordEraser {
  * @param rows locked rows with the columns of `gateway.columns`
  */
 type RemoveRecords = (rows: readonly unknown[][]) => Promise<void>;
-type EraserHost = Pick<Host, 'database' | 'transaction' | 'events' | 'wake' | 'log' | 'service' | 'push'>;
+type EraserHost = Pick<Host, 'database' | 'transaction' | 'events' | 'wake' | 'log' | 'service' | 'push' | 'senders'>;
 type Json = Record<string, unknown>;
 
 /**
@@ -99,7 +99,7 @@ export function createRecordEraser(host: EraserHost, gateway: ResourceGateway, p
     withoutHook: ReadonlySet<string>,
   ): Promise<void> {
     const records = hasDeleteHooks ? decodeForHooks(rows) : [];
-    const context = { user: undefined, req: undefined, as: 'system' as const };
+    const context = { user: undefined, req: undefined, as: 'system' as const, ...host.senders };
     const push = { ...host.push, ...tx.push };
     for (const record of records) {
       if (hooks.beforeDelete === undefined || withoutHook.has(record.id)) continue;
@@ -111,7 +111,8 @@ export function createRecordEraser(host: EraserHost, gateway: ResourceGateway, p
         throw new HookFailure(record.id, error);
       }
     }
-    const ids = rows.map(([id]) => id);
+    const ids = rows.map(([id]) => id as string);
+    await gateway.releaseReferences(ids, tx);
     const deletedRecords = await tx.database.write<Json[]>({
       text: statements.remove,
       values: [ids, ids.map(() => newId())],

@@ -14,7 +14,7 @@ const LOCK_ERASURES = `select pg_advisory_xact_lock(hashtextextended('privacy_er
 
 /** Creates the function that starts an erasure. For a repeated request it returns the existing erasure. */
 export function createRequestErasure(
-  { transaction, events, jobs }: Pick<ExtensionHost, 'transaction' | 'events' | 'jobs'>,
+  { transaction, events, jobs, userData }: Pick<ExtensionHost, 'transaction' | 'events' | 'jobs' | 'userData'>,
   users: ResourceGateway,
 ): RequestErasure {
   const table = quoteIdentifier(users.table);
@@ -41,6 +41,7 @@ export function createRequestErasure(
       if (userRow?.[0] && (await database.write({ text: findOtherAdminSql, values: [userId] })).length === 0) {
         throw new ApiError('CONFLICT', 'The last admin cannot be erased');
       }
+      for (const { assertErasable } of userData()) await assertErasable?.(userId, { database, afterCommit });
       const [row] = await database.write<ErasureRow>({ text: INSERT_ERASURE, values: [newId(), userId, by] });
       const erasure = toErasure(row!);
       await database.write({ text: markUserDeletingSql, values: [userId] });

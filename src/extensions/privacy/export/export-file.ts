@@ -1,4 +1,6 @@
 import type { Viewer } from '../../../declare/actor.ts';
+import type { FilesApi, StoredFile } from '../../../declare/file.ts';
+import { ApiError } from '../../../platform/errors.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
 import type { ZipEntry } from './zip.ts';
 
@@ -10,6 +12,8 @@ export interface ExportWriteContext {
   batchRows: () => number;
   /** Names of fields that are stored but not exported. The file adds to the set while its rows are read. */
   leftOut: Set<string>;
+  /** Adds a file that an exported record holds. */
+  addStoredFile: (file: StoredFile) => void;
   /** Called for each record with a value that cannot be decrypted. */
   onUnreadable: () => void;
 }
@@ -44,6 +48,8 @@ interface ManifestFile {
 /** An archive entry for a file. `written` is complete after the content of the file has been read. */
 interface FileEntry extends ZipEntry {
   written: ManifestFile;
+  /** The files that the records hold. */
+  stored: readonly StoredFile[];
 }
 
 /** Returns how many rows to read next, given the size of the last batch, so that each batch takes about the same memory. */
@@ -59,12 +65,14 @@ export function createFileEntry(
   database: ExportWriteContext['database'],
 ): FileEntry {
   const leftOut = new Set<string>();
+  const stored: StoredFile[] = [];
   const written: ManifestFile = { file: path, holds, description, records: 0, deleted: 0, leftOut: [], unreadable: 0 };
   let batchRows = FIRST_BATCH_ROWS;
   const writing = {
     database,
     batchRows: () => batchRows,
     leftOut,
+    addStoredFile: (found: StoredFile) => stored.push(found),
     onUnreadable: () => {
       written.unreadable += 1;
     },
@@ -72,6 +80,7 @@ export function createFileEntry(
   return {
     path,
     written,
+    stored,
     async *content() {
       for await (const batch of rows(user, writing)) {
         if (batch.length === 0) continue;
@@ -86,17 +95,58 @@ export function createFileEntry(
   };
 }
 
+/** Maximum bytes of stored files in one export, because an export is kept in Postgres. */
+const MAX_STORED_BYTES = 2 ** 30;
+
+/** How many of the stored files an export contains. Complete after their entries have been read. */
+export interface StoredFilesResult {
+  included: number;
+  /** Ids of files that were too large for the export, or whose bytes are missing. */
+  leftOut: string[];
+}
+
+/** Creates the entries of the files that the records of earlier entries hold. */
+export function* createStoredFileEntries(
+  entries: readonly FileEntry[],
+  files: FilesApi,
+  result: StoredFilesResult,
+): Generator<ZipEntry> {
+  let bytes = 0;
+  const unique = new Map(entries.flatMap(({ stored }) => stored.map((file) => [file.id, file] as const)));
+  for (const file of unique.values()) {
+    if (bytes + file.bytes > MAX_STORED_BYTES) {
+      result.leftOut.push(file.id);
+      continue;
+    }
+    bytes += file.bytes;
+    yield {
+      path: `files/${file.id}/${file.name}`,
+      async *content() {
+        try {
+          yield* (await files.read(file)) as AsyncIterable<Buffer>;
+          result.included += 1;
+        } catch (error) {
+          if (!(error instanceof ApiError && error.code === 'NOT_FOUND')) throw error;
+          result.leftOut.push(file.id);
+        }
+      },
+    };
+  }
+}
+
 /** Creates the last entry, the manifest: it lists what the other entries contain, and what is left out. */
 export function createManifestEntry(
   about: { user: string; requestedAt: string },
   files: readonly FileEntry[],
+  stored: StoredFilesResult,
 ): ZipEntry {
   return {
     path: 'manifest.json',
     async *content() {
       const writtenFiles = files.map(({ written }) => written);
+      const storedFiles = stored.included + stored.leftOut.length > 0 ? { storedFiles: stored } : {};
       yield Buffer.from(
-        `${JSON.stringify({ format: 1, ...about, madeAt: new Date().toISOString(), files: writtenFiles }, null, 2)}\n`,
+        `${JSON.stringify({ format: 1, ...about, madeAt: new Date().toISOString(), files: writtenFiles, ...storedFiles }, null, 2)}\n`,
       );
     },
   };

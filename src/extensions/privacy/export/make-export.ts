@@ -4,7 +4,12 @@ import { createLeaseRenewals, LeaseLostError } from '../../../platform/leased-wo
 import { createWorkLogger } from '../../../platform/observability/log-work.ts';
 import { availabilityOf } from '../../../platform/postgres/availability.ts';
 import type { ExportFile } from './export-file.ts';
-import { createFileEntry, createManifestEntry } from './export-file.ts';
+import {
+  createFileEntry,
+  createManifestEntry,
+  createStoredFileEntries,
+  type StoredFilesResult,
+} from './export-file.ts';
 import { EXPORT_MAIL } from './links.ts';
 import type { ClaimedExport, ExportStore } from './store.ts';
 import { splitIntoChunks, streamZip } from './zip.ts';
@@ -32,7 +37,7 @@ interface ExportJobParts {
  * regardless of the amount of data. A failed attempt rejects, so that the queue retries it until the export has failed for good.
  */
 export function createExportJob(
-  host: Pick<Host, 'log' | 'mail' | 'metrics' | 'settings' | 'database' | 'replica'>,
+  host: Pick<Host, 'files' | 'log' | 'mail' | 'metrics' | 'settings' | 'database' | 'replica'>,
   { exports, users, files, hours }: ExportJobParts,
 ): (id: string) => Promise<void> {
   const { log, mail, metrics, settings, database, replica } = host;
@@ -45,9 +50,16 @@ export function createExportJob(
     const source = attempt.attempt === 1 ? await replica?.waitForReplicaOrUsePrimary() : undefined;
     const entries = files.map((file) => createFileEntry(file, user, source ?? database));
     const countRecords = () => entries.reduce((sum, { written }) => sum + written.records, 0);
-    const manifest = createManifestEntry({ user: userId, requestedAt: createdAt }, entries);
+    const stored: StoredFilesResult = { included: 0, leftOut: [] };
+    const manifest = createManifestEntry({ user: userId, requestedAt: createdAt }, entries, stored);
+    // Which files to add is known only after the records have been read.
+    function* allEntries() {
+      yield* entries;
+      yield* createStoredFileEntries(entries, host.files, stored);
+      yield manifest;
+    }
     let [position, bytes] = [0, 0];
-    for await (const chunk of splitIntoChunks(streamZip([...entries, manifest], new Date()), CHUNK_BYTES)) {
+    for await (const chunk of splitIntoChunks(streamZip(allEntries(), new Date()), CHUNK_BYTES)) {
       leaseLost.throwIfAborted();
       await attempt.storeChunk(chunk, position, countRecords());
       position += 1;

@@ -1,6 +1,9 @@
 import type { Viewer } from '../../../declare/actor.ts';
+import type { Fields } from '../../../declare/field.ts';
+import type { StoredFile } from '../../../declare/file.ts';
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { pluralName } from '../../../declare/naming.ts';
+import { fileRulesOf } from '../../../records/fields/types/file.ts';
 import { ownerFieldOf } from '../../../records/schema/compile.ts';
 import type { ExportFile, ExportWriteContext } from './export-file.ts';
 import { type ExportedField, listExportedFields, listReferringFields, toExportedRecord } from './fields.ts';
@@ -27,11 +30,14 @@ export function createOwnRecordsFile(gateway: ResourceGateway, users: ResourceGa
   const alwaysOmitted = omittedFieldsOf(gateway, fields);
   const exportedIfVisible = new Set(fields.filter(({ isAlwaysExported }) => !isAlwaysExported).map(({ name }) => name));
   const times = gateway.declaration.timestamps !== false;
+  const fileFields = fields
+    .map(({ name }) => name)
+    .filter((name) => fileRulesOf((gateway.declaration.fields as Fields)[name]!.spec));
 
   async function exportRecord(
     record: StoredRecord,
     visible: ReadonlySet<string>,
-    leftOut: Set<string>,
+    { leftOut, addStoredFile }: ExportWriteContext,
   ): Promise<Record<string, unknown>> {
     const names: string[] = [];
     for (const field of fields) {
@@ -39,6 +45,7 @@ export function createOwnRecordsFile(gateway: ResourceGateway, users: ResourceGa
       else if (record[field.name] !== undefined) leftOut.add(field.name);
     }
     const output = toExportedRecord(record, names, times);
+    for (const name of fileFields) for (const file of [output[name] ?? []].flat()) addStoredFile(file as StoredFile);
     return record.deletedAt === undefined ? output : { ...output, deletedAt: record.deletedAt };
   }
 
@@ -46,13 +53,14 @@ export function createOwnRecordsFile(gateway: ResourceGateway, users: ResourceGa
     path: `records/${pluralName(gateway.name)}.ndjson`,
     holds: gateway.name,
     description: gateway.declaration.description ?? `Your records of kind "${gateway.name}"`,
-    async *rows(user, { database, batchRows, leftOut, onUnreadable }: ExportWriteContext) {
-      for (const name of alwaysOmitted) leftOut.add(name);
+    async *rows(user, writing: ExportWriteContext) {
+      const { database, batchRows, onUnreadable } = writing;
+      for (const name of alwaysOmitted) writing.leftOut.add(name);
       const reading = { where: `${columnOf(owner)} = $1`, values: [user.id], batchRows, onUnreadable };
       const visibleFields = gateway.visibleFields(exportedIfVisible, { user });
       for await (const records of readRecords(database, gateway, reading)) {
         yield await Promise.all(
-          records.map(async (record) => exportRecord(record, await visibleFields(record), leftOut)),
+          records.map(async (record) => exportRecord(record, await visibleFields(record), writing)),
         );
       }
     },

@@ -12,22 +12,30 @@ export interface ZipEntry {
 /**
  * Streams a ZIP archive, as fast as it is read. If the reader stops early, the iterator of the current entry is closed.
  *
+ * @param entries each is requested after the content of the one before it has been read
  * @param at the modification time of the files
  */
-export async function* streamZip(entries: readonly ZipEntry[], at: Date): AsyncGenerator<Buffer> {
+export async function* streamZip(entries: Iterable<ZipEntry>, at: Date): AsyncGenerator<Buffer> {
   const zip = new ZipFile();
   const output = zip.outputStream as Readable;
   let current: Readable | undefined;
-  for (const { path, content } of entries) {
-    zip.addReadStreamLazy(path, { mtime: at }, (take) => {
-      current = Readable.from(content(), { objectMode: false });
+  const iterator = entries[Symbol.iterator]();
+  const addNext = () => {
+    const { done, value } = iterator.next();
+    if (done) {
+      zip.end();
+      return;
+    }
+    zip.addReadStreamLazy(value.path, { mtime: at }, (take) => {
+      current = Readable.from(value.content(), { objectMode: false });
       // yazl does not forward errors of the content stream to its output.
       current.once('error', (error) => output.destroy(error));
+      current.once('end', addNext);
       take(null, current);
     });
-  }
+  };
   zip.on('error', (error: Error) => output.destroy(error));
-  zip.end();
+  addNext();
   try {
     yield* output as AsyncIterable<Buffer>;
   } finally {

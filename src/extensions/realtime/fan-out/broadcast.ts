@@ -21,18 +21,29 @@ function mergeFrames(lists: readonly (readonly Frame[])[]): readonly Frame[] {
 }
 
 /** Whether a change matches the resource, record id and filters of a subscription. Policies and field visibility are checked later. */
-function matchesSubscription(
-  { gateway, id, recordSubscription }: Pick<Subscription, 'gateway' | 'id' | 'recordSubscription'>,
+async function matchesSubscription(
+  { recordSubscription }: Pick<Subscription, 'recordSubscription'>,
   change: RecordChange,
-) {
+): Promise<boolean> {
   const { record, previous } = change;
-  if (change.gateway !== gateway || (id !== undefined && record.id !== id)) return false;
-  if (recordSubscription.includes(record) || (previous !== undefined && recordSubscription.includes(previous)))
-    return true;
+  if (await recordSubscription.includes(record)) return true;
+  if (previous !== undefined && (await recordSubscription.includes(previous))) return true;
   const before = recordBeforeChange(change);
   return (
     change.erasedFields.size > 0 && before !== undefined && recordSubscription.mayInclude(before, change.erasedFields)
   );
+}
+
+/** The changes that match a subscription. */
+async function selectMatchingChanges(
+  subscription: Pick<Subscription, 'gateway' | 'id' | 'recordSubscription'>,
+  all: readonly RecordChange[],
+): Promise<RecordChange[]> {
+  const { gateway, id } = subscription;
+  const candidates = all.filter((one) => one.gateway === gateway && (id === undefined || one.record.id === id));
+  if (candidates.length === 0) return [];
+  const matches = await Promise.all(candidates.map((one) => matchesSubscription(subscription, one)));
+  return candidates.filter((_, i) => matches[i]);
 }
 
 /** Returns the cache of visibility results for a viewer. Viewers with the same visibility share one cache. */
@@ -62,7 +73,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     all: readonly RecordChange[],
     cacheFor: ViewerCacheLookup,
   ): Promise<GroupFrames | undefined> {
-    const changes = all.filter((change) => matchesSubscription(group, change));
+    const changes = await selectMatchingChanges(group, all);
     if (changes.length === 0) return undefined;
     const { gateway, recordSubscription, text } = group;
     // Copied, because a viewer who leaves the group during the following awaits must not be treated as a non-owner.
@@ -149,7 +160,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
       const cache = visibleChanges.createViewerCache(viewer.user, new Map());
       const lists = subscriptions.map(async (subscription) => {
         const { gateway, recordSubscription, text } = subscription;
-        const own = changes.filter((change) => matchesSubscription(subscription, change));
+        const own = await selectMatchingChanges(subscription, changes);
         const found =
           own.length === 0 ? [] : await visibleChanges.selectVisibleChanges(gateway, recordSubscription, own, cache);
         return found.map((one) => createChangeFrame(one, text));

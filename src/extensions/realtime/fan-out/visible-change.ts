@@ -78,7 +78,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
   ): Promise<Plan | undefined> {
     const { gateway, record, previous } = change;
     const canSee = async (one: StoredRecord) =>
-      recordSubscription.includes(one) && (await isReadableByViewer(gateway, one, cache));
+      (await recordSubscription.includes(one)) && (await isReadableByViewer(gateway, one, cache));
     const plan = planChange(change, previous !== undefined && (await canSee(previous)), await canSee(record));
     if (plan !== undefined && change.idOnly) return planIdOnly(change);
     if (plan !== undefined || change.erasedFields.size === 0) return plan;
@@ -86,7 +86,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     const before = recordBeforeChange(change);
     const mayHaveSeen =
       before !== undefined &&
-      recordSubscription.mayInclude(before, change.erasedFields) &&
+      (await recordSubscription.mayInclude(before, change.erasedFields)) &&
       (await isReadableByViewer(gateway, before, cache));
     return mayHaveSeen ? planIdOnly(change) : undefined;
   }

@@ -1,4 +1,6 @@
 import type { Request } from 'express';
+import { withoutOrganisationChoice } from '../../../declare/actor.ts';
+import { assertReachesAllOrganisations } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
@@ -78,7 +80,8 @@ export function createStreamOpener(
   }
 
   async function authenticateByTicketOrRequest(ctx: RouteContext, { ticket }: StreamRequest): Promise<Caller> {
-    if (ticket === undefined) return ctx;
+    // A stream carries the records of all organisations of the user; a filter limits it to one.
+    if (ticket === undefined) return { user: withoutOrganisationChoice(ctx.user), auth: ctx.auth };
     if (ctx.user !== undefined) throw new ApiError('BAD_REQUEST', 'Send either a ticket or a token, not both');
     const caller = await parts.tickets.redeemTicket(ticket);
     setIdentity(ctx.req, { via: caller.auth.via, id: caller.auth.id, userId: caller.user.id });
@@ -99,6 +102,7 @@ export function createStreamOpener(
       const request = readStreamRequest(ctx.query, lastEventId as string | undefined, settings.maxSubscriptions);
       const caller = await authenticateByTicketOrRequest(ctx, request);
       const { user, auth } = caller;
+      assertReachesAllOrganisations(auth, 'streams');
       await assertMayOpenStreams(caller, req);
       const release = parts.slots.acquireSlot(
         user === undefined ? { address: clientKeyOf(addressOf(req)) } : { user: user.id },

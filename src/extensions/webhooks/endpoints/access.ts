@@ -1,3 +1,4 @@
+import { assertReachesAllOrganisations } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import { allowsAction } from '../../../declare/policy.ts';
 import type { Auth, AuthorizationRequest, Route, RouteContext } from '../../../declare/route.ts';
@@ -125,9 +126,15 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
 /** Limit per client and route, for routes that send at once or run expensive queries. */
 export const REQUEST_RATE_LIMIT = { limit: 10, windowMs: 60_000 };
 
-/** Returns the caller's id. @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner */
-export function requireCallerId({ user }: AuthorizationRequest): string {
+/**
+ * Returns the caller's id.
+ *
+ * @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner. FORBIDDEN for the API key of an
+ *   organisation: endpoints receive the events of all organisations of their owner
+ */
+export function requireCallerId({ user, auth }: Pick<AuthorizationRequest, 'user' | 'auth'>): string {
   if (user === undefined) throw new ApiError('UNAUTHORIZED');
+  assertReachesAllOrganisations(auth, 'webhooks');
   return user.id;
 }
 

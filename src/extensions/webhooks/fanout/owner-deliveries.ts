@@ -60,18 +60,17 @@ export function createOwnerDeliveries(
     const isGlobalAllowed =
       hasGlobal &&
       (await allowsAction(settings.globalPolicy, { ...viewContext, action: 'webhook', doc: undefined }, false));
-    const kept: CandidatesByEvent = new Map();
-    for (const [event, list] of share) {
+    // Side by side, so that look-ups of related records share a statement.
+    const reachedByEvent = [...share].map(async ([event, list]) => {
       const own = list.some((one) => !one.global);
       const all = isGlobalAllowed && list.some((one) => one.global);
       const { gateway } = event;
       const readable =
         own && (gateway === undefined ? event.owner === user.id : await gateway.readableBy(event.record, viewContext));
       const inScope = all && (gateway === undefined || (await gateway.inScope(event.record, viewContext)));
-      const reached = list.filter((one) => (one.global ? inScope : readable));
-      if (reached.length > 0) kept.set(event, reached);
-    }
-    return kept;
+      return [event, list.filter((one) => (one.global ? inScope : readable))] as const;
+    });
+    return new Map((await Promise.all(reachedByEvent)).filter(([, reached]) => reached.length > 0));
   }
 
   /** Serializes events for the owner. Each record is serialized once, for all endpoints of the owner. */

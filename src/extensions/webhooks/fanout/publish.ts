@@ -1,5 +1,6 @@
-import { issuePath } from '../../../declare/field.ts';
 import type { Host } from '../../../declare/host.ts';
+import type { PublishEvent } from '../../../declare/senders.ts';
+import { issuePath } from '../../../declare/standard-schema.ts';
 import { isId, newId } from '../../../platform/ids.ts';
 import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
@@ -57,7 +58,7 @@ export function createEventPublisher(
     currentTransaction,
   }: Pick<Host, 'database' | 'wake' | 'settings' | 'tracing' | 'currentTransaction'>,
   events: EventDeclarations,
-): WebhooksApi['publish'] {
+): PublishEvent {
   const maxBytes = settings.http.bodyLimit;
 
   async function serializeEventData(name: string, data: unknown): Promise<string> {

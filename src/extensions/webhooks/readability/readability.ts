@@ -220,18 +220,16 @@ export function createReadabilityCheck(
       expanded.push(...gateway.expandedIn(data));
     }
     const { findSubject, findCurrent } = await loadRecordLookup(needed, expanded);
-    const verdicts: boolean[] = [];
-    for (const { type, gateway, data } of sent) {
+    // Side by side, so that look-ups of related records share a statement.
+    const verdicts = sent.map(({ type, gateway, data }) => {
       // The owner of an event that the app publishes never changes, so only the scopes of the key are checked.
-      if (key && !limits.reads(key, [type])) verdicts.push(false);
-      else if (gateway === undefined) verdicts.push(isAppEvent(type));
-      else {
-        const record = findSubject(gateway.name, String(data.id));
-        const where = { resource: gateway.name, record: data.id, user: owner };
-        const before = { data, record, find: findCurrent };
-        verdicts.push(await falseOnError(where, () => gateway.stillReadable(before, viewContext, isGlobal)));
-      }
-    }
-    return verdicts;
+      if (key && !limits.reads(key, [type])) return false;
+      if (gateway === undefined) return isAppEvent(type);
+      const record = findSubject(gateway.name, String(data.id));
+      const where = { resource: gateway.name, record: data.id, user: owner };
+      const before = { data, record, find: findCurrent };
+      return falseOnError(where, () => gateway.stillReadable(before, viewContext, isGlobal));
+    });
+    return Promise.all(verdicts);
   };
 }

@@ -149,6 +149,16 @@ export const ACCOUNT_TEXTS: MailTexts<
       ]),
     example: { link: EXAMPLE_LINK, minutes: 7 * 1440, isNewAccount: true },
   },
+  'organisation-invitation': {
+    description: 'Sent when a member invites an address to an organisation',
+    template: ({ link, minutes }) =>
+      layOutMail('You are invited to an organisation', [
+        `You are invited to join an organisation at ${new URL(link).host}. To see which one, open this link within ${formatMinutes(minutes)}:`,
+        { link, label: 'See the invitation' },
+        'If you do not expect an invitation, ignore this e-mail.',
+      ]),
+    example: { link: EXAMPLE_LINK, minutes: 7 * 1440 },
+  },
   'new-device': {
     description: 'Sent after a sign-in from a device that the account has not used before',
     template: (about) =>

@@ -26,6 +26,15 @@ export interface MailPreview {
   render(locale: string): Promise<MailContent>;
 }
 
+/** An e-mail of the project: its texts by canonical locale. */
+export interface ProjectMailTexts {
+  kind: string;
+  description: string;
+  texts: ReadonlyMap<string, MailTemplate<never>>;
+  /** Variables for the preview. */
+  example: unknown;
+}
+
 /** Creates the texts of e-mails. */
 export interface MailTextRenderer {
   /**
@@ -35,6 +44,11 @@ export interface MailTextRenderer {
    * @param locale the recipient's locale, such as `de-CH`; undefined if it is not known
    */
   render<K extends MailKind>(kind: K, about: MailVariables[K], locale: string | undefined): Promise<MailContent>;
+  /**
+   * The same for an e-mail of the project. A locale without a text falls back to its language, then to the setting `mail.locale`, then to
+   * English, then to the first text.
+   */
+  renderProjectMail(mail: ProjectMailTexts, about: unknown, locale: string | undefined): Promise<MailContent>;
   /** All e-mails, for a preview. */
   list(): MailPreview[];
 }
@@ -53,10 +67,12 @@ function withLanguage(locale: string | undefined): string[] {
  *
  * @param overrides the option `mails` of `createApp`, checked by `checkMailOverrides`
  * @param settings the settings `mail`. `templates.passwordReset` replaces the text in every locale
+ * @param projectMails the e-mails of the project
  */
 export function createMailTextRenderer(
   overrides: MailOverrides,
   settings: { locale: string; templates?: { passwordReset?: MailTemplate<PasswordResetMail> | undefined } },
+  projectMails: readonly ProjectMailTexts[] = [],
 ): MailTextRenderer {
   const replaced = new Map(
     Object.entries(overrides).map(([kind, templates]) => [
@@ -73,16 +89,34 @@ export function createMailTextRenderer(
     }
     return TEXTS[kind as MailKind].template as MailTemplate<never>;
   };
+  const findProjectTemplate = ({ texts }: ProjectMailTexts, locale: string | undefined) => {
+    const candidates = [...withLanguage(locale), ...withLanguage(settings.locale), BUILT_IN_LOCALE, ...texts.keys()];
+    return texts.get(candidates.find((candidate) => texts.has(candidate))!)!;
+  };
+  const listProjectMails = () =>
+    projectMails.map((mail) => ({
+      kind: mail.kind,
+      description: mail.description,
+      locales: [...mail.texts.keys()],
+      render: async (locale: string) => findProjectTemplate(mail, locale)(mail.example as never),
+    }));
+  const listBuiltInMails = () =>
+    Object.entries(TEXTS).map(([kind, { description, example }]) => ({
+      kind,
+      description,
+      locales: [...new Set([BUILT_IN_LOCALE, ...(replaced.get(kind)?.keys() ?? [])])],
+      render: async (locale: string) => findTemplate(kind, locale)(example as never),
+    }));
   return {
     render: async (kind, about, locale) => findTemplate(kind, locale)(about as never),
-    list: () =>
-      Object.entries(TEXTS).map(([kind, { description, example }]) => ({
-        kind,
-        description,
-        locales: [...new Set([BUILT_IN_LOCALE, ...(replaced.get(kind)?.keys() ?? [])])],
-        render: async (locale) => findTemplate(kind, locale)(example as never),
-      })),
+    renderProjectMail: async (mail, about, locale) => findProjectTemplate(mail, locale)(about as never),
+    list: () => [...listProjectMails(), ...listBuiltInMails()],
   };
+}
+
+/** Whether an e-mail of Belfry has this kind. */
+export function isBuiltInMail(kind: string): boolean {
+  return Object.hasOwn(TEXTS, kind);
 }
 
 /** Checks the option `mails` of `createApp`. */

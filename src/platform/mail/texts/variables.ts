@@ -67,6 +67,8 @@ export interface MailVariables {
   'sign-in': Omit<ProofMail, 'user'> & { isNewAccount: boolean };
   /** An invitation. `isNewAccount`: the address has no account whose address is verified. */
   invitation: { link: string; minutes: number; isNewAccount: boolean };
+  /** An invitation to an organisation. It contains no text that a user wrote, such as the name of the organisation. */
+  'organisation-invitation': { link: string; minutes: number };
   'new-device': SignInNotice;
   'password-changed': SecurityNotice;
   'two-factor-enabled': SecurityNotice;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
 import { type ColumnType, createStoredValueConverter } from '../column-type.ts';
-import { EQUALITY_COMPARISONS, type FieldType } from '../field-type.ts';
+import { COUNTED_VALUES, EQUALITY_COMPARISONS, type FieldType } from '../field-type.ts';
 
 const BOOLEAN: ColumnType = {
   sql: 'boolean',
@@ -26,6 +26,7 @@ export const booleanType = {
   operators: EQUALITY_COMPARISONS,
   comparisons: () => EQUALITY_COMPARISONS,
   modifiers: ['unique', 'index', 'filterable', 'sortable', 'encrypted'],
+  aggregations: COUNTED_VALUES,
   indexMethod: () => 'btree',
   indexedBytes: () => 1,
   comparable: (value) => (typeof value === 'boolean' ? value : undefined),

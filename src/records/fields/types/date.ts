@@ -83,6 +83,7 @@ export const dateType = {
   operators: ORDER_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
+  aggregations: { group: 'bucket', functions: ['min', 'max', 'countDistinct'] },
   errors: ({ min, max }) =>
     Object.entries({ min, max })
       .filter(([, bound]) => bound !== undefined && parseDateToIso(bound.value) === undefined)

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
 import type { ColumnType, StoredValueResult } from '../column-type.ts';
-import { type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
+import { type FieldType, NUMBERS, ORDER_COMPARISONS } from '../field-type.ts';
 import type { JsonSchema } from '../json-schema.ts';
 
 /** The precision and scale of a decimal field. */
@@ -254,6 +254,7 @@ const decimalOfAnySize = {
   operators: ORDER_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
+  aggregations: NUMBERS,
   bound: (value) => toCanonicalDecimal(value)!,
   order: (a, b) => compareDecimals(a as string, b as string),
   indexMethod: () => 'btree',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
 import { TEXT } from '../column-type.ts';
-import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
+import { COUNTED_VALUES, EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { textJsonSchema } from '../json-schema.ts';
 import { normalizeText, shortTextSchema, TEXT_MODIFIERS, textBoundErrors, toComparableText } from '../text-rules.ts';
 
@@ -33,6 +33,7 @@ export const emailType = {
   operators: EQUALITY_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
   modifiers: [...TEXT_MODIFIERS, 'lowercase'],
+  aggregations: COUNTED_VALUES,
   errors: (spec) => [
     ...textBoundErrors(spec),
     ...(Number(spec.min?.value) > MAX_LENGTH

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import { TEXT } from '../column-type.ts';
-import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
+import { COUNTED_VALUES, EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { toComparableText } from '../text-rules.ts';
 
 /** One of the declared values. */
@@ -21,6 +21,7 @@ export const enumType = {
   operators: EQUALITY_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
   modifiers: ['unique', 'index', 'filterable', 'sortable', 'searchable', 'encrypted'],
+  aggregations: COUNTED_VALUES,
   errors({ values }) {
     if (!Array.isArray(values) || values.length === 0 || new Set(values).size < values.length)
       return ['enum() needs at least one value, and no duplicates'];

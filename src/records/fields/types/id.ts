@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
 import { TEXT } from '../column-type.ts';
-import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
+import { COUNTED_VALUES, EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { toComparableText } from '../text-rules.ts';
 
 const ID = /^[0-9a-f]{24}$/i;
@@ -27,6 +27,7 @@ export const idType = {
   operators: EQUALITY_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
   modifiers: ['unique', 'index', 'filterable', 'sortable'],
+  aggregations: COUNTED_VALUES,
   indexMethod: () => 'btree',
   indexedBytes: () => 24,
   comparable: (value) => toComparableText(value)?.toLowerCase(),

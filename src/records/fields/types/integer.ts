@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
 import { type ColumnType, createStoredValueConverter } from '../column-type.ts';
-import { type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
+import { type FieldType, NUMBERS, ORDER_COMPARISONS } from '../field-type.ts';
 import { boundsJsonSchema } from '../json-schema.ts';
 import { numberBoundErrors, parseQueryNumber, withNumberBounds } from './number.ts';
 
@@ -40,6 +40,7 @@ export const integerType = {
   operators: ORDER_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
+  aggregations: NUMBERS,
   errors(spec) {
     const [min, max] = [spec.min, spec.max].map((bound) => bound?.value as number | undefined);
     const wrong = numberBoundErrors(spec);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
+import type { StandardSchema } from '../../../declare/standard-schema.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import type { ColumnType } from '../column-type.ts';
 import type { FieldType } from '../field-type.ts';
@@ -30,10 +31,21 @@ export const JSONB: ColumnType = {
   },
 };
 
-/** Any JSON, stored unchanged. */
+/** Creates json fields. */
+export interface CreateJsonField {
+  (): Field<unknown>;
+  /** @param schema validates the values, which get its types; its output, which must be JSON, is stored */
+  <Output, Input>(schema: StandardSchema<Output, Input>): Field<Output, 'optional', Input, Output>;
+}
+
+/** A json field; `given` is empty or holds the schema of its values. */
+const createJsonField = ((...given: [StandardSchema?]) =>
+  new Field({ type: jsonType, ...(given.length === 0 ? {} : { content: given[0]! }) })) as CreateJsonField;
+
+/** Any JSON, stored unchanged, or the output of a schema. */
 export const jsonType = {
   kind: 'json',
-  field: (): Field<unknown> => new Field({ type: jsonType }),
+  field: createJsonField,
   column: JSONB,
   schema: () => z.unknown().refine(isStorableJson, { error: UNSTORABLE_JSON }),
   // A required value must not be null or an empty text.

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
 import { type ColumnType, createStoredValueConverter } from '../column-type.ts';
-import { type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
+import { type FieldType, NUMBERS, ORDER_COMPARISONS } from '../field-type.ts';
 import { boundsJsonSchema } from '../json-schema.ts';
 
 const DECIMAL = /^-?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
@@ -63,6 +63,7 @@ export const numberType = {
   operators: ORDER_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
+  aggregations: NUMBERS,
   errors: numberBoundErrors,
   indexMethod: () => 'btree',
   indexedBytes: () => 8,

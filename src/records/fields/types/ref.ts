@@ -1,12 +1,30 @@
 import { Field } from '../../../declare/field.ts';
 import { normalizeResourceName } from '../../../declare/naming.ts';
+import type { ReferenceOptions } from '../../../declare/relation.ts';
 import type { FieldType } from '../field-type.ts';
 import { idType } from './id.ts';
 
-/** The id of a record of another resource: only its format is checked. */
+const ON_DELETE = ['restrict', 'cascade', 'setNull'];
+
+/** The id of a record of another resource. By default, only its format is checked. */
 export const refType = {
   ...idType,
   kind: 'ref',
-  field: (target: string): Field<string> => new Field({ type: refType, target: normalizeResourceName(target) }),
+  field: (target: string, { onDelete = 'keep', exists = onDelete !== 'keep' }: ReferenceOptions = {}): Field<string> =>
+    new Field({
+      type: refType,
+      target: normalizeResourceName(target),
+      ...(onDelete !== 'keep' && { onDelete }),
+      ...((exists || onDelete !== 'keep') && { exists }),
+    }),
   modifiers: ['unique', 'index', 'filterable', 'sortable', 'owner', 'populate'],
+  errors({ onDelete, exists, required }) {
+    if (exists !== undefined && typeof exists !== 'boolean') return ['exists must be true or false'];
+    if (onDelete === undefined) return [];
+    if (!ON_DELETE.includes(onDelete)) return [`onDelete can be ${ON_DELETE.join(', ')} or keep`];
+    if (!exists) return [`onDelete: '${onDelete}' checks that the record exists; remove exists: false`];
+    if (onDelete === 'setNull' && required)
+      return [`onDelete: 'setNull' would clear a required field; remove required(), or use 'restrict' or 'cascade'`];
+    return [];
+  },
 } satisfies FieldType;

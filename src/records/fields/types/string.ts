@@ -1,6 +1,6 @@
 import { Field } from '../../../declare/field.ts';
 import { TEXT } from '../column-type.ts';
-import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
+import { COUNTED_VALUES, EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { textJsonSchema } from '../json-schema.ts';
 import {
   maxTextBytesByModifiers,
@@ -25,6 +25,7 @@ export const stringType = {
   operators: EQUALITY_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
+  aggregations: COUNTED_VALUES,
   errors: textBoundErrors,
   textual: true,
   indexMethod: () => 'btree',

@@ -2,7 +2,7 @@ import { Field, type FieldSpec } from '../../../declare/field.ts';
 import { parseUrl } from '../../../platform/http/parse-url.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import { TEXT } from '../column-type.ts';
-import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
+import { COUNTED_VALUES, EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { textJsonSchema } from '../json-schema.ts';
 import {
   isLongerThan,
@@ -66,6 +66,7 @@ export const urlType = {
   operators: EQUALITY_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
+  aggregations: COUNTED_VALUES,
   errors: textBoundErrors,
   textual: true,
   indexMethod: () => 'btree',

@@ -23,7 +23,7 @@ async function findReadableRecord({ resource, store }: Entity, item: BatchItem):
   const [record] = await store.list({ conditions, sort: BY_ID }, { limit: 1, offset: 0, after: undefined }, false);
   if (record === undefined || operation.system) return record;
   try {
-    return await authorizeLoadedRecord(resource, record, 'read', resource.policies.read, operation);
+    return await authorizeLoadedRecord(resource, store, record, 'read', resource.policies.read, operation);
   } catch (error) {
     if (error instanceof ApiError && (error.code === 'NOT_FOUND' || error.code === 'UNAUTHORIZED')) return undefined;
     throw error;

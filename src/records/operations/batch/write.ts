@@ -5,7 +5,7 @@ import type { OperationContext } from '../../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../context.ts';
 import type { CompiledResource } from '../../schema/compiled.ts';
 import { countJsonBytes } from '../../serialize/response-bytes.ts';
-import type { WriteResult } from '../../store/write-statements.ts';
+import type { WriteResult } from '../../store/store.ts';
 import { runAfterCreate } from '../create.ts';
 import { runAfterDelete } from '../delete.ts';
 import { runAfterUpdate } from '../update.ts';

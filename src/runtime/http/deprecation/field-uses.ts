@@ -1,6 +1,6 @@
 import type { FieldSpec, Fields } from '../../../declare/field.ts';
 import { isFilterable } from '../../../records/query/filter.ts';
-import { MAX_LEVELS } from '../../../records/query/include.ts';
+import { MAX_PATH_RELATIONS } from '../../../records/query/paths.ts';
 import type { CompiledResource } from '../../../records/schema/compiled.ts';
 import { compileDeprecation, type DeprecatedItem } from './announcement.ts';
 
@@ -77,14 +77,16 @@ export function compileFieldUses(resources: ReadonlyMap<string, CompiledResource
   if (items.length === 0) return undefined;
   const itemOf = (resource: string, field: string) => byResource.get(resource)!.get(field)?.item;
 
-  function addIncluded(resource: string, path: string, found: Set<DeprecatedItem>): void {
+  /** Adds the fields of a path, which follows relations and may end with a field. */
+  function addPath(resource: string, path: string, found: Set<DeprecatedItem>): void {
+    const add = (item: DeprecatedItem | undefined) => item !== undefined && found.add(item);
     let source = resource;
-    for (const field of path.split('.', MAX_LEVELS)) {
-      const target = resources.get(source)!.field.get(field)?.target;
-      if (target === undefined) return;
-      const item = itemOf(source, field);
-      if (item !== undefined) found.add(item);
-      source = target;
+    for (const name of path.split('.', MAX_PATH_RELATIONS + 1)) {
+      const relation = resources.get(source)!.relations.get(name);
+      if (relation?.kind === 'reverse') add(itemOf(relation.target, relation.field.name));
+      else add(itemOf(source, name));
+      if (relation === undefined) return;
+      source = relation.target;
     }
   }
 
@@ -92,7 +94,7 @@ export function compileFieldUses(resources: ReadonlyMap<string, CompiledResource
   function reachesDeprecatedField(resource: string, passed: Set<string>): boolean {
     if (byResource.get(resource)!.size > 0) return true;
     passed.add(resource);
-    const targets = resources.get(resource)!.fields.flatMap(({ target }) => target ?? []);
+    const targets = [...resources.get(resource)!.relations.values()].map(({ target }) => target);
     return targets.some((target) => !passed.has(target) && reachesDeprecatedField(target, passed));
   }
 
@@ -112,17 +114,12 @@ export function compileFieldUses(resources: ReadonlyMap<string, CompiledResource
       const found = new Set<DeprecatedItem>();
       const compiled = resources.get(resource);
       if (compiled === undefined) return found;
-      const add = (field: string) => {
-        const item = itemOf(resource, field);
-        if (item !== undefined) found.add(item);
-      };
       for (const parameter of Object.keys(query)) {
-        const field = parameter.split('[', 1)[0]!;
-        if (isFilterable(compiled, field)) add(field);
+        const path = parameter.split('[', 1)[0]!;
+        if (path.includes('.') || isFilterable(compiled, path)) addPath(resource, path, found);
       }
-      for (const term of namesIn(query.sort)) add(term.replace(/^-/, ''));
-      for (const field of namesIn(query.fields)) add(field);
-      for (const path of namesIn(query.include)) addIncluded(resource, path, found);
+      const named = [...namesIn(query.sort).map((term) => term.replace(/^-/, '')), ...namesIn(query.fields)];
+      for (const path of [...named, ...namesIn(query.include)]) addPath(resource, path, found);
       return found;
     },
   };

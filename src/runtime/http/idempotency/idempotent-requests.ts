@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
-import { isEmailVerified } from '../../../declare/actor.ts';
+import { isEmailVerified, ORGANISATION_CHOICE } from '../../../declare/actor.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Route } from '../../../declare/route.ts';
@@ -66,7 +66,11 @@ export function createIdempotentRequests(
 
   function computeKeyId({ req, user, key }: Pick<Attempt, 'req' | 'user' | 'key'>): string {
     const client = user === undefined ? `ip ${clientKeyOf(addressOf(req))}` : `user ${user.id}`;
-    return hash('sha256', JSON.stringify([client, route.method, route.path, req.params, key]));
+    const parts: unknown[] = [client, route.method, route.path, req.params, key];
+    // A key of one organisation must not replay a response of another.
+    const choice = user?.[ORGANISATION_CHOICE];
+    if (choice !== undefined) parts.push(choice.bound ?? null, choice.current ?? null);
+    return hash('sha256', JSON.stringify(parts));
   }
 
   /** Awaits the storing of a key's state. If it fails, a repetition loses its response, but this request must not fail. */

@@ -40,6 +40,10 @@ export type UncheckedColumn = {
       /** Maximum bytes of a text that fit into the column's index. */
       room: number;
     }
+  | {
+      /** The table to whose rows the column must refer. */
+      target: string;
+    }
 );
 
 interface ColumnChanges {

@@ -56,7 +56,7 @@ function textSizeLimitsOf({ spec, maxBytes }: CompiledField): Pick<DeclaredColum
 }
 
 function usesStandardSchema(spec: CompiledField['spec']): boolean {
-  if (spec.standard !== undefined) return true;
+  if (spec.standard !== undefined || spec.content !== undefined) return true;
   const inside = [...Object.values(spec.shape ?? {}), ...(spec.inner === undefined ? [] : [spec.inner])];
   return inside.some((field) => usesStandardSchema(field.spec));
 }
@@ -69,7 +69,7 @@ function findFillValue(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unf
   if (spec.default === undefined || spec.default === null) return withoutFill(undefined);
   if (spec.encrypted) return withoutFill('it is encrypted');
   if (field.type.concealed) return withoutFill('it is a password');
-  if (usesStandardSchema(spec)) return withoutFill('its default passes through schema()');
+  if (usesStandardSchema(spec)) return withoutFill('its default passes through a schema');
   const parsed = field.schema.parse(createDefaultValue(spec));
   const stored = field.type.toColumn === undefined ? parsed : field.type.toColumn(parsed, spec);
   return { fill: sqlLiteral(stored, field.columnType.sql), unfilled: undefined };

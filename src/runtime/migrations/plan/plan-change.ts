@@ -4,6 +4,7 @@ import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { ARRAY_TEXT, CREATE_ARRAY_TEXT } from '../../../records/fields/index-expressions.ts';
 import { findEarlierNames, planColumnChanges, type RefusedChange, type UncheckedColumn } from './column-changes.ts';
 import type { DeclaredFacts } from './declared.ts';
+import { completeForeignKeys, findUncheckedReferences } from './foreign-keys.ts';
 import { findLosses, type Loss } from './losses.ts';
 import { applyRenames, findRenames, planIndexAndConstraintRenames, type Renames } from './renames.ts';
 import type { RequestedChanges } from './requested-changes.ts';
@@ -15,6 +16,8 @@ export interface Plan {
   statements: string[];
   /** Indexes of tables that already existed: `CREATE INDEX …`. */
   indexes: string[];
+  /** The statements that check the existing rows of new foreign keys, to run after the indexes. They do not block writes. */
+  validations: string[];
   /** The tables and columns that the statements drop. */
   losses: Loss[];
   /** Columns that cannot change as declared. If there are any, the statements must not be run. */
@@ -132,12 +135,13 @@ export async function planSchemaChange(
   renaming.push(...planIndexAndConstraintRenames(before, next));
 
   const middle = mergeSnapshots(before, next);
-  const added = (await generateStatements(before, middle)).flatMap((statement) =>
+  const generated = (await generateStatements(before, middle)).flatMap((statement) =>
     addPartitioning(statement.trim(), declared),
   );
   const removed = await generateStatements(middle, next);
   const tableExists = (table: string | undefined) =>
     table !== undefined && before.tables[`public.${table}`] !== undefined;
+  const { completed: added, validations } = completeForeignKeys(generated, declared, tableExists);
   // Postgres cannot build an index of a partitioned table concurrently, so it is built with the other additions.
   const isPartitioned = (table: string | undefined) => declared.partitioned.has(table ?? '');
   const indexes = added.filter((statement) => {
@@ -147,6 +151,7 @@ export async function planSchemaChange(
   const drops = added.filter((statement) => DROPS_PART.test(statement));
   const otherAdditions = added.filter((statement) => !indexes.includes(statement) && !drops.includes(statement));
   const sizeLimited = findSizeLimitedIndexes(before, indexes, declared, renames);
+  const references = findUncheckedReferences(before, generated, declared, renames);
   const needsArrayText = [...otherAdditions, ...indexes].some((statement) => statement.includes(ARRAY_TEXT));
   return {
     statements: [
@@ -161,8 +166,9 @@ export async function planSchemaChange(
     indexes,
     losses: [...losses, ...columns.replaced.map((replaced) => ({ ...replaced, candidates: [] }))],
     refusals: columns.refusals,
-    notes: [...notes, ...columns.notes, ...sizeLimited.map(({ note }) => note)],
-    unchecked: [...columns.unchecked, ...sizeLimited],
+    validations,
+    notes: [...notes, ...columns.notes, ...[...sizeLimited, ...references].map(({ note }) => note)],
+    unchecked: [...columns.unchecked, ...sizeLimited, ...references],
   };
 }
 

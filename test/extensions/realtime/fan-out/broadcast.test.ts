@@ -9,7 +9,7 @@ import { ApiError } from '../../../../src/platform/errors.ts';
 const logged: unknown[] = [];
 const log = { error: (fields: unknown) => logged.push(fields) };
 const broadcast = createBroadcast(createVisibleChanges({ service: undefined, log } as never));
-const recordSubscription = { key: '[]', includes: () => true, mayInclude: () => true };
+const recordSubscription = { key: '[]', includes: () => true, mayInclude: async () => true };
 
 /** Creates a gateway to records with an owner, and only the owner sees the note of a record. */
 function viewOf(own: Partial<ResourceGateway> = {}): ResourceGateway {

@@ -6,7 +6,7 @@ const gateway = {
   name: 'post',
   visibilityKey: (user: { roles: string[] } | undefined) => String(user?.roles),
 } as unknown as ResourceGateway;
-const recordSubscription = { key: '[]', includes: () => true, mayInclude: () => true };
+const recordSubscription = { key: '[]', includes: () => true, mayInclude: async () => true };
 const change = (id: string) => ({ gateway: gateway, record: { id } }) as never;
 
 function listenerOf(person: Listener['viewer'], ...texts: string[]): Listener {

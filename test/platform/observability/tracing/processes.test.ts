@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 240_000 });
 const database = await createTestDatabase();
 afterAll(() => database.drop());
 const env = { ...createRoleEnv(database), LOG_LEVEL: 'info' };
-const { RELAY: _, WEBHOOKS_WORKER: __, PUSH_WORKER: ___, ...everyRole } = env;
+const { RELAY: _, WEBHOOKS_WORKER: __, PUSH_WORKER: ___, JOB_WORKER: ____, ...everyRole } = env;
 const start = (variables: Record<string, string>) =>
   startProcess('test/fixtures/traced/process.ts', { ...everyRole, ...variables }, 'web');
 /** The modules of the SDK. The API package does not count: prom-client loads it, and it does nothing on its own. */

@@ -1,0 +1,39 @@
+import type { Host } from '../declare/host.ts';
+import { ApiError } from '../platform/errors.ts';
+import type { LimitRule } from '../platform/limits/rule.ts';
+
+/** The default limit of invitations to one address. */
+export const INVITATION_MAIL_LIMIT: LimitRule = { limit: 5, windowMs: 24 * 60 * 60_000 };
+
+/**
+ * Counts an invitation against a limit.
+ *
+ * @param key the address that receives it, or the inviter that the limit is about
+ * @throws ApiError RATE_LIMITED
+ */
+export type CountMail = (key: string) => Promise<void>;
+
+/** What a limit of invitations is about. `name` identifies the limit. */
+const OF_ADDRESS = {
+  name: 'invitation mails',
+  message: 'This address has received too many invitations; try again later',
+};
+
+/**
+ * Creates the function that counts invitations against a limit. Default: per address, because many inviters together must not flood one mailbox;
+ * invitations of all kinds count together.
+ */
+export function createInvitationMailCounter(
+  host: Pick<Host, 'env' | 'limits' | 'settings'>,
+  rule: LimitRule | false,
+  { name, message } = OF_ADDRESS,
+): CountMail {
+  const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
+  const limiter = enabled && rule !== false ? host.limits.limiter(name, rule) : undefined;
+  return async (key) => {
+    const verdict = await limiter?.consume(key);
+    if (verdict === undefined || verdict.allowed) return;
+    const retryAfter = Math.max(1, Math.ceil(verdict.leftMs / 1000));
+    throw new ApiError('RATE_LIMITED', message, { retryAfter });
+  };
+}

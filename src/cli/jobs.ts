@@ -1,0 +1,170 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { JOB_STATUSES, type JobRecord, type JobStatus, type Jobs } from '../declare/job-queue.ts';
+import type { ApiError } from '../platform/errors.ts';
+import type { AppOpener } from './project.ts';
+import { alignColumns, stripControlCharacters } from './terminal.ts';
+
+interface ListOptions {
+  job?: string;
+  status?: JobStatus;
+  limit: number;
+  after?: string;
+  json?: boolean;
+}
+
+interface RunOptions {
+  /** JSON, parsed. */
+  input?: { value: unknown };
+  runAt?: string;
+  uniqueKey?: string;
+  json?: boolean;
+}
+
+interface JsonOption {
+  json?: boolean;
+}
+
+const MAX_LIMIT = 100;
+const UNDEFINED_TABLE = '42P01';
+
+function parseLimit(text: string): number {
+  const limit = Number(text);
+  if (/^\d+$/.test(text) && limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_LIMIT}.`);
+}
+
+function parseId(text: string): string {
+  if (/^[0-9a-f]{24}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be an id of 24 hex digits.');
+}
+
+function parseInput(text: string): { value: unknown } {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    throw new InvalidArgumentError(`It must be JSON, such as '{"days":30}'.`);
+  }
+}
+
+/** Formats a list of jobs, newest first. */
+function listLines(jobs: readonly JobRecord[], next: string | null): string[] {
+  if (jobs.length === 0) return ['No jobs.'];
+  const rows = jobs.map(({ id, job, status, attempts, runAt, error }) => [
+    id,
+    job,
+    status,
+    String(attempts),
+    runAt,
+    stripControlCharacters(error ?? '').slice(0, 80),
+  ]);
+  const more = next === null ? [] : ['', `More: --after ${next}`];
+  return [...alignColumns([['id', 'job', 'status', 'attempts', 'run at', 'error'], ...rows]), ...more];
+}
+
+/** Formats everything about a job, one member per line. */
+function recordLines(job: JobRecord): string[] {
+  const rows = Object.entries(job)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => [name, stripControlCharacters(typeof value === 'string' ? value : JSON.stringify(value))]);
+  return alignColumns(rows);
+}
+
+function print(json: boolean | undefined, value: unknown, lines: readonly string[]): void {
+  console.log(json ? JSON.stringify(value) : lines.join('\n'));
+}
+
+/** Adds the messages per input to the message of an error. */
+function describeRefusal(error: unknown): unknown {
+  const { name, details } = error as Partial<ApiError>;
+  if (name !== 'ApiError' || details === undefined) return error;
+  const lines = Object.entries(details).map(([field, message]) => `  ${field}: ${message}`);
+  return new Error(`The job was not enqueued:\n${lines.join('\n')}`);
+}
+
+async function list(jobs: Jobs, { json, ...filter }: ListOptions): Promise<void> {
+  const page = await jobs.list(filter);
+  print(json, page, listLines(page.data, page.next));
+}
+
+async function show(jobs: Jobs, id: string, { json }: JsonOption): Promise<void> {
+  const job = await jobs.get(id);
+  if (job === undefined) throw new Error('There is no job with this id.');
+  print(json, job, recordLines(job));
+}
+
+async function run(jobs: Jobs, name: string, { input, json, ...options }: RunOptions): Promise<void> {
+  try {
+    const enqueued = await jobs.enqueue(name, input?.value, options);
+    const { id, created } = enqueued;
+    print(json, enqueued, [
+      created ? `Job ${id} is enqueued.` : `Job ${id} has the same key, and is waiting or running.`,
+    ]);
+  } catch (error) {
+    throw describeRefusal(error);
+  }
+}
+
+/** Adds `belfry jobs`, which lists, enqueues, retries and cancels background jobs. */
+export function addJobsCommand(program: Command, openApp: AppOpener): void {
+  const group = program.command('jobs').description('List, run, retry and cancel background jobs');
+  const withJobs = async (command: Command, work: (jobs: Jobs) => Promise<void>) => {
+    const app = await openApp({
+      command: 'jobs',
+      appFile: command.optsWithGlobals().app,
+      environment: { NODE_ENV: 'test', LOG_LEVEL: 'error' },
+      orDevelopment: true,
+      needsKeys: true,
+    });
+    await app.accounts?.ready();
+    try {
+      await work(app.jobs);
+    } catch (error) {
+      if ((error as { code?: string }).code !== UNDEFINED_TABLE) throw error;
+      throw new Error('The database has no table of jobs. Apply the migrations: npx belfry migrate');
+    }
+  };
+  group
+    .command('list')
+    .description('List jobs, newest first')
+    .option('--job <name>', 'Only jobs with this name')
+    .addOption(new Option('--status <status>', 'Only jobs with this status').choices(JOB_STATUSES))
+    .option('--limit <n>', 'The number of jobs', parseLimit, 20)
+    .option('--after <id>', 'Continue a list after this id', parseId)
+    .option('--json', 'Print JSON')
+    .action((options: ListOptions, command: Command) => withJobs(command, (jobs) => list(jobs, options)));
+  group
+    .command('show')
+    .description('Show everything about a job')
+    .argument('<id>', 'The id of the job', parseId)
+    .option('--json', 'Print JSON')
+    .action((id: string, options: JsonOption, command: Command) =>
+      withJobs(command, (jobs) => show(jobs, id, options)),
+    );
+  for (const [verb, description] of [
+    ['retry', 'Run a failed or cancelled job again'],
+    ['cancel', 'Cancel a job that is waiting or running'],
+  ] as const) {
+    group
+      .command(verb)
+      .description(description)
+      .argument('<id>', 'The id of the job', parseId)
+      .option('--json', 'Print JSON')
+      .action((id: string, { json }: JsonOption, command: Command) =>
+        withJobs(command, async (jobs) => {
+          const job = await jobs[verb](id);
+          print(json, job, [`Job ${id} is ${job.status}.`]);
+        }),
+      );
+  }
+  group
+    .command('run')
+    .description('Enqueue a job')
+    .argument('<name>', 'The name of the job')
+    .option('--input <json>', 'The input of the job', parseInput)
+    .option('--run-at <time>', 'The earliest time of the run: 2030-01-31T12:00:00Z')
+    .option('--unique-key <key>', 'Do not enqueue the job while another one with this key is waiting or running')
+    .option('--json', 'Print JSON')
+    .action((name: string, options: RunOptions, command: Command) =>
+      withJobs(command, (jobs) => run(jobs, name, options)),
+    );
+}

@@ -1,0 +1,131 @@
+import type { Request } from 'express';
+import { ORGANISATION_CHOICE, type OrganisationChoice } from '../../declare/actor.ts';
+import type { RecordFilter, Viewer } from '../../declare/policy.ts';
+import type { Services } from '../../declare/service.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import { hasGlobalAccess, type OrganisationSettings } from './settings.ts';
+import { isSlug } from './slug.ts';
+
+type Filter = Record<string, unknown>;
+
+/** A filter that no record meets. */
+const NOTHING: Filter = { id: { in: [] } };
+
+/** How long a header that named an organisation of the caller is not looked up again, in ms. It decides only about the error. */
+const NAMED_FRESH_MS = 60_000;
+const MAX_NAMED = 10_000;
+
+/** The organisation in which a request works, and the one that its credential is bound to. */
+export function choiceOf(user: Viewer | undefined): OrganisationChoice | undefined {
+  return user?.[ORGANISATION_CHOICE];
+}
+
+/** The error for an organisation that does not exist, or of which the caller is not a member: the two are indistinguishable. */
+export function noOrganisationError(): ApiError {
+  return new ApiError('NOT_FOUND', 'There is no such organisation, or you are not a member of it');
+}
+
+/**
+ * The filter that a reference leads to certain organisations; undefined if no organisation can meet it.
+ *
+ * @param organisations ids or slugs, as a client wrote them; all must be the same organisation
+ * @param field the reference; undefined for organisations themselves
+ */
+export function organisationFilter(
+  organisations: readonly (string | undefined)[],
+  field: string | undefined,
+): Record<string, string> | undefined {
+  const filter: Record<string, string> = {};
+  for (const organisation of new Set(organisations)) {
+    if (organisation === undefined) continue;
+    const byId = isId(organisation);
+    if (!byId && !isSlug(organisation)) return undefined;
+    const key = byId ? (field ?? 'id') : field === undefined ? 'slug' : `${field}.slug`;
+    if (Object.hasOwn(filter, key)) return undefined;
+    filter[key] = organisation;
+  }
+  return filter;
+}
+
+/** Which records of organisations a viewer reaches. */
+export interface OrganisationScope {
+  /**
+   * The filter of the records that a viewer reaches; undefined if they reach all. Membership is part of the filter, so that it is checked in the
+   * same statement.
+   *
+   * @param field the reference to the organisation; undefined for organisations themselves
+   * @param options `current`: whether the current organisation of the request narrows the records
+   */
+  filterFor(user: Viewer | undefined, field: string | undefined, options: { current: boolean }): Filter | undefined;
+  /**
+   * Checks that the organisation that a request names exists, and that the caller is a member of it.
+   *
+   * @returns undefined if the request names none, or if the caller was a member a moment ago
+   * @throws ApiError NOT_FOUND
+   */
+  checkNamed(user: Viewer | undefined, req: Request | undefined, service: Services): Promise<void> | undefined;
+}
+
+/** Creates the scope of the records of organisations. */
+export function createOrganisationScope(settings: Pick<OrganisationSettings, 'globalAccess'>): OrganisationScope {
+  // Whether the filter lets a record through never depends on this cache.
+  const named = new Map<string, number>();
+
+  function remember(key: string): void {
+    if (named.size >= MAX_NAMED) named.delete(named.keys().next().value!);
+    named.set(key, performance.now() + NAMED_FRESH_MS);
+  }
+
+  const filterFor: OrganisationScope['filterFor'] = (user, field, { current }) => {
+    if (user === undefined) return NOTHING;
+    const choice = choiceOf(user);
+    const chosen = organisationFilter([choice?.bound, current ? choice?.current : undefined], field);
+    if (chosen === undefined) return NOTHING;
+    if (!hasGlobalAccess(settings, user))
+      return { ...chosen, [field === undefined ? 'members.user' : `${field}.members.user`]: user.id };
+    return Object.keys(chosen).length === 0 ? undefined : chosen;
+  };
+
+  return {
+    filterFor,
+    checkNamed(user, req, service) {
+      const choice = choiceOf(user);
+      if (user === undefined || req === undefined || choice?.isNamed !== true) return undefined;
+      const key = JSON.stringify([user.id, choice.bound, choice.current]);
+      if ((named.get(key) ?? 0) > performance.now()) return undefined;
+      named.delete(key);
+      return (async () => {
+        const filter = filterFor(user, undefined, { current: true }) as Record<string, string>;
+        if ((await service('organisation').count(filter, { as: 'system' })) === 0) throw noOrganisationError();
+        remember(key);
+      })();
+    },
+  };
+}
+
+/** The values that both of two comparisons of a field allow. */
+function bothComparisons(own: unknown, other: unknown): unknown {
+  const toOperators = (value: unknown) => {
+    if (Array.isArray(value)) return { in: value };
+    return typeof value === 'object' && value !== null && !(value instanceof Date) ? value : { eq: value };
+  };
+  const [first, second] = [toOperators(own), toOperators(other)] as [Filter, Filter];
+  const isDisjoint = Object.keys(second).some((op) => Object.hasOwn(first, op) && first[op] !== second[op]);
+  return isDisjoint ? { in: [] } : { ...first, ...second };
+}
+
+function bothObjects(own: Readonly<Filter>, other: Filter): Filter {
+  const both: Filter = { ...own };
+  for (const [key, value] of Object.entries(other))
+    both[key] = Object.hasOwn(own, key) ? bothComparisons(own[key], value) : value;
+  return both;
+}
+
+/** The filter that a record must meet to meet both a filter of the project and one of this extension. */
+export function bothFilters(own: RecordFilter | undefined, other: Filter | undefined): RecordFilter | undefined {
+  if (own === undefined || other === undefined) return own ?? other;
+  return Array.isArray(own)
+    ? own.map((one: Filter) => bothObjects(one, other))
+    : bothObjects(own as Readonly<Filter>, other);
+}

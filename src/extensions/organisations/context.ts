@@ -1,0 +1,92 @@
+import type { Accounts } from '../../declare/accounts.ts';
+import type { ExtensionHost } from '../../declare/extension.ts';
+import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
+import type { Viewer } from '../../declare/policy.ts';
+import type { RouteContext } from '../../declare/route.ts';
+import type { Services } from '../../declare/service.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import type { Executor } from '../../platform/postgres/queryable.ts';
+import { choiceOf, noOrganisationError, organisationFilter } from './access.ts';
+import { MEMBERSHIP, ORGANISATION } from './resources.ts';
+import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from './settings.ts';
+
+/** A stored membership. */
+export interface Membership extends StoredRecord {
+  organisation: string;
+  user: string;
+  role: string;
+}
+
+/** The dependencies of the extension's operations. */
+export interface OrganisationContext {
+  host: ExtensionHost;
+  accounts: Accounts;
+  users: ResourceGateway;
+  organisations: ResourceGateway;
+  memberships: ResourceGateway;
+  settings: OrganisationSettings;
+  roles: OrganisationRoles;
+}
+
+/** The organisation that a route names, and the role that the caller has in it. Staff act as owners. */
+export interface Access {
+  organisation: string;
+  role: string;
+}
+
+/** Returns the role of a user in an organisation; undefined if the user is not a member. */
+export async function findRole(
+  { roles, settings }: Pick<OrganisationContext, 'roles' | 'settings'>,
+  user: Viewer,
+  organisation: string,
+  service: Services,
+): Promise<string | undefined> {
+  if (hasGlobalAccess(settings, user)) return roles.owner;
+  const query = { organisation, user: user.id };
+  return ((await service(MEMBERSHIP).first(query, { as: 'system' })) as Membership | undefined)?.role;
+}
+
+/**
+ * Loads the organisation that the path of a route names by id or slug. It need not be the current organisation of the request.
+ *
+ * @throws ApiError NOT_FOUND, the same for an unknown organisation and for one of which the caller is not a member
+ */
+export async function loadAccess(
+  context: Pick<OrganisationContext, 'roles' | 'settings'>,
+  { user, params, service }: Pick<RouteContext, 'user' | 'params' | 'service'>,
+): Promise<Access> {
+  if (user === undefined) throw new ApiError('UNAUTHORIZED');
+  const filter = organisationFilter([params.id, choiceOf(user)?.bound], undefined);
+  const found = filter && (await service(ORGANISATION).first(filter, { as: 'system' }));
+  const role = found && (await findRole(context, user, found.id, service));
+  if (found === undefined || role === undefined) throw noOrganisationError();
+  return { organisation: found.id, role };
+}
+
+/** Creates the function that locks an organisation until the transaction ends: changes of its members run one after the other. */
+export function createOrganisationLock({ organisations }: Pick<OrganisationContext, 'organisations'>) {
+  const text = `select 1 from ${quoteIdentifier(organisations.table)} where id = $1 for update`;
+  /** @throws ApiError NOT_FOUND if the organisation has been deleted */
+  return async (organisation: string, tx: Executor): Promise<void> => {
+    if (!isId(organisation)) throw noOrganisationError();
+    if ((await tx.write({ text, values: [organisation] })).length === 0) throw noOrganisationError();
+  };
+}
+
+/** The SQL condition that the user of a membership `m` is not about to be erased; then, they no longer count as an owner. */
+export function remainingMemberSql({ users }: Pick<OrganisationContext, 'users'>): string {
+  if (!('status' in users.declaration.fields)) return 'true';
+  return `not exists (select from ${quoteIdentifier(users.table)} u where u.id = m."user" and u.status = 'deleting')`;
+}
+
+/** Creates the function that returns how many owners an organisation has. */
+export function createOwnerCounter(context: Pick<OrganisationContext, 'users' | 'memberships' | 'roles'>) {
+  // Uses the index of memberships by organisation.
+  const text = `
+    select count(*)::int from ${quoteIdentifier(context.memberships.table)} m
+    where m.organisation = $1 and m.role = $2 and ${remainingMemberSql(context)}`;
+  return async (organisation: string, tx: Executor): Promise<number> =>
+    (await tx.write<[number]>({ text, values: [organisation, context.roles.owner] }))[0]![0];
+}

@@ -1,0 +1,85 @@
+import type { RevocationStep } from '../../declare/accounts.ts';
+import type { UserData } from '../../declare/host.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import type { Executor } from '../../platform/postgres/queryable.ts';
+import { readRowsInPages } from '../../platform/postgres/scan.ts';
+import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { type OrganisationContext, remainingMemberSql } from './context.ts';
+
+/** Maximum organisations that an error names. */
+const MAX_NAMED = 10;
+
+/**
+ * Refuses the deletion of users who are the last owners of organisations. Locks the organisations, so that the other owners cannot leave
+ * meanwhile.
+ *
+ * @throws ApiError CONFLICT naming the organisations
+ */
+export type AssertNotLastOwner = (users: readonly string[], tx: Executor) => Promise<void>;
+
+export function createLastOwnerCheck(
+  context: Pick<OrganisationContext, 'users' | 'organisations' | 'memberships' | 'roles'>,
+): AssertNotLastOwner {
+  const { organisations, memberships, roles } = context;
+  const [groups, members] = [quoteIdentifier(organisations.table), quoteIdentifier(memberships.table)];
+  // Uses the indexes of memberships by user and by organisation.
+  const lock = `
+    select id from ${groups} where id in (select organisation from ${members} where "user" = any($1) and role = $2)
+    order by id for update`;
+  const find = `
+    select o.slug from ${groups} o where o.id = any($1) and not exists (
+      select from ${members} m where m.organisation = o.id and m.role = $3 and not (m."user" = any($2))
+        and ${remainingMemberSql(context)}
+    ) order by o.slug limit ${MAX_NAMED}`;
+  return async (users, tx) => {
+    const locked = await tx.write<[id: string]>({ text: lock, values: [users, roles.owner] });
+    if (locked.length === 0) return;
+    const values = [locked.map(([id]) => id), users, roles.owner];
+    const slugs = (await tx.write<[slug: string]>({ text: find, values })).map(([slug]) => slug);
+    if (slugs.length === 0) return;
+    throw new ApiError(
+      'CONFLICT',
+      `The user is the last owner of these organisations: ${slugs.join(', ')}. Make another member an owner, or delete the organisations, first`,
+    );
+  };
+}
+
+/** Creates the step that removes deleted users from their organisations, and ends the invitations that they sent. */
+export function createDepartureStep(
+  { memberships }: Pick<OrganisationContext, 'memberships'>,
+  assertNotLastOwner: AssertNotLastOwner,
+): RevocationStep {
+  const leave = `delete from ${quoteIdentifier(memberships.table)} where "user" = any($1)`;
+  const endInvitations = 'delete from organisation_invitations where invited_by = any($1) and accepted_at is null';
+  return async ({ cause, userIds }, { database }) => {
+    if (cause !== 'user_deleted') return;
+    await assertNotLastOwner(userIds, database);
+    await database.write({ text: leave, values: [userIds] });
+    await database.write({ text: endInvitations, values: [userIds] });
+  };
+}
+
+// Uses the indexes organisation_invitations_invited_by_index and _accepted_by_index.
+const OF_USER = '(invited_by = $1 or accepted_by = $1)';
+const ROWS = `
+  select id, organisation, email, role, invited_by, created_at, accepted_at from organisation_invitations
+  where ${OF_USER} and id > $2 order by id limit $3`;
+const ROW_NAMES = ['id', 'organisation', 'email', 'role', 'invitedBy', 'createdAt', 'acceptedAt'];
+const REMOVE = `delete from organisation_invitations where id in (
+  select id from organisation_invitations where ${OF_USER} limit $2) returning 1`;
+
+/** Describes the invitations of a user, for exports and erasures. Memberships are records that the user owns. */
+export function organisationUserData(
+  { host: { database } }: Pick<OrganisationContext, 'host'>,
+  assertNotLastOwner: AssertNotLastOwner,
+): UserData {
+  return {
+    name: 'organisationInvitations',
+    description: 'Invitations to organisations that the user sent or accepted',
+    tables: ['organisation_invitations'],
+    assertErasable: (userId, tx) => assertNotLastOwner([userId], tx.database),
+    rows: (userId) => readRowsInPages(database, ROWS, ROW_NAMES, [userId]),
+    erase: (userId) => writeInBatches(database, REMOVE, [userId]),
+  };
+}

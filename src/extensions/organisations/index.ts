@@ -1,0 +1,125 @@
+import { createInvitationMailCounter, INVITATION_MAIL_LIMIT } from '../../accounts/invitation-mails.ts';
+import { defineExtension, type Extension } from '../../declare/extension.ts';
+import { snakeCase } from '../../declare/naming.ts';
+import type { AnyResource } from '../../declare/resource.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
+import { StartupError } from '../../platform/config/environment.ts';
+import { createOrganisationScope } from './access.ts';
+import { createOrganisationsApi, type OrganisationsApi } from './api.ts';
+import type { OrganisationContext } from './context.ts';
+import { createDeletionJob, createDeletionSweep, DELETION_JOB } from './deletion.ts';
+import { createDepartureStep, createLastOwnerCheck, organisationUserData } from './departures.ts';
+import { createInvitationComposer, INVITATION_MAIL } from './invitations/invite.ts';
+import { organisationInvitationRoutes } from './invitations/routes.ts';
+import { createInvitationStore, createInvitationSweep } from './invitations/store.ts';
+import { declareMembership, declareOrganisation, MEMBERSHIP, ORGANISATION, ORGANISATION_FIELDS } from './resources.ts';
+import { organisationRoutes } from './routes.ts';
+import { createRoles, type OrganisationOptions, type OrganisationSettings, organisationSettings } from './settings.ts';
+import { organisationDeletions, organisationInvitations } from './tables.ts';
+import { findTenants, repeatedTenantFields } from './tenant.ts';
+import { declareTenantResource } from './tenant-resources.ts';
+
+export type { OrganisationsApi } from './api.ts';
+export type { OrganisationOptions } from './settings.ts';
+export { tenant } from './tenant.ts';
+
+const NEEDS_ACCOUNTS = 'it needs accounts; declare a user resource with defineUser()';
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Returns the resources of the app with organisations, memberships, and resources with `tenant()` kept inside their organisations. */
+function declareResources(
+  declared: readonly AnyResource[],
+  errors: ConfigErrors,
+  settings: OrganisationSettings,
+): readonly AnyResource[] {
+  const taken = declared.filter(({ name }) => name === ORGANISATION || name === MEMBERSHIP);
+  for (const { name } of taken)
+    errors
+      .at(`resource "${name}"`)
+      .report('organisations() adds a resource of this name; rename yours, or use its fields setting');
+  const replaced = ORGANISATION_FIELDS.filter((name) => Object.hasOwn(settings.fields, name));
+  for (const name of replaced)
+    errors.at('organisations.fields').report(`every organisation has the field "${name}"; rename yours`);
+  for (const resource of declared) {
+    const names = repeatedTenantFields(resource);
+    if (names.length > 0)
+      errors.at(`resource "${resource.name}"`).report(`several fields are tenant(): ${names.join(', ')}; keep one`);
+  }
+  const roles = createRoles(settings);
+  const scope = createOrganisationScope(settings);
+  const tenants = findTenants(declared);
+  const context = { tenants, settings, roles, scope };
+  const changed = declared.map((resource) =>
+    tenants.has(resource.name)
+      ? declareTenantResource(resource, context, errors.at(`resource "${resource.name}"`))
+      : resource,
+  );
+  const hasUsers = declared.some(({ name }) => name === 'user');
+  if (!hasUsers) errors.at('extension "organisations"').report(NEEDS_ACCOUNTS);
+  if (taken.length > 0 || !hasUsers) return changed;
+  return [...changed, declareOrganisation(settings, roles, scope), declareMembership(settings, roles, scope)];
+}
+
+/**
+ * Organisations with members, roles and invitations. Resources with the field `tenant()` belong to organisations: members see only the records of
+ * their organisations, on every channel.
+ *
+ * @example
+ * const ticket = defineResource('ticket', { fields: { organisation: tenant(), title: f.string().required() }, policies: { delete: 'org:admin' } });
+ * createApp({ resources: [defineUser(), ticket], extensions: [organisations()] }, process.env)
+ */
+export function organisations(options: OrganisationOptions = {}): Extension<'organisations', OrganisationsApi> {
+  return defineExtension({
+    name: 'organisations',
+    tables: { organisation_invitations: organisationInvitations, organisation_deletions: organisationDeletions },
+    settings: organisationSettings,
+    options,
+    resources: declareResources,
+    setup(host, settings) {
+      const { accounts, users, database, resources } = host;
+      if (accounts === undefined || users === undefined) {
+        throw new StartupError('organisations() cannot work:', [NEEDS_ACCOUNTS]);
+      }
+      const find = (name: string) => resources.find((one) => one.name === name)!;
+      const context: OrganisationContext = {
+        host,
+        accounts,
+        users,
+        organisations: find(ORGANISATION),
+        memberships: find(MEMBERSHIP),
+        settings,
+        roles: createRoles(settings),
+      };
+      const { api, operations } = createOrganisationsApi(context);
+      const invitations = {
+        ...context,
+        store: createInvitationStore(database),
+        countMail: createInvitationMailCounter(host, INVITATION_MAIL_LIMIT),
+        countMailOfOrganisation: createInvitationMailCounter(
+          host,
+          { limit: settings.invitations.perDay, windowMs: DAY_MS },
+          {
+            name: 'organisation invitations',
+            message: 'The organisation has sent too many invitations today; try again later',
+          },
+        ),
+      };
+      const assertNotLastOwner = createLastOwnerCheck(context);
+      const tenants = findTenants(
+        resources.map(({ declaration }) => declaration).filter(({ name }) => name !== MEMBERSHIP),
+      );
+      return {
+        api,
+        routes: [
+          ...organisationInvitationRoutes(invitations, operations.members),
+          ...organisationRoutes(context, operations),
+        ],
+        mails: { [INVITATION_MAIL]: createInvitationComposer(invitations) },
+        jobs: { [DELETION_JOB]: createDeletionJob(context, tenants, snakeCase) },
+        sweeps: [createInvitationSweep(database), createDeletionSweep(context)],
+        revocationStep: createDepartureStep(context, assertNotLastOwner),
+        userData: [organisationUserData(context, assertNotLastOwner)],
+      };
+    },
+  });
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import type { RouteContext } from '../../../declare/route.ts';
+import { isWellFormedToken } from '../../../platform/crypto/token.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { addressOf } from '../../../platform/http/client-address.ts';
+import type { Membership } from '../context.ts';
+import type { Members } from '../members.ts';
+import { ORGANISATION } from '../resources.ts';
+import { type InvitationContext, isInviterEntitled } from './invite.ts';
+import type { OrganisationInvitation } from './store.ts';
+
+/** The body that names an invitation by the token of its link. */
+export const tokenInput = z.strictObject({
+  token: z
+    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
+    .max(200, { error: 'Must be at most 200 characters' }),
+});
+
+/** An invitation as the owner of the link sees it. */
+export const organisationPreviewShape = z
+  .object({
+    organisation: z.object({ name: z.string(), slug: z.string() }),
+    email: z.string().meta({ description: 'The invited address; only a user with this address can accept' }),
+    role: z.string(),
+    expiresAt: z.iso.datetime(),
+  })
+  .meta({ id: 'OrganisationInvitationPreview' });
+
+function invalidLinkError(): ApiError {
+  return new ApiError('INVALID_TOKEN', 'This invitation is invalid or has expired');
+}
+
+/** Finds the invitation of a link whose inviter could still send it. */
+async function findInvitation(context: InvitationContext, token: string): Promise<OrganisationInvitation> {
+  const found = isWellFormedToken(token) ? await context.store.findByToken(token) : undefined;
+  if (found === undefined || !(await isInviterEntitled(context, found, context.host.service))) throw invalidLinkError();
+  return found;
+}
+
+/** `POST /organisation-invitations/preview`. */
+export async function previewOrganisationInvitation(
+  context: InvitationContext,
+  ctx: RouteContext<z.output<typeof tokenInput>>,
+): Promise<z.output<typeof organisationPreviewShape>> {
+  const { organisation: id, email, role, expiresAt } = await findInvitation(context, ctx.input.token);
+  const organisation = await context.host.service(ORGANISATION).first({ id }, { as: 'system' });
+  if (organisation === undefined) throw invalidLinkError();
+  const { name, slug } = organisation as unknown as { name: string; slug: string };
+  return { organisation: { name, slug }, email, role, expiresAt };
+}
+
+/**
+ * `POST /organisation-invitations/accept`: makes the caller a member. The link alone is not enough: the caller must be signed in with the invited
+ * address. The role of an existing member does not change.
+ */
+export async function acceptOrganisationInvitation(
+  context: InvitationContext,
+  members: Members,
+  ctx: RouteContext<z.output<typeof tokenInput>>,
+): Promise<Membership> {
+  const { host, accounts, store } = context;
+  const { token } = ctx.input;
+  if (ctx.auth?.via !== 'session') throw new ApiError('FORBIDDEN', 'An API key cannot be used here');
+  const invitation = await findInvitation(context, token);
+  return host.transaction(async (tx) => {
+    await accounts.holdCredential(ctx, tx.database);
+    const locked = await accounts.lockUser(ctx.user!.id, tx.database);
+    // Read now that the row is locked: the address may just have been changed.
+    if (String(locked?.user.email).toLowerCase() !== invitation.email)
+      throw new ApiError('FORBIDDEN', 'This invitation is for another e-mail address; sign in with that address');
+    if (!(await store.accept(invitation.id, token, ctx.user!.id, tx.database))) throw invalidLinkError();
+    const { organisation, role } = invitation;
+    const membership = await members.add({ organisation, user: ctx.user!.id, role }, tx);
+    // The organisation is locked, so the inviter cannot lose the right before the commit.
+    if (!(await isInviterEntitled(context, invitation, tx.service))) throw invalidLinkError();
+    const { id: invitationId, invitedBy: by } = invitation;
+    const payload = { userId: ctx.user!.id, invitationId, organisation, by, ip: addressOf(ctx.req) };
+    tx.afterCommit(() => host.events.emit('organisation.invitation_accepted', payload));
+    return membership;
+  });
+}

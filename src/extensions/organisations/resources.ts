@@ -1,0 +1,103 @@
+import { Field } from '../../declare/field.ts';
+import type { PolicyFunction } from '../../declare/policy.ts';
+import { type AnyResource, defineResource } from '../../declare/resource.ts';
+import { validationError } from '../../platform/errors.ts';
+import { f } from '../../records/fields/f.ts';
+import type { OrganisationScope } from './access.ts';
+import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from './settings.ts';
+import { createSlugRule, MAX_SLUG, MIN_SLUG, SLUG_PATTERN, slugOfName } from './slug.ts';
+
+/** The names of the resources that the extension adds. */
+export const ORGANISATION = 'organisation';
+export const MEMBERSHIP = 'membership';
+/** The fields that every organisation has. */
+export const ORGANISATION_FIELDS = ['name', 'slug', 'settings'];
+
+/**
+ * Creates the policy function of a role in the organisation of a record.
+ *
+ * @param field the record's reference to its organisation; undefined for organisations themselves
+ */
+export function createRolePolicy(
+  role: string,
+  field: string | undefined,
+  roles: Pick<OrganisationRoles, 'including'>,
+): PolicyFunction {
+  const path = field === undefined ? 'members' : `${field}.members`;
+  const allowed = roles.including(role);
+  return ({ user }) => user !== undefined && { [`${path}.user`]: user.id, [`${path}.role`]: { in: allowed } };
+}
+
+/** Declares the resource `organisation`. */
+export function declareOrganisation(
+  settings: OrganisationSettings,
+  roles: OrganisationRoles,
+  scope: OrganisationScope,
+): AnyResource {
+  const isStaff: PolicyFunction = ({ user }) => hasGlobalAccess(settings, user);
+  return defineResource(ORGANISATION, {
+    description: 'A group of users who share records',
+    fields: {
+      name: f.string().required().max(100).searchable().sortable().filterable(),
+      slug: f
+        .string()
+        .lowercase()
+        .min(MIN_SLUG)
+        .max(MAX_SLUG)
+        .pattern(SLUG_PATTERN, 'Must consist of lower-case letters a to z, digits and single hyphens')
+        .unique()
+        .filterable()
+        .check(createSlugRule(settings.reservedSlugs)),
+      settings: f.json(),
+      ...settings.fields,
+    },
+    relations: { members: f.reverse(MEMBERSHIP, 'organisation') },
+    policies: {
+      list: 'authenticated',
+      read: 'authenticated',
+      create: settings.createPolicy,
+      update: [createRolePolicy(roles.managing.at(-1)!, undefined, roles), isStaff],
+      delete: [createRolePolicy(roles.owner, undefined, roles), isStaff],
+    },
+    scope: ({ user }) => scope.filterFor(user, undefined, { current: false }),
+    hooks: {
+      beforeCreate: (values) => ({ ...values, slug: values.slug ?? slugOfName(String(values.name)) }),
+      beforeUpdate: (changes) => {
+        // An organisation keeps a slug: links and headers name it.
+        if (changes.slug === null) throw validationError({ slug: 'Is required' });
+        return changes;
+      },
+    },
+    crud: ['list', 'read', 'update'],
+    ...(settings.audit ? { audit: true } : {}),
+  });
+}
+
+/** Declares the resource `membership`: which users are members of which organisations. Only the routes of the extension change it. */
+export function declareMembership(
+  settings: OrganisationSettings,
+  { all }: OrganisationRoles,
+  scope: OrganisationScope,
+): AnyResource {
+  const { spec } = f.ref(ORGANISATION).required().immutable().filterable();
+  return defineResource(MEMBERSHIP, {
+    description: 'A user in an organisation',
+    fields: {
+      organisation: new Field<string, 'required', string, string, 'immutable'>({ ...spec, tenant: true }),
+      // As its owner, the user finds the membership in their data export, and an erasure removes it.
+      user: f.ref('user').owner().filterable().populate(),
+      role: f
+        .enum(all as unknown as readonly [string, ...string[]])
+        .required()
+        .filterable(),
+    },
+    indexes: [{ fields: ['organisation', 'user'], unique: true }],
+    policies: { list: 'authenticated', read: 'authenticated', create: 'none', update: 'none', delete: 'none' },
+    scope: ({ user, req, service }) => {
+      const filter = scope.filterFor(user, 'organisation', { current: true });
+      return scope.checkNamed(user, req, service)?.then(() => filter) ?? filter;
+    },
+    crud: ['list', 'read'],
+    ...(settings.audit ? { audit: true } : {}),
+  });
+}

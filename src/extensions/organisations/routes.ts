@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { type Route, type RouteContext, recordShape } from '../../declare/route.ts';
+import type { Transaction } from '../../declare/service.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { withMeta } from '../../platform/http/response.ts';
+import { isId } from '../../platform/ids.ts';
+import { choiceOf, noOrganisationError, organisationFilter } from './access.ts';
+import { type Access, findRole, loadAccess, type OrganisationContext } from './context.ts';
+import type { createDeleteOrganisation } from './deletion.ts';
+import type { Members } from './members.ts';
+import { MEMBERSHIP, ORGANISATION } from './resources.ts';
+
+const MAX_LIMIT = 100;
+const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
+const pageError = { error: 'Must be a whole number from 1 to 100000' };
+const roleText = z
+  .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
+  .max(100, { error: 'Must be at most 100 characters' });
+
+const memberListQuery = z.strictObject({
+  role: roleText.optional(),
+  page: z.coerce.number(pageError).int(pageError).min(1, pageError).max(100_000, pageError).default(1),
+  limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_LIMIT, limitError).default(20),
+});
+
+const roleInput = z.strictObject({ role: roleText });
+
+const chooseInput = z.strictObject({
+  organisation: z
+    .string({ error: 'Must be the id or slug of an organisation, or null' })
+    .max(100, { error: 'Must be at most 100 characters' })
+    .nullable()
+    .meta({ description: 'The id or slug of an organisation of which you are a member; null for none' }),
+});
+
+const chosenShape = z
+  .object({ organisation: z.string().nullable(), role: z.string().nullable() })
+  .meta({ id: 'CurrentOrganisation' });
+
+/** The operations behind the routes. */
+export interface OrganisationOperations {
+  members: Members;
+  create(input: unknown, ctx: Pick<RouteContext, 'user' | 'req'>, tx: Transaction): Promise<unknown>;
+  remove: ReturnType<typeof createDeleteOrganisation>;
+}
+
+/** The routes of organisations and their members, besides the lists and reads of both resources. */
+export function organisationRoutes(context: OrganisationContext, operations: OrganisationOperations): Route[] {
+  const { host, accounts, roles } = context;
+  const { members } = operations;
+  const tags = ['organisations'];
+  const load = (request: Parameters<NonNullable<Route['load']>>[0]) => loadAccess(context, request);
+  const changeBy = (ctx: RouteContext<unknown, Access>) => ({ organisation: ctx.doc.organisation, by: ctx.user });
+
+  async function listMembers(ctx: RouteContext<unknown, Access, z.output<typeof memberListQuery>>) {
+    const { role, page, limit } = ctx.query;
+    const query = { organisation: ctx.doc.organisation, page, limit, ...(role !== undefined && { role }) };
+    const { data, meta } = await host.service(MEMBERSHIP).list(query, { as: 'system' });
+    return withMeta(data, meta);
+  }
+
+  async function leave(ctx: RouteContext<unknown, Access>): Promise<void> {
+    const { organisation } = ctx.doc;
+    const own = await host.service(MEMBERSHIP).first({ organisation, user: ctx.user!.id }, { as: 'system' });
+    if (own === undefined) throw noOrganisationError();
+    await members.remove(own.id, changeBy(ctx));
+  }
+
+  async function choose(ctx: RouteContext<z.output<typeof chooseInput>>) {
+    const { organisation: given } = ctx.input;
+    if (given === null) {
+      await accounts.chooseOrganisation(ctx, undefined);
+      return { organisation: null, role: null };
+    }
+    const { organisation, role } = await loadAccess(context, { ...ctx, params: { id: given } });
+    await accounts.chooseOrganisation(ctx, organisation);
+    return { organisation, role };
+  }
+
+  async function readChoice({ user, service }: RouteContext) {
+    const filter = organisationFilter([choiceOf(user)?.current], undefined);
+    const found =
+      filter === undefined || Object.keys(filter).length === 0
+        ? undefined
+        : await service(ORGANISATION).first(filter, { as: 'system' });
+    const role = found && (await findRole(context, user!, found.id, service));
+    return role === undefined ? { organisation: null, role: null } : { organisation: found!.id, role };
+  }
+
+  return [
+    {
+      method: 'POST',
+      path: '/organisations',
+      body: 'json',
+      bodyShape: recordShape(ORGANISATION, 'create'),
+      output: recordShape(ORGANISATION),
+      errors: ['FORBIDDEN', 'CONFLICT', 'LIMIT_REACHED', 'VALIDATION_ERROR'],
+      status: 201,
+      idempotent: true,
+      operationId: 'createOrganisation',
+      tags,
+      summary: 'Create an organisation, of which you become an owner',
+      handler: (ctx) => host.transaction((tx) => operations.create(ctx.body, ctx, tx)),
+    },
+    {
+      method: 'DELETE',
+      path: '/organisations/:id',
+      load,
+      recentSignIn: true,
+      errors: ['NOT_FOUND', 'FORBIDDEN'],
+      status: 204,
+      operationId: 'deleteOrganisation',
+      tags,
+      summary: 'Delete an organisation with all its records; only owners can',
+      description: 'Nobody reaches the records from then on. They are deleted in the background.',
+      async handler(ctx: RouteContext<unknown, Access>) {
+        await operations.remove(ctx.doc.organisation, ctx.user);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/organisations/:id/members',
+      load,
+      query: memberListQuery,
+      output: recordShape(MEMBERSHIP).array(),
+      paged: true,
+      errors: ['NOT_FOUND'],
+      operationId: 'listOrganisationMembers',
+      tags,
+      summary: 'List the members of an organisation, newest first',
+      handler: (ctx) => listMembers(ctx as never),
+    },
+    {
+      method: 'PATCH',
+      path: '/organisations/:id/members/:membershipId',
+      load,
+      input: roleInput,
+      output: recordShape(MEMBERSHIP),
+      errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT'],
+      operationId: 'changeOrganisationRole',
+      tags,
+      summary: 'Change the role of a member',
+      handler: (ctx: RouteContext<z.output<typeof roleInput>, Access>) =>
+        members.changeRole(ctx.params.membershipId!, ctx.input.role, changeBy(ctx)),
+    },
+    {
+      method: 'DELETE',
+      path: '/organisations/:id/members/:membershipId',
+      load,
+      errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT'],
+      status: 204,
+      operationId: 'removeOrganisationMember',
+      tags,
+      summary: 'Remove a member',
+      async handler(ctx: RouteContext<unknown, Access>) {
+        const id = ctx.params.membershipId;
+        if (!isId(id)) throw new ApiError('NOT_FOUND');
+        await members.remove(id, changeBy(ctx));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/organisations/:id/leave',
+      load,
+      errors: ['NOT_FOUND', 'CONFLICT'],
+      status: 204,
+      operationId: 'leaveOrganisation',
+      tags,
+      summary: 'Leave an organisation; its last owner cannot',
+      handler: leave,
+    },
+    {
+      method: 'POST',
+      path: '/auth/organisation',
+      input: chooseInput,
+      output: chosenShape,
+      errors: ['NOT_FOUND'],
+      operationId: 'chooseOrganisation',
+      tags,
+      summary: 'Choose the organisation in which this session works',
+      description: `Requests without the header X-Organisation then work in it. Roles: ${roles.all.join(', ')}.`,
+      handler: choose,
+    },
+    {
+      method: 'GET',
+      path: '/auth/organisation',
+      output: chosenShape,
+      errors: [],
+      operationId: 'readCurrentOrganisation',
+      tags,
+      summary: 'Read the organisation in which this request works, and your role in it',
+      handler: readChoice,
+    },
+  ];
+}

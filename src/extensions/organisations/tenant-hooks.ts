@@ -1,0 +1,196 @@
+import type { Field, Fields } from '../../declare/field.ts';
+import { allowsAction, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
+import type { AnyResource, HookContext, Hooks } from '../../declare/resource.ts';
+import type { Services } from '../../declare/service.ts';
+import { ApiError, type ErrorDetails, validationError } from '../../platform/errors.ts';
+import { choiceOf, noOrganisationError, type OrganisationScope, organisationFilter } from './access.ts';
+import { MEMBERSHIP, ORGANISATION } from './resources.ts';
+import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from './settings.ts';
+import type { Tenants } from './tenant.ts';
+
+type Values = Record<string, unknown>;
+
+/** What the resources of organisations have in common. */
+export interface TenantContext {
+  tenants: Tenants;
+  settings: OrganisationSettings;
+  roles: OrganisationRoles;
+  scope: OrganisationScope;
+}
+
+/** Which members may create a record. */
+interface Creators {
+  /** The roles that may; undefined if the policy names none. */
+  creators: readonly string[] | undefined;
+  /** The rest of the policy. */
+  others: CompiledPolicy;
+}
+
+/** Maximum ids in one look-up of references: the largest page of a list. */
+const MAX_IDS = 1000;
+
+/** A reference to records that belong to organisations. */
+interface TenantReference {
+  name: string;
+  target: string;
+  /** The field of the target that holds its organisation. */
+  targetField: string;
+  isArray: boolean;
+}
+
+function tenantReferencesOf({ fields }: AnyResource, tenants: Tenants): TenantReference[] {
+  return Object.entries(fields as Fields).flatMap(([name, field]) => {
+    const spec = (field as Field<unknown> | undefined)?.spec;
+    const target = spec?.target ?? spec?.inner?.spec.target;
+    const targetField = target === MEMBERSHIP ? 'organisation' : tenants.get(target ?? '');
+    if (target === undefined || targetField === undefined || spec?.tenant) return [];
+    return [{ name, target, targetField, isArray: spec?.inner !== undefined }];
+  });
+}
+
+const idsIn = (value: unknown): string[] => (Array.isArray(value) ? value : [value]).filter((id) => id !== null);
+
+/** Returns those of the ids whose records belong to the organisation. */
+async function findIdsInOrganisation(
+  ids: readonly string[],
+  { target, targetField }: TenantReference,
+  organisation: unknown,
+  service: Services,
+): Promise<Set<string>> {
+  const found = new Set<string>();
+  const query = { [targetField]: organisation, limit: MAX_IDS, count: 'none' };
+  for (let from = 0; from < ids.length; from += MAX_IDS) {
+    const id = { in: ids.slice(from, from + MAX_IDS) };
+    const { data } = await service(target).list({ ...query, id }, { as: 'system' });
+    for (const record of data) found.add(String(record.id));
+  }
+  return found;
+}
+
+/**
+ * Checks that references lead to records of the same organisation. References that the record held before are not checked: their records may
+ * have been deleted.
+ *
+ * @throws ApiError VALIDATION_ERROR, the same for a record of another organisation and for one that does not exist
+ */
+async function assertReferencesInside(
+  references: readonly TenantReference[],
+  { values, before, organisation }: { values: Values; before: Values; organisation: unknown },
+  service: Services,
+): Promise<void> {
+  const details: ErrorDetails = {};
+  const sent = references.filter(({ name }) => values[name] !== undefined && values[name] !== null);
+  for (const [, same] of Map.groupBy(sent, ({ target }) => target)) {
+    const isNew = ({ name }: TenantReference, id: string) => !idsIn(before[name] ?? []).includes(id);
+    const ids = same.flatMap((one) => idsIn(values[one.name]).filter((id) => isNew(one, id)));
+    const inside = await findIdsInOrganisation([...new Set(ids)], same[0]!, organisation, service);
+    for (const one of same) {
+      for (const [i, id] of idsIn(values[one.name]).entries())
+        if (isNew(one, id) && !inside.has(id))
+          details[one.isArray ? `${one.name}.${i}` : one.name] = `No such ${one.target.replaceAll('-', ' ')}`;
+    }
+  }
+  if (Object.keys(details).length > 0) throw validationError(details);
+}
+
+const noMemberError = (field: string) => validationError({ [field]: 'No such organisation' });
+
+/** The organisation of a new record, and the role of the caller in it; the role is undefined for the system and for staff. */
+interface ChosenOrganisation {
+  organisation: string;
+  role?: string;
+}
+
+async function chooseForStaff(user: Viewer, given: unknown, field: string, service: Services): Promise<string> {
+  const choice = choiceOf(user);
+  const filter = organisationFilter([given as string | undefined, choice?.bound, choice?.current], undefined);
+  if (filter !== undefined && Object.keys(filter).length === 0) throw validationError({ [field]: 'Is required' });
+  const found = filter && (await service(ORGANISATION).first(filter, { as: 'system' }));
+  if (found === undefined) throw given === undefined ? noOrganisationError() : noMemberError(field);
+  return found.id;
+}
+
+/** Finds the organisation that a new record of a user belongs to: the one that the body names, the current one, or the only one of the user. */
+async function chooseForMember(
+  user: Viewer,
+  given: unknown,
+  field: string,
+  service: Services,
+): Promise<ChosenOrganisation> {
+  const choice = choiceOf(user);
+  const filter = organisationFilter([given as string | undefined, choice?.bound, choice?.current], 'organisation');
+  // The memberships of a deleted organisation are still being deleted.
+  const query = { 'organisation.slug': { exists: true }, ...filter, user: user.id, limit: 2, count: 'none' };
+  const data = filter === undefined ? [] : (await service(MEMBERSHIP).list(query, { as: 'system' })).data;
+  const [first, second] = data as unknown as { organisation: string; role: string }[];
+  if (first === undefined) {
+    if (given !== undefined) throw noMemberError(field);
+    if (choice?.bound !== undefined || choice?.current !== undefined) throw noOrganisationError();
+    throw validationError({ [field]: 'You are not a member of an organisation' });
+  }
+  if (second !== undefined) {
+    const message =
+      'Is required, because you are a member of several organisations; send it, or the header X-Organisation';
+    throw validationError({ [field]: message });
+  }
+  return first;
+}
+
+/** Creates the hooks that set the organisation of a new record and keep references inside it. They also run the hooks of the declaration. */
+export function createTenantHooks(
+  resource: AnyResource,
+  field: string,
+  { creators, others }: Creators,
+  { tenants, settings }: TenantContext,
+): Hooks<Fields> {
+  const own = (resource.hooks ?? {}) as Record<string, ((...given: unknown[]) => unknown) | undefined>;
+  const references = tenantReferencesOf(resource, tenants);
+
+  async function choose(values: Values, { user, as, service }: HookContext): Promise<ChosenOrganisation> {
+    const given = values[field];
+    if (as === 'system' && given !== undefined) return { organisation: given as string };
+    if (user === undefined)
+      throw as === 'user' ? new ApiError('UNAUTHORIZED') : validationError({ [field]: 'Is required' });
+    if (hasGlobalAccess(settings, user)) return { organisation: await chooseForStaff(user, given, field, service) };
+    return chooseForMember(user, given, field, service);
+  }
+
+  async function assertMayCreate({ role }: ChosenOrganisation, { user, req, service, as }: HookContext): Promise<void> {
+    if (as === 'system' || creators === undefined || (role !== undefined && creators.includes(role))) return;
+    if (await allowsAction(others, { user, action: 'create', doc: undefined, req, service }, true)) return;
+    throw new ApiError('FORBIDDEN');
+  }
+
+  async function beforeCreate(given: Values, ctx: HookContext): Promise<unknown> {
+    const chosen = await choose(given, ctx);
+    await assertMayCreate(chosen, ctx);
+    const { organisation } = chosen;
+    const values: Values = { ...given, [field]: organisation };
+    const returned = await own.beforeCreate?.(values, ctx);
+    if (returned === false) return false;
+    const final = typeof returned === 'object' && returned !== null ? (returned as Values) : values;
+    await assertReferencesInside(references, { values: final, before: {}, organisation: final[field] }, ctx.service);
+    return final;
+  }
+
+  async function beforeUpdate(changes: Values, record: Values, ctx: HookContext): Promise<unknown> {
+    const returned = await own.beforeUpdate?.(changes, record, ctx);
+    if (returned === false) return false;
+    const final = typeof returned === 'object' && returned !== null ? (returned as Values) : changes;
+    if (final[field] !== undefined && final[field] !== record[field])
+      throw validationError({ [field]: 'Cannot be changed after creation' });
+    await assertReferencesInside(
+      references,
+      { values: final, before: record, organisation: record[field] },
+      ctx.service,
+    );
+    return final;
+  }
+
+  return {
+    ...resource.hooks,
+    beforeCreate,
+    // Without it, an update need not load the record first.
+    ...(references.length > 0 || own.beforeUpdate !== undefined ? { beforeUpdate } : {}),
+  } as Hooks<Fields>;
+}

@@ -1,0 +1,158 @@
+import { Field, type Fields } from '../../declare/field.ts';
+import { compilePolicy, type Policy, type PolicyFunction, type RecordFilter } from '../../declare/policy.ts';
+import { ACTIONS, type AnyResource, type ScopeArguments } from '../../declare/resource.ts';
+import type { Route, RouteBuilder } from '../../declare/route.ts';
+import { ConfigErrors } from '../../platform/config/config-errors.ts';
+import { bothFilters } from './access.ts';
+import { createRolePolicy } from './resources.ts';
+import type { OrganisationRoles } from './settings.ts';
+import { createTenantHooks, type TenantContext } from './tenant-hooks.ts';
+
+/** The beginning of a policy word that means a role in the organisation of the record. */
+const ROLE_WORD = /^org:(.*)$/;
+
+/** A policy, split into the roles in the record's organisation that it names, and everything else. */
+interface SplitPolicy {
+  roles: string[];
+  rest: (string | PolicyFunction)[];
+}
+
+/** Splits a policy. Unknown roles are reported and left out. Malformed policies stay as they are: they are reported later. */
+function splitPolicy(policy: Policy, roles: OrganisationRoles, errors: ConfigErrors): SplitPolicy {
+  const split: SplitPolicy = { roles: [], rest: [] };
+  for (const part of (Array.isArray(policy) ? policy : [policy]) as readonly (string | PolicyFunction)[]) {
+    if (typeof part !== 'string') {
+      split.rest.push(part);
+      continue;
+    }
+    for (const word of part.split('|')) {
+      const role = ROLE_WORD.exec(word.trim())?.[1];
+      if (role === undefined) split.rest.push(word);
+      else if (roles.all.includes(role)) split.roles.push(role);
+      else errors.report(`"org:${role}" names no role of organisations; roles: ${roles.all.join(', ')}`);
+    }
+  }
+  return split;
+}
+
+function withRolePolicies(
+  policy: Policy,
+  field: string,
+  { roles, settings }: TenantContext,
+  errors: ConfigErrors,
+): Policy {
+  const split = splitPolicy(policy, roles, errors);
+  if (split.roles.length === 0) return policy;
+  // Every member has the least powerful role, and the scope lets only members through: no look-up is needed.
+  const isScopeEnough = settings.globalAccess.roles.length === 0;
+  const allowed = split.roles.map((role) =>
+    role === roles.least && isScopeEnough ? 'authenticated' : createRolePolicy(role, field, roles),
+  );
+  return [...split.rest, ...allowed];
+}
+
+/** Whether a declaration names an owner of its records. */
+function hasOwner({ owner, fields }: AnyResource): boolean {
+  return owner !== undefined || Object.values(fields as Fields).some((one) => one instanceof Field && one.spec.owner);
+}
+
+/** The policies with roles replaced by filters. Records without an owner may be changed by every member unless the declaration says otherwise. */
+function tenantPolicies(
+  resource: AnyResource,
+  field: string,
+  context: TenantContext,
+  errors: ConfigErrors,
+): AnyResource['policies'] {
+  const { roles } = context;
+  const changes = ACTIONS.filter((action) => action !== 'list' && action !== 'read');
+  const defaults = hasOwner(resource)
+    ? {}
+    : Object.fromEntries(changes.map((action) => [action, `org:${roles.least}`]));
+  const declared = Object.entries({ ...defaults, ...resource.policies }) as [string, Policy | undefined][];
+  return Object.fromEntries(
+    declared.map(([action, policy]) => {
+      if (policy === undefined) return [action, policy];
+      const at = errors.at(`policies.${action}`);
+      if (action !== 'create') return [action, withRolePolicies(policy, field, context, at)];
+      // No record exists yet: the hook checks the role in the organisation that the record will belong to.
+      const { roles: named, rest } = splitPolicy(policy, roles, at);
+      return [action, named.length === 0 ? policy : [...rest, 'authenticated']];
+    }),
+  );
+}
+
+/** Unique fields are unique within an organisation: other organisations must not be able to find out that a value is taken. */
+function tenantIndexes(resource: AnyResource, field: string): Pick<AnyResource, 'fields' | 'indexes'> {
+  const fields = resource.fields as Fields;
+  const isUnique = ([name, one]: [string, Fields[string]]) => one instanceof Field && one.spec.unique && name !== field;
+  const unique = Object.entries(fields).filter(isUnique);
+  const declared = (resource.indexes ?? []).map((index) =>
+    index.unique && !index.fields.includes(field) ? { ...index, fields: [field, ...index.fields] } : index,
+  );
+  return {
+    fields: {
+      ...fields,
+      ...Object.fromEntries(unique.map(([name, { spec }]) => [name, new Field({ ...spec, unique: false })])),
+    },
+    indexes: [...declared, ...unique.map(([name]) => ({ fields: [field, name], unique: true }))],
+  };
+}
+
+/** The scope of the declaration, limited to the organisations of the viewer. */
+function tenantScope({ scope: own }: AnyResource, field: string, { scope }: TenantContext): AnyResource['scope'] {
+  return (args: ScopeArguments) => {
+    const { user, req, service } = args;
+    const filter = scope.filterFor(user, field, { current: true });
+    const checked = scope.checkNamed(user, req, service);
+    const given = own?.(args);
+    if (checked === undefined && !(given instanceof Promise)) return bothFilters(given as RecordFilter, filter);
+    return Promise.all([given, checked]).then(([filterOfProject]) => bothFilters(filterOfProject, filter));
+  };
+}
+
+/** The custom routes of the declaration, with roles in their policies replaced by filters. */
+function tenantRoutes(
+  { routes }: AnyResource,
+  field: string,
+  context: TenantContext,
+  errors: ConfigErrors,
+): AnyResource['routes'] {
+  if (typeof routes !== 'function') return routes;
+  const convertRoute = (route: Route): Route => {
+    if (route.policy === undefined) return route;
+    const at = errors.at(`${route.method} ${route.path}: policy`);
+    const isItem = route.resource !== undefined;
+    if (!isItem && splitPolicy(route.policy, context.roles, at).roles.length > 0)
+      at.report('a role in an organisation needs a record; write a route with /:id, or check the role in the handler');
+    return { ...route, policy: withRolePolicies(route.policy, field, context, at) };
+  };
+  return (route: RouteBuilder) => routes(route).map(convertRoute);
+}
+
+/** Returns the declaration of a resource with `tenant()` with everything that keeps its records inside their organisations. */
+export function declareTenantResource(
+  resource: AnyResource,
+  context: TenantContext,
+  errors: ConfigErrors,
+): AnyResource {
+  const { tenants, roles } = context;
+  const field = tenants.get(resource.name)!;
+  const policy = resource.policies?.create ?? (hasOwner(resource) ? 'owner' : `org:${roles.least}`);
+  // `tenantPolicies` reports the errors.
+  const create = splitPolicy(policy, roles, new ConfigErrors());
+  const creators = create.roles.flatMap((role) => roles.including(role));
+  const others = compilePolicy(create.rest.length === 0 ? 'none' : create.rest, () => undefined);
+  return {
+    ...resource,
+    ...tenantIndexes(resource, field),
+    policies: tenantPolicies(resource, field, context, errors),
+    scope: tenantScope(resource, field, context),
+    routes: tenantRoutes(resource, field, context, errors),
+    hooks: createTenantHooks(
+      resource,
+      field,
+      { creators: create.roles.length === 0 ? undefined : creators, others },
+      context,
+    ),
+  };
+}

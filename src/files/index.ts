@@ -1,0 +1,107 @@
+import type { FeatureParts } from '../declare/extension.ts';
+import type { FilesApi } from '../declare/file.ts';
+import type { AnyResource } from '../declare/resource.ts';
+import { createKeyedHashes } from '../platform/crypto/keyring.ts';
+import { ApiError } from '../platform/errors.ts';
+import type { Platform } from '../platform/platform.ts';
+import { disk } from '../platform/storage/disk.ts';
+import type { RecordFiles } from '../records/files.ts';
+import type { PresentFile } from '../records/schema/compile.ts';
+import type { CompiledResource } from '../records/schema/compiled.ts';
+import { createFileReferences } from './attach.ts';
+import type { FilesContext } from './context.ts';
+import { createForms } from './form.ts';
+import { createFileSweep, describeUploadUserData } from './retention.ts';
+import { createServingRoutes } from './serving/routes.ts';
+import { createFileUrls } from './serving/urls.ts';
+import { createFileStore, metadataOf } from './store.ts';
+import { createTargets } from './targets.ts';
+import { createResumableRoutes } from './uploads/resumable.ts';
+import { createUploadRoutes } from './uploads/routes.ts';
+import { SYSTEM_UPLOADER } from './uploads/uploader.ts';
+import { createUploads } from './uploads/uploads.ts';
+
+export { fileTables } from './table.ts';
+export { createTrackingStatements } from './tracking.ts';
+
+/** Where files are kept in development and tests, below the directory of the project. */
+const DEVELOPMENT_DIRECTORY = '.data/files';
+
+/** The files of an app. */
+export interface Files {
+  api: FilesApi;
+  /** Undefined if no resource has a file field. */
+  records: RecordFiles | undefined;
+  /** The routes, sweeps and user data; nothing if no resource has a file field. */
+  parts: FeatureParts;
+  /** The kind of storage; undefined if no resource has a file field. */
+  storageName: string | undefined;
+  /** Checks that the storage can be used. @throws StorageError */
+  check(): Promise<void>;
+}
+
+/** Creates the function that adds URLs to the files in responses. */
+export function createFilePresenter(platform: Pick<Platform, 'env' | 'settings'>): PresentFile {
+  return createFileUrls(platform).present;
+}
+
+/** Creates the files of an app. Does no I/O. */
+export function createFiles(platform: Platform, resources: readonly CompiledResource[]): Files {
+  const { settings, log, database, env } = platform;
+  const holdsFiles = resources.some((resource) => resource.holdsFiles);
+  const storage = settings.files.storage ?? disk({ directory: DEVELOPMENT_DIRECTORY });
+  const store = createFileStore(database);
+  const { pendingPerUser: count, pendingBytesPerUser: bytes, pendingHours: hours } = settings.files;
+  const uploads = createUploads({ storage, store, log, limits: { count, bytes, hours } });
+  const urls = createFileUrls(platform);
+  const hashes = createKeyedHashes(env.encryptionKeys);
+  const targets = createTargets(resources);
+  const context: FilesContext = { settings, log, database, storage, store, uploads, targets, urls, hashes };
+
+  const api: FilesApi = {
+    async store(body, { name, type = 'application/octet-stream' }) {
+      if (!holdsFiles) throw new Error('no resource has a file field, so files are never removed; declare an f.file()');
+      return metadataOf(await uploads.receive(undefined, SYSTEM_UPLOADER, { name, type, bytes: undefined }, body));
+    },
+    async read({ id }) {
+      const [row] = await store.find([id]);
+      if (row === undefined || row.state === 'receiving' || row.state === 'removing') throw new ApiError('NOT_FOUND');
+      return storage.read(row.storageKey);
+    },
+    urlOf: urls.urlOf,
+  };
+
+  if (!holdsFiles) return { api, records: undefined, parts: {}, storageName: undefined, check: async () => undefined };
+  return {
+    api,
+    records: { ...createFileReferences(store), ...createForms(context) },
+    parts: {
+      routes: [...createUploadRoutes(context), ...createResumableRoutes(context), ...createServingRoutes(context)],
+      sweeps: [createFileSweep(context)],
+      userData: [describeUploadUserData(context)],
+    },
+    storageName: storage.name,
+    check: async () => storage.check?.(),
+  };
+}
+
+/**
+ * The error of an app in production that has file fields but names no storage; undefined if there is none. A default directory would
+ * silently lose files on platforms whose disks do not survive a deployment.
+ */
+export function findStorageError(
+  resources: readonly AnyResource[],
+  { nodeEnv }: Pick<Platform['env'], 'nodeEnv'>,
+  { files }: Pick<Platform['settings'], 'files'>,
+): string | undefined {
+  if (nodeEnv !== 'production' || files.storage !== undefined) return undefined;
+  const field = resources
+    .flatMap(({ name, fields }) =>
+      Object.entries(fields as Record<string, { spec: { file?: unknown; inner?: { spec: { file?: unknown } } } }>).map(
+        ([key, { spec }]) => ({ path: `${name}.${key}`, spec }),
+      ),
+    )
+    .find(({ spec }) => (spec.file ?? spec.inner?.spec.file) !== undefined);
+  if (field === undefined) return undefined;
+  return `settings.files.storage: ${field.path} holds files, so production needs a storage that lasts, such as s3({ bucket }) or disk({ directory: '/var/lib/my-app/files' })`;
+}

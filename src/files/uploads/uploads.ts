@@ -1,0 +1,188 @@
+import { randomBytes } from 'node:crypto';
+import type { Viewer } from '../../declare/actor.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/observability/log.ts';
+import { type FileStorage, StorageError } from '../../platform/storage/storage.ts';
+import type { FileRules } from '../../records/fields/types/file.ts';
+import { assertTypeIsAccepted, type ContentFacts, checkContent, determineType, peekBody } from '../content.ts';
+import { cleanFileName } from '../file-name.ts';
+import type { FileRow, FileStore, PendingLimits, StoredContent } from '../store.ts';
+import type { UploadTarget } from '../targets.ts';
+import { createImageFacts, variantKeysOf } from './images.ts';
+import type { Uploader } from './uploader.ts';
+
+/** The announced facts about an upload. */
+export interface Announced {
+  name: string | undefined;
+  /** The media type that the client claims. */
+  type: string;
+  /** The size; undefined if it is not known. */
+  bytes: number | undefined;
+}
+
+/** A row that was inserted for an upload. */
+export interface StartedUpload {
+  id: string;
+  storageKey: string;
+  name: string;
+}
+
+/** Receives files and makes them pending, whatever the way in which their bytes arrive. */
+export interface Uploads {
+  /** Receives a whole file as a stream. @param hashes whether to compute the SHA-256 */
+  receive(
+    target: UploadTarget | undefined,
+    uploader: Uploader,
+    announced: Announced,
+    body: AsyncIterable<Uint8Array>,
+    options?: { hashes?: boolean; signal?: AbortSignal },
+  ): Promise<FileRow>;
+  /** Inserts the row of an upload whose bytes arrive later. @throws ApiError LIMIT_REACHED or PAYLOAD_TOO_LARGE */
+  start(
+    target: UploadTarget,
+    uploader: Uploader,
+    announced: Announced & { bytes: number },
+    isResumable: boolean,
+  ): Promise<StartedUpload>;
+  /** Checks the stored bytes of such an upload, and makes it pending. An invalid one is discarded. */
+  finishStored(target: UploadTarget, row: FileRow, storedBytes: number): Promise<FileRow>;
+}
+
+/** Converts an error of the storage to the error of the response, and logs it. Other errors stay unchanged. */
+export function toUploadError(error: unknown, log: Logger): unknown {
+  if (!(error instanceof StorageError)) return error;
+  log.error({ err: error, reason: error.reason }, 'the file storage failed');
+  return new ApiError(error.reason === 'full' ? 'STORAGE_FULL' : 'UNAVAILABLE', undefined, { cause: error });
+}
+
+/** A storage key: random, so that it reveals nothing, and in 65,536 folders, so that none becomes large. */
+function createStorageKey(): string {
+  const random = randomBytes(20).toString('hex');
+  return `${random.slice(0, 2)}/${random.slice(2, 4)}/${random.slice(4)}`;
+}
+
+/** The key under which the bytes of a resumable upload arrive. */
+export const uploadKeyOf = ({ storageKey }: Pick<FileRow, 'storageKey'>) => `${storageKey}.upload`;
+
+/** The rules of a file that code stores: it may be larger and of any type, because the field checks it when it is set. */
+const UNLIMITED: FileRules = { maxBytes: Number.MAX_SAFE_INTEGER, types: ['*/*'], image: undefined };
+
+/** Creates the receipt of uploads. */
+export function createUploads({
+  storage,
+  store,
+  limits,
+  log,
+}: {
+  storage: FileStorage;
+  store: FileStore;
+  limits: PendingLimits;
+  log: Logger;
+}): Uploads {
+  const images = createImageFacts(storage);
+  const fieldOf = (target: UploadTarget | undefined) => target?.field.name ?? 'file';
+  const rulesOf = (target: UploadTarget | undefined) => target?.rules ?? UNLIMITED;
+
+  async function insert(
+    target: UploadTarget | undefined,
+    { userId, key, tokenHash }: Uploader,
+    { name, type, bytes }: Announced & { bytes: number },
+    isResumable: boolean,
+  ): Promise<StartedUpload> {
+    const storageKey = createStorageKey();
+    const upload = {
+      id: newId(),
+      resource: target?.resource.name ?? null,
+      field: target?.field.name ?? null,
+      userId: userId ?? null,
+      uploader: key,
+      tokenHash: tokenHash ?? null,
+      storageKey,
+      variants: variantKeysOf(rulesOf(target), storageKey),
+      name: cleanFileName(name),
+      type,
+      bytes,
+      isResumable,
+    };
+    // A single file that the field accepts is never refused for its size alone.
+    const room = { ...limits, bytes: Math.max(limits.bytes, rulesOf(target).maxBytes) };
+    if (!(await store.insert(upload, room)))
+      throw new ApiError(
+        'LIMIT_REACHED',
+        'You have too many uploads that no record uses yet. Use them, or wait until they expire',
+      );
+    return upload;
+  }
+
+  async function discardQuietly(id: string): Promise<void> {
+    // If this fails, the upload expires later.
+    await store.discard([id]).catch((error: unknown) => log.warn({ err: error }, 'an upload was not discarded'));
+  }
+
+  async function finish(id: string, content: StoredContent): Promise<FileRow> {
+    const row = await store.finish(id, content, limits);
+    if (row === undefined) throw new ApiError('NOT_FOUND', 'This upload has expired or was cancelled');
+    return row;
+  }
+
+  return {
+    async receive(target, uploader, { name, type: claimed, bytes: announced }, body, { hashes = false, signal } = {}) {
+      const [rules, field] = [rulesOf(target), fieldOf(target)];
+      const { first, all } = await peekBody(body);
+      const type = determineType(first, claimed, cleanFileName(name));
+      if (first.length > 0) assertTypeIsAccepted(type, rules, field);
+      const expected = Math.min(announced ?? rules.maxBytes, rules.maxBytes);
+      const upload = await insert(target, uploader, { name, type, bytes: target === undefined ? 0 : expected }, false);
+      try {
+        const facts: ContentFacts = { bytes: 0, sha256: undefined };
+        const checked = checkContent(all, { type, maxBytes: rules.maxBytes, field, hashes }, facts);
+        await storage.write(upload.storageKey, checked, { type, ...(signal && { signal }) });
+        const image = await images.read(rules, upload.storageKey, field);
+        return await finish(upload.id, { type, ...facts, ...image });
+      } catch (error) {
+        await discardQuietly(upload.id);
+        throw toUploadError(error, log);
+      }
+    },
+
+    async start(target, uploader, announced, isResumable) {
+      const { maxBytes } = target.rules;
+      if (announced.bytes > maxBytes)
+        throw new ApiError('PAYLOAD_TOO_LARGE', `A file of ${target.field.name} must be at most ${maxBytes} bytes`);
+      return insert(target, uploader, announced, isResumable);
+    },
+
+    async finishStored(target, row, storedBytes) {
+      const { field, rules } = target;
+      try {
+        const body = await storage.read(row.storageKey);
+        const { first, all } = await peekBody(body);
+        const type = determineType(first, row.type, row.name);
+        assertTypeIsAccepted(type, rules, field.name);
+        const facts: ContentFacts = { bytes: storedBytes, sha256: undefined };
+        const isText = type.startsWith('text/') || type === 'application/json';
+        if (isText) {
+          const options = { type, maxBytes: rules.maxBytes, field: field.name, hashes: false };
+          for await (const _ of checkContent(all, options, facts));
+        } else body.destroy();
+        const image = await images.read(rules, row.storageKey, field.name);
+        return await finish(row.id, { type, ...facts, ...image });
+      } catch (error) {
+        // Only invalid content is final. After a failure of the storage, the client may complete the upload again.
+        if (error instanceof ApiError && error.status < 500) await discardQuietly(row.id);
+        throw toUploadError(error, log);
+      }
+    },
+  };
+}
+
+/** Whether a caller may continue or use an upload. */
+export function ownsUpload(
+  { userId, tokenHash }: Pick<FileRow, 'userId' | 'tokenHash'>,
+  user: Viewer | undefined,
+  givenTokenHash: string | undefined,
+): boolean {
+  if (userId !== null) return user?.id === userId;
+  return tokenHash !== null && givenTokenHash === tokenHash;
+}

@@ -1,0 +1,137 @@
+import type { JobFilter, JobRecord, JobStatus } from '../declare/job-queue.ts';
+import { JOB_STATUSES } from '../declare/job-queue.ts';
+import type { CallerTransaction } from '../declare/service.ts';
+import { ApiError, type ErrorDetails, validationError } from '../platform/errors.ts';
+import { isId } from '../platform/ids.ts';
+import type { Database, Executor } from '../platform/postgres/database.ts';
+import { findViolatedConstraint } from '../platform/postgres/errors.ts';
+
+const DEFAULT_LIMIT = 20;
+/** A job holds up to 128 KB of input and result. */
+const MAX_LIMIT = 100;
+
+const COLUMNS = `id, name, status, input, result, error, progress, attempts, run_at, scheduled_at, unique_key, schedule, user_id,
+  request_id, created_at, started_at, finished_at`;
+const READ = `select ${COLUMNS} from background_jobs where id = $1`;
+// Uses the primary key, or index background_jobs_failed_id_index.
+const listSql = (status: JobStatus | undefined) => `
+  select ${COLUMNS} from background_jobs
+  where ($1::text is null or name = $1) and ($2::text is null or id < $2)${status === undefined ? '' : ` and status = '${status}'`}
+  order by id desc limit $3`;
+const CANCEL = `
+  update background_jobs set status = 'cancelled', finished_at = now(), lease_until = null
+  where id = $1 and status in ('waiting', 'running') returning ${COLUMNS}`;
+// The claim counter goes on, so that the id of the next queue entry is a new one.
+const RETRY = `
+  update background_jobs set status = 'waiting', run_at = now(), attempts = 0, claims = claims + 1, finished_at = null,
+    result = null, progress = null
+  where id = $1 and status in ('failed', 'cancelled') returning claims, ${COLUMNS}`;
+
+type Row = [
+  string,
+  string,
+  JobStatus,
+  unknown,
+  unknown,
+  string | null,
+  JobRecord['progress'],
+  number,
+  string,
+  string,
+  string | null,
+  string | null,
+  string | null,
+  string | null,
+  string,
+  string | null,
+  string | null,
+];
+
+function toRecord(row: Row): JobRecord {
+  const [id, job, status, input, result, error, progress, attempts, runAt, scheduledAt, uniqueKey, schedule, user] =
+    row;
+  const [requestId, createdAt, startedAt, finishedAt] = row.slice(13) as [string | null, string, ...(string | null)[]];
+  return {
+    ...{ id, job, status, input, result, error, progress, attempts, runAt, scheduledAt, uniqueKey, schedule, user },
+    ...{ requestId, createdAt, startedAt: startedAt ?? null, finishedAt: finishedAt ?? null },
+  };
+}
+
+/** @returns a message per invalid member */
+function checkFilter({ status, limit, after }: JobFilter): ErrorDetails {
+  const isLimit = limit === undefined || (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT);
+  return {
+    ...(status === undefined || JOB_STATUSES.includes(status)
+      ? {}
+      : { status: `Must be one of: ${JOB_STATUSES.join(', ')}` }),
+    ...(isLimit ? {} : { limit: `Must be a whole number from 1 to ${MAX_LIMIT}` }),
+    ...(after === undefined || isId(after) ? {} : { after: 'Must be the `next` of a page' }),
+  };
+}
+
+/** Reads, cancels and retries stored jobs. */
+export interface JobRecords {
+  get(id: string): Promise<JobRecord | undefined>;
+  list(filter: JobFilter): Promise<{ data: JobRecord[]; next: string | null }>;
+  cancel(id: string): Promise<JobRecord>;
+  /** @param onRetry called with the job, and with the number of its claims */
+  retry(id: string, onRetry: (job: JobRecord, claims: number) => void): Promise<JobRecord>;
+}
+
+/** Creates the access to stored jobs. @param currentTransaction returns the transaction of the calling code */
+export function createJobRecords(
+  database: Database,
+  currentTransaction: () => CallerTransaction | undefined,
+): JobRecords {
+  const executor = (): Executor => currentTransaction()?.database ?? database;
+
+  async function read(id: string, on: Executor = executor()): Promise<JobRecord | undefined> {
+    if (!isId(id)) return undefined;
+    const [row] = await on.write<Row>({ name: 'job_read', text: READ, values: [id] });
+    return row && toRecord(row);
+  }
+
+  /** Throws the error for a job that was not changed because of its status. */
+  async function refuse(id: string, on: Executor, verb: string): Promise<JobRecord> {
+    const job = await read(id, on);
+    if (job === undefined) throw new ApiError('NOT_FOUND', 'There is no job with this id');
+    if (verb === 'cancelled' && job.status === 'cancelled') return job;
+    const why = { waiting: 'is waiting to run', running: 'is running' }[job.status as string] ?? `has ${job.status}`;
+    const hint = job.status === 'succeeded' ? '. Enqueue it again instead' : '';
+    throw new ApiError('CONFLICT', `The job ${why}, so it cannot be ${verb}${hint}`);
+  }
+
+  return {
+    get: (id) => read(id),
+    async list({ job, status, limit = DEFAULT_LIMIT, after }) {
+      const details = checkFilter({ status, limit, after });
+      if (Object.keys(details).length > 0) throw validationError(details);
+      const name = typeof job === 'object' ? job.name : job;
+      const values = [name, after, limit + 1];
+      const transaction = currentTransaction();
+      const statement = { name: `job_list_${status ?? 'all'}`, text: listSql(status), values };
+      const rows = await (transaction?.database.write<Row>(statement) ?? database.readSlowly<Row>(statement));
+      const data = rows.slice(0, limit).map(toRecord);
+      return { data, next: rows.length > limit ? data.at(-1)!.id : null };
+    },
+    async cancel(id) {
+      const on = executor();
+      const [row] = isId(id) ? await on.write<Row>({ name: 'job_cancel', text: CANCEL, values: [id] }) : [];
+      return row === undefined ? refuse(id, on, 'cancelled') : toRecord(row);
+    },
+    async retry(id, onRetry) {
+      const on = executor();
+      try {
+        const [row] = isId(id) ? await on.write<[number, ...Row]>({ text: RETRY, values: [id] }) : [];
+        if (row === undefined) return await refuse(id, on, 'retried');
+        const [claims, ...rest] = row;
+        const job = toRecord(rest);
+        onRetry(job, claims);
+        return job;
+      } catch (error) {
+        if (findViolatedConstraint(error) === undefined) throw error;
+        throw new ApiError('CONFLICT', 'Another job with the same key is waiting or running', { cause: error });
+      }
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import { createReclaimSweep, createRetentionSweep } from '../platform/leased-work/sweeps.ts';
+import type { Sweep } from '../platform/outbox/relay.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { CompiledJobs } from './declarations.ts';
+import type { JobMetrics } from './metrics.ts';
+import { createQueueEntries, queueOfJob } from './queue.ts';
+
+/** The maximum number of rows of one job for which a sweep adds entries. */
+const MAX_OVERDUE = 1000;
+/** The number at which counting stops: a larger backlog is as alarming, and counting it would take long. */
+const MAX_COUNTED = 100_000;
+const STATE_EVERY_MS = 15_000;
+/** In an app without jobs, which may have had some before. */
+const UNUSED_EVERY_MS = 600_000;
+/** A warning about jobs without a declaration is repeated after this time. */
+const WARN_EVERY_MS = 3_600_000;
+
+// For each job, so that a long backlog of one does not keep the others from being found. Uses indexes background_jobs_waiting_index and
+// background_jobs_running_index. Skips new rows, which most likely have their entry.
+const OVERDUE = `
+  select j.id, j.name, j.claims from unnest($1::text[]) declared(name) cross join lateral (
+    select id, name, claims from background_jobs
+    where name = declared.name and status = 'waiting' and run_at <= now()
+      and (claims > 0 or created_at < now() - interval '5 seconds')
+    order by run_at limit ${MAX_OVERDUE}
+  ) j
+  union all (
+    select id, name, claims from background_jobs
+    where status = 'running' and lease_until <= now() and name = any($1) order by lease_until limit ${MAX_OVERDUE})`;
+
+const removeOldSql = (status: string) => `
+  delete from background_jobs where id in (
+    select id from background_jobs where ${status} and finished_at < now() - $1::float8 * interval '1 day'
+    order by finished_at limit $2 for update skip locked
+  ) returning 1`;
+// Uses index background_jobs_done_index.
+const REMOVE_DONE = removeOldSql("status in ('succeeded', 'cancelled')");
+// Uses index background_jobs_failed_index.
+const REMOVE_FAILED = removeOldSql("status = 'failed'");
+
+// Uses indexes background_jobs_waiting_index and background_jobs_running_index.
+const STATE = `
+  select name, status, count(*)::int, extract(epoch from now() - min(run_at) filter (where run_at <= now()))::float8
+  from (
+    (select name, status, run_at from background_jobs where status = 'waiting' limit ${MAX_COUNTED})
+    union all (select name, status, run_at from background_jobs where status = 'running' limit ${MAX_COUNTED})
+  ) open group by name, status`;
+const REMOVE_SCHEDULES = 'delete from background_schedules where name <> all($1::text[]) returning name';
+
+type Parts = Pick<Platform, 'database' | 'queues' | 'settings' | 'log'>;
+
+/**
+ * Creates the sweep that counts open jobs for the metrics, and warns of jobs that no declaration can run. It also forgets when schedules
+ * that were removed from the app are due: if they are added again, they begin anew.
+ */
+function createStateSweep(
+  { database, log }: Parts,
+  { jobs, schedules }: { jobs: CompiledJobs; schedules: readonly string[] },
+  metrics: JobMetrics,
+): Sweep {
+  const warnedAt = new Map<string, number>();
+
+  function warnOfUndeclared(name: string, count: number): void {
+    const last = warnedAt.get(name);
+    if (last !== undefined && performance.now() - last < WARN_EVERY_MS) return;
+    warnedAt.set(name, performance.now());
+    log.warn(
+      { name, jobs: count },
+      `jobs wait whose declaration is missing: add "${name}" to createApp({ jobs }), or cancel them with: npx belfry jobs cancel`,
+    );
+  }
+
+  return {
+    name: 'job state',
+    everyMs: jobs.size > 0 ? STATE_EVERY_MS : UNUSED_EVERY_MS,
+    async run() {
+      type Row = [name: string, status: string, count: number, oldestSeconds: number | null];
+      const rows = await database.readSlowly<Row>({ name: 'job_state', text: STATE, values: [] });
+      metrics.setState([...jobs.keys()], rows);
+      const undeclared = Map.groupBy(
+        rows.filter(([name]) => !jobs.has(name)),
+        ([name]) => name,
+      );
+      for (const [name, own] of undeclared)
+        warnOfUndeclared(
+          name,
+          own.reduce((sum, [, , count]) => sum + count, 0),
+        );
+      await database.write({ name: 'job_schedules_removed', text: REMOVE_SCHEDULES, values: [schedules] });
+    },
+  };
+}
+
+/** Creates the sweeps of jobs: they add entries for rows without one, remove old rows, and watch the state. */
+export function createJobSweeps(
+  parts: Parts,
+  declared: { jobs: CompiledJobs; schedules: readonly string[] },
+  metrics: JobMetrics,
+): Sweep[] {
+  const { database, queues, settings } = parts;
+  const { retentionDays, failedRetentionDays } = settings.jobs;
+  const names = [...declared.jobs.keys()];
+  const maxBatches = Number.POSITIVE_INFINITY;
+  const retention = createRetentionSweep(database, {
+    name: 'job retention',
+    ...(names.length > 0 ? {} : { everyMs: UNUSED_EVERY_MS }),
+    removals: [
+      { text: REMOVE_DONE, values: [retentionDays], maxBatches },
+      { text: REMOVE_FAILED, values: [failedRetentionDays], maxBatches },
+    ],
+  });
+  const reclaim = createReclaimSweep({
+    name: 'jobs',
+    everyMs: settings.relay.sweepMs,
+    find: () => database.write<[string, string, number]>({ name: 'job_overdue', text: OVERDUE, values: [names] }),
+    async addJobs(rows) {
+      const byName = Map.groupBy(rows, ([, name]) => name);
+      const adding = [...byName].map(([name, own]) =>
+        queues.add(queueOfJob(name), createQueueEntries(own.map(([id, , claims]) => ({ id, claims })))),
+      );
+      await Promise.all(adding);
+    },
+  });
+  return [...(names.length > 0 ? [reclaim] : []), retention, createStateSweep(parts, declared, metrics)];
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { Field, type FieldSpec } from '../../../declare/field.ts';
+import type { FileInput, FileOptions, StoredFile } from '../../../declare/file.ts';
+import { findVariantError, variantSchema } from '../../../platform/storage/images/variant.ts';
+import type { FieldType } from '../field-type.ts';
+import type { JsonSchema } from '../json-schema.ts';
+import { JSONB } from './json.ts';
+
+const DEFAULT_MAX_BYTES = 10 * 2 ** 20;
+const DEFAULT_MAX_PIXELS = 50_000_000;
+/** Postgres and JavaScript can hold larger numbers, but no storage accepts larger objects: 5 TiB. */
+const LARGEST_FILE = 5 * 2 ** 40;
+const MAX_VARIANTS = 10;
+const TYPE_PATTERN = /^(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*)\/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*)$/;
+const VARIANT_NAME = /^[a-z][A-Za-z0-9]{0,29}$/;
+
+const MESSAGE = 'Must be the id of a file that you have uploaded for this field';
+
+/** The rules of a file field with all defaults filled. */
+export interface FileRules {
+  maxBytes: number;
+  types: readonly string[];
+  image: { maxPixels: number; variants: NonNullable<NonNullable<FileOptions['image']>['variants']> } | undefined;
+}
+
+/** The rules of a field that holds a file or a list of files; undefined for other fields. */
+export function fileRulesOf(spec: FieldSpec): FileRules | undefined {
+  const options = spec.file ?? spec.inner?.spec.file;
+  if (options === undefined) return undefined;
+  const { maxBytes = DEFAULT_MAX_BYTES, types = ['*/*'], image } = options;
+  const { maxPixels = DEFAULT_MAX_PIXELS, variants = {} } = image ?? {};
+  return { maxBytes, types, image: image && { maxPixels, variants } };
+}
+
+/**
+ * A file that has been looked up, in the input of a write. Only code creates it, so a client cannot invent the metadata of a file.
+ */
+export class ResolvedFile {
+  readonly file: StoredFile;
+
+  constructor(file: StoredFile) {
+    this.file = file;
+  }
+}
+
+const isCount = (value: unknown, max: number) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= max;
+
+function findVariantErrors(variants: NonNullable<NonNullable<FileOptions['image']>['variants']>): string[] {
+  const names = Object.keys(variants);
+  if (names.length === 0) return [];
+  const errors = names.length > MAX_VARIANTS ? [`image.variants must be at most ${MAX_VARIANTS}`] : [];
+  for (const name of names) {
+    if (!VARIANT_NAME.test(name))
+      errors.push(`image.variants includes "${name}"; a name is a letter and up to 29 letters and digits`);
+    const { error } = variantSchema.safeParse(variants[name]);
+    for (const { path, message } of error?.issues ?? [])
+      errors.push(`image.variants.${[name, ...path].join('.')} ${message}`);
+  }
+  const missing = findVariantError();
+  return missing === undefined ? errors : [...errors, missing];
+}
+
+function findOptionErrors({ maxBytes, types, image }: FileOptions): string[] {
+  const errors: string[] = [];
+  if (maxBytes !== undefined && !isCount(maxBytes, LARGEST_FILE))
+    errors.push(`maxBytes must be a whole number from 1 to ${LARGEST_FILE}`);
+  if (types !== undefined && (!Array.isArray(types) || types.length === 0))
+    errors.push('types must be a list of media types, such as ["image/*", "application/pdf"]');
+  for (const type of Array.isArray(types) ? types : [])
+    if (!TYPE_PATTERN.test(String(type)))
+      errors.push(`types includes "${type}"; write a media type in lower case, such as application/pdf or image/*`);
+  if (image?.maxPixels !== undefined && !isCount(image.maxPixels, Number.MAX_SAFE_INTEGER))
+    errors.push('image.maxPixels must be a whole number of at least 1');
+  return [...errors, ...findVariantErrors(image?.variants ?? {})];
+}
+
+const ID: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{24}$' };
+
+const OUTPUT_PROPERTIES: Record<string, JsonSchema> = {
+  id: ID,
+  name: { type: 'string' },
+  type: { type: 'string', description: 'The media type, determined from the content.' },
+  bytes: { type: 'integer' },
+  sha256: { type: 'string' },
+  width: { type: 'integer' },
+  height: { type: 'integer' },
+  url: { type: 'string', description: 'A URL that serves the file for a few minutes; absent in deleted records.' },
+  variants: { type: 'object', additionalProperties: { type: 'string' }, description: 'The URLs of smaller versions.' },
+};
+
+/**
+ * Files: a client uploads a file, then sets the field to the id of the upload. The column holds the metadata of the file, so that reads
+ * need no further query.
+ */
+export const fileType = {
+  kind: 'file',
+  field: (options: FileOptions = {}): Field<StoredFile, 'optional', FileInput> =>
+    new Field({ type: fileType, file: options }),
+  column: JSONB,
+  schema: () =>
+    z.unknown().transform((value, context): StoredFile => {
+      if (value instanceof ResolvedFile) return value.file;
+      context.addIssue({ code: 'custom', message: MESSAGE });
+      return z.NEVER;
+    }),
+  jsonSchema: (_spec, _inner, direction) =>
+    direction === 'output'
+      ? { type: 'object', properties: OUTPUT_PROPERTIES, required: ['id', 'name', 'type', 'bytes'] }
+      : {
+          anyOf: [
+            { ...ID, description: 'The id of an upload.' },
+            { type: 'object', properties: { id: ID, token: { type: 'string' } }, required: ['id'] },
+          ],
+        },
+  jsonType: 'object',
+  // A picture or document in a user record is about that user.
+  freeText: true,
+  operators: ['exists'],
+  comparisons: () => ['exists'],
+  modifiers: ['filterable'],
+  errors: ({ file = {} }) => findOptionErrors(file),
+  toColumn: (value) => JSON.stringify(value),
+} satisfies FieldType;

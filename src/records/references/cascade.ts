@@ -1,0 +1,127 @@
+import type { StoredRecord } from '../../declare/host.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { findViolatedForeignKey } from '../../platform/postgres/errors.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import type { OperationContext } from '../access/operation-context.ts';
+import type { Entity, RecordsContext } from '../context.ts';
+import { changeCauseOf, runAfterCommitSteps } from '../operations/write-steps.ts';
+import type { CompiledField } from '../schema/compiled.ts';
+import { foreignKeysBelow } from '../schema/references.ts';
+import { createDeletionOfManyStatement, createReferenceClearingStatement } from '../store/referring-rows.ts';
+import {
+  type AffectedRecords,
+  affectsOthers,
+  type Deletion,
+  findAffectedRecords,
+  MAX_AFFECTED,
+} from './affected-records.ts';
+import { createForeignKeyConflict, createRestrictedError } from './restricted.ts';
+
+/**
+ * Finds the records that a deletion deletes or changes with `onDelete`, and locks them. Changes nothing, so that a caller may catch the error
+ * and continue its transaction.
+ *
+ * @param context in a transaction in which the records to delete are locked: then no new record can refer to them
+ * @throws ApiError CONFLICT if a reference restricts the deletion, or if it affects too many records
+ */
+export async function prepareDeletion(
+  context: RecordsContext,
+  deletion: Deletion,
+  operation: OperationContext,
+): Promise<AffectedRecords> {
+  const affected = await findAffectedRecords(context, deletion);
+  if (affected.isTooMany) {
+    throw new ApiError(
+      'CONFLICT',
+      `More than ${MAX_AFFECTED.toLocaleString('en')} records refer to this record, directly or through others; delete or change those first`,
+    );
+  }
+  if (affected.restricting.length > 0) throw await createRestrictedError(context, affected.restricting, operation);
+  // Records may refer to each other, so there is no order in which every statement keeps all foreign keys valid.
+  if (affectsOthers(affected)) await setConstraints(context, deletion.resource, 'deferred');
+  return affected;
+}
+
+async function setConstraints(context: RecordsContext, resource: string, mode: 'deferred' | 'immediate') {
+  const names = foreignKeysBelow(resource, context.referrers, (name) => context.entities.get(name)!.resource);
+  if (names.length === 0) return;
+  await context.database.write({
+    text: `set constraints ${names.map(quoteIdentifier).join(', ')} ${mode}`,
+    values: [],
+  });
+}
+
+/**
+ * Deletes or clears the records that refer to deleted ones, with a few statements per resource, whatever the number of records. Their `after`
+ * hooks and events follow the commit; their `before` hooks do not run, because nobody requested these changes.
+ *
+ * @param affected the result of `prepareDeletion` in the same transaction
+ */
+export async function releaseReferences(
+  context: RecordsContext,
+  deletion: Deletion,
+  affected: AffectedRecords,
+  operation: OperationContext,
+): Promise<void> {
+  for (const [name, ids] of affected.deleted) await deleteMany(context, context.entities.get(name)!, ids, operation);
+  const allDeleted = new Map(affected.deleted);
+  allDeleted.set(deletion.resource, [...(allDeleted.get(deletion.resource) ?? []), ...deletion.ids]);
+  for (const [name, { ids, fields }] of affected.cleared) {
+    const cleared = [...fields].map((field) => ({ field, deleted: allDeleted.get(field.target!) ?? [] }));
+    await clearMany(context, context.entities.get(name)!, ids, cleared, operation);
+  }
+}
+
+/** Checks the foreign keys that `prepareDeletion` deferred, now that all records are deleted. @throws ApiError CONFLICT */
+export async function checkForeignKeys(
+  context: RecordsContext,
+  { resource }: Deletion,
+  affected: AffectedRecords,
+): Promise<void> {
+  if (!affectsOthers(affected)) return;
+  await setConstraints(context, resource, 'immediate').catch((error: unknown) => {
+    throw toDeletionError(error);
+  });
+}
+
+/** Converts the violation of a foreign key by a deletion to a 409; returns any other error unchanged. */
+export function toDeletionError(error: unknown): unknown {
+  return findViolatedForeignKey(error) === undefined ? error : createForeignKeyConflict(error);
+}
+
+async function deleteMany(
+  context: RecordsContext,
+  { resource, codec }: Entity,
+  ids: readonly string[],
+  operation: OperationContext,
+): Promise<void> {
+  const statement = createDeletionOfManyStatement(resource, codec, ids, changeCauseOf(context, operation));
+  const rows = await context.database.write(statement);
+  const { hooks } = resource.declaration;
+  for (const record of codec.fromChange(...rows)) {
+    await runAfterCommitSteps(context, resource, { action: 'deleted', record }, operation, (ctx) =>
+      hooks?.afterDelete?.(record as never, ctx),
+    );
+  }
+  await context.deletionSteps.get(resource.name)?.(ids, operation, context.transaction!);
+}
+
+async function clearMany(
+  context: RecordsContext,
+  { resource, codec }: Entity,
+  ids: readonly string[],
+  cleared: readonly { field: CompiledField; deleted: readonly string[] }[],
+  operation: OperationContext,
+): Promise<void> {
+  const cause = changeCauseOf(context, operation);
+  const rows = await context.database.write(createReferenceClearingStatement(resource, codec, ids, cleared, cause));
+  const { hooks } = resource.declaration;
+  const width = codec.columns.split(', ').length;
+  const states = codec.fromChange(...rows.flatMap((row) => [row, row.slice(width)]));
+  for (let i = 0; i < states.length; i += 2) {
+    const [record, previous] = [states[i], states[i + 1]] as [StoredRecord, StoredRecord];
+    await runAfterCommitSteps(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>
+      hooks?.afterUpdate?.(record as never, previous as never, ctx),
+    );
+  }
+}

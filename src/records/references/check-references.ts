@@ -1,0 +1,134 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { StoredRecord } from '../../declare/host.ts';
+import type { ErrorDetails } from '../../platform/errors.ts';
+import type { OperationContext } from '../access/operation-context.ts';
+import { InputError } from '../access/rule-errors.ts';
+import type { RecordsContext } from '../context.ts';
+import type { Values } from '../operations/validate.ts';
+import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import { missingReferenceMessage } from '../schema/references.ts';
+import { type LookUp, lookUpRecords } from './look-up.ts';
+
+/** Validated values of a record whose references are checked before they are written. */
+export interface ReferencingValues {
+  values: Values;
+  /** Whether the caller of a write with a user's privilege chose the value of a field, rather than code: a hook or a default. */
+  isChosenByCaller(field: string): boolean;
+}
+
+/** A reference to check. */
+interface CheckedReference {
+  field: CompiledField;
+  /** The place of the reference in the values: `organisation`, `tags.2`. */
+  path: string;
+  id: string;
+  byCaller: boolean;
+  lookUp: LookUp;
+}
+
+/** A reference to a record that does not exist, or of which the caller may not know. */
+export type MissingReference = Omit<CheckedReference, 'lookUp'>;
+
+/** Whether writes of a resource lock the records that they refer to: arrays have no foreign keys that would. */
+export function locksReferences({ checkedReferences }: CompiledResource): boolean {
+  return checkedReferences.some(({ spec }) => spec.inner !== undefined);
+}
+
+/** Whether the reference is the owner that a create sets by itself: the signed-in user, who exists. */
+function isSignedInOwner({ ownerField }: CompiledResource, one: MissingReference, { user }: OperationContext): boolean {
+  return one.field.name === ownerField && !one.byCaller && one.id === user?.id;
+}
+
+/** Collects the references of a record, and adds their ids to the look-ups. */
+function collectReferences(
+  resource: CompiledResource,
+  { values, isChosenByCaller }: ReferencingValues,
+  lookUps: Map<string, LookUp>,
+  operation: OperationContext,
+): CheckedReference[] {
+  return resource.checkedReferences.flatMap((field) => {
+    const value = values[field.name];
+    if (value === undefined || value === null) return [];
+    const byCaller = !operation.system && isChosenByCaller(field.name);
+    const locks = field.spec.inner !== undefined;
+    const ids = locks ? (value as string[]) : [value as string];
+    return ids.flatMap((id, i): CheckedReference[] => {
+      const one = { field, path: locks ? `${field.name}.${i}` : field.name, id, byCaller };
+      if (isSignedInOwner(resource, one, operation)) return [];
+      const key = JSON.stringify([field.target, byCaller, locks]);
+      let lookUp = lookUps.get(key);
+      if (lookUp === undefined) {
+        lookUp = { target: field.target!, ids: new Set(), judges: byCaller, locks };
+        lookUps.set(key, lookUp);
+      }
+      lookUp.ids.add(id);
+      return [{ ...one, lookUp }];
+    });
+  });
+}
+
+/**
+ * Finds the references of validated values whose records do not exist: one statement for all fields and records. If the caller of a write with
+ * a user's privilege chose the reference, a record counts only if that user may read it, or see it expanded in other records: otherwise the
+ * result would reveal that a hidden record exists.
+ *
+ * @returns the missing references of each record, in the same order
+ */
+export async function findMissingReferences(
+  context: RecordsContext,
+  resource: CompiledResource,
+  records: readonly ReferencingValues[],
+  operation: OperationContext,
+): Promise<MissingReference[][]> {
+  const lookUps = new Map<string, LookUp>();
+  const checked = records.map((record) => collectReferences(resource, record, lookUps, operation));
+  if (lookUps.size === 0) return records.map(() => []);
+  const found = await lookUpRecords(context, [...lookUps.values()], operation);
+  const isMissing = ({ lookUp, id, byCaller }: CheckedReference) => {
+    const known = found.get(lookUp)!.get(id);
+    return byCaller ? known !== true : known === undefined;
+  };
+  return checked.map((references) => references.filter(isMissing));
+}
+
+/** Whether a record held this reference already. */
+export function heldReference({ field, id }: MissingReference, before: StoredRecord): boolean {
+  const value = before[field.name];
+  return Array.isArray(value) ? value.includes(id) : value === id;
+}
+
+/**
+ * Refuses missing references.
+ *
+ * @throws ApiError VALIDATION_ERROR with the message of each field that the caller sent; an Error of the project if only code chose them
+ */
+export function assertNoMissingReferences(
+  resource: CompiledResource,
+  missing: readonly MissingReference[],
+  operation: OperationContext,
+): void {
+  if (missing.length === 0) return;
+  const named = operation.system ? missing : missing.filter(({ byCaller }) => byCaller);
+  if (named.length === 0) {
+    const names = [...new Set(missing.map(({ field }) => `"${field.name}"`))].join(', ');
+    throw new Error(`a hook or a default of "${resource.name}" refers to a record that does not exist: ${names}`);
+  }
+  const details: ErrorDetails = Object.fromEntries(
+    named.map(({ path, field }) => [path, missingReferenceMessage(field)]),
+  );
+  throw new InputError('VALIDATION_ERROR', undefined, { details });
+}
+
+/**
+ * Tells which values the caller chose: those that the input contains and that no hook has changed since they were validated.
+ *
+ * @param validated the validated values before a hook ran
+ * @param written the values to write
+ */
+export function valuesChosenByCaller(
+  input: unknown,
+  validated: Values,
+  written: Values,
+): ReferencingValues['isChosenByCaller'] {
+  return (name) => Object.hasOwn(Object(input), name) && isDeepStrictEqual(validated[name], written[name]);
+}

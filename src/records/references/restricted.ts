@@ -1,0 +1,49 @@
+import { ApiError } from '../../platform/errors.ts';
+import type { OperationContext } from '../access/operation-context.ts';
+import { isFieldVisible, isInScope, isRecordVisible } from '../access/visibility.ts';
+import type { RecordsContext } from '../context.ts';
+import type { RestrictingRecords } from './affected-records.ts';
+
+const GENERAL = 'Other records refer to this record, so it cannot be deleted';
+
+/** Whether the caller sees at least one of the records, and the field by which it refers to the deleted record. */
+async function seesReference(
+  context: RecordsContext,
+  { resource: name, field, ids }: RestrictingRecords,
+  operation: OperationContext,
+): Promise<boolean> {
+  if (operation.system) return true;
+  const entity = context.entities.get(name)!;
+  const { resource, store } = entity;
+  for (const record of await store.readMany(ids)) {
+    const visible =
+      (await isInScope(entity, record, operation)) &&
+      (await isRecordVisible(entity, 'read', record, operation)) &&
+      (await isFieldVisible(resource, field, record, operation));
+    if (visible) return true;
+  }
+  return false;
+}
+
+/**
+ * The error for a deletion that references refuse. It names only resources of which the caller sees a referring record, and never a number:
+ * other records must not become known.
+ */
+export async function createRestrictedError(
+  context: RecordsContext,
+  restricting: readonly RestrictingRecords[],
+  operation: OperationContext,
+): Promise<ApiError> {
+  const names = new Set<string>();
+  for (const one of restricting) {
+    if (!names.has(one.resource) && (await seesReference(context, one, operation))) names.add(one.resource);
+  }
+  if (names.size === 0) return new ApiError('CONFLICT', GENERAL);
+  const listed = [...names].map((name) => `"${name}"`).join(' and ');
+  return new ApiError('CONFLICT', `Records of ${listed} refer to this record, so it cannot be deleted`);
+}
+
+/** The error for a deletion that a foreign key refused: a record that refers to the deleted one was written at the same time. */
+export function createForeignKeyConflict(cause: unknown): ApiError {
+  return new ApiError('CONFLICT', GENERAL, { cause });
+}

@@ -1,0 +1,252 @@
+import { Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { defineResource, defineUser, f, softDelete } from '../../src/index.ts';
+import { startTestApp } from '../support/app.ts';
+import { createTestStorage, PNG, send } from './support.ts';
+
+const { storage, listStored } = await createTestStorage();
+
+const ticket = defineResource('ticket', {
+  fields: {
+    title: f.string().required(),
+    attachment: f.file({ maxBytes: 10_000, types: ['image/png', 'text/plain', 'text/csv'] }),
+    pictures: f.array(f.file({ types: ['image/png'] })).max(3),
+    secret: f.file().visibleTo('admin'),
+    owner: f.ref('user').owner(),
+    points: f.integer(),
+    tags: f.array(f.string()),
+  },
+  policies: { list: 'authenticated', read: 'authenticated', create: 'authenticated' },
+});
+const letter = defineResource('letter', {
+  fields: { scan: f.file(), note: f.string() },
+  policies: { list: 'public', read: 'public', create: 'public', delete: 'public', update: 'public' },
+  softDelete: true,
+});
+
+const { app, url, call, person } = await startTestApp(
+  { resources: [defineUser(), ticket, letter], extensions: [softDelete()], settings: { files: { storage } } },
+  { start: { roles: ['web'] } },
+);
+const ada = await person('Ada');
+const bob = await person('Bob');
+const uploads = `${url}/api/files/uploads`;
+
+async function upload(field = 'ticket.attachment', body: Buffer | string = PNG, name = 'cat.png', token = ada.token) {
+  const headers = { 'content-type': 'image/png', 'content-disposition': `attachment; filename="${name}"` };
+  const response = await send(`${uploads}?field=${field}`, body, { token, ...headers });
+  expect(response).toMatchObject({ status: 201 });
+  return response.body.data;
+}
+
+const stateOf = async (id: string) => {
+  const { assemblyOf } = await import('../../src/runtime/create-app.ts');
+  const rows = await assemblyOf(app)!.platform.database.write<[string]>({
+    text: 'select state from files where id = $1',
+    values: [id],
+  });
+  return rows[0]?.[0];
+};
+
+describe('a field holds a file', () => {
+  test('that was uploaded before, and responses contain its metadata with a URL that serves it', async () => {
+    const uploaded = await upload();
+    expect(uploaded).toEqual({ id: expect.any(String), name: 'cat.png', type: 'image/png', bytes: PNG.length });
+    const { status, body } = await ada.call('POST', '/api/tickets', { title: 'a', attachment: uploaded.id });
+    expect(status).toBe(201);
+    expect(body.data.attachment).toEqual({ ...uploaded, url: expect.stringContaining('/api/files/') });
+    expect(await stateOf(uploaded.id)).toBe('attached');
+    const list = await ada.call('GET', '/api/tickets?sort=-createdAt');
+    const served = await fetch(url + list.body.data[0].attachment.url);
+    expect(served.status).toBe(200);
+    expect(Buffer.from(await served.arrayBuffer())).toEqual(PNG);
+  });
+
+  test('that is sent back as it was received, without a change', async () => {
+    const uploaded = await upload();
+    const { body } = await ada.call('POST', '/api/tickets', { title: 'a', attachment: { id: uploaded.id } });
+    const again = await ada.call('PATCH', `/api/tickets/${body.data.id}`, { ...body.data, owner: undefined });
+    expect(again.status).toBe(200);
+    expect(again.body.data.attachment).toMatchObject(uploaded);
+    expect(await stateOf(uploaded.id)).toBe('attached');
+  });
+
+  test('that null removes, and the URL stops working at once', async () => {
+    const uploaded = await upload();
+    const { body } = await ada.call('POST', '/api/tickets', { title: 'a', attachment: uploaded.id });
+    const { url: link } = body.data.attachment;
+    const cleared = await ada.call('PATCH', `/api/tickets/${body.data.id}`, { attachment: null });
+    expect(cleared.body.data.attachment).toBeUndefined();
+    expect(await stateOf(uploaded.id)).toBe('unused');
+    expect((await fetch(url + link)).status).toBe(404);
+  });
+
+  test('that another file replaces', async () => {
+    const [first, second] = [await upload(), await upload()];
+    const { body } = await ada.call('POST', '/api/tickets', { title: 'a', attachment: first.id });
+    await ada.call('PATCH', `/api/tickets/${body.data.id}`, { attachment: second.id });
+    expect([await stateOf(first.id), await stateOf(second.id)]).toEqual(['unused', 'attached']);
+  });
+
+  test('or a list of files, from which single ones can be removed', async () => {
+    const files = [await upload('ticket.pictures'), await upload('ticket.pictures'), await upload('ticket.pictures')];
+    const ids = files.map(({ id }) => id);
+    const { body } = await ada.call('POST', '/api/tickets', { title: 'a', pictures: ids });
+    expect(body.data.pictures.map(({ id }: { id: string }) => id)).toEqual(ids);
+    const changed = await ada.call('PATCH', `/api/tickets/${body.data.id}`, { pictures: [ids[2], ids[0]] });
+    expect(changed.body.data.pictures.map(({ id }: { id: string }) => id)).toEqual([ids[2], ids[0]]);
+    expect(await Promise.all(ids.map(stateOf))).toEqual(['attached', 'unused', 'attached']);
+  });
+
+  test('that the record loses when it is deleted', async () => {
+    const uploaded = await upload();
+    const { body } = await ada.call('POST', '/api/tickets', { title: 'a', attachment: uploaded.id });
+    await ada.call('DELETE', `/api/tickets/${body.data.id}`);
+    expect(await stateOf(uploaded.id)).toBe('unused');
+    expect((await fetch(url + body.data.attachment.url)).status).toBe(404);
+  });
+
+  test('that code stores and sets', async () => {
+    const stored = await app.files.store(Readable.from([Buffer.from('a;b\n')]), { name: 'list.csv', type: 'text/csv' });
+    const record = await app.service('ticket').create({ title: 'by code', attachment: stored });
+    expect(record.attachment).toEqual({ id: stored.id, name: 'list.csv', type: 'text/csv', bytes: 4 });
+    const chunks = await (await app.files.read(record.attachment!)).toArray();
+    expect(Buffer.concat(chunks).toString()).toBe('a;b\n');
+  });
+
+  test('that only viewers who may see the field get a URL for', async () => {
+    const admin = await person('Admin', ['user', 'admin']);
+    const uploaded = await upload('ticket.secret');
+    const { body } = await ada.call('POST', '/api/tickets', { title: 'a', secret: uploaded.id });
+    expect(body.data.secret).toBeUndefined();
+    const seen = await admin.call('GET', `/api/tickets/${body.data.id}`);
+    expect(seen.body.data.secret.url).toContain(uploaded.id);
+  });
+});
+
+describe('an upload', () => {
+  const refused = { attachment: 'Must be the id of a file that you have uploaded for this field' };
+
+  test('of another user, for another field, or unknown is refused alike', async () => {
+    const foreign = await upload('ticket.attachment', PNG, 'x.png', bob.token);
+    const other = await upload('ticket.secret');
+    for (const id of [foreign.id, other.id, '0123456789abcdef01234567', 'nonsense', 7, { id: 1 }, [foreign.id]]) {
+      const { status, body } = await ada.call('POST', '/api/tickets', { title: 'a', attachment: id });
+      expect([status, body.error.details]).toEqual([422, refused]);
+    }
+    expect(await stateOf(foreign.id)).toBe('pending');
+  });
+
+  test('can be used once, however many requests use it at the same time', async () => {
+    const uploaded = await upload();
+    const create = () => ada.call('POST', '/api/tickets', { title: 'race', attachment: uploaded.id });
+    const results = await Promise.all(Array.from({ length: 8 }, create));
+    expect(results.map(({ status }) => status).sort()).toEqual([201, 422, 422, 422, 422, 422, 422, 422]);
+    const { body } = await ada.call('GET', '/api/tickets?limit=100');
+    expect(body.data.filter(({ title }: { title: string }) => title === 'race')).toHaveLength(1);
+  });
+
+  test('cannot be moved from a record to another one', async () => {
+    const uploaded = await upload();
+    await ada.call('POST', '/api/tickets', { title: 'a', attachment: uploaded.id });
+    const second = await ada.call('POST', '/api/tickets', { title: 'b', attachment: uploaded.id });
+    expect([second.status, second.body.error.details]).toEqual([422, refused]);
+    const twice = await upload('ticket.pictures');
+    const list = await ada.call('POST', '/api/tickets', { title: 'b', pictures: [twice.id, twice.id] });
+    expect(list.status).toBe(422);
+  });
+
+  test('stays pending if the write fails', async () => {
+    const uploaded = await upload();
+    expect((await ada.call('POST', '/api/tickets', { attachment: uploaded.id })).status).toBe(422);
+    expect(await stateOf(uploaded.id)).toBe('pending');
+    await expect(
+      app.transaction(async (tx) => {
+        await tx.service('ticket').create({ title: 'x', attachment: uploaded.id }, { as: 'system' });
+        throw new Error('undo');
+      }),
+    ).rejects.toThrow('undo');
+    expect(await stateOf(uploaded.id)).toBe('pending');
+  });
+
+  test('of a caller who is not signed in needs the token of its response', async () => {
+    const { body } = await send(`${uploads}?field=letter.scan`, PNG, { 'content-type': 'image/png' });
+    const { id, token, name } = body.data;
+    expect([typeof token, name]).toEqual(['string', 'file']);
+    expect((await call('POST', '/api/letters', { scan: id })).status).toBe(422);
+    expect((await call('POST', '/api/letters', { scan: { id, token: 'svc_1' } })).status).toBe(422);
+    expect((await call('POST', '/api/letters', { scan: { id, token } })).status).toBe(201);
+  });
+});
+
+test('a soft-deleted record keeps its file, whose URL does not work until the record is restored', async () => {
+  const { body } = await send(`${uploads}?field=letter.scan`, PNG, { token: ada.token });
+  const created = await call('POST', '/api/letters', { scan: body.data.id });
+  expect(created.status).toBe(422);
+  const mine = await ada.call('POST', '/api/letters', { scan: body.data.id });
+  const { id, scan } = mine.body.data;
+  await ada.call('DELETE', `/api/letters/${id}`);
+  expect(await stateOf(scan.id)).toBe('archived');
+  expect((await fetch(url + scan.url)).status).toBe(404);
+  const restored = await ada.call('POST', `/api/letters/${id}/restore`);
+  expect(restored.status).toBe(200);
+  expect(await stateOf(scan.id)).toBe('attached');
+  expect((await fetch(url + scan.url)).status).toBe(200);
+});
+
+test('a form creates and changes records with files and typed values in one request', async () => {
+  const form = new FormData();
+  form.append('title', 'from a form');
+  form.append('points', '7');
+  form.append('tags', 'a');
+  form.append('tags', 'b');
+  form.append('attachment', new Blob(['hello'], { type: 'text/plain' }), 'hello.txt');
+  form.append('pictures', new Blob([PNG], { type: 'image/png' }), 'one.png');
+  form.append('pictures', new Blob([PNG], { type: 'image/png' }), 'two.png');
+  const { status, body } = await send(`${url}/api/tickets`, form as never, { token: ada.token });
+  expect([status, body]).toMatchObject([
+    201,
+    {
+      data: {
+        title: 'from a form',
+        points: 7,
+        tags: ['a', 'b'],
+        attachment: { name: 'hello.txt', type: 'text/plain' },
+      },
+    },
+  ]);
+  expect(body.data.pictures.map(({ name }: { name: string }) => name)).toEqual(['one.png', 'two.png']);
+  const change = new FormData();
+  change.append('attachment', '');
+  change.append('pictures', JSON.stringify([body.data.pictures[1].id]));
+  const changed = await send(`${url}/api/tickets/${body.data.id}`, change as never, {
+    token: ada.token,
+    method: 'PATCH',
+  });
+  expect(changed.status).toBe(200);
+  expect([changed.body.data.attachment, changed.body.data.pictures.length]).toEqual([undefined, 1]);
+});
+
+test('a form that is refused leaves no upload behind', async () => {
+  const form = new FormData();
+  form.append('attachment', new Blob(['hello'], { type: 'text/plain' }), 'hello.txt');
+  const { status, body } = await send(`${url}/api/tickets`, form as never, { token: ada.token });
+  expect([status, body.error.details]).toEqual([422, { title: 'Is required' }]);
+  const { assemblyOf } = await import('../../src/runtime/create-app.ts');
+  const sweep = assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
+  const before = (await listStored()).length;
+  expect(await sweep.run()).toBeGreaterThan(0);
+  expect((await listStored()).length).toBeLessThan(before);
+});
+
+test('a repeated form with the same Idempotency-Key creates one record', async () => {
+  const create = (text: string) => {
+    const form = new FormData();
+    form.append('title', 'once');
+    form.append('attachment', new Blob([text], { type: 'text/plain' }), 'a.txt');
+    return send(`${url}/api/tickets`, form as never, { token: ada.token, 'idempotency-key': 'form-1' });
+  };
+  const [first, second, other] = [await create('one'), await create('one'), await create('two')];
+  expect([first.status, second.body.data?.id]).toEqual([201, first.body.data.id]);
+  expect([other.status, other.body.error?.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+});

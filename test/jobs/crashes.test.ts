@@ -1,0 +1,150 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { Client } from 'pg';
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { deleteRedisKeys } from '../../src/testing/servers/redis-keys.ts';
+import { app as createApp, report } from '../fixtures/background/app.ts';
+import { createTestDatabase } from '../support/database/test-database.ts';
+import { startProcess } from '../support/processes/app-process.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
+
+interface Call {
+  id: string;
+  n: number;
+  attempt: number;
+  pid: number;
+  response: ServerResponse;
+}
+
+/** The calls of runs, which wait for their responses. */
+const calls: Call[] = [];
+const server = createServer(async (req, response) => {
+  calls.push({ ...((await json(req)) as Omit<Call, 'response'>), response });
+}).listen(0, '127.0.0.1');
+await vi.waitUntil(() => server.listening);
+const CALLS_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+
+const database = await createTestDatabase();
+const env = {
+  NODE_ENV: 'test',
+  LOG_LEVEL: 'info',
+  CALLS_URL,
+  ...database.appVariables,
+  REDIS_URL: database.redisUrl,
+  REDIS_PREFIX: database.redisPrefix,
+};
+const app = createApp(env);
+await app.migrate({ mode: 'sync' });
+const sql = new Client({ connectionString: database.databaseUrl });
+await sql.connect();
+afterAll(async () => {
+  server.closeAllConnections();
+  server.close();
+  await sql.end();
+  await app.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  calls.length = 0;
+  await sql.query('delete from background_jobs');
+});
+
+const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 20 });
+const start = (role: string) => startProcess('test/fixtures/background/process.ts', env, role);
+const finished = (id: string) =>
+  until(async () => {
+    const job = await app.jobs.get(id);
+    return job?.finishedAt != null ? job : undefined;
+  });
+const callsOf = (id: string) => calls.filter((call) => call.id === id);
+/** Ends the leases of dead workers, for which the test does not wait. */
+const expireLeases = () => sql.query(`update background_jobs set lease_until = now() where lease_until is not null`);
+
+test('a job whose worker is killed during its run is run again, by another worker', async () => {
+  const first = start('job-worker');
+  const { id } = await app.jobs.enqueue(report, { n: 1 });
+  await until(() => callsOf(id).length === 1);
+  first.child.kill('SIGKILL');
+  await first.ended;
+  expect(await app.jobs.get(id)).toMatchObject({ status: 'running', attempts: 1 });
+  start('relay');
+  start('job-worker');
+  await expireLeases();
+  await until(() => callsOf(id).length === 2);
+  callsOf(id)[1]!.response.end('second');
+  expect(await finished(id)).toMatchObject({ status: 'succeeded', result: 'second', attempts: 2 });
+  expect(callsOf(id)[1]!.pid).not.toBe(callsOf(id)[0]!.pid);
+});
+
+test('a job whose workers are killed again and again fails, because it may be the cause', async () => {
+  const { id } = await app.jobs.enqueue(report, { n: 1 });
+  await sql.query('update background_jobs set attempts = 3, claims = 3 where id = $1', [id]);
+  start('relay');
+  start('job-worker');
+  expect(await finished(id)).toMatchObject({
+    status: 'failed',
+    error: 'PermanentFailure: Its workers stopped before the run was finished',
+  });
+  expect(callsOf(id)).toEqual([]);
+});
+
+test('a worker that must stop gives a long run back, and the attempt does not count', async () => {
+  const first = start('job-worker');
+  const { id } = await app.jobs.enqueue(report, { n: 1 });
+  await until(() => callsOf(id).length === 1);
+  first.child.kill('SIGTERM');
+  expect(await first.ended).toBe(0);
+  expect(await app.jobs.get(id)).toMatchObject({ status: 'waiting', attempts: 0 });
+  start('job-worker');
+  await until(() => callsOf(id).length === 2);
+  expect(callsOf(id)[1]!.attempt).toBe(1);
+  callsOf(id)[1]!.response.end('done');
+  expect(await finished(id)).toMatchObject({ status: 'succeeded', attempts: 1 });
+});
+
+test('jobs that wait when Redis loses all its data are run', async () => {
+  const runAt = Date.now() + 1500;
+  const now = await Promise.all(Array.from({ length: 20 }, (_, n) => app.jobs.enqueue(report, { n })));
+  const later = await app.jobs.enqueue(report, { n: 20 }, { runAt });
+  await deleteRedisKeys(database.redisUrl, database.redisPrefix);
+  await sql.query(`update background_jobs set created_at = now() - interval '1 minute'`);
+  start('relay');
+  start('job-worker');
+  const all = [...now, later].map(({ id }) => id);
+  await until(() => {
+    for (const { response } of calls) if (!response.writableEnded) response.end('done');
+    return new Set(calls.map(({ id }) => id)).size === all.length;
+  });
+  for (const id of all) expect(await finished(id)).toMatchObject({ status: 'succeeded', attempts: 1 });
+  expect(calls).toHaveLength(all.length);
+});
+
+test('a tick whose relay was killed before it told the workers is run', async () => {
+  await sql.query(
+    `insert into background_jobs (id, name, input, schedule, scheduled_at, created_at)
+     values ('${'a'.repeat(24)}', 'report', '{"n": 1}', 'nightly', now(), now() - interval '1 minute')`,
+  );
+  start('relay');
+  start('job-worker');
+  await until(() => calls.length === 1);
+  calls[0]!.response.end('done');
+  expect(await finished('a'.repeat(24))).toMatchObject({ status: 'succeeded', schedule: 'nightly' });
+});
+
+test('jobs can be enqueued while Redis is down, and run once it is back', async () => {
+  const proxy = await startTcpProxy(new URL(database.redisUrl));
+  onTestFinished(() => proxy.close());
+  const other = createApp({ ...env, LOG_LEVEL: 'silent', REDIS_URL: proxy.url });
+  proxy.shut();
+  const { id } = await other.jobs.enqueue(report, { n: 1 });
+  const inside = await other.transaction((tx) => tx.jobs.enqueue(report, { n: 2 }));
+  expect(await other.jobs.get(id)).toMatchObject({ status: 'waiting' });
+  await other.close();
+  await sql.query(`update background_jobs set created_at = now() - interval '1 minute'`);
+  start('relay');
+  start('job-worker');
+  await until(() => calls.length === 2);
+  for (const { response } of calls) response.end('done');
+  for (const one of [id, inside.id]) expect(await finished(one)).toMatchObject({ status: 'succeeded' });
+});

@@ -1,0 +1,3 @@
+import { runProcess } from '../src/runtime/run-process.ts';
+
+await runProcess('job-worker', () => import('../src/app/index.ts'), process.env);
