@@ -3,6 +3,7 @@ import type { OperationContext } from '../../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../context.ts';
 import type { Condition } from '../../query/list-query.ts';
 import { scopeConditions } from '../../query/scope.ts';
+import { locksReferences } from '../../references/check-references.ts';
 import { authorizeCreate } from '../create.ts';
 import { derivesChanges } from '../update.ts';
 import { hasFieldRules, hasWritableByFunction } from '../validate.ts';
@@ -24,7 +25,8 @@ export interface BatchAccess {
   scope(): Promise<Condition[]>;
   /**
    * Whether an item can be written together with others. Functions that may read records must see the result of earlier items, so items
-   * with such functions run alone: hooks, functions in policies and `writableBy`, steps of deletions.
+   * with such functions run alone: hooks, functions in policies and `writableBy`, steps of deletions. So do items that change more than their
+   * own record: they attach files, lock the records of a list of references, or delete records to which others refer.
    */
   canWriteTogether(item: BatchItem): Promise<boolean>;
   /** Whether an item is a create that can be authorized and validated before any item is written. */
@@ -65,11 +67,15 @@ export function createBatchAccess(
     );
   const isSetByFunction = (data: unknown) => !system && hasWritableByFunction(resource, data);
 
+  const changesMore = resource.holdsFiles || locksReferences(resource);
+
   const canValidateBefore = ({ data }: BatchItem) =>
-    (system || resource.policies.create.functions.length === 0) && !isSetByFunction(data);
-  const canCreateTogether = (item: BatchItem) => hooks.beforeCreate === undefined && canValidateBefore(item);
+    !resource.holdsFiles && (system || resource.policies.create.functions.length === 0) && !isSetByFunction(data);
+  const canCreateTogether = (item: BatchItem) =>
+    hooks.beforeCreate === undefined && !changesMore && canValidateBefore(item);
   const canUpdateTogether = async ({ data }: BatchItem) =>
     hooks.beforeUpdate === undefined &&
+    !changesMore &&
     !isSetByFunction(data) &&
     !derivesChanges(context, resource, data) &&
     !(rulesRunAlone && hasFieldRules(resource, data)) &&
@@ -83,8 +89,11 @@ export function createBatchAccess(
     async canWriteTogether(item) {
       if (item.op === 'create') return canCreateTogether(item);
       if (item.op === 'update') return canUpdateTogether(item);
-      if (item.op === 'upsert') return canCreateTogether(item) && canUpdateTogether(item);
-      return hooks.beforeDelete === undefined && !context.deletionSteps.has(resource.name) && (await isPlain('delete'));
+      if (item.op === 'upsert')
+        return item.by!.field.spec.unique === true && canCreateTogether(item) && canUpdateTogether(item);
+      const { name } = resource;
+      const affectsOthers = context.deletionSteps.has(name) || context.referrers.has(name);
+      return hooks.beforeDelete === undefined && !affectsOthers && (await isPlain('delete'));
     },
   };
 }

@@ -55,16 +55,32 @@ export function batchOperationsOf({ actions }: Pick<CompiledResource, 'actions'>
   return BATCH_OPERATIONS.filter((op) => ACTIONS_OF[op].every((action) => actions.has(action)));
 }
 
+/** The field of the organisation within which the values of another field are unique; undefined if they are unique everywhere, or not at all. */
+export function tenantOfUniqueField(
+  { fields, indexes }: CompiledResource,
+  { name, spec }: CompiledField,
+): CompiledField | undefined {
+  const tenant = fields.find((field) => field.spec.tenant);
+  if (tenant === undefined || tenant.name === name || spec.unique) return undefined;
+  const isUnique = indexes.some(
+    ({ unique, terms }) =>
+      unique && terms.length === 2 && [name, tenant.name].every((one) => terms.some(({ field }) => field === one)),
+  );
+  return isUnique ? tenant : undefined;
+}
+
 /**
- * The fields by which the caller may upsert records: unique, and visible in every record, so that an upsert cannot test for values that the
+ * The fields by which the caller may upsert records: unique, at least within an organisation, and visible in every record, so that an upsert cannot test for values that the
  * caller may not see.
  */
 export function fieldsToUpsertBy(
   resource: CompiledResource,
   { system, user }: Pick<OperationContext, 'system' | 'user'>,
 ): CompiledField[] {
-  return resource.fields.filter(({ spec, type, secret, visibleTo, transforms }) => {
-    if (!spec.unique || spec.encrypted || type.concealed || transforms || spec.inner !== undefined) return false;
+  return resource.fields.filter((field) => {
+    const { spec, type, secret, visibleTo, transforms } = field;
+    if (!spec.unique && tenantOfUniqueField(resource, field) === undefined) return false;
+    if (spec.encrypted || type.concealed || transforms || spec.inner !== undefined) return false;
     if (!supportedOperatorsOf(spec).includes('eq')) return false;
     return system || (!secret && (visibleTo === undefined || allowsEveryRecord(visibleTo, user)));
   });

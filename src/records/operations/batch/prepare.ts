@@ -12,6 +12,7 @@ import type { Values } from '../validate.ts';
 import { authorizeLoadedForWrite, hashPasswords } from '../write-steps.ts';
 import type { BatchAccess } from './access.ts';
 import type { BatchItem, Preparation, PreparedChange, Room } from './item.ts';
+import { checkReferences } from './references.ts';
 
 /** What the preparation of items needs. The store belongs to the transaction in which the items are written. */
 export interface PreparationContext {
@@ -245,11 +246,13 @@ async function prepareUpserts(
 
 /**
  * Locks, authorizes and validates items, each with the rules of its own route. The items are independent: no two name the same record, and
- * they are all upserts by one field, or none is. A check that needs the validated values of all items at once belongs here.
+ * they are all upserts by one field, or none is.
  */
-export function prepareItems(
+export async function prepareItems(
   given: PreparationContext,
   items: readonly BatchItem[],
 ): Promise<Map<BatchItem, Preparation>> {
-  return items[0]!.op === 'upsert' ? prepareUpserts(given, items) : prepareById(given, items);
+  const prepared = await (items[0]!.op === 'upsert' ? prepareUpserts(given, items) : prepareById(given, items));
+  await checkReferences(given.context, given.entity, prepared);
+  return prepared;
 }

@@ -1,0 +1,67 @@
+import { isTransient } from '../../../platform/postgres/errors.ts';
+import type { Entity, RecordsContext } from '../../context.ts';
+import {
+  assertNoMissingReferences,
+  findMissingReferences,
+  heldReference,
+  type MissingReference,
+} from '../../references/check-references.ts';
+import type { CompiledResource } from '../../schema/compiled.ts';
+import type { BatchItem, Preparation, PreparedChange } from './item.ts';
+
+/** A create or update whose references are checked. */
+type ReferencingChange = PreparedChange & { change: { action: 'created' | 'updated' } };
+
+function isReferencing(preparation: Preparation): preparation is ReferencingChange {
+  return preparation !== 'alone' && !('error' in preparation) && preparation.change.action !== 'deleted';
+}
+
+/** Whether a change refers to a record that another change of the batch creates or updates. */
+function refersToAny(resource: CompiledResource, { change }: ReferencingChange, ids: ReadonlySet<string>): boolean {
+  return resource.checkedReferences.some(
+    ({ name, target }) => target === resource.name && ids.has(change.values[name] as string),
+  );
+}
+
+/**
+ * Checks the references of prepared changes, with one query for all of them. A change with a reference that is not valid gets the error of its
+ * own route. A change that refers to a record of the same batch must run alone, after the change of that record.
+ */
+export async function checkReferences(
+  context: RecordsContext,
+  { resource }: Entity,
+  prepared: Map<BatchItem, Preparation>,
+): Promise<void> {
+  const changes = resource.checkedReferences.length === 0 ? [] : [...prepared.values()].filter(isReferencing);
+  if (changes.length === 0) return;
+  // Functions of the target's policies use the services of the transaction.
+  const operation = { ...changes[0]!.item.operation, service: context.service };
+  const records = changes.map(({ item, change }) => ({
+    values: change.values,
+    isChosenByCaller: (name: string) => Object.hasOwn(Object(item.data), name),
+  }));
+  let missing: MissingReference[][];
+  try {
+    missing = await findMissingReferences(context, resource, records, operation);
+  } catch (error) {
+    if (isTransient(error)) throw error;
+    // A policy of a target failed. Only the items that refer to its record fail.
+    for (const { item } of changes) prepared.set(item, 'alone');
+    return;
+  }
+  const ids = new Set(changes.map(({ change }) => change.id));
+  for (const [i, one] of changes.entries()) {
+    if (refersToAny(resource, one, ids)) {
+      prepared.set(one.item, 'alone');
+      continue;
+    }
+    const { item, before } = one;
+    // A reference that the record holds already may be sent back, even if its record is hidden from the caller.
+    const added = missing[i]!.filter((reference) => before === undefined || !heldReference(reference, before));
+    try {
+      assertNoMissingReferences(resource, added, operation);
+    } catch (error) {
+      prepared.set(item, { error });
+    }
+  }
+}
