@@ -26,10 +26,20 @@ const hooks = {
     values.rank = values.title.length;
   },
 };
+const referencesOf = (self: string) => ({
+  place: f.ref('place', { onDelete: 'setNull' }),
+  next: f.ref(self, { exists: true }),
+});
 const variants = {
-  plain: { fields, policies },
-  hooked: { fields, policies, hooks },
-  decided: { fields, policies: { ...policies, update: ({ doc }: { doc: { title: string } }) => doc.title !== 'fix' } },
+  plain: () => ({ fields, policies }),
+  hooked: () => ({ fields, policies, hooks }),
+  decided: () => ({
+    fields,
+    policies: { ...policies, update: ({ doc }: { doc: { title: string } }) => doc.title !== 'fix' },
+  }),
+  referring: (self: string) => ({ fields: { ...fields, ...referencesOf(self) }, policies }),
+  referred: (self: string) => ({ fields: { ...fields, ...referencesOf(self) }, policies }),
+  listing: () => ({ fields: { ...fields, places: f.refs('place', { max: 3 }) }, policies }),
 };
 type Variant = keyof typeof variants;
 const sides = ['single', 'each', 'all'] as const;
@@ -38,18 +48,39 @@ type Side = (typeof sides)[number];
 const resources = (Object.keys(variants) as Variant[]).flatMap((variant) =>
   sides.map((side) =>
     defineResource(`${variant}-${side}`, {
-      ...variants[variant],
+      ...variants[variant](`${variant}-${side}`),
       path: `/${variant}-${side}`,
       collection: `${variant}_${side}`,
     } as never),
   ),
 );
-const { env, person } = await startTestApp({ resources: [defineUser(), ...resources] }, { start: { roles: ['web'] } });
+/** Records that refer to those of the variant `referred`, so that deletions of those cascade, clear references or are refused. */
+const referrers = sides.flatMap((side) =>
+  (['cascade', 'setNull', 'restrict'] as const).map((onDelete) =>
+    defineResource(`${onDelete.toLowerCase()}-${side}`, {
+      collection: `${onDelete.toLowerCase()}_${side}`,
+      fields: { target: f.ref(`referred-${side}`, { onDelete }) },
+      policies: { list: 'public', read: 'public', create: 'public' },
+    }),
+  ),
+);
+const place = defineResource('place', {
+  fields: { name: f.string(), owner: f.ref('user').owner() },
+  policies: { list: 'owner', read: 'owner', create: 'authenticated' },
+});
+const { app, env, person } = await startTestApp(
+  { resources: [defineUser(), place, ...resources, ...referrers] },
+  { start: { roles: ['web'] } },
+);
 const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());
 const ada = await person('Ada');
 const bob = await person('Bob');
+const UNKNOWN = 'f'.repeat(24);
+const createPlace = async (owner: typeof ada) =>
+  (await owner.call('POST', '/api/places', { name: 'x' })).body.data.id as string;
+const places = [await createPlace(ada), await createPlace(bob), UNKNOWN] as const;
 
 interface Operation {
   op: 'create' | 'update' | 'upsert' | 'delete';
@@ -72,44 +103,83 @@ const optional = {
   secret: fc.constantFrom('s', null),
   tags: rarely(fc.constantFrom([], ['x', 'ü"\\']), fc.constantFrom('x', [1])),
 };
+// `next` is the slot of a record.
+const references = {
+  place: rarely(fc.constantFrom(places[0], places[1]), fc.constantFrom(places[2], null, 'nonsense')),
+  next: rarely(fc.nat(5), fc.constantFrom(6, 7, null)),
+};
+const referenceLists = { places: fc.array(fc.constantFrom(...places.slice(0, 2)), { maxLength: 2 }) };
 const unusual = { rank: fc.constant(1), nonsense: fc.constant(1), owner: fc.constant('f'.repeat(24)) };
-const whole = fc
-  .tuple(
-    fc.record({ sku, title }),
-    fc.record(optional, { requiredKeys: [] }),
-    rarely(fc.constant({}), fc.record(unusual, { requiredKeys: [] })),
-  )
-  .map(([a, b, c]) => ({ ...a, ...b, ...(c as object) }));
-const partial = fc
-  .tuple(
-    fc.record({ sku, title, ...optional }, { requiredKeys: [] }),
-    rarely(fc.constant({}), fc.record(unusual, { requiredKeys: [] })),
-  )
-  .map(([a, b]) => ({ ...a, ...(b as object) }));
-const operation: fc.Arbitrary<Operation> = fc.oneof(
-  fc.record({
-    op: fc.constantFrom('create' as const, 'upsert' as const),
-    slot: fc.constant(0),
-    data: whole,
-    stale: fc.constant(false),
-  }),
-  fc.record({ op: fc.constant('update' as const), slot: fc.nat(SLOTS + 1), data: partial, stale: fc.boolean() }),
-  fc.record({
-    op: fc.constant('delete' as const),
-    slot: fc.nat(SLOTS + 1),
-    data: fc.constant({}),
-    stale: fc.boolean(),
-  }),
-) as fc.Arbitrary<Operation>;
+const moreOf = (variant: Variant) => {
+  if (variant === 'listing') return referenceLists;
+  return variant === 'referring' || variant === 'referred' ? references : {};
+};
+const wholeOf = (variant: Variant) =>
+  fc
+    .tuple(
+      fc.record({ sku, title }),
+      fc.record({ ...optional, ...moreOf(variant) }, { requiredKeys: [] }),
+      rarely(fc.constant({}), fc.record(unusual, { requiredKeys: [] })),
+    )
+    .map(([a, b, c]) => ({ ...a, ...b, ...(c as object) }));
+const partialOf = (variant: Variant) =>
+  fc
+    .tuple(
+      fc.record({ sku, title, ...optional, ...moreOf(variant) }, { requiredKeys: [] }),
+      rarely(fc.constant({}), fc.record(unusual, { requiredKeys: [] })),
+    )
+    .map(([a, b]) => ({ ...a, ...(b as object) }));
+const operationOf = (variant: Variant): fc.Arbitrary<Operation> =>
+  fc.oneof(
+    fc.record({
+      op: fc.constantFrom('create' as const, 'upsert' as const),
+      slot: fc.constant(0),
+      data: wholeOf(variant),
+      stale: fc.constant(false),
+    }),
+    fc.record({
+      op: fc.constant('update' as const),
+      slot: fc.nat(SLOTS + 1),
+      data: partialOf(variant),
+      stale: fc.boolean(),
+    }),
+    fc.record({
+      op: fc.constant('delete' as const),
+      slot: fc.nat(SLOTS + 1),
+      data: fc.constant({}),
+      stale: fc.boolean(),
+    }),
+  ) as fc.Arbitrary<Operation>;
+
+/** The slots of the records, by id. */
+const slots = new Map<unknown, string>();
 
 /** Stores the records that the operations refer to. The last two belong to another user. */
 async function seed(variant: Variant, side: Side): Promise<{ id: string; updatedAt: string }[]> {
+  if (variant === 'referred')
+    await sql.query(`delete from "cascade_${side}"; delete from "setnull_${side}"; delete from "restrict_${side}"`);
   await sql.query(`delete from "${variant}_${side}"`);
   const seeded: { id: string; updatedAt: string }[] = [];
   for (let i = 0; i < SLOTS; i++) {
     const owner = i < SLOTS - 2 ? ada : bob;
     const { body } = await owner.call('POST', `/api/${variant}-${side}`, { sku: `s${i}`, title: 'seed' });
     seeded.push(body.data);
+    slots.set(body.data.id, `slot ${i}`);
+  }
+  if (variant === 'referring' || variant === 'referred') {
+    // Ada cannot see this place, but may send the reference back.
+    await sql.query(`update "${variant}_${side}" set place = $1 where sku = 's1'`, [places[1]]);
+  }
+  if (variant === 'referred') {
+    const refer = (kind: string, slot: number) => app.service(`${kind}-${side}`).create({ target: seeded[slot]!.id });
+    for (const [kind, slot] of [
+      ['cascade', 0],
+      ['cascade', 1],
+      ['cascade', 1],
+      ['setnull', 1],
+      ['restrict', 2],
+    ] as const)
+      await refer(kind, slot);
   }
   await sql.query('delete from outbox');
   return seeded;
@@ -129,16 +199,32 @@ const comparable = ({
   created_at: _c,
   updated_at: _u,
   ...rest
-}: Record<string, unknown>) => rest;
+}: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, slots.get(value) ?? value]));
+/** A text without the name of the side. */
+const withoutSide = (text: string) => text.replace(/[- ](single|each|all)\b/g, '');
+const mapValues = (details: Record<string, string>) =>
+  Object.fromEntries(Object.entries(details).map(([name, text]) => [name, withoutSide(text)]));
 const resultOf = ({ status, data, error }: Result) => ({
   status,
   ...(data && { data: comparable(data) }),
-  ...(error && { error: { code: error.code, message: error.message, details: error.details } }),
+  ...(error && {
+    error: {
+      code: error.code,
+      message: withoutSide(error.message),
+      details: error.details && mapValues(error.details),
+    },
+  }),
 });
 
 async function recordsOf(variant: Variant, side: Side) {
   const { rows } = await sql.query(`select * from "${variant}_${side}" order by sku`);
-  return rows.map(comparable);
+  if (variant !== 'referred') return rows.map(comparable);
+  const kinds = ['cascade', 'setnull', 'restrict'].map(
+    (kind) => `select '${kind}' as kind, target from "${kind}_${side}"`,
+  );
+  const referring = await sql.query(`${kinds.join(' union all ')} order by 1, 2`);
+  return [...rows, ...referring.rows].map(comparable);
 }
 
 async function eventsOf(side: Side) {
@@ -152,7 +238,12 @@ async function eventsOf(side: Side) {
 }
 
 const idOf = (seeded: readonly { id: string }[], slot: number) =>
-  seeded[slot]?.id ?? (slot === SLOTS ? 'nonsense' : 'f'.repeat(24));
+  seeded[slot]?.id ?? (slot === SLOTS ? 'nonsense' : UNKNOWN);
+
+/** The values of an operation, with the ids of the records of a side. */
+function dataOf({ data }: Operation, seeded: readonly { id: string }[]): Record<string, unknown> {
+  return typeof data.next === 'number' ? { ...data, next: idOf(seeded, data.next) } : data;
+}
 
 /** Sends each operation to its own route. */
 async function runSingly(variant: Variant, operations: readonly Operation[], seeded: Awaited<ReturnType<typeof seed>>) {
@@ -162,7 +253,9 @@ async function runSingly(variant: Variant, operations: readonly Operation[], see
     const { status, body: response } = await ada.call(method, where, body, headers);
     results.push({ status, data: response?.data, error: response?.error });
   };
-  for (const { op, slot, data, stale } of operations) {
+  for (const one of operations) {
+    const { op, slot, stale } = one;
+    const data = dataOf(one, seeded);
     const item = `${path}/${idOf(seeded, slot)}`;
     const headers: Record<string, string> = stale ? { 'if-match': '"0-x"' } : {};
     if (op === 'create') await send('POST', path, data);
@@ -195,11 +288,11 @@ async function runAsBatch(
 ) {
   return ada.call('POST', `/api/${variant}-${side}/batch`, {
     mode,
-    operations: operations.map(({ op, slot, data, stale }) => ({
+    operations: operations.map(({ op, slot, stale, ...one }) => ({
       op,
       ...(op === 'update' || op === 'delete' ? { id: idOf(seeded, slot), ...(stale && { ifMatch: '"0-x"' }) } : {}),
       ...(op === 'upsert' && { by: 'sku' }),
-      ...(op !== 'delete' && { data }),
+      ...(op !== 'delete' && { data: dataOf({ op, slot, stale, ...one }, seeded) }),
     })),
   });
 }
@@ -209,7 +302,7 @@ for (const variant of Object.keys(variants) as Variant[]) {
     timeout: 300_000,
   }, async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(operation, { minLength: 1, maxLength: 15 }), async (operations) => {
+      fc.asyncProperty(fc.array(operationOf(variant), { minLength: 1, maxLength: 15 }), async (operations) => {
         const seeded = await seed(variant, 'single');
         const before = await recordsOf(variant, 'single');
         const expected = await runSingly(variant, operations, seeded);

@@ -7,6 +7,7 @@ import {
   type MissingReference,
 } from '../../references/check-references.ts';
 import type { CompiledResource } from '../../schema/compiled.ts';
+import type { Values } from '../validate.ts';
 import type { BatchItem, Preparation, PreparedChange } from './item.ts';
 
 /** A create or update whose references are checked. */
@@ -16,16 +17,16 @@ function isReferencing(preparation: Preparation): preparation is ReferencingChan
   return preparation !== 'alone' && !('error' in preparation) && preparation.change.action !== 'deleted';
 }
 
-/** Whether a change refers to a record that another change of the batch creates or updates. */
-function refersToAny(resource: CompiledResource, { change }: ReferencingChange, ids: ReadonlySet<string>): boolean {
-  return resource.checkedReferences.some(
-    ({ name, target }) => target === resource.name && ids.has(change.values[name] as string),
-  );
+/** The ids of records of the same resource to which an item refers. */
+export function findOwnReferences({ checkedReferences, name }: CompiledResource, { data }: BatchItem): string[] {
+  const own = checkedReferences.filter(({ target }) => target === name);
+  const values = own.map((field) => (data as Values | null | undefined)?.[field.name]);
+  return values.filter((value) => typeof value === 'string');
 }
 
 /**
  * Checks the references of prepared changes, with one query for all of them. A change with a reference that is not valid gets the error of its
- * own route. A change that refers to a record of the same batch must run alone, after the change of that record.
+ * own route.
  */
 export async function checkReferences(
   context: RecordsContext,
@@ -49,13 +50,7 @@ export async function checkReferences(
     for (const { item } of changes) prepared.set(item, 'alone');
     return;
   }
-  const ids = new Set(changes.map(({ change }) => change.id));
-  for (const [i, one] of changes.entries()) {
-    if (refersToAny(resource, one, ids)) {
-      prepared.set(one.item, 'alone');
-      continue;
-    }
-    const { item, before } = one;
+  for (const [i, { item, before }] of changes.entries()) {
     // A reference that the record holds already may be sent back, even if its record is hidden from the caller.
     const added = missing[i]!.filter((reference) => before === undefined || !heldReference(reference, before));
     try {

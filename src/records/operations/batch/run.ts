@@ -139,7 +139,7 @@ export async function runAtomicBatch(
     return [];
   }
   const access = await openBatchAccess(context, entity, items, operation, false);
-  const segments = await splitIntoSegments(items, access, Number.POSITIVE_INFINITY);
+  const segments = await splitIntoSegments(entity.resource, items, access, Number.POSITIVE_INFINITY);
   // A create with a hook runs alone, but its input can be validated now.
   const creates = segments.flatMap(({ items }) => items.filter(access.canValidateBefore));
   const created = await prepareCreates(context, entity, access, creates);
@@ -221,7 +221,12 @@ export async function runBatchPerItem(
       error,
     }));
   };
-  for (const { items: own, isAlone } of await splitIntoSegments(items, access, MAX_ITEMS_OF_TRANSACTION)) {
+  for (const { items: own, isAlone } of await splitIntoSegments(
+    entity.resource,
+    items,
+    access,
+    MAX_ITEMS_OF_TRANSACTION,
+  )) {
     if (isAlone) {
       await runAlone(own[0]!);
       continue;

@@ -1,5 +1,7 @@
+import type { CompiledResource } from '../../schema/compiled.ts';
 import type { BatchAccess } from './access.ts';
 import type { BatchItem } from './item.ts';
+import { findOwnReferences } from './references.ts';
 
 /** Consecutive items of a batch that are independent of each other, so that they can be prepared and written together. */
 export interface Segment {
@@ -13,12 +15,13 @@ function keyOf({ id, by }: BatchItem): string | undefined {
 }
 
 /**
- * Splits a batch into segments. A new segment begins where an item depends on the result of an earlier one: it names the same record, or
- * one is an upsert, whose record is known only when it runs.
+ * Splits a batch into segments. A new segment begins where an item depends on the result of an earlier one: it names the same record or
+ * refers to it, or one is an upsert, whose record is known only when it runs.
  *
  * @param maxItems the maximum number of items in a segment
  */
 export async function splitIntoSegments(
+  resource: CompiledResource,
   items: readonly BatchItem[],
   access: BatchAccess,
   maxItems: number,
@@ -28,6 +31,7 @@ export async function splitIntoSegments(
   for (const item of items) {
     const isAlone = !(await access.canWriteTogether(item));
     const key = keyOf(item);
+    const references = findOwnReferences(resource, item);
     const current = segments.at(-1);
     const continues =
       current !== undefined &&
@@ -35,7 +39,8 @@ export async function splitIntoSegments(
       !current.isAlone &&
       current.items.length < maxItems &&
       current.items[0]!.by?.field === item.by?.field &&
-      !(key !== undefined && keys.has(key));
+      !(key !== undefined && keys.has(key)) &&
+      !references.some((id) => current.items[0]!.by !== undefined || keys.has(id));
     if (!continues) keys.clear();
     if (key !== undefined) keys.add(key);
     if (continues) current.items.push(item);
