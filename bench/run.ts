@@ -21,6 +21,7 @@ import { pushAccept } from './groups/push/accept.ts';
 import { pushProviders } from './groups/push/providers.ts';
 import { realtime } from './groups/realtime.ts';
 import { recordsAggregates } from './groups/records/aggregates.ts';
+import { recordsBatch } from './groups/records/batch.ts';
 import { recordsRelated } from './groups/records/related.ts';
 import { recordsRoundTrips } from './groups/records/round-trips.ts';
 import { recordsScale } from './groups/records/scale.ts';
@@ -44,6 +45,7 @@ import { type BenchServices, startBenchServices } from './setup/services.ts';
 
 const GROUPS: readonly Group[] = [
   recordsThroughput,
+  recordsBatch,
   recordsRoundTrips,
   recordsRelated,
   recordsAggregates,

@@ -2,6 +2,7 @@ import { Command, CommanderError, Help, Option } from 'commander';
 import { VERSION } from '../platform/version.ts';
 import { addAdminCommand } from './admin/index.ts';
 import { addAuditCommand } from './audit.ts';
+import { addDataCommands } from './data/index.ts';
 import { addDevCommand } from './dev/index.ts';
 import { addDoctorCommand } from './doctor/index.ts';
 import { addJobsCommand } from './jobs.ts';
@@ -65,6 +66,7 @@ function createProgram(openApp: AppOpener): Command {
   addMigrateCommand(program, openApp);
   addMigrationCommand(program, openApp);
   addAdminCommand(program, openApp);
+  addDataCommands(program, openApp);
   addKeysCommand(program, openApp);
   addWebhooksCommand(program, openApp);
   addJobsCommand(program, openApp);

@@ -1,8 +1,8 @@
 import type { Deprecation } from './deprecation.ts';
 import type { FileOptions } from './file.ts';
-import type { Policy } from './policy.ts';
+import type { Policy, Viewer } from './policy.ts';
 import type { OnDelete } from './relation.ts';
-import type { Operator } from './service.ts';
+import type { Operator, Services } from './service.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
 /** The type of a declared field. `FieldType` (src/records/fields/field-type.ts) defines its behaviour. */
@@ -22,6 +22,14 @@ export type Check<T> = (value: T, record: Record<string, unknown>) => CheckResul
 interface Bound {
   value: number | string | Date;
   message?: string | undefined;
+}
+
+/** The caller of a write, as far as their organisation depends on it. */
+export interface TenantCaller {
+  user: Viewer | undefined;
+  /** The privilege of the write. */
+  as: 'system' | 'user';
+  service: Services;
 }
 
 /** The full declaration of a field. Created by the factories of `f` and the modifiers of `Field`. */
@@ -69,6 +77,13 @@ export interface FieldSpec {
   populate?: boolean;
   /** The field holds the organisation that the record belongs to. */
   tenant?: boolean;
+  /**
+   * Returns the organisation that a new record of the caller belongs to, for a field that holds it.
+   *
+   * @param given the valid organisation in the input, if any
+   * @throws ApiError as a create would, if there is no such organisation or the caller must name one
+   */
+  chooseTenant?: (given: unknown, caller: TenantCaller) => Promise<string>;
   renamedFrom?: readonly string[];
   deprecated?: Deprecation;
 }

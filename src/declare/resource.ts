@@ -123,6 +123,11 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   deprecated?: Deprecation | Partial<Record<Action, Deprecation>>;
   /** Which CRUD routes exist. Default all. */
   crud?: boolean | readonly Action[];
+  /**
+   * The route `POST <path>/batch`, which performs many creates, updates, upserts and deletions in one request. false: no such route.
+   * `max`: the maximum number of operations, by default 1,000. Default: true if `crud` has a route that changes records.
+   */
+  batch?: boolean | { max?: number };
   /** Indexes in addition to those of the fields; `-` before a field sorts in descending order. */
   indexes?: readonly { fields: readonly string[]; unique?: boolean }[];
   /** The owner field if no field is marked `owner()`; `_id` means that a record owns itself. */

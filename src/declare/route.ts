@@ -93,6 +93,14 @@ export interface Route {
    * Left out: no body is read, except for `input`.
    */
   body?: 'json' | 'any' | 'raw' | BinaryBody | MultipartBody;
+  /** Maximum bytes of the body, after decompression. Default: the setting `http.bodyLimit`. */
+  bodyLimit?: number;
+  /** The number of requests that a request with this body counts as, for rate limits. Default 1. */
+  weight?: (body: unknown) => number;
+  /** Other routes whose work a request can do. A credential also needs the scopes of those that `select` returns for the body. */
+  performs?: { routes: readonly Route[]; select(body: unknown): readonly Route[] };
+  /** Requests with another method are passed on to the routes whose paths also match, instead of being refused with 405. */
+  passesOtherMethods?: boolean;
   /**
    * Reads a body of the type multipart/form-data, which the route accepts as well as JSON. Its `values` are `ctx.body`; requests with equal
    * content have the same `fingerprint`.

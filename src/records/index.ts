@@ -12,14 +12,14 @@ import type { Entity, RecordsContext } from './context.ts';
 import type { RecordFiles } from './files.ts';
 import { createResourceGateway } from './gateway.ts';
 import { createVersionOf } from './operations/versions.ts';
-import { crudRoutes, customRoutes } from './routes.ts';
+import { crudRoutes, customRoutes, removeShadowingBatchRoutes } from './routes.ts';
 import type { CompiledResource } from './schema/compiled.ts';
 import { compileReferrers } from './schema/references.ts';
 import { createResourceTable } from './schema/table.ts';
 import { createService, createServiceLookup } from './service.ts';
 import { createArchive, withArchives } from './store/archive.ts';
 import { createCodec } from './store/codec.ts';
-import { createStatementBuilder, createStore } from './store/store.ts';
+import { createStatementBuilder, createStore } from './store/create-store.ts';
 import { createWithTransaction } from './transaction/transaction.ts';
 import { createTransactionGuard, type TransactionGuard } from './transaction/transaction-guard.ts';
 
@@ -100,11 +100,13 @@ export function createRecordsRuntime(
     gateways: all.map((entity) => createResourceGateway(context, entity)),
     service,
     transactions,
-    routes: all.flatMap((entity) => [
-      // Before the others, in which `/:id` also matches the path.
-      ...aggregateRoutes(context, entity),
-      ...customRoutes(entity),
-      ...crudRoutes(context, entity),
-    ]),
+    routes: removeShadowingBatchRoutes(
+      all.flatMap((entity) => [
+        // Before the others, in which `/:id` also matches the path.
+        ...aggregateRoutes(context, entity),
+        ...customRoutes(entity),
+        ...crudRoutes(context, entity),
+      ]),
+    ),
   };
 }

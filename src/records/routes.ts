@@ -6,6 +6,7 @@ import { createRouteBuilder, type Route, type RouteContext, recordShape } from '
 import { withMeta } from '../platform/http/response.ts';
 import { createRequestContext, type OperationContext } from './access/operation-context.ts';
 import type { Entity, RecordsContext } from './context.ts';
+import { createBatchRoute } from './operations/batch/route.ts';
 import { createRecord, reservedIdOf } from './operations/create.ts';
 import { deleteRecord, restoreRecord } from './operations/delete.ts';
 import { chooseListSource } from './operations/list-source.ts';
@@ -158,6 +159,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
       })),
     ),
     ...(resource.softDelete && resource.actions.has('delete') ? [restoreRoute] : []),
+    ...(resource.maxBatchOperations === undefined ? [] : [createBatchRoute(context, entity)]),
   ];
 }
 
@@ -166,4 +168,20 @@ export function customRoutes({ resource }: Entity): readonly Route[] {
   const routes = resource.declaration.routes?.(createRouteBuilder(resource.path, resource.name)) ?? [];
   const shared = { tags: [resource.name], ...deprecatedBy(deprecationOfAllRoutes(resource.declaration)) };
   return routes.map((route) => ({ ...shared, ...route }));
+}
+
+/** Whether an express path may match a fixed path. A pattern with optional parts or wildcards counts as matching if it begins alike. */
+function mayMatch(pattern: string, path: string): boolean {
+  const [fixed] = pattern.split(/[{*]/, 1);
+  if (fixed !== pattern) return path.startsWith(fixed!.replace(/:.*$/, ''));
+  const [expected, segments] = [pattern.split('/'), path.split('/')];
+  return expected.length === segments.length && expected.every((one, i) => one.startsWith(':') || one === segments[i]);
+}
+
+/** Removes the batch route of a resource if another route takes its requests: the batch route must not change any declared route. */
+export function removeShadowingBatchRoutes(routes: readonly Route[]): Route[] {
+  const posts = routes.filter(({ method, passesOtherMethods }) => method === 'POST' && !passesOtherMethods);
+  return routes.filter(
+    ({ path, passesOtherMethods }) => !passesOtherMethods || !posts.some((other) => mayMatch(other.path, path)),
+  );
 }

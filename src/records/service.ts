@@ -10,6 +10,7 @@ import { InputError } from './access/rule-errors.ts';
 import { splitCodeQuery } from './aggregate/code-query.ts';
 import { computeAggregates } from './aggregate/run.ts';
 import type { Entity, RecordsContext } from './context.ts';
+import { createRecords, deleteRecords, updateRecords, upsertRecord } from './operations/batch/many.ts';
 import { createRecord } from './operations/create.ts';
 import { deleteRecord, restoreRecord } from './operations/delete.ts';
 import { countRecords, listRecords, readFirstRecord, readRecord, readRecordPages } from './operations/read.ts';
@@ -116,6 +117,12 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     update: (id, input, as) =>
       runOperation(as, (operation) => updateRecord(context, entity, id, input, addIfMatch(operation, as))),
     delete: (id, as) => runOperation(as, (operation) => deleteRecord(context, entity, id, addIfMatch(operation, as))),
+    createMany: (inputs, as) =>
+      runOperation(as, (operation) => createRecords(context, entity, inputs, operation) as Promise<never>),
+    upsert: (by, input, as) => runOperation(as, (operation) => upsertRecord(context, entity, by, input, operation)),
+    updateMany: (where, values, as) =>
+      runOperation(as, (operation) => updateRecords(context, entity, where, values, operation)),
+    deleteMany: (where, as) => runOperation(as, (operation) => deleteRecords(context, entity, where, operation)),
     restore: (id, as) => runOperation(as, (operation) => restoreRecord(context, entity, id, operation)),
   };
 }

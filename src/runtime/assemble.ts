@@ -11,6 +11,7 @@ import { createEncryption, type Encryption } from '../platform/crypto/encryption
 import type { Mail } from '../platform/mail/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Push } from '../push/index.ts';
+import { type BulkRecords, createBulkRecords } from '../records/bulk.ts';
 import { createResourceTables, type Records, withArchives } from '../records/index.ts';
 import { withMigrationClient, withPostgres } from './connect.ts';
 import { createCore, createPlatform } from './core.ts';
@@ -23,6 +24,16 @@ import { setUpFeatures } from './set-up-features.ts';
 
 /** The account commands of the command line. */
 export interface AppAdministration extends Administration {
+  /**
+   * Connects to the database and checks that the app's tables exist.
+   *
+   * @throws StartupError if the database cannot be reached or lacks tables
+   */
+  ready(): Promise<void>;
+}
+
+/** Bulk access to records. */
+export interface AppBulkRecords extends BulkRecords {
   /**
    * Connects to the database and checks that the app's tables exist.
    *
@@ -44,6 +55,8 @@ export interface AssembledApp {
   /** Starts a session for a user without a login, for tests. Undefined if the app has no accounts. */
   startSession: Sessions['startSession'] | undefined;
   encryption: Encryption;
+  /** Bulk access to records, for the command line. */
+  bulk: AppBulkRecords;
   /** The parts of core features and extensions, merged: core first, then extensions in order. */
   parts: FeatureParts;
   apis: readonly { name: string; api: object }[];
@@ -92,6 +105,7 @@ export function assembleApp(
     mail,
     encryption: createEncryption(platform, parts.encrypted ?? [], ready),
     startSession: accounts?.startSession,
+    bulk: { ...createBulkRecords(records.context), ready },
     administration: accounts && { ...accounts.administration, ready },
     parts,
     apis,

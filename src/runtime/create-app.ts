@@ -22,7 +22,7 @@ import type { CapturedPushes } from '../push/history/read-push.ts';
 import type { PushReceipts } from '../push/history/receipt.ts';
 import { createDefaultTransports } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
-import { type AppAdministration, type AssembledApp, assembleApp } from './assemble.ts';
+import { type AppAdministration, type AppBulkRecords, type AssembledApp, assembleApp } from './assemble.ts';
 import { checkAppOptions } from './config-errors.ts';
 import { addUserFields, checkDeclarations, collectResources } from './declarations.ts';
 import { type DiagnoseOptions, diagnose } from './diagnosis/diagnose.ts';
@@ -153,6 +153,8 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   jobs: Jobs;
   /** The account commands of the command line; undefined if the app has no accounts. */
   accounts: AppAdministration | undefined;
+  /** Imports and exports of the command line. */
+  bulk: AppBulkRecords;
   /** Reports which key encrypts which values, and rotates to the newest key. The database must have its tables. */
   encryption: Pick<Encryption, 'status' | 'rotate'>;
   /** E-mails and pushes that were captured instead of sent, in development and tests. */
@@ -179,6 +181,7 @@ const APP_MEMBERS: Record<keyof App, true> = {
   files: true,
   jobs: true,
   accounts: true,
+  bulk: true,
   encryption: true,
   captured: true,
   tables: true,
@@ -253,6 +256,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     files: parts.files.api,
     jobs: parts.host.senders.jobs,
     accounts: parts.administration,
+    bulk: parts.bulk,
     encryption: parts.encryption,
     captured: { ...parts.push.captured, ...parts.mail.captured },
     tables: parts.tables,

@@ -1,4 +1,4 @@
-import type { Field, Fields } from '../../declare/field.ts';
+import type { Field, Fields, TenantCaller } from '../../declare/field.ts';
 import { allowsAction, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import type { AnyResource, HookContext, Hooks } from '../../declare/resource.ts';
 import type { Services } from '../../declare/service.ts';
@@ -136,6 +136,20 @@ async function chooseForMember(
   return first;
 }
 
+/** Creates the function that finds the organisation of a new record, given the one in its input. */
+export function createOrganisationChooser(
+  field: string,
+  settings: OrganisationSettings,
+): (given: unknown, caller: TenantCaller) => Promise<ChosenOrganisation> {
+  return async (given, { user, as, service }) => {
+    if (as === 'system' && given !== undefined) return { organisation: given as string };
+    if (user === undefined)
+      throw as === 'user' ? new ApiError('UNAUTHORIZED') : validationError({ [field]: 'Is required' });
+    if (hasGlobalAccess(settings, user)) return { organisation: await chooseForStaff(user, given, field, service) };
+    return chooseForMember(user, given, field, service);
+  };
+}
+
 /** Creates the hooks that set the organisation of a new record and keep references inside it. They also run the hooks of the declaration. */
 export function createTenantHooks(
   resource: AnyResource,
@@ -146,14 +160,7 @@ export function createTenantHooks(
   const own = (resource.hooks ?? {}) as Record<string, ((...given: unknown[]) => unknown) | undefined>;
   const references = tenantReferencesOf(resource, tenants);
 
-  async function choose(values: Values, { user, as, service }: HookContext): Promise<ChosenOrganisation> {
-    const given = values[field];
-    if (as === 'system' && given !== undefined) return { organisation: given as string };
-    if (user === undefined)
-      throw as === 'user' ? new ApiError('UNAUTHORIZED') : validationError({ [field]: 'Is required' });
-    if (hasGlobalAccess(settings, user)) return { organisation: await chooseForStaff(user, given, field, service) };
-    return chooseForMember(user, given, field, service);
-  }
+  const choose = createOrganisationChooser(field, settings);
 
   async function assertMayCreate({ role }: ChosenOrganisation, { user, req, service, as }: HookContext): Promise<void> {
     if (as === 'system' || creators === undefined || (role !== undefined && creators.includes(role))) return;
@@ -162,7 +169,7 @@ export function createTenantHooks(
   }
 
   async function beforeCreate(given: Values, ctx: HookContext): Promise<unknown> {
-    const chosen = await choose(given, ctx);
+    const chosen = await choose(given[field], ctx);
     await assertMayCreate(chosen, ctx);
     const { organisation } = chosen;
     const values: Values = { ...given, [field]: organisation };

@@ -1,4 +1,4 @@
-import { Field, type Fields } from '../../declare/field.ts';
+import { Field, type FieldSpec, type Fields } from '../../declare/field.ts';
 import { compilePolicy, type Policy, type PolicyFunction, type RecordFilter } from '../../declare/policy.ts';
 import { ACTIONS, type AnyResource, type ScopeArguments } from '../../declare/resource.ts';
 import type { Route, RouteBuilder } from '../../declare/route.ts';
@@ -6,7 +6,7 @@ import { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { bothFilters } from './access.ts';
 import { createRolePolicy } from './resources.ts';
 import type { OrganisationRoles } from './settings.ts';
-import { createTenantHooks, type TenantContext } from './tenant-hooks.ts';
+import { createOrganisationChooser, createTenantHooks, type TenantContext } from './tenant-hooks.ts';
 
 /** The beginning of a policy word that means a role in the organisation of the record. */
 const ROLE_WORD = /^org:(.*)$/;
@@ -82,8 +82,14 @@ function tenantPolicies(
 }
 
 /** Unique fields are unique within an organisation: other organisations must not be able to find out that a value is taken. */
-function tenantIndexes(resource: AnyResource, field: string): Pick<AnyResource, 'fields' | 'indexes'> {
+function tenantIndexes(
+  resource: AnyResource,
+  field: string,
+  { settings }: TenantContext,
+): Pick<AnyResource, 'fields' | 'indexes'> {
   const fields = resource.fields as Fields;
+  const choose = createOrganisationChooser(field, settings);
+  const chooseTenant: FieldSpec['chooseTenant'] = async (...given) => (await choose(...given)).organisation;
   const isUnique = ([name, one]: [string, Fields[string]]) => one instanceof Field && one.spec.unique && name !== field;
   const unique = Object.entries(fields).filter(isUnique);
   const declared = (resource.indexes ?? []).map((index) =>
@@ -92,6 +98,7 @@ function tenantIndexes(resource: AnyResource, field: string): Pick<AnyResource, 
   return {
     fields: {
       ...fields,
+      [field]: new Field({ ...fields[field]!.spec, chooseTenant }),
       ...Object.fromEntries(unique.map(([name, { spec }]) => [name, new Field({ ...spec, unique: false })])),
     },
     indexes: [...declared, ...unique.map(([name]) => ({ fields: [field, name], unique: true }))],
@@ -144,7 +151,7 @@ export function declareTenantResource(
   const others = compilePolicy(create.rest.length === 0 ? 'none' : create.rest, () => undefined);
   return {
     ...resource,
-    ...tenantIndexes(resource, field),
+    ...tenantIndexes(resource, field, context),
     policies: tenantPolicies(resource, field, context, errors),
     scope: tenantScope(resource, field, context),
     routes: tenantRoutes(resource, field, context, errors),

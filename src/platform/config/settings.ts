@@ -77,6 +77,12 @@ const settingsSchema = z.strictObject({
     .strictObject({
       /** Maximum size of a request body in bytes, after decompression. */
       bodyLimit: z.number().int().positive().default(1_048_576),
+      /** Maximum size in bytes of the body of a batch, after decompression, and of the stored records that the batch changes. */
+      batchBytes: z
+        .number()
+        .int()
+        .positive()
+        .default(8 * MEBIBYTE),
       /** Maximum number of fields in one object of a request body. */
       bodyKeys: z.number().int().positive().default(1000),
       /** Maximum size of the records in one list page, in bytes of JSON. A page that would be larger contains fewer records. */

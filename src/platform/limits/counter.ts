@@ -5,8 +5,8 @@ import type { RedisClient } from '../redis/connections.ts';
 /** The requests in the window so far, including this one, and the ms left in the window. */
 export type Count = readonly [count: number, leftMs: number];
 
-/** Adds one to the count of a key. The window of a key begins with its first request. */
-export type Counter = (key: string, windowMs: number) => Promise<Count>;
+/** Adds requests to the count of a key. The window of a key begins with its first request. */
+export type Counter = (key: string, windowMs: number, amount: number) => Promise<Count>;
 
 // KEYS: the counters; ARGV: the increment and the window in ms of each key. A key without an expiry gets one.
 const COUNT = `
@@ -30,8 +30,13 @@ type RedisWithCountScript = RedisClient & {
 interface PendingCount {
   key: string;
   windowMs: number;
+  amount: number;
   /** The result, set once the batch is sent to Redis. */
   count?: Count;
+}
+
+function sumAmounts(counts: readonly PendingCount[]): number {
+  return counts.reduce((sum, { amount }) => sum + amount, 0);
 }
 
 /** The maximum number of counts per script call, however many requests arrive at once. */
@@ -67,7 +72,7 @@ export function createCounter(redis: RedisClient, prefix: string, breakers: read
 
   async function sendCounts(batch: PendingCount[], breaker: RedisBreaker): Promise<void> {
     const byKey = Map.groupBy(batch, ({ key }) => key);
-    const args = [...byKey.values()].flatMap((sameKey) => [sameKey.length, sameKey[0]!.windowMs]);
+    const args = [...byKey.values()].flatMap((sameKey) => [sumAmounts(sameKey), sameKey[0]!.windowMs]);
     const counts = await breaker.run(() =>
       (redis as RedisWithCountScript).belfryCount(byKey.size, ...byKey.keys(), ...args),
     );
@@ -75,7 +80,11 @@ export function createCounter(redis: RedisClient, prefix: string, breakers: read
     for (const sameKey of byKey.values()) {
       const [total, leftMs] = [counts[index]!, counts[index + 1]!];
       // Redis added the counts of the same key at once; return to each caller the count that it would have received alone.
-      for (const [i, pendingCount] of sameKey.entries()) pendingCount.count = [total - sameKey.length + i + 1, leftMs];
+      let count = total - sumAmounts(sameKey);
+      for (const pendingCount of sameKey) {
+        count += pendingCount.amount;
+        pendingCount.count = [count, leftMs];
+      }
       index += 2;
     }
   }
@@ -83,9 +92,9 @@ export function createCounter(redis: RedisClient, prefix: string, breakers: read
     createMicroBatch<PendingCount>((batch) => sendCounts(batch, breaker), MAX_COUNTS, setImmediate),
   );
 
-  return async (key, windowMs) => {
+  return async (key, windowMs, amount) => {
     const shard = shardOf(key);
-    const pendingCount: PendingCount = { key: `${prefix}:{${shard}}:${key}`, windowMs };
+    const pendingCount: PendingCount = { key: `${prefix}:{${shard}}:${key}`, windowMs, amount };
     await batches[shard % batches.length]!(pendingCount);
     return pendingCount.count!;
   };

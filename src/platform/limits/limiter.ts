@@ -16,10 +16,12 @@ export interface Limiter {
   /** Whether a key is known to be over its limit. Counts nothing and does not query Redis. */
   isExhausted(key: string): boolean;
   /**
-   * Counts one more request for a key, such as an address or a user, and returns whether it is within the limit. Never fails: while Redis
+   * Counts requests for a key, such as an address or a user, and returns whether they are within the limit. Never fails: while Redis
    * is down, each process keeps its own count.
+   *
+   * @param amount the number of requests, by default one
    */
-  consume(key: string): Promise<LimitDecision>;
+  consume(key: string, amount?: number): Promise<LimitDecision>;
 }
 
 /** The maximum number of keys that one limit keeps in this process: some 10 MB. A flood of new keys must not fill the memory. */
@@ -32,16 +34,16 @@ function setBoundedEntry<V>(map: Map<string, V>, key: string, value: V): void {
 }
 
 /** Creates a counter in this process. The window of a key begins with its first request. */
-export function createMemoryCounter(windowMs: number): (key: string) => Count {
+export function createMemoryCounter(windowMs: number): (key: string, amount?: number) => Count {
   const windows = new Map<string, { count: number; endsAt: number }>();
-  return (key) => {
+  return (key, amount = 1) => {
     const now = Date.now();
     let window = windows.get(key);
     if (window === undefined || window.endsAt <= now) {
       window = { count: 0, endsAt: now + windowMs };
       setBoundedEntry(windows, key, window);
     }
-    window.count += 1;
+    window.count += amount;
     return [window.count, window.endsAt - now];
   };
 }
@@ -66,15 +68,15 @@ export function createLimiter(name: string, { limit, windowMs }: LimitRule, coun
 
   return {
     isExhausted: (key) => msUntilAllowed(key) > 0,
-    async consume(key) {
+    async consume(key, amount = 1) {
       const leftMs = msUntilAllowed(key);
       if (leftMs > 0) return { allowed: false, limit, remaining: 0, leftMs };
       let counted: Count;
       try {
-        counted = await count(`${name}:${key}`, windowMs);
+        counted = await count(`${name}:${key}`, windowMs, amount);
       } catch {
         // The circuit breaker has logged the error.
-        return createDecision(countInMemory(key));
+        return createDecision(countInMemory(key, amount));
       }
       const decision = createDecision(counted);
       if (decision.allowed) exhaustedUntil.delete(key);

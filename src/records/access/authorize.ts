@@ -91,6 +91,23 @@ export async function loadAuthorizedRecord(
     const scope = scopeConditions(resource, viewContext);
     record = await store.read(id, scope instanceof Promise ? await scope : scope);
   }
+  return authorizeLoadedRecord(resource, store, record, action, policy, viewContext);
+}
+
+/**
+ * Checks the policy of `action` for a record that was loaded within the scope filter, with the errors of `loadAuthorizedRecord`.
+ *
+ * @param record undefined if no such record exists in the scope of the viewer
+ */
+export async function authorizeLoadedRecord(
+  resource: CompiledResource,
+  store: Pick<Store, 'meets'>,
+  record: StoredRecord | undefined,
+  action: string,
+  policy: CompiledPolicy,
+  viewContext: ResolvedViewContext,
+): Promise<StoredRecord> {
+  if (viewContext.user === undefined && requiresUser(policy)) throw new ApiError('UNAUTHORIZED');
   const missing = viewContext.user === undefined && !policy.public ? 'UNAUTHORIZED' : 'NOT_FOUND';
   if (record === undefined) throw new ApiError(missing);
   const args = createPolicyArguments(viewContext, action, record);

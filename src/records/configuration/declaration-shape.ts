@@ -4,6 +4,7 @@ import { ReverseRelation } from '../../declare/relation.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
+import { MAX_BATCH_OPERATIONS } from '../schema/compile.ts';
 
 /** The resource options that extensions add: by name, the schemas of the extensions that add the option. */
 export type ExtensionOptions = ReadonlyMap<string, readonly z.ZodType[]>;
@@ -40,6 +41,9 @@ const OPTION_SCHEMAS = {
     .describe('an object such as { timestamps: ["createdAt"], minGroupSize: 5 }'),
   deprecated: anyObject.describe("an object such as { since: '2026-11-01' }, or such objects by action"),
   crud: z.union([z.boolean(), anyList]).describe('true, false or a list of actions'),
+  batch: z
+    .union([z.boolean(), z.strictObject({ max: z.number().int().min(1).max(MAX_BATCH_OPERATIONS).optional() })])
+    .describe(`true, false or an object such as { max: 100 }; max is at most ${MAX_BATCH_OPERATIONS}`),
   indexes: z
     .array(z.strictObject({ fields: z.array(z.string()), unique: z.boolean().optional() }))
     .describe('a list, such as [{ fields: ["status", "-createdAt"], unique: false }]'),

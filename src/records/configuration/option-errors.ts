@@ -5,6 +5,7 @@ import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
+import { WRITE_ACTIONS } from '../schema/compile.ts';
 import { archiveTable } from '../schema/table-names.ts';
 import { checkResourceDeprecation } from './deprecation-errors.ts';
 import { isPolicyForNobody } from './visibility-errors.ts';
@@ -149,6 +150,15 @@ function checkSoftDelete(resource: AnyResource, errors: ConfigErrors): void {
   }
 }
 
+function checkBatch({ batch, crud = true }: AnyResource, errors: ConfigErrors): void {
+  const isDeclared = batch !== undefined && batch !== false;
+  if (!isDeclared || crud === true) return;
+  if (crud === false || !WRITE_ACTIONS.some((action) => crud.includes(action)))
+    errors.report(
+      'the resource has no route that changes records; add create, update or delete to crud, or remove batch',
+    );
+}
+
 function checkAggregates({ aggregates, timestamps }: AnyResource, errors: ConfigErrors): void {
   const opened = aggregates?.timestamps ?? [];
   if (opened.length > 0 && timestamps === false)
@@ -167,6 +177,7 @@ export function checkOptions(resource: AnyResource, taken: ReadonlySet<string>, 
     if (new Set(resource.crud).size < resource.crud.length)
       errors.at('crud').report('an action is named twice; keep one');
   }
+  checkBatch(resource, errors.at('batch'));
   checkResourceDeprecation(resource, errors.at('deprecated'));
   checkAggregates(resource, errors.at('aggregates'));
   checkDefaultSort(resource, errors);

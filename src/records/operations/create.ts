@@ -48,6 +48,49 @@ function passwordHashesOf({ fields }: CompiledResource, hash: string): Values {
   return Object.fromEntries(fields.filter(({ type }) => type.concealed).map(({ name }) => [name, hash]));
 }
 
+/**
+ * Checks the create policy.
+ *
+ * @throws ApiError UNAUTHORIZED or FORBIDDEN
+ */
+export async function authorizeCreate(resource: CompiledResource, operation: OperationContext): Promise<void> {
+  if (operation.system) return;
+  const onError = createActionErrorHandler(resource, 'create', { doc: undefined, req: operation.req });
+  await authorizeCollection(resource.policies.create, 'create', operation, onError);
+}
+
+/** The rules by which the input of a create is validated. */
+function createValidationRules({ settings: { unknownFields, http } }: RecordsContext) {
+  return { unknownFields, maxUnknown: http.bodyKeys, updating: false };
+}
+
+/**
+ * Validates the input of a create, before its hook runs.
+ *
+ * @throws ApiError VALIDATION_ERROR with a message per field
+ */
+export function validateCreate(
+  context: RecordsContext,
+  resource: CompiledResource,
+  input: unknown,
+  operation: OperationContext,
+): Promise<Values> {
+  const hooked = resource.declaration.hooks?.beforeCreate !== undefined;
+  return validateInput(resource, input, operation, { ...createValidationRules(context), hooked });
+}
+
+/** Runs the steps after a record was created: events, listeners and the hook. */
+export function runAfterCreate(
+  context: RecordsContext,
+  { resource }: Entity,
+  record: StoredRecord,
+  operation: OperationContext,
+): Promise<void> {
+  return runAfterCommitSteps(context, resource, { action: 'created', record }, operation, (ctx) =>
+    resource.declaration.hooks?.afterCreate?.(record as never, ctx),
+  );
+}
+
 async function authorizeAndInsertRecord(
   context: RecordsContext,
   { resource: declared, store }: Entity,
@@ -56,15 +99,10 @@ async function authorizeAndInsertRecord(
   options: Options,
 ): Promise<StoredRecord> {
   const resource = options.passwordHash === undefined ? declared : withoutPasswordFields(declared);
-  if (!operation.system && !options.authorized) {
-    const onError = createActionErrorHandler(resource, 'create', { doc: undefined, req: operation.req });
-    await authorizeCollection(resource.policies.create, 'create', operation, onError);
-  }
-  const { unknownFields, http } = context.settings;
-  const rules = { unknownFields, maxUnknown: http.bodyKeys, updating: false };
+  if (!operation.system && !options.authorized) await authorizeCreate(resource, operation);
   const hooks = resource.declaration.hooks;
   const sent = resource.holdsFiles ? await resolveFiles(context, declared, input, operation, {}) : input;
-  let values = await validateInput(resource, sent, operation, { ...rules, hooked: hooks?.beforeCreate !== undefined });
+  let values = await validateCreate(context, resource, sent, operation);
   let validated = values;
   if (hooks?.beforeCreate !== undefined) {
     // A hook may also change nested values of arrays and objects.
@@ -78,7 +116,7 @@ async function authorizeAndInsertRecord(
     const resolved = resource.holdsFiles
       ? await resolveFiles(context, declared, changed, { ...operation, system: true }, { validated })
       : changed;
-    values = await validateHookResult(resource, resolved, operation, { ...rules, validated });
+    values = await validateHookResult(resource, resolved, operation, { ...createValidationRules(context), validated });
   }
   values = { ...values, ...options.trusted };
   const refused = options.check?.(values) ?? {};
@@ -122,7 +160,6 @@ export async function createRecord(
           authorizeAndInsertRecord(txContext, txEntity, input, txOperation, options),
         { always },
       ));
-  const change = { action: 'created', record } as const;
-  await runAfterCommitSteps(context, resource, change, operation, (ctx) => hooks?.afterCreate?.(record as never, ctx));
+  await runAfterCreate(context, entity, record, operation);
   return record;
 }

@@ -88,6 +88,18 @@ async function completeDeletion(
   }
 }
 
+/** Runs the steps after a record was deleted: events, listeners and the hook. */
+export function runAfterDelete(
+  context: RecordsContext,
+  { resource }: Entity,
+  record: StoredRecord,
+  operation: OperationContext,
+): Promise<void> {
+  return runAfterCommitSteps(context, resource, { action: 'deleted', record }, operation, (ctx) =>
+    resource.declaration.hooks?.afterDelete?.(record as never, ctx),
+  );
+}
+
 /**
  * Deletes a record. A policy that can be expressed in SQL is part of the delete statement and needs no separate query. If the resource has
  * a deletion step, or if other records refer to its records with `onDelete`, all changes run in one transaction.
@@ -111,9 +123,7 @@ export async function deleteRecord(
         )
       : attemptDelete(context, entity, id, as),
   );
-  await runAfterCommitSteps(context, resource, { action: 'deleted', record }, operation, (ctx) =>
-    resource.declaration.hooks?.afterDelete?.(record as never, ctx),
-  );
+  await runAfterDelete(context, entity, record, operation);
   return record;
 }
 

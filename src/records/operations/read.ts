@@ -10,6 +10,7 @@ import { actorOf, type OperationContext } from '../access/operation-context.ts';
 import { checkRelatedVisibility, checkSortVisibility } from '../access/related-visibility.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import {
+  BY_ID,
   type Condition,
   type ListCondition,
   type ListQuery,
@@ -221,9 +222,6 @@ export async function countRecords(
 
 const PAGING_PARAMETERS = ['page', 'limit', 'after'];
 
-// The default order of `each`: no change of a record moves it within the list.
-const BY_ID: ListQuery['sort'] = [{ field: 'id', column: 'id', descending: false }];
-
 /** The position after a record that was just read. */
 async function positionAfterPage(
   { resource }: Entity,
@@ -266,4 +264,18 @@ export async function* readRecordPages(
     if (records.length < EACH_PAGE_LENGTH) return;
     after = await positionAfterPage(entity, from, ordered.sort, records.at(-1)!);
   }
+}
+
+/**
+ * The conditions of all records that match a filter of code and that the caller may list.
+ *
+ * @param where only filters
+ */
+export async function parseSelectedRecords(
+  context: RecordsContext,
+  entity: Entity,
+  where: RawQuery,
+  operation: OperationContext,
+): Promise<readonly ListCondition[]> {
+  return (await parseAndAuthorizeList(context, entity, where, operation, true)).whole.conditions;
 }

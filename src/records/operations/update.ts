@@ -11,6 +11,7 @@ import {
   locksReferences,
   valuesChosenByCaller,
 } from '../references/check-references.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
 import type { WriteCondition, WriteResult } from '../store/store.ts';
 import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
@@ -27,6 +28,48 @@ import {
   unchangedCondition,
 } from './write-steps.ts';
 
+/** The rules by which the input of an update is validated. */
+function createValidationRules(
+  { settings: { unknownFields, http } }: RecordsContext,
+  before: StoredRecord | undefined,
+) {
+  return { unknownFields, maxUnknown: http.bodyKeys, updating: true, before };
+}
+
+/**
+ * Validates the input of an update, before its hook runs.
+ *
+ * @param before the record before the update; required if `needsStoredRecord` returns true
+ * @throws ApiError VALIDATION_ERROR with a message per field
+ */
+export function validateUpdate(
+  context: RecordsContext,
+  resource: CompiledResource,
+  before: StoredRecord | undefined,
+  input: unknown,
+  operation: OperationContext,
+): Promise<Values> {
+  return validateInput(resource, input, operation, createValidationRules(context, before));
+}
+
+/** Whether setting the fields of an update adds values that depend on the stored record. */
+export function derivesChanges(context: RecordsContext, { name }: CompiledResource, input: unknown): boolean {
+  const derived = context.derivedChanges.get(name);
+  return derived !== undefined && Object.hasOwn(Object(input), derived.field);
+}
+
+/** Runs the steps after a record was updated: events, listeners and the hook. */
+export function runAfterUpdate(
+  context: RecordsContext,
+  { resource }: Entity,
+  { record, previous }: WriteResult,
+  operation: OperationContext,
+): Promise<void> {
+  return runAfterCommitSteps(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>
+    resource.declaration.hooks?.afterUpdate?.(record as never, previous as never, ctx),
+  );
+}
+
 /** One attempt to change a record. Returns undefined if the record changed between the policy check and the write. */
 async function attemptUpdate(
   context: RecordsContext,
@@ -41,20 +84,18 @@ async function attemptUpdate(
   let conditions: WriteCondition[] | undefined = allowed;
   let before: StoredRecord | undefined;
   const derived = context.derivedChanges.get(resource.name);
-  const derives = derived !== undefined && Object.hasOwn(Object(input), derived.field);
-  const loads = hooks?.beforeUpdate !== undefined || derives || needsStoredRecord(resource, input);
+  const loads =
+    hooks?.beforeUpdate !== undefined || derivesChanges(context, resource, input) || needsStoredRecord(resource, input);
   if (!isId(id) || conditions === undefined || loads) {
     before = await loadAuthorizedForWrite(entity, id, 'update', operation);
     conditions = [...(await conditionsAfterLoad(entity, allowed, operation)), ...unchangedCondition(entity, before)];
   }
-  const { unknownFields, http } = context.settings;
-  const rules = { unknownFields, maxUnknown: http.bodyKeys, updating: true, before };
   let changes: Values;
   try {
     const sent = resource.holdsFiles
       ? await resolveFiles(context, resource, input, operation, { recordId: id })
       : input;
-    changes = await validateInput(resource, sent, operation, rules);
+    changes = await validateUpdate(context, resource, before, sent, operation);
   } catch (error) {
     // Authorize first: a caller that may not change the record must not get validation errors.
     if (before === undefined) await loadAuthorizedForWrite(entity, id, 'update', operation);
@@ -73,7 +114,10 @@ async function attemptUpdate(
     const resolved = resource.holdsFiles
       ? await resolveFiles(context, resource, changed, asSystem, { recordId: id, validated })
       : changed;
-    changes = await validateHookResult(resource, resolved, operation, { ...rules, validated });
+    changes = await validateHookResult(resource, resolved, operation, {
+      ...createValidationRules(context, before),
+      validated,
+    });
   }
   // A hook may have added the field, to a record that is then loaded as well.
   if (derived !== undefined && before !== undefined && derived.field in changes)
@@ -107,18 +151,18 @@ async function attemptUpdate(
  * Updates a record. If the policy can be expressed in SQL (a role, the owner), the record is not loaded first: one statement checks the
  * policy, changes the record and writes the event. If the statement matches no row, a second query decides between 403 and 404.
  */
-export async function updateRecord(
+export async function updateRecordWithPrevious(
   context: RecordsContext,
   entity: Entity,
   id: string,
   input: unknown,
   operation: OperationContext,
-): Promise<StoredRecord> {
+): Promise<WriteResult> {
   const { resource } = entity;
   const hook = resource.declaration.hooks?.beforeUpdate;
   const always = mayAttachFiles(context, resource, input, hook);
   const usesTransaction = hook !== undefined || locksReferences(resource) || always;
-  const { record, previous } = await retryOnConflict(entity, id, operation, (as) =>
+  const written = await retryOnConflict(entity, id, operation, (as) =>
     usesTransaction
       ? context.withTransaction(
           entity,
@@ -128,8 +172,11 @@ export async function updateRecord(
         )
       : attemptUpdate(context, entity, id, input, as),
   );
-  await runAfterCommitSteps(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>
-    resource.declaration.hooks?.afterUpdate?.(record as never, previous as never, ctx),
-  );
-  return record;
+  await runAfterUpdate(context, entity, written, operation);
+  return written;
+}
+
+/** Like `updateRecordWithPrevious`, but returns only the updated record. */
+export async function updateRecord(...parameters: Parameters<typeof updateRecordWithPrevious>): Promise<StoredRecord> {
+  return (await updateRecordWithPrevious(...parameters)).record;
 }

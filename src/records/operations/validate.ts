@@ -229,6 +229,11 @@ function sentFieldsOf(resource: CompiledResource, input: unknown): CompiledField
   return resource.fields.filter(({ name }) => Object.hasOwn(input, name));
 }
 
+/** Whether a body sets a field with a `check` or `schema`. */
+export function hasFieldRules(resource: CompiledResource, input: unknown): boolean {
+  return sentFieldsOf(resource, input).some((field) => field.hasRules);
+}
+
 /** Whether validating an update with this body requires the stored record. */
 export function needsStoredRecord(resource: CompiledResource, input: unknown): boolean {
   if (sentFieldsOf(resource, input).some((field) => field.hasRules || field.writableBy?.owner)) return true;
@@ -236,6 +241,6 @@ export function needsStoredRecord(resource: CompiledResource, input: unknown): b
 }
 
 /** Whether a function decides, record by record, if a field of this body may be written. */
-function hasWritableByFunction(resource: CompiledResource, input: unknown): boolean {
+export function hasWritableByFunction(resource: CompiledResource, input: unknown): boolean {
   return sentFieldsOf(resource, input).some((field) => (field.writableBy?.functions.length ?? 0) > 0);
 }

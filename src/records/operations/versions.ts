@@ -61,9 +61,15 @@ export type IfMatch = '*' | readonly string[];
 export function parseIfMatchHeader({ headers }: IncomingMessage): IfMatch | undefined {
   const header = headers['if-match'];
   if (header === undefined) return undefined;
-  const tags = parseEntityTags(header);
-  if (tags === undefined) throw createIfMatchError();
-  if (tags === '*') return '*';
+  const versions = parseIfMatch(header);
+  if (versions === undefined) throw createIfMatchError();
+  return versions;
+}
+
+/** Parses a text in the form of `If-Match`; undefined if it is malformed. */
+export function parseIfMatch(text: string): IfMatch | undefined {
+  const tags = parseEntityTags(text);
+  if (tags === undefined || tags === '*') return tags;
   return tags.flatMap(({ weak, opaque }) => (weak ? [] : (versionOfTag(opaque) ?? [])));
 }
 

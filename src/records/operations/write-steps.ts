@@ -5,7 +5,7 @@ import type { HookContext } from '../../declare/resource.ts';
 import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { findViolatedConstraint, findViolatedForeignKey } from '../../platform/postgres/errors.ts';
-import { loadAuthorizedRecord } from '../access/authorize.ts';
+import { authorizeLoadedRecord, loadAuthorizedRecord } from '../access/authorize.ts';
 import { actorOf, identityOfOperation, type OperationContext } from '../access/operation-context.ts';
 import { InputError } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
@@ -172,6 +172,25 @@ export function runAfterCommitSteps(
 export function unchangedCondition({ resource }: Entity, record: StoredRecord): WriteCondition[] {
   if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];
   return [{ writers: [transactionIdOf(record)!] }];
+}
+
+/**
+ * Checks whether a record that was loaded within the scope filter may be written, with the errors of `loadAuthorizedForWrite`.
+ *
+ * @param record undefined if no such record exists in the scope of the caller
+ */
+export async function authorizeLoadedForWrite(
+  { resource, store, versionOf }: Entity,
+  record: StoredRecord | undefined,
+  action: 'update' | 'delete',
+  operation: OperationContext,
+): Promise<StoredRecord> {
+  if (record === undefined && operation.system) throw new ApiError('NOT_FOUND');
+  const allowed = operation.system
+    ? record!
+    : await authorizeLoadedRecord(resource, store, record, action, resource.policies[action], operation);
+  assertIfMatch(versionOf, allowed, operation.ifMatch);
+  return allowed;
 }
 
 async function loadRecordIfAllowed(

@@ -129,6 +129,9 @@ export type Position = readonly unknown[];
  */
 export const MAX_FAST_OFFSET = 10_000;
 
+/** The order by id: no change of a record moves it within the list. */
+export const BY_ID: readonly SortTerm[] = [{ field: 'id', column: 'id', descending: false }];
+
 /** A parsed list request. */
 export interface ListQuery {
   conditions: readonly ListCondition[];

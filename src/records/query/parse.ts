@@ -143,6 +143,11 @@ function isFilterName(resource: CompiledResource, name: string, value: unknown, 
   return name === 'count' && isCountFilter(resource, value, viewer);
 }
 
+/** Whether a parameter of a list is a filter. */
+export function isFilter(resource: CompiledResource, name: string, value: unknown, viewer: QueryViewer): boolean {
+  return !LIST_PARAMETER_NAMES.has(name) || isFilterName(resource, name, value, viewer);
+}
+
 /** Whether no index serves any of the filters. Only filters with system privilege, which may use every field, can lack an index. */
 function lacksIndexForFilters(resource: CompiledResource, filters: readonly (readonly [string, unknown])[]): boolean {
   const indexed = resource.indexes
@@ -168,7 +173,7 @@ export function parseListQuery(
   const parameters: ListParameters = {};
   const filters: [string, unknown][] = [];
   for (const [name, value] of Object.entries(query)) {
-    if (!LIST_PARAMETER_NAMES.has(name) || isFilterName(resource, name, value, viewer)) filters.push([name, value]);
+    if (isFilter(resource, name, value, viewer)) filters.push([name, value]);
     else if (value !== undefined)
       parameters[name as keyof ListParameters] = requireSingleText(name, byCode ? String(value) : value);
   }

@@ -111,6 +111,17 @@ export function declaredOrDefaultPolicy(resource: AnyResource, action: Action): 
   return ownerFieldOf(resource) === undefined ? 'admin' : 'owner | admin';
 }
 
+/** Maximum operations of a batch. */
+export const MAX_BATCH_OPERATIONS = 1000;
+
+/** The actions that change records. */
+export const WRITE_ACTIONS: readonly Action[] = ['create', 'update', 'delete'];
+
+function maxBatchOperations({ batch = true }: AnyResource, actions: ReadonlySet<Action>): number | undefined {
+  if (batch === false || !WRITE_ACTIONS.some((action) => actions.has(action))) return undefined;
+  return (batch === true ? undefined : batch.max) ?? MAX_BATCH_OPERATIONS;
+}
+
 function compileResource(
   resource: AnyResource,
   unknownFields: 'reject' | 'strip',
@@ -124,6 +135,7 @@ function compileResource(
   const compilePolicyOf = (action: Action) => compilePolicy(declaredOrDefaultPolicy(resource, action), ignoreError);
   const plural = pluralName(resource.name);
   const crud = resource.crud ?? true;
+  const actions = new Set(crud === true ? ACTIONS : crud === false ? [] : crud);
   const defaultSort = parseDefaultSort(resource, timestamps);
   const defaultOrder = defaultOrderIndexTerms(defaultSort, (name) => (resource.fields as Fields)[name]?.spec);
   return {
@@ -150,7 +162,8 @@ function compileResource(
           ? compilePolicyOf('read')
           : compilePolicy(resource.policies.reference, ignoreError),
     },
-    actions: new Set(crud === true ? ACTIONS : crud === false ? [] : crud),
+    actions,
+    maxBatchOperations: maxBatchOperations(resource, actions),
     defaultSort,
     defaultOrder,
     indexedSorts: new Set([

@@ -109,6 +109,8 @@ export interface CompiledResource {
   ownerField: string | undefined;
   policies: Record<Action | 'reference', CompiledPolicy>;
   actions: ReadonlySet<Action>;
+  /** The maximum number of operations in a request of the batch route; undefined if there is no such route. */
+  maxBatchOperations: number | undefined;
   defaultSort: readonly SortTerm[];
   /** Columns of the index that serves the default order, the id last; undefined if an index cannot hold them. */
   defaultOrder: readonly SortTerm[] | undefined;

@@ -2,7 +2,8 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { ALL_RECORDS_ALIAS, archiveTable } from '../schema/table-names.ts';
 import { createCodec } from './codec.ts';
-import { createStore, type Store } from './store.ts';
+import { createStore } from './create-store.ts';
+import type { Store } from './store.ts';
 
 /**
  * The compiled resource of the archive. Deleted records of a resource with soft delete are kept in a table of their own. Therefore lists,

@@ -56,9 +56,13 @@ function formatOriginJson({ req, identity, system }: Cause): string {
 
 /** The values for the placeholders of `outboxInsertSql`. Each change gets a new event id. */
 export function createEventValues(resource: CompiledResource, action: Action, cause: Cause): unknown[] {
+  return [newId(), `${resource.name}.${action}`, ...createCauseValues(resource, cause)];
+}
+
+/** The values that all events of one cause share, for the placeholders of `batchOutboxInsertSql`. */
+export function createCauseValues(resource: CompiledResource, cause: Cause): unknown[] {
   const { userId, requestId, trace } = cause;
-  const name = `${resource.name}.${action}`;
-  const values = [newId(), name, resource.name, userId ?? null, requestId ?? null, trace ?? null];
+  const values = [resource.name, userId ?? null, requestId ?? null, trace ?? null];
   return resource.audit ? [...values, formatOriginJson(cause)] : values;
 }
 
@@ -125,4 +129,22 @@ export function outboxInsertOfManySql(resource: CompiledResource, action: Action
   return `_outbox as (insert into "outbox" (${OUTBOX_COLUMNS})
     select _event."event_id", ${name}, ${own}, _new."id", ${user}, ${request}, ${trace}, clock_timestamp(), ${payload}
       from ${from} join unnest($${given + 1}::text[], $${given + 2}::text[]) _event("record_id", "event_id") on _event."record_id" = _new."id")`;
+}
+
+/**
+ * Like `outboxInsertSql`, for the rows of a batch, in the order of their places. `_in` has the place, the action and the event id of each
+ * row.
+ *
+ * @param given how many placeholders the statement uses before those of `createCauseValues`
+ */
+export function batchOutboxInsertSql(resource: CompiledResource, actions: readonly Action[], given: number): string {
+  const [own, user, request, trace] = [1, 2, 3, 4].map((place) => `$${given + place}::text`);
+  const cases = actions.map(
+    (action) => `when ${quoteLiteral(action)} then ${payloadSql(resource, action, `$${given + 5}`)}`,
+  );
+  const previous = actions.includes('updated') ? ' left join _old on _old."id" = _in."id"' : '';
+  return `_outbox as (insert into "outbox" (${OUTBOX_COLUMNS})
+    select _in."_event", ${own} || '.' || _in."_action", ${own}, _new."id", ${user}, ${request}, ${trace}, clock_timestamp(),
+      case _in."_action" ${cases.join(' ')} end
+    from _in join _new on _new."id" = _in."id"${previous} order by _in."_place")`;
 }

@@ -21,6 +21,7 @@ export interface WriteStatements {
 
 const MAX_CACHED_UPDATES = 200;
 
+/** Qualifies each column of a select list with an alias. */
 export function qualifyColumns(columns: string, alias: string): string {
   return columns
     .split(', ')
@@ -54,11 +55,12 @@ export function xminColumnSql({ timestamps }: CompiledResource, alias = ''): str
 }
 
 /**
- * The common table expression that archives the deleted rows in `_new`; empty without soft delete.
+ * The common table expression that archives deleted rows; empty without soft delete.
  *
  * @param given how many placeholders the statement uses before those of `archiveParameterValues`
+ * @param from the common table expression of the deleted rows
  */
-export function archiveInsertSql(resource: CompiledResource, given: number): string {
+export function archiveInsertSql(resource: CompiledResource, given: number, from = '_new'): string {
   if (!resource.softDelete) return '';
   const archive = quoteIdentifier(archiveTable(resource.table));
   const columnsWithTimes = listColumnsAndTimes(resource, '"created_at"', '"updated_at"');
@@ -71,7 +73,7 @@ export function archiveInsertSql(resource: CompiledResource, given: number): str
       ? `$${given + 1}::text[]`
       : `case when ${owner} = $${given + 2}::text then array['owner'] else $${given + 1}::text[] end`;
   // If a deleted id was imported again, the archive already has a row with this id. Overwrite it with the latest state.
-  return `\n  _kept as (insert into ${archive} (${archived}) select ${columnsWithTimes}, now(), ${under} from _new
+  return `\n  _kept as (insert into ${archive} (${archived}) select ${columnsWithTimes}, now(), ${under} from ${from}
     on conflict ("id") do update set (${archived}) = row(${qualifyColumns(archived, 'excluded')})),`;
 }
 

@@ -72,7 +72,7 @@ function createRouteHandlers(route: Route, parts: EndpointParts, limits: Request
     ...(announceRoute === undefined ? [] : [announceRoute]),
     ...(limits === undefined ? [] : [limits.createLimitHandler(route, startMeanwhile)]),
     ...middleware,
-    withAccessRefusedEvent(createEndpoint(route, parts), route, parts.host.events),
+    withAccessRefusedEvent(createEndpoint(route, parts, limits?.createWeightCounter(route)), route, parts.host.events),
   ];
 }
 
@@ -89,6 +89,7 @@ function mountPath(
   for (const route of routes) {
     router[METHODS[route.method]](route.path, ...createRouteHandlers(route, parts, limits));
   }
+  if (routes.every(({ passesOtherMethods }) => passesOtherMethods)) return;
   const { path } = routes[0]!;
   router.all(
     path,

@@ -28,6 +28,7 @@ import { serializeResponse, storedRecordOf } from '../../records/serialize/seria
 import type { Deprecations } from './deprecation/index.ts';
 import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
 import { validateBody, validateQuery } from './input.ts';
+import type { WeightCounter } from './limits.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 import { endRequestSpan } from './tracing.ts';
 import { openStreamedBody, streamedBodyOf } from './typed-body.ts';
@@ -85,8 +86,12 @@ function actorOf(req: Request, user: SignedIn['user']): Actor {
   return { user, req, requestId: requestIdOf(req) };
 }
 
-/** Creates the endpoint of a route. Everything that does not depend on the request is decided here, once. */
-export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
+/**
+ * Creates the endpoint of a route. Everything that does not depend on the request is decided here, once.
+ *
+ * @param countWeight counts a request of a route with `weight` against the rate limits
+ */
+export function createEndpoint(route: Route, parts: EndpointParts, countWeight?: WeightCounter): Endpoint {
   const { host, records } = parts;
   const policy = compilePolicy(route.policy ?? 'authenticated', () => undefined);
   const action = route.action ?? 'custom';
@@ -95,13 +100,22 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const takesJson = route.input !== undefined || route.body === 'json';
   const streamed = streamedBodyOf(route);
   const hasMiddleware = (route.middleware?.length ?? 0) > 0;
-  const bodyBounds = { ...host.settings.http, countsRoot: route.input === undefined && route.bodyShape === undefined };
+  const { http } = host.settings;
+  const bodyBounds = {
+    bodyLimit: route.bodyLimit ?? http.bodyLimit,
+    bodyKeys: http.bodyKeys,
+    countsRoot: route.input === undefined && route.bodyShape === undefined,
+  };
   const status = route.status ?? 200;
   const item = entity !== undefined && isItemPath(route.path) ? entity : undefined;
   const tagged = hasEntityTag(route);
   const idempotent = route.idempotent ? createIdempotentRequests(route, host) : undefined;
   const isCreate = route.idempotent === 'create';
-  const scopeChecks = new Map(parts.authenticators.map((each) => [each, createScopeCheck(route, [each])]));
+  const createScopeChecks = (of: Route) =>
+    new Map(parts.authenticators.map((each) => [each, createScopeCheck(of, [each])]));
+  const scopeChecks = createScopeChecks(route);
+  const { performs } = route;
+  const performedScopeChecks = new Map(performs?.routes.map((each) => [each, createScopeChecks(each)]));
 
   const announceDeprecatedFields = parts.deprecations?.createFieldAnnouncer(route);
 
@@ -159,9 +173,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
    *
    * @returns `missingError`: the error for a record that existed at the first attempt but is missing now
    */
-  async function authenticateAndAuthorize(
-    req: Request,
-  ): Promise<Pick<SignedIn, 'user' | 'auth'> & { doc: unknown; missingError?: unknown }> {
+  async function authenticateAndAuthorize(req: Request): Promise<SignedIn & { doc: unknown; missingError?: unknown }> {
     const signedIn = await signIn(req, parts.authenticators);
     const { user, auth, authenticator } = signedIn;
     setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id });
@@ -171,10 +183,10 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       const params = req.params as Record<string, string>;
       const doc = await runAsActor(actorOf(req, user), () => authorizeAndLoadRecord(viewContext, auth, params));
       if (route.recentSignIn) await assertRecentSignIn(signedIn);
-      return { user, auth, doc };
+      return { user, auth, authenticator, doc };
     } catch (error) {
       if (!(await isGoneSinceFirstAttempt(req, user, error))) throw error;
-      return { user, auth, doc: undefined, missingError: error };
+      return { user, auth, authenticator, doc: undefined, missingError: error };
     }
   }
 
@@ -235,6 +247,11 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     const body = form === undefined ? await readBody(req) : form.values;
     // A client could delay its body until after a logout or the loss of a role, so authorise again after a slow body.
     if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req);
+    await countWeight?.(req, res, route.weight!(body));
+    if (performs !== undefined && access.authenticator !== undefined) {
+      for (const each of performs.select(body))
+        performedScopeChecks.get(each)!.get(access.authenticator)!(access.auth!);
+    }
     announceDeprecatedFields?.(req, res, { query: query as RouteContext['query'], body });
     const { user, auth, doc, missingError } = access;
     const response = await runAsActor(actorOf(req, user), async () => {

@@ -8,6 +8,13 @@ import type { LimitDecision, Limiter } from '../../platform/limits/limiter.ts';
 import type { LimitRule } from '../../platform/limits/rule.ts';
 import type { Platform } from '../../platform/platform.ts';
 
+/**
+ * Counts a request as `weight` requests, one of which was counted when the request arrived.
+ *
+ * @throws ApiError RATE_LIMITED
+ */
+export type WeightCounter = (req: Request, res: Response, weight: number) => Promise<void>;
+
 /** Rate limits of HTTP requests. The counts of one request are sent to Redis together. */
 export interface RequestLimits {
   /** Counts a request of a client against the limit over all routes, before the route is known. */
@@ -19,6 +26,8 @@ export interface RequestLimits {
    * @param startMeanwhile starts work before the verdict; not called for a client that is known to be over a limit
    */
   createLimitHandler(route?: Route, startMeanwhile?: (req: Request) => void): RequestHandler;
+  /** Creates the counter of a route with `weight`; undefined for other routes. */
+  createWeightCounter(route: Route): WeightCounter | undefined;
   /** Resolves if a request that matched no route is within the limits. @throws ApiError RATE_LIMITED */
   checkUnroutedRequest(req: Request, res: Response): Promise<void>;
 }
@@ -137,12 +146,22 @@ export function createRequestLimits({ env, settings, limits, metrics }: Platform
     const ownVerdict = exceeded ? undefined : own?.consume(client);
     if (!exceeded && !own?.isExhausted(client)) startMeanwhile?.(req);
     const ofAll = await verdict;
-    const verdicts = [ofAll, await ownVerdict].filter((one) => one !== undefined);
+    applyVerdicts(req, res, ofAll, { limiter: own, verdict: await ownVerdict });
+  }
+
+  /** Sets the headers of the stricter verdict. @throws ApiError RATE_LIMITED if it refuses the request */
+  function applyVerdicts(
+    req: Request,
+    res: Response,
+    ofAll: LimitDecision | undefined,
+    own: { limiter: RequestLimiter | undefined; verdict: LimitDecision | undefined },
+  ): void {
+    const verdicts = [ofAll, own.verdict].filter((one) => one !== undefined);
     if (verdicts.length === 0) return;
     const strictest = verdicts.reduce(pickStricter);
     setRateLimitHeaders(res, strictest);
     if (strictest.allowed) return;
-    const exceededLimit = (strictest === ofAll ? all : own)!;
+    const exceededLimit = (strictest === ofAll ? all : own.limiter)!;
     refusals.inc({ limit: exceededLimit.name });
     throw createRateLimitError(req, strictest, exceededLimit);
   }
@@ -159,6 +178,14 @@ export function createRequestLimits({ env, settings, limits, metrics }: Platform
       const own = route === undefined ? undefined : createRouteLimiter(route);
       return (req, res, next) => {
         checkLimits(req, res, own, startMeanwhile).then(() => next(), next);
+      };
+    },
+    createWeightCounter(route) {
+      if (route.weight === undefined || all === undefined) return undefined;
+      return async (req, res, weight) => {
+        if (weight < 2 || isExempt(req)) return;
+        const verdict = await all.consume(clientOf(req), weight - 1);
+        applyVerdicts(req, res, verdict, { limiter: undefined, verdict: undefined });
       };
     },
     async checkUnroutedRequest(req, res) {

@@ -122,11 +122,22 @@ test('the record operations respond as documented, with expanded references, sel
   const tag = (await call(asAda, 'readPost', { path: id })).headers.get('etag')!;
   expect((await call(asAda, 'readPost', { path: id, headers: { 'if-none-match': tag } })).status).toBe(304);
 
+  const batch = [
+    { op: 'create', data: { title: 'Batched' } },
+    { op: 'update', id: second.id, data: { title: 'Deux' }, ifMatch: '*' },
+    { op: 'delete', id: 'f'.repeat(24) },
+  ];
+  expect((await call(asAda, 'batchPosts', { body: { operations: batch } })).status).toBe(404);
+  const results = await good(asAda, 'batchPosts', { body: { mode: 'perItem', operations: batch } });
+  expect(results.map(({ status }: Json) => status)).toEqual([201, 200, 404]);
+
   const comment = await good(asAda, 'createComment', { body: { post: first.id, body: 'Well said' } });
   const about = { id: comment.id };
   await good(nobody, 'listComments', { query: `post=${first.id}&include=post.author` });
   await good(nobody, 'readComment', { path: about, query: 'include=post&fields=post' });
   await good(asAda, 'updateComment', { path: about, body: { body: 'Well put' } });
+  const operations = [{ op: 'update', id: comment.id, data: { body: 'Better put' } }];
+  await good(asAda, 'batchComments', { body: { operations } });
   await good(asAda, 'deleteComment', { path: about });
   await good(asAda, 'deletePost', { path: { id: second.id } });
 });
@@ -138,6 +149,7 @@ test('the user operations respond as documented, for an administrator and for ot
   await good(asAda, 'listUsers', { query: 'email=bob@example.com&roles[in]=editor&sort=name' });
   await good(asAda, 'readUser', { path: { id: made.id } });
   await good(asAda, 'updateUser', { path: { id: made.id }, body: { status: 'disabled' } });
+  await good(asAda, 'batchUsers', { body: { operations: [{ op: 'update', id: made.id, data: { name: 'Rob' } }] } });
   await good(asAda, 'deleteUser', { path: { id: made.id } });
 });
 

@@ -1,0 +1,57 @@
+import type { AppBulkRecords } from '../../runtime/assemble.ts';
+
+/** The bulk access to one resource, as commands use it. */
+export type Resource = ReturnType<AppBulkRecords['resource']>;
+
+/** A field of a resource. */
+export type ResourceField = Resource['writable'][number];
+
+const BOOLEANS: Record<string, boolean> = { true: true, false: false, yes: true, no: false, 1: true, 0: false };
+
+/** Texts that a spreadsheet would calculate as a formula: https://owasp.org/www-community/attacks/CSV_Injection */
+const FORMULA = /^[=+\-@\t\r]/;
+
+function parseJsonCell(text: string, expected: string): { value: unknown } | { error: string } {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return { error: `Must be JSON, such as ${expected}` };
+  }
+}
+
+/**
+ * Converts the text of a CSV cell to a value of a field. The value is validated later: a text that is not a number stays a text, so that the
+ * error is that of the field.
+ */
+export function parseCell({ type }: ResourceField, text: string): { value: unknown } | { error: string } {
+  switch (type.jsonType) {
+    case 'number': {
+      const number = Number(text);
+      return { value: text.trim() === '' || Number.isNaN(number) ? text : number };
+    }
+    case 'boolean':
+      return { value: BOOLEANS[text.trim().toLowerCase()] ?? text };
+    case 'array':
+      return parseJsonCell(text, '["a", "b"]');
+    case 'object':
+      return parseJsonCell(text, '{"a": 1}');
+    case 'any': {
+      const parsed = parseJsonCell(text, '');
+      return 'value' in parsed ? parsed : { value: text };
+    }
+    default:
+      return { value: text };
+  }
+}
+
+/**
+ * Formats a value as the text of a CSV cell. Texts are written as they are, everything else as JSON; no value is an empty cell.
+ *
+ * @param jsonType the JSON type of the field; `any` also quotes texts, so that the text `5` does not become the number 5
+ * @param forSpreadsheet puts an apostrophe before texts that a spreadsheet would calculate as a formula
+ */
+export function formatCell(value: unknown, jsonType: string, forSpreadsheet: boolean): string {
+  if (value === undefined || value === null) return '';
+  const text = typeof value === 'string' && jsonType !== 'any' ? value : JSON.stringify(value);
+  return forSpreadsheet && typeof value === 'string' && FORMULA.test(text) ? `'${text}` : text;
+}

@@ -1,0 +1,237 @@
+import { createHash } from 'node:crypto';
+import type { Statement } from '../../platform/postgres/connection.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import type { Queryable } from '../../platform/postgres/queryable.ts';
+import { createAggregateStatement } from '../aggregate/sql.ts';
+import type { ListCondition } from '../query/list-query.ts';
+import { createCountStatement, createPageStatement, createPositionStatement } from '../query/list-statements.ts';
+import { meetsConditions } from '../query/match.ts';
+import { createSearchCountStatement, createSearchPageStatement, SEARCH_WINDOW_ROWS } from '../query/search-window.ts';
+import { conditionSql, createSqlParameters, followsRelations, writtenBySql } from '../query/sql.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+import { createBatchStatements } from './batch-statements.ts';
+import type { Codec } from './codec.ts';
+import { createEventValues } from './event.ts';
+import { createRelatedLookup } from './related-lookup.ts';
+import { createRelatedReads } from './related-reads.ts';
+import type { Store, WriteCondition } from './store.ts';
+import { createPageWithinBytes, createSelectWithinBytes, rowSizeSql } from './within-bytes.ts';
+import { archiveParameterValues, createWriteStatements } from './write-statements.ts';
+
+// Reads of up to this many ids run immediately. Larger ones, as for references of a list, share the connections of lists and cannot delay
+// sign-ins.
+const MAX_IMMEDIATE_IDS = 200;
+
+/** Creates the store of a resource. */
+export function createStore(
+  resource: CompiledResource,
+  codec: Codec,
+  database: Queryable,
+  shared = {
+    name: createStatementBuilder(),
+    writeStatements: createWriteStatements(resource, codec),
+    batchStatements: createBatchStatements(resource, codec),
+    selectWithinBytes: createSelectWithinBytes(resource, codec.columns),
+    pageWithinBytes: createPageWithinBytes(codec.columns, rowSizeSql(resource)),
+    relatedWithinBytes: createPageWithinBytes(`${codec.columns}, "_parent"`, rowSizeSql(resource)),
+    searchWithinBytes: createPageWithinBytes(`${codec.columns}, "_match", "_last"`, rowSizeSql(resource)),
+  },
+): Store {
+  const {
+    name: statement,
+    writeStatements,
+    batchStatements,
+    selectWithinBytes,
+    pageWithinBytes,
+    searchWithinBytes,
+    relatedWithinBytes,
+  } = shared;
+  const table = resource.source ?? quoteIdentifier(resource.table);
+  const width = codec.columns.split(', ').length;
+
+  const chooseListReader = (slow: boolean) => (slow ? database.readSlowly : database.readList);
+
+  const buildIdCondition = (id: string, conditions: readonly (WriteCondition | ListCondition)[]) => {
+    const params = createSqlParameters([id]);
+    const terms = conditions.map((condition) =>
+      'writers' in condition ? writtenBySql(condition, params) : conditionSql(resource, condition, params),
+    );
+    return { params, where: ['"id" = $1', ...terms].join(' and ') };
+  };
+
+  const lookUpRelated = createRelatedLookup(database);
+
+  return {
+    meets: (conditions, record, unknown) => meetsConditions(conditions, record, lookUpRelated, unknown),
+
+    async read(id, conditions = []) {
+      const { params, where } = buildIdCondition(id, conditions);
+      const rows = await database.read(
+        statement(`select ${codec.columns} from ${table} where ${where}`, params.values),
+      );
+      return rows[0] === undefined ? undefined : codec.fromRow(rows[0]);
+    },
+
+    async readMany(ids) {
+      const run = ids.length > MAX_IMMEDIATE_IDS ? database.readList : database.read;
+      const rows = await run(statement(`select ${codec.columns} from ${table} where "id" = any($1)`, [ids]));
+      return rows.map(codec.fromRow);
+    },
+
+    async readManyWithin(ids, conditions, bytes) {
+      const params = createSqlParameters([ids]);
+      const terms = conditions.map((condition) => conditionSql(resource, condition, params));
+      const text = selectWithinBytes(
+        ['"id" = any($1)', ...terms].join(' and '),
+        `$${params.values.length + 1}::bigint`,
+      );
+      // Only a few of these reads run at a time, like reads of lists. Compute the bytes when the read is sent: by then, other responses may
+      // have left less room.
+      const rows = await database.readList(() => statement(text, [...params.values, bytes()]));
+      return {
+        records: rows.map(codec.fromRow),
+        bytes: rows.reduce((sum, row) => sum + Number(row[width]), 0),
+      };
+    },
+
+    async list(selection, slice, slow) {
+      const { text, values } = createPageStatement(resource, codec.columns, selection, slice);
+      return (await chooseListReader(slow)(statement(text, values))).map(codec.fromRow);
+    },
+
+    async listWithin(selection, slice, slow, bytes) {
+      const { text, values } = createPageStatement(resource, codec.columns, selection, slice);
+      const within = pageWithinBytes(text, `$${values.length + 1}::bigint`);
+      const limitedStatement = () => statement(within, [...values, bytes()]);
+      const rows = await (slow ? database.readSlowly(limitedStatement()) : database.readList(limitedStatement));
+      return {
+        records: rows.map(codec.fromRow),
+        bytes: rows.reduce((sum, row) => sum + (row[width] as number), 0),
+        isCut: rows.at(-1)?.[width + 1] === true,
+      };
+    },
+
+    async positionOf(id, sort, conditions) {
+      const { text, values } = createPositionStatement(resource, id, sort, conditions);
+      const [row] = await database.read<(string | null)[]>(statement(text, values));
+      return row;
+    },
+
+    async count(selection, slow, cap) {
+      const { text, values } = createCountStatement(resource, selection, cap);
+      // The best plan for counting related records depends on how many they are, so Postgres must not keep a plan that suits other values.
+      const counting = followsRelations(text) ? { text, values } : statement(text, values);
+      return (await chooseListReader(slow)<[number]>(counting))[0]![0];
+    },
+
+    async searchWithin(list, slice, bytes) {
+      const { text, values } = createSearchPageStatement(resource, codec.columns, list, slice);
+      const within = searchWithinBytes(text, `$${values.length + 1}::bigint`);
+      const rows = await database.readSlowly<unknown[]>(statement(within, [...values, bytes()]));
+      const last = rows.at(-1);
+      return {
+        records: rows.filter((row) => row[width] === true).map(codec.fromRow),
+        bytes: rows.reduce((sum, row) => sum + (row[width + 2] as number), 0),
+        isCut: last?.[width + 3] === true,
+        end: last?.[width + 1] === true ? codec.fromRow(last) : undefined,
+      };
+    },
+
+    async countSearched(list) {
+      const { text, values } = createSearchCountStatement(resource, list);
+      const [row] = await database.readSlowly<[number, number]>(statement(text, values));
+      return { matches: row![0], isFull: row![1] === SEARCH_WINDOW_ROWS };
+    },
+
+    ...createRelatedReads(resource, codec, database, statement, relatedWithinBytes),
+
+    aggregate(selection, bytes) {
+      const { text, values, columns, size } = createAggregateStatement(resource, selection);
+      const within = createPageWithinBytes(columns, size)(text, `$${values.length + 1}::bigint`);
+      // Without a name: planned for its values, because a plan for any values could cost far more than planning.
+      return database.readSlowly({ text: within, values: [...values, bytes()] });
+    },
+
+    async insert(id, values, cause) {
+      const fields = resource.fields.map((field) => codec.toColumn(field, values[field.name], id));
+      const parameterValues = [id, ...fields, ...createEventValues(resource, 'created', cause)];
+      const rows = await database.write(statement(writeStatements.insert, parameterValues));
+      return codec.fromRow(rows[0]!);
+    },
+
+    async update(id, changes, conditions, cause) {
+      const { params, where } = buildIdCondition(id, conditions);
+      // List the fields in declared order, whatever their order in the body, so that fewer distinct statements are prepared.
+      const changed = resource.fields.filter((field) => Object.hasOwn(changes, field.name));
+      const text = writeStatements.update(changed, where, params.values.length);
+      const fields = changed.map((field) => codec.toColumn(field, changes[field.name], id));
+      const parameterValues = [...params.values, ...fields, ...createEventValues(resource, 'updated', cause)];
+      const [row] = await database.write(statement(text, parameterValues));
+      if (row === undefined) return undefined;
+      const [record, previous] = codec.fromChange(row, row.slice(width));
+      return { record: record!, previous: previous! };
+    },
+
+    async remove(id, conditions, cause, under) {
+      const { params, where } = buildIdCondition(id, conditions);
+      const text = writeStatements.remove(where, params.values.length);
+      const kept = archiveParameterValues(resource, cause.userId, under);
+      const parameterValues = [...params.values, ...kept, ...createEventValues(resource, 'deleted', cause)];
+      const [row] = await database.write(statement(text, parameterValues));
+      return row === undefined ? undefined : codec.fromChange(row)[0];
+    },
+
+    async restore(id, conditions, cause) {
+      const { params, where } = buildIdCondition(id, conditions);
+      const text = writeStatements.restore(where, params.values.length);
+      const [row] = await database.write(
+        statement(text, [...params.values, ...createEventValues(resource, 'restored', cause)]),
+      );
+      return row === undefined ? undefined : codec.fromChange(row)[0];
+    },
+
+    async writeMany(changes, cause, under) {
+      const { text, values } = batchStatements.write(changes, cause, under);
+      return batchStatements.read(changes, await database.write<unknown[]>(statement(text, values)));
+    },
+
+    async lockMany(conditions, { rows: limit, bytes }) {
+      const params = createSqlParameters();
+      const where = conditions.map((condition) => conditionSql(resource, condition, params)).join(' and ');
+      const selected = `select ${codec.columns} from ${table} where ${where || 'true'} order by "id" limit ${params.add(limit)} for update`;
+      const text = pageWithinBytes(selected, `${params.add(bytes)}::bigint`);
+      const rows = await database.write<unknown[]>(statement(text, params.values));
+      return {
+        records: rows.map(codec.fromRow),
+        bytes: rows.reduce((sum, row) => sum + Number(row[width]), 0),
+        isCut: rows.at(-1)?.[width + 1] === true,
+      };
+    },
+
+    async lock(id, conditions = []) {
+      const { params, where } = buildIdCondition(id, conditions);
+      const rows = await database.write(statement(`select from ${table} where ${where} for update`, params.values));
+      return rows.length > 0;
+    },
+
+    on: (other) => createStore(resource, codec, other, shared),
+  };
+}
+
+const MAX_STATEMENT_NAMES = 500;
+
+/**
+ * Names statements, so that Postgres prepares each once per connection. Equal texts get equal names. After `MAX_STATEMENT_NAMES` texts,
+ * statements stay unnamed: clients choose how filters are combined, and every name costs memory in each connection.
+ */
+export function createStatementBuilder(): (text: string, values: unknown[]) => Statement {
+  const names = new Map<string, string>();
+  return (text, values) => {
+    let name = names.get(text);
+    if (name === undefined && names.size < MAX_STATEMENT_NAMES) {
+      name = `s_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
+      names.set(text, name);
+    }
+    return name === undefined ? { text, values } : { name, text, values };
+  };
+}

@@ -1,0 +1,205 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { importRows } from '../../../src/cli/data/import.ts';
+import { defineResource, defineUser, f } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+import { runCommand } from '../../support/processes/in-process.ts';
+
+const product = defineResource('product', {
+  fields: {
+    sku: f.string().required().unique().filterable(),
+    title: f.string().max(40),
+    price: f.decimal({ scale: 2 }),
+    stock: f.integer().default(3),
+    active: f.boolean(),
+    tags: f.array(f.string()),
+    size: f.object({ width: f.integer() }),
+    extra: f.json(),
+    soldAt: f.date(),
+    rank: f.integer().readOnly(),
+  },
+  policies: { create: 'editor', update: 'editor' },
+});
+const { app, env, person } = await startTestApp(
+  { resources: [defineUser({ roles: ['user', 'editor'] }), product] },
+  { start: { roles: ['web'] } },
+);
+const folder = mkdtempSync(join(tmpdir(), 'belfry-import-'));
+const client = new Client({ connectionString: env.DATABASE_URL! });
+await client.connect();
+afterAll(async () => {
+  await client.end();
+  rmSync(folder, { recursive: true });
+});
+beforeEach(() => client.query('delete from products'));
+
+const products = app.service(product);
+const all = async () => (await products.list({ sort: 'id', limit: 1000 })).data;
+let files = 0;
+function write(content: string | Buffer, name = `file-${++files}.csv`): string {
+  const file = join(folder, name);
+  writeFileSync(file, content);
+  return file;
+}
+const run = (...words: string[]) => runCommand(['import', 'product', ...words], app);
+
+test('a CSV file is imported with the type of each field, a byte order mark, CR LF and quoted line breaks', async () => {
+  const file = write(
+    '\ufeffsku,title,price,stock,active,tags,size,extra,soldAt\r\n' +
+      'a1,"Two\r\nlines, ""quoted""",12.50,7,yes,"[""x"",""y""]","{""width"":2}",5,2026-01-02T03:04:05Z\r\n' +
+      'a2,Ünïcode,,,false,,,text,\r\n\r\n',
+  );
+  expect(await run(file)).toEqual({ code: 0, output: '2 rows: 2 imported, 0 rejected', errorOutput: '' });
+  const [a1, a2] = await all();
+  expect(a1).toMatchObject({
+    sku: 'a1',
+    title: 'Two\r\nlines, "quoted"',
+    price: '12.5',
+    stock: 7,
+    active: true,
+    tags: ['x', 'y'],
+    size: { width: 2 },
+    extra: 5,
+    soldAt: '2026-01-02T03:04:05.000Z',
+  });
+  expect(a2).toMatchObject({ sku: 'a2', title: 'Ünïcode', stock: 3, active: false, extra: 'text' });
+  expect(a2).not.toHaveProperty('price');
+  expect((await client.query(`select count(*)::int as n from outbox where name = 'product.created'`)).rows[0].n).toBe(
+    2,
+  );
+});
+
+test('invalid rows are rejected with column and message, and their file can be corrected and imported again', async () => {
+  const file = write('sku,title,stock,tags\nb1,One,1,\nb2,Two,many,\n,Three,1,\nb4,Four,1,[x\nb1,Again,1,\nb6,Six\n');
+  const { code, output, errorOutput } = await run(file);
+  expect([code, output]).toEqual([1, '6 rows: 1 imported, 5 rejected']);
+  expect(errorOutput.split('\n')).toEqual([
+    'Row 2: stock: Must be a whole number',
+    'Row 3: sku: Is required',
+    'Row 4: tags: Must be JSON, such as ["a", "b"]',
+    'Row 5: sku: Is already taken',
+    'Row 6: Has 2 cells, but the header has 4',
+    `Rejected rows, with reasons: ${file}.rejected.csv. Correct them, then import this file.`,
+  ]);
+  const rejected = `${file}.rejected.csv`;
+  expect(statSync(rejected).mode & 0o777).toBe(0o600);
+  const text = readFileSync(rejected, 'utf8');
+  expect(text.split('\n')[0]).toBe('sku,title,stock,tags,_row,_error');
+  writeFileSync(rejected, text.replace('many', '2').replace('[x', '[]').replace(',Three', 'b3,Three'));
+  const again = await run(rejected);
+  expect(again.output).toBe('5 rows: 3 imported, 2 rejected');
+  expect((await all()).map(({ sku }) => sku).sort()).toEqual(['b1', 'b2', 'b3', 'b4']);
+});
+
+test.each([
+  [
+    'sku,titel\nx,y\n',
+    [],
+    'The column "titel" is not a field of product. Did you mean "title"? To leave it out, add --map "titel=".',
+  ],
+  ['sku,title\nx,y\n', ['--map', 'title=sku'], 'Two columns set "sku". Rename one, or leave it out with --map.'],
+  ['sku\nx\n', ['--map', 'name=title'], '--map: the file has no column "name"; columns: sku'],
+  ['sku\nx\n', ['--upsert-by', 'title'], '--upsert-by title: it must be a unique field of product. Choose from sku.'],
+  ['title\nx\n', ['--upsert-by', 'sku'], '--upsert-by sku: the file has no such column.'],
+  ['', [], 'The file is empty. Its first line must name the columns.'],
+  ['sku\nx\n"open\n', [], 'A quoted cell is not closed: the file ends at line 3 inside a cell that begins with ".'],
+  [Buffer.from('sku\na\nb\xe9\n', 'latin1'), [], 'Line 3 is not UTF-8. Save the file as UTF-8, then import it again.'],
+  [Buffer.from('\ufeffsku\na\n', 'utf16le'), [], 'The file is UTF-16. Save it as UTF-8, then import it again.'],
+])('an unusable file or option stops the import: %j %j', async (content, options, message) => {
+  const { code, errorOutput } = await run(write(content), ...options);
+  expect([code, errorOutput]).toEqual([1, message]);
+  expect(await all()).toEqual([]);
+});
+
+test('columns can be renamed and left out, and ids are kept on request', async () => {
+  const id = 'a'.repeat(24);
+  const file = write(`id,Artikel,note,createdAt\n${id},c1,x,2020-01-01\nnonsense,c2,y,\n`);
+  const options = ['--map', 'Artikel=sku', '--map', 'note='];
+  const { output, errorOutput } = await run(file, ...options, '--keep-ids');
+  expect(output).toBe('2 rows: 1 imported, 1 rejected');
+  expect(errorOutput).toContain('Row 2: id: Must be an id of 24 hexadecimal characters');
+  expect(await products.read(id)).toMatchObject({ sku: 'c1' });
+  expect((await run(file, ...options, '--dry-run')).output).toBe(
+    '2 rows: 1 valid (dry run: nothing was stored), 1 rejected',
+  );
+});
+
+test('rows update the records with the same unique value, and an empty cell clears a value', async () => {
+  await products.createMany([{ sku: 'd1', title: 'Old', stock: 9 }]);
+  const { output } = await run(write('sku,title,stock\nd1,,5\nd2,New,\n'), '--upsert-by', 'sku');
+  expect(output).toBe('2 rows: 2 imported, 0 rejected');
+  const [d1, d2] = await all();
+  expect(d1).toMatchObject({ sku: 'd1', stock: 5 });
+  expect(d1).not.toHaveProperty('title');
+  expect(d2).toMatchObject({ sku: 'd2', title: 'New', stock: 3 });
+});
+
+test('a dry run stores nothing and finds the errors', async () => {
+  const { code, output } = await run(
+    write('sku,stock\ne1,1\ne2,x\n'),
+    '--dry-run',
+    '--rejects',
+    join(folder, 'dry.csv'),
+  );
+  expect([code, output]).toEqual([1, '2 rows: 1 valid (dry run: nothing was stored), 1 rejected']);
+  expect(await all()).toEqual([]);
+});
+
+test('the policies and field rules of a user apply', async () => {
+  const [ada, bob] = [await person('Ada', ['user', 'editor']), await person('Bob')];
+  const file = write('sku,rank\nf1,\nf2,5\n');
+  expect((await run(file, '--user', ada.id)).errorOutput).toContain('Row 2: rank: Is read-only');
+  expect((await run(file, '--user', bob.id)).errorOutput).toContain('Row 1: You are not allowed to do this');
+  expect((await all()).map(({ sku }) => sku)).toEqual(['f1']);
+  expect((await run(file, '--user', 'f'.repeat(24))).errorOutput).toContain('there is no user with this id');
+});
+
+test('an NDJSON file is imported, and its rejected rows can be imported again', async () => {
+  const file = write('{"sku":"g1","tags":["x"]}\n\n{"sku":"g2","stok":1}\nnonsense\n', 'rows.ndjson');
+  const { output, errorOutput } = await run(file);
+  expect(output).toBe('3 rows: 1 imported, 2 rejected');
+  expect(errorOutput).toContain('Row 2: stok: The column "stok" is not a field of product. Did you mean "stock"?');
+  expect(errorOutput).toContain('Row 3: Is not valid JSON');
+  const rejected = readFileSync(`${file}.rejected.ndjson`, 'utf8').split('\n')[0]!;
+  expect((await run(write(rejected.replace('stok', 'stock'), 'again.ndjson'))).output).toBe(
+    '1 row: 1 imported, 0 rejected',
+  );
+});
+
+test('a large file is imported in steps, and --skip continues after a stop', async () => {
+  const rows = Array.from({ length: 1700 }, (_, i) => `h${i},Title ${i}`);
+  const file = write(`sku,title\n${rows.join('\n')}\n`);
+  expect((await run(file, '--skip', '700')).output).toBe('1,000 rows: 1,000 imported, 0 rejected');
+  expect(await products.count()).toBe(1000);
+  expect((await products.list({ sort: 'id', limit: 1 })).data[0]!.sku).toBe('h700');
+});
+
+test('an import that is stopped has stored whole steps, and says how to continue', async () => {
+  const file = write(`sku\n${Array.from({ length: 1200 }, (_, i) => `i${i}`).join('\n')}\n`);
+  const stop = new AbortController();
+  app.on('product.created', () => stop.abort());
+  const output: string[] = [];
+  const log = vi.spyOn(console, 'log').mockImplementation((line) => void output.push(line));
+  onTestFinished(() => log.mockRestore());
+  const options = { format: 'csv' as const, map: new Map<string, string>(), skip: 0 };
+  await importRows(app as never, 'product', file, options, stop.signal);
+  expect(output).toEqual([
+    '500 rows: 500 imported, 0 rejected',
+    'Stopped. To continue, run the command again with --skip 500.',
+  ]);
+  expect(await products.count()).toBe(500);
+  log.mockRestore();
+  expect((await run(file, '--skip', '500')).output).toBe('700 rows: 700 imported, 0 rejected');
+});
+
+test('an unknown resource and a file without a known format are errors', async () => {
+  const file = write('sku\n', 'file.txt');
+  expect((await runCommand(['import', 'produkt', file, '--format', 'csv'], app)).errorOutput).toBe(
+    'There is no resource "produkt". Did you mean "product"?',
+  );
+  expect((await run(file)).errorOutput).toBe(`${file}: name its format with --format csv or --format ndjson.`);
+  expect((await run(join(folder, 'none.csv'))).errorOutput).toContain('there is no such file');
+});
