@@ -4,14 +4,8 @@ import type { Values } from '../operations/validate.ts';
 import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';
 import type { Codec } from './codec.ts';
 import { batchOutboxInsertSql, type Cause, createCauseValues } from './event.ts';
-import type { WriteResult } from './store.ts';
+import type { BatchChange, WriteResult } from './store.ts';
 import { archiveInsertSql, archiveParameterValues, qualifyColumns, xminColumnSql } from './write-statements.ts';
-
-/** One change of a batch. No two changes of a batch have the same id. */
-export type BatchChange =
-  | { action: 'created'; id: string; values: Values }
-  | { action: 'updated'; id: string; values: Values }
-  | { action: 'deleted'; id: string };
 
 type BatchAction = BatchChange['action'];
 

@@ -7,12 +7,17 @@ import type { SelectedList, Slice } from '../query/list-statements.ts';
 import type { WindowedList } from '../query/search-window.ts';
 import type { WrittenByCondition } from '../query/sql.ts';
 import type { MeasuredPage } from '../serialize/response-bytes.ts';
-import type { BatchChange } from './batch-statements.ts';
 import type { Cause } from './event.ts';
 import type { RelatedReads } from './related-reads.ts';
 
 /** Limits which records a write can reach. */
 export type WriteCondition = Condition | DeletedUnderCondition | WrittenByCondition;
+
+/** One change of a batch. No two changes of a batch have the same id. */
+export type BatchChange =
+  | { action: 'created'; id: string; values: Values }
+  | { action: 'updated'; id: string; values: Values }
+  | { action: 'deleted'; id: string };
 
 /** A changed record, after and before the change. */
 export interface WriteResult {

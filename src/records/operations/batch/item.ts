@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../../declare/host.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
 import type { CompiledField } from '../../schema/compiled.ts';
-import type { BatchChange } from '../../store/batch-statements.ts';
+import type { BatchChange } from '../../store/store.ts';
 
 /** The operations of a batch. */
 export const BATCH_OPERATIONS = ['create', 'update', 'upsert', 'delete'] as const;
