@@ -1,6 +1,5 @@
 import { newId } from '../../platform/ids.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import type { Values } from '../operations/validate.ts';
 import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';
 import type { Codec } from './codec.ts';
 import { batchOutboxInsertSql, type Cause, createCauseValues } from './event.ts';
