@@ -12,9 +12,7 @@ export const ticket = defineResource('ticket', {
     status: f.enum(['open', 'waiting', 'closed']).default('open').filterable().aggregatable(),
     priority: f.enum(['low', 'normal', 'high', 'urgent']).default('normal').filterable().sortable().aggregatable(),
     tags: f.refs('tag', { max: 10 }).filterable(),
-    attachments: f
-      .array(f.file({ maxBytes: 5_000_000, types: ['image/*', 'application/pdf', 'text/plain'] }))
-      .max(10),
+    attachments: f.array(f.file({ maxBytes: 5_000_000, types: ['image/*', 'application/pdf', 'text/plain'] })).max(10),
     // A member of the same organisation. An agent who leaves loses the assignment.
     assignee: f.ref('membership', { onDelete: 'setNull' }).filterable().aggregatable(),
     requester: f.ref('user').owner().filterable(),
