@@ -73,6 +73,19 @@ export default {
       to: { path: '^(test|bench|scripts)/' },
     },
     {
+      name: 'examples-use-the-package',
+      comment: 'An example imports Belfry by the names of its package, as projects do, and no other example.',
+      severity: 'error',
+      from: { path: '^examples/([^/]+)/' },
+      to: { path: '^(src|workers|test|bench|scripts|examples)/', pathNot: '^examples/$1/' },
+    },
+    {
+      name: 'not-to-examples',
+      severity: 'error',
+      from: { path: '^(src|workers)/' },
+      to: { path: '^examples/' },
+    },
+    {
       name: 'not-to-dev-dependencies',
       comment:
         'What runs in production must be in dependencies. Optional peer dependencies may be loaded when they are asked for.',
@@ -119,9 +132,10 @@ export default {
     },
     {
       name: 'resolvable',
+      comment: 'The names of the package in the examples lead to dist/, which need not exist.',
       severity: 'error',
       from: {},
-      to: { couldNotResolve: true },
+      to: { couldNotResolve: true, pathNot: '^belfry(/testing)?$' },
     },
   ],
   options: {

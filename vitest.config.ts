@@ -1,9 +1,19 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { scaleRuns } from './test/support/vitest/fuzz-runs.ts';
 
+const sourceOf = (file: string) => fileURLToPath(new URL(`./src/${file}`, import.meta.url));
+
 export default defineConfig({
+  resolve: {
+    // The examples import Belfry by the names of its package, as projects do.
+    alias: [
+      { find: /^belfry$/, replacement: sourceOf('index.ts') },
+      { find: /^belfry\/testing$/, replacement: sourceOf('testing/index.ts') },
+    ],
+  },
   test: {
-    include: ['test/**/*.test.ts'],
+    include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
     // The tests of an app that the upgrade test creates.
     exclude: ['**/node_modules/**', 'test/fixtures/upgrade/test/**'],
     globalSetup: ['test/support/vitest/global-setup.ts'],

@@ -1,4 +1,4 @@
-// Runs dependency-cruiser over src/ and workers/ with the rules of .dependency-cruiser.mjs. Fails on a violation. It also fails
+// Runs dependency-cruiser over src/, workers/ and examples/ with the rules of .dependency-cruiser.mjs. Fails on a violation. It also fails
 // if dependency-cruiser read fewer modules than there are files, or found no import in a file that has some: a parser that reads
 // nothing finds no violation.
 import { spawnSync } from 'node:child_process';
@@ -11,8 +11,8 @@ interface Cruise {
   };
 }
 
-const files = globSync('{src,workers}/**/*.ts').sort();
-const folders = ['src', 'workers'].filter((folder) => files.some((file) => file.startsWith(`${folder}/`)));
+const files = globSync('{src,workers,examples}/**/*.ts').sort();
+const folders = ['src', 'workers', 'examples'].filter((folder) => files.some((file) => file.startsWith(`${folder}/`)));
 const { stdout, stderr } = spawnSync(
   process.execPath,
   [
