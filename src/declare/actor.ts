@@ -38,7 +38,7 @@ export function isEmailVerified({ emailVerifiedAt }: Readonly<Record<string, unk
   return emailVerifiedAt !== undefined && emailVerifiedAt !== null;
 }
 
-/** The user and request on whose behalf code runs. Events and the audit log record them, whatever the privilege of a call. */
+/** The user and request on whose behalf code runs. Events and the audit trail record them, whatever the privilege of a call. */
 export interface Actor {
   /** Undefined for a caller that is not signed in. */
   user: Viewer | undefined;

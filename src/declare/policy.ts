@@ -96,6 +96,8 @@ export function compilePolicy(policy: Policy, report: (text: string) => void): C
     if (Object.hasOwn(POLICY_WORDS, token)) words.add(POLICY_WORDS[token]!);
     else if (Object.hasOwn(POLICY_WORDS, lower)) report(`"${token}" must be written "${lower}"`);
     else if (role !== undefined) roles.add(role);
+    else if (token.startsWith('org:'))
+      report(`"${token}" is not a policy token here; it works only in the policies of resources with tenant()`);
     else
       report(
         `"${token}" is not a policy token; use public, authenticated, verified, owner, none or a role, joined by |`,

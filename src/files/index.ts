@@ -5,7 +5,7 @@ import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { disk } from '../platform/storage/disk.ts';
 import type { RecordFiles } from '../records/files.ts';
-import type { PresentFile } from '../records/schema/compile.ts';
+import type { SerializeFile } from '../records/schema/compile.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
 import { createFileReferences } from './attach.ts';
 import type { FilesContext } from './context.ts';
@@ -41,8 +41,8 @@ export interface Files {
 }
 
 /** Creates the function that adds URLs to the files in responses. */
-export function createFilePresenter(platform: Pick<Platform, 'env' | 'settings'>): PresentFile {
-  return createFileUrls(platform).present;
+export function createFileSerializer(platform: Pick<Platform, 'env' | 'settings'>): SerializeFile {
+  return createFileUrls(platform).serialize;
 }
 
 /** Creates the files of an app. Does no I/O. */

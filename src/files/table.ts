@@ -23,7 +23,7 @@ const storedFiles = pgTable(
     userId: text('user_id'),
     /** `user:<id>`, `client:<hash of the address>` or `system`: pending uploads are counted by it. */
     uploader: text('uploader').notNull(),
-    /** The hash of the token that the caller must present who was not signed in. */
+    /** The hash of the token that a client must send to use an upload without a user; null otherwise. */
     tokenHash: text('token_hash'),
     storageKey: text('storage_key').notNull(),
     name: text('name').notNull(),

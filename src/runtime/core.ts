@@ -4,7 +4,7 @@ import type { Host } from '../declare/host.ts';
 import type { AnyMail } from '../declare/mail.ts';
 import type { PublishEvent, Senders } from '../declare/senders.ts';
 import type { Transact, Transaction } from '../declare/service.ts';
-import { createFilePresenter, createFiles, type Files } from '../files/index.ts';
+import { createFileSerializer, createFiles, type Files } from '../files/index.ts';
 import { type BackgroundJobs, createJobs } from '../jobs/index.ts';
 import type { Environment } from '../platform/config/environment.ts';
 import type { Settings } from '../platform/config/settings.ts';
@@ -139,7 +139,7 @@ export function createCore(
     settings.unknownFields,
     taken,
     createRuleErrorReporter(log),
-    createFilePresenter(platform),
+    createFileSerializer(platform),
   );
   const files = createFiles(platform, compiled);
   const hasAccounts = settings.auth.enabled && findAccountFields(resources) !== undefined;

@@ -126,8 +126,8 @@ export function createOrganisationScope(
   };
 }
 
-/** The values that both of two comparisons of a field allow. */
-function bothComparisons(own: unknown, other: unknown): unknown {
+/** The comparison that a field meets if it meets both of two comparisons. */
+function intersectComparisons(own: unknown, other: unknown): unknown {
   const toOperators = (value: unknown) => {
     if (Array.isArray(value)) return { in: value };
     return typeof value === 'object' && value !== null && !(value instanceof Date) ? value : { eq: value };
@@ -137,17 +137,17 @@ function bothComparisons(own: unknown, other: unknown): unknown {
   return isDisjoint ? { in: [] } : { ...first, ...second };
 }
 
-function bothObjects(own: Readonly<Filter>, other: Filter): Filter {
-  const both: Filter = { ...own };
+function intersectFilterObjects(own: Readonly<Filter>, other: Filter): Filter {
+  const intersection: Filter = { ...own };
   for (const [key, value] of Object.entries(other))
-    both[key] = Object.hasOwn(own, key) ? bothComparisons(own[key], value) : value;
-  return both;
+    intersection[key] = Object.hasOwn(own, key) ? intersectComparisons(own[key], value) : value;
+  return intersection;
 }
 
 /** The filter that a record must meet to meet both a filter of the project and one of this extension. */
-export function bothFilters(own: RecordFilter | undefined, other: Filter | undefined): RecordFilter | undefined {
+export function intersectFilters(own: RecordFilter | undefined, other: Filter | undefined): RecordFilter | undefined {
   if (own === undefined || other === undefined) return own ?? other;
   return Array.isArray(own)
-    ? own.map((one: Filter) => bothObjects(one, other))
-    : bothObjects(own as Readonly<Filter>, other);
+    ? own.map((one: Filter) => intersectFilterObjects(one, other))
+    : intersectFilterObjects(own as Readonly<Filter>, other);
 }

@@ -30,7 +30,7 @@ export interface OrganisationContext {
   roles: OrganisationRoles;
 }
 
-/** The organisation that a route names, and the role that the caller has in it. Staff act as owners. */
+/** The organisation that a route names, and the role that the caller has in it. With global access, callers act as owners. */
 export interface Access {
   organisation: string;
   role: string;

@@ -9,7 +9,7 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { createOrganisationLock, findRole, type OrganisationContext } from './context.ts';
 import { MEMBERSHIP, ORGANISATION } from './resources.ts';
-import type { Tenants } from './tenant.ts';
+import type { TenantFields } from './tenant.ts';
 
 /** The name of the job that deletes the records of an organisation. */
 export const DELETION_JOB = 'delete-organisation';
@@ -83,11 +83,11 @@ function removeArchivedSql({ archiveTable }: ResourceGateway, column: string): s
  */
 export function createDeletionJob(
   { host }: Pick<OrganisationContext, 'host'>,
-  tenants: Tenants,
+  tenantFields: TenantFields,
   columnOf: (field: string) => string,
 ): Job {
   const { database, service, resources } = host;
-  const all = [...tenants, [MEMBERSHIP, 'organisation'] as const];
+  const all = [...tenantFields, [MEMBERSHIP, 'organisation'] as const];
   return {
     concurrency: 2,
     async run(organisation) {

@@ -16,7 +16,7 @@ import { declareMembership, declareOrganisation, MEMBERSHIP, ORGANISATION, ORGAN
 import { organisationRoutes } from './routes.ts';
 import { createRoles, type OrganisationOptions, type OrganisationSettings, organisationSettings } from './settings.ts';
 import { organisationDeletions, organisationInvitations } from './tables.ts';
-import { findTenants, repeatedTenantFields } from './tenant.ts';
+import { findTenantFields, repeatedTenantFields } from './tenant.ts';
 import { declareTenantResource } from './tenant-resources.ts';
 
 export type { OrganisationsApi } from './api.ts';
@@ -48,10 +48,10 @@ function declareResources(
   }
   const roles = createRoles(settings);
   const scope = createOrganisationScope(settings, named);
-  const tenants = findTenants(declared);
-  const context = { tenants, settings, roles, scope };
+  const tenantFields = findTenantFields(declared);
+  const context = { tenantFields, settings, roles, scope };
   const changed = declared.map((resource) =>
-    tenants.has(resource.name)
+    tenantFields.has(resource.name)
       ? declareTenantResource(resource, context, errors.at(`resource "${resource.name}"`))
       : resource,
   );
@@ -107,7 +107,7 @@ export function organisations(options: OrganisationOptions = {}): Extension<'org
         ),
       };
       const assertNotLastOwner = createLastOwnerCheck(context);
-      const tenants = findTenants(
+      const tenantFields = findTenantFields(
         resources.map(({ declaration }) => declaration).filter(({ name }) => name !== MEMBERSHIP),
       );
       return {
@@ -117,7 +117,7 @@ export function organisations(options: OrganisationOptions = {}): Extension<'org
           ...organisationRoutes(context, operations),
         ],
         mails: { [INVITATION_MAIL]: createInvitationComposer(invitations) },
-        jobs: { [DELETION_JOB]: createDeletionJob(context, tenants, snakeCase) },
+        jobs: { [DELETION_JOB]: createDeletionJob(context, tenantFields, snakeCase) },
         sweeps: [createInvitationSweep(database), createDeletionSweep(context)],
         // Other processes find out within a minute.
         listeners: {

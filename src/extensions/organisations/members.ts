@@ -40,7 +40,7 @@ export function createMembers(context: OrganisationContext): Members {
   const lock = createOrganisationLock(context);
   const countOwners = createOwnerCounter(context);
 
-  /** Checks that a role exists. Field names the value of the body. */
+  /** @throws ApiError VALIDATION_ERROR for an unknown role */
   function assertRole(role: string): void {
     if (!roles.all.includes(role)) throw validationError({ role: `Must be one of: ${roles.all.join(', ')}` });
   }
@@ -80,9 +80,15 @@ export function createMembers(context: OrganisationContext): Members {
       const existing = await service.first({ organisation, user }, { as: 'system' });
       if (existing !== undefined) return existing as Membership;
       if ((await service.count({ organisation }, { as: 'system' })) >= settings.maxMembers)
-        throw new ApiError('LIMIT_REACHED', `The organisation has ${settings.maxMembers} members`);
+        throw new ApiError(
+          'LIMIT_REACHED',
+          `The organisation has ${settings.maxMembers} members, the maximum; a manager must remove one first`,
+        );
       if ((await service.count({ user }, { as: 'system' })) >= settings.maxPerUser)
-        throw new ApiError('LIMIT_REACHED', `A user can be a member of at most ${settings.maxPerUser} organisations`);
+        throw new ApiError(
+          'LIMIT_REACHED',
+          `A user can be a member of at most ${settings.maxPerUser} organisations; leave one first`,
+        );
       return (await service.create({ organisation, user, role }, { as: 'system' })) as Membership;
     },
     async changeRole(id, role, change) {

@@ -34,7 +34,7 @@ export function declareOrganisation(
   roles: OrganisationRoles,
   scope: OrganisationScope,
 ): AnyResource {
-  const isStaff: PolicyFunction = ({ user }) => hasGlobalAccess(settings, user);
+  const reachesAll: PolicyFunction = ({ user }) => hasGlobalAccess(settings, user);
   return defineResource(ORGANISATION, {
     description: 'A group of users who share records',
     fields: {
@@ -56,8 +56,8 @@ export function declareOrganisation(
       list: 'authenticated',
       read: 'authenticated',
       create: settings.createPolicy,
-      update: [createRolePolicy(roles.managing.at(-1)!, undefined, roles), isStaff],
-      delete: [createRolePolicy(roles.owner, undefined, roles), isStaff],
+      update: [createRolePolicy(roles.managing.at(-1)!, undefined, roles), reachesAll],
+      delete: [createRolePolicy(roles.owner, undefined, roles), reachesAll],
     },
     scope: ({ user }) => scope.filterFor(user, undefined, { current: false }),
     hooks: {

@@ -42,7 +42,7 @@ export const organisationSettings = z
     maxMembers: wholeNumberSettingSchema(100_000).default(1000),
     /** Slugs that no organisation can have, in addition to the built-in ones. */
     reservedSlugs: z.array(z.string()).default([]),
-    /** Whether changes of organisations and memberships are recorded in the audit log; needs the extension `audit()`. */
+    /** Whether changes of organisations and memberships are recorded in the audit trail; needs the extension `audit()`. */
     audit: z.boolean().default(false),
     /** Further fields of organisations. */
     fields: declaredFields.prefault({}),

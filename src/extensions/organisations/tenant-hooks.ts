@@ -3,16 +3,17 @@ import { allowsAction, type CompiledPolicy, type Viewer } from '../../declare/po
 import type { AnyResource, HookContext, Hooks } from '../../declare/resource.ts';
 import type { Services } from '../../declare/service.ts';
 import { ApiError, type ErrorDetails, validationError } from '../../platform/errors.ts';
+import { missingReferenceMessage } from '../../records/schema/references.ts';
 import { choiceOf, noOrganisationError, type OrganisationScope, organisationFilter } from './access.ts';
 import { MEMBERSHIP, ORGANISATION } from './resources.ts';
 import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from './settings.ts';
-import type { Tenants } from './tenant.ts';
+import type { TenantFields } from './tenant.ts';
 
 type Values = Record<string, unknown>;
 
 /** What the resources of organisations have in common. */
 export interface TenantContext {
-  tenants: Tenants;
+  tenantFields: TenantFields;
   settings: OrganisationSettings;
   roles: OrganisationRoles;
   scope: OrganisationScope;
@@ -38,11 +39,11 @@ interface TenantReference {
   isArray: boolean;
 }
 
-function tenantReferencesOf({ fields }: AnyResource, tenants: Tenants): TenantReference[] {
+function tenantReferencesOf({ fields }: AnyResource, tenantFields: TenantFields): TenantReference[] {
   return Object.entries(fields as Fields).flatMap(([name, field]) => {
     const spec = (field as Field<unknown> | undefined)?.spec;
     const target = spec?.target ?? spec?.inner?.spec.target;
-    const targetField = target === MEMBERSHIP ? 'organisation' : tenants.get(target ?? '');
+    const targetField = target === MEMBERSHIP ? 'organisation' : tenantFields.get(target ?? '');
     if (target === undefined || targetField === undefined || spec?.tenant) return [];
     return [{ name, target, targetField, isArray: spec?.inner !== undefined }];
   });
@@ -87,21 +88,22 @@ async function assertReferencesInside(
     for (const one of same) {
       for (const [i, id] of idsIn(values[one.name]).entries())
         if (isNew(one, id) && !inside.has(id))
-          details[one.isArray ? `${one.name}.${i}` : one.name] = `No such ${one.target.replaceAll('-', ' ')}`;
+          details[one.isArray ? `${one.name}.${i}` : one.name] = missingReferenceMessage(one);
     }
   }
   if (Object.keys(details).length > 0) throw validationError(details);
 }
 
-const noMemberError = (field: string) => validationError({ [field]: 'No such organisation' });
+const noMemberError = (field: string) =>
+  validationError({ [field]: missingReferenceMessage({ target: ORGANISATION }) });
 
-/** The organisation of a new record, and the role of the caller in it; the role is undefined for the system and for staff. */
+/** The organisation of a new record, and the role of the caller in it; the role is undefined for the system and for callers with global access. */
 interface ChosenOrganisation {
   organisation: string;
   role?: string;
 }
 
-async function chooseForStaff(user: Viewer, given: unknown, field: string, service: Services): Promise<string> {
+async function chooseWithGlobalAccess(user: Viewer, given: unknown, field: string, service: Services): Promise<string> {
   const choice = choiceOf(user);
   const filter = organisationFilter([given as string | undefined, choice?.bound, choice?.current], undefined);
   if (filter !== undefined && Object.keys(filter).length === 0) throw validationError({ [field]: 'Is required' });
@@ -145,7 +147,8 @@ export function createOrganisationChooser(
     if (as === 'system' && given !== undefined) return { organisation: given as string };
     if (user === undefined)
       throw as === 'user' ? new ApiError('UNAUTHORIZED') : validationError({ [field]: 'Is required' });
-    if (hasGlobalAccess(settings, user)) return { organisation: await chooseForStaff(user, given, field, service) };
+    if (hasGlobalAccess(settings, user))
+      return { organisation: await chooseWithGlobalAccess(user, given, field, service) };
     return chooseForMember(user, given, field, service);
   };
 }
@@ -155,10 +158,10 @@ export function createTenantHooks(
   resource: AnyResource,
   field: string,
   { creators, others }: Creators,
-  { tenants, settings }: TenantContext,
+  { tenantFields, settings }: TenantContext,
 ): Hooks<Fields> {
   const own = (resource.hooks ?? {}) as Record<string, ((...given: unknown[]) => unknown) | undefined>;
-  const references = tenantReferencesOf(resource, tenants);
+  const references = tenantReferencesOf(resource, tenantFields);
 
   const choose = createOrganisationChooser(field, settings);
 

@@ -3,7 +3,7 @@ import { compilePolicy, type Policy, type PolicyFunction, type RecordFilter } fr
 import { ACTIONS, type AnyResource, type ScopeArguments } from '../../declare/resource.ts';
 import type { Route, RouteBuilder } from '../../declare/route.ts';
 import { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { bothFilters } from './access.ts';
+import { intersectFilters } from './access.ts';
 import { createRolePolicy } from './resources.ts';
 import type { OrganisationRoles } from './settings.ts';
 import { createOrganisationChooser, createTenantHooks, type TenantContext } from './tenant-hooks.ts';
@@ -112,8 +112,8 @@ function tenantScope({ scope: own }: AnyResource, field: string, { scope }: Tena
     const filter = scope.filterFor(user, field, { current: true });
     const checked = scope.checkNamed(user, req, service);
     const given = own?.(args);
-    if (checked === undefined && !(given instanceof Promise)) return bothFilters(given as RecordFilter, filter);
-    return Promise.all([given, checked]).then(([filterOfProject]) => bothFilters(filterOfProject, filter));
+    if (checked === undefined && !(given instanceof Promise)) return intersectFilters(given as RecordFilter, filter);
+    return Promise.all([given, checked]).then(([filterOfProject]) => intersectFilters(filterOfProject, filter));
   };
 }
 
@@ -142,8 +142,8 @@ export function declareTenantResource(
   context: TenantContext,
   errors: ConfigErrors,
 ): AnyResource {
-  const { tenants, roles } = context;
-  const field = tenants.get(resource.name)!;
+  const { tenantFields, roles } = context;
+  const field = tenantFields.get(resource.name)!;
   const policy = resource.policies?.create ?? (hasOwner(resource) ? 'owner' : `org:${roles.least}`);
   // `tenantPolicies` reports the errors.
   const create = splitPolicy(policy, roles, new ConfigErrors());

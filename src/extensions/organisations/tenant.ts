@@ -20,10 +20,10 @@ function tenantFieldsOf({ fields }: AnyResource): string[] {
 }
 
 /** The fields that hold the organisation of records, by the name of the resource. */
-export type Tenants = ReadonlyMap<string, string>;
+export type TenantFields = ReadonlyMap<string, string>;
 
-/** Finds the resources whose records belong to organisations. */
-export function findTenants(resources: readonly AnyResource[]): Tenants {
+/** Finds the resources whose records belong to organisations, with the field that holds the organisation. */
+export function findTenantFields(resources: readonly AnyResource[]): TenantFields {
   return new Map(
     resources.flatMap((resource) => {
       const [name] = tenantFieldsOf(resource);

@@ -26,7 +26,7 @@ export interface FileUrls {
   /** Returns the URL of a file, or of a variant. */
   urlOf(file: Pick<StoredFile, 'id' | 'name'>, options?: { variant?: string; isDownload?: boolean }): string;
   /** Returns the metadata of a file as responses contain it. */
-  present(file: StoredFile): Record<string, unknown>;
+  serialize(file: StoredFile): Record<string, unknown>;
   /** Returns what a URL grants; undefined if its signature is missing or wrong, or if it has expired. */
   verify(id: string, query: Readonly<Record<string, unknown>>): GrantedRead | undefined;
 }
@@ -56,7 +56,7 @@ export function createFileUrls({ env, settings }: Pick<Platform, 'env' | 'settin
 
   return {
     urlOf,
-    present(file) {
+    serialize(file) {
       const { id, name, type, bytes, width, height, variants = [] } = file;
       const urls = variants.map((variant) => [variant, urlOf(file, { variant })]);
       return {

@@ -68,7 +68,7 @@ export const uploadKeyOf = ({ storageKey }: Pick<FileRow, 'storageKey'>) => `${s
 /** The rules of a file that code stores: it may be larger and of any type, because the field checks it when it is set. */
 const UNLIMITED: FileRules = { maxBytes: Number.MAX_SAFE_INTEGER, types: ['*/*'], image: undefined };
 
-/** Creates the receipt of uploads. */
+/** Creates the receiver of uploads. */
 export function createUploads({
   storage,
   store,

@@ -105,7 +105,7 @@ export function createScheduleSweep(
       );
     }
     if (enqueued.length === 0) return [];
-    // Every one of several missed ticks is wanted, so they may wait for each other.
+    // Several missed ticks (`catchUp: 'all'`) are all enqueued, even while the job of an earlier one is open.
     if (overlap === 'skip' && enqueued.length === 1 && (await isBusy(tx, schedule))) {
       log.info(
         { schedule: name, tick },
@@ -127,7 +127,7 @@ export function createScheduleSweep(
       const [row] = await tx.write<Row>({ text: CLAIM, values: [name] });
       if (row === undefined) return [];
       const [known, storedNextAt, lastAt, now] = row;
-      // Ticks of a new definition count from the start of this process: no tick of the time before is made up.
+      // Ticks of a new definition count from the start of this process: earlier ticks are not made up.
       const nextAt = known === definition ? storedNextAt : nextAfter(Math.max(lastAt ?? 0, firstAt));
       const due = nextAt > now ? undefined : selectDueTicks(schedule, nextAt, now);
       const ids = due === undefined ? [] : await enqueueTicks(tx, schedule, due);

@@ -17,7 +17,7 @@ import {
 import { withTimeoutFallback } from '../concurrency/deadline.ts';
 import type { TracingSettings } from '../config/tracing-environment.ts';
 import { newId } from '../ids.ts';
-import type { Warn } from '../redis/retry.ts';
+import type { Warn } from './limited-warning.ts';
 
 /** ms that a stopping process waits for the collector. The stop has a margin of 5 s after the grace time. */
 const FLUSH_TIMEOUT_MS = 3000;

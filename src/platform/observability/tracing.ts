@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type * as Otel from '@opentelemetry/api';
 import { isProviderRegistered, type TracingSettings, type TracingVariables } from '../config/tracing-environment.ts';
-import { createLimitedWarning, type Warn } from '../redis/retry.ts';
+import { createLimitedWarning, type Warn } from './limited-warning.ts';
 import type { Logger } from './log.ts';
 
 /** What is known about a span. Attributes contain no personal data, no secrets and no content of records. */

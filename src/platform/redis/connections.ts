@@ -1,7 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisSettings } from '../config/redis-environment.ts';
+import { createLimitedWarning } from '../observability/limited-warning.ts';
 import type { Logger } from '../observability/log.ts';
-import { createLimitedWarning } from './retry.ts';
 import { createSubscriptions, type Subscribe } from './subscriptions.ts';
 
 /** A connection to one Redis server, or the connections to the nodes of a Redis Cluster. */

@@ -1,9 +1,9 @@
 import type { JobsOptions, Queue } from 'bullmq';
 import { withTimeoutFallback } from '../concurrency/deadline.ts';
+import { createLimitedWarning } from '../observability/limited-warning.ts';
 import type { Logger } from '../observability/log.ts';
 import { loadBullmq } from './bullmq.ts';
 import type { RedisConnections } from './connections.ts';
-import { createLimitedWarning } from './retry.ts';
 import { createWorkerBackend } from './worker-backend.ts';
 
 /** The data of every job: the id of a row. */

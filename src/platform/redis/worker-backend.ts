@@ -1,7 +1,7 @@
 import type { BackendFactory, RedisQueueBackend } from 'bullmq';
+import { type Backoff, createBackoff } from '../concurrency/backoff.ts';
 import { loadBullmq } from './bullmq.ts';
 import type { RedisClient } from './connections.ts';
-import { type Backoff, createBackoff } from './retry.ts';
 
 const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 3000;

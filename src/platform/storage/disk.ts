@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { access, constants, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import { StartupError } from '../config/environment.ts';
 import { newId } from '../ids.ts';
 import { type FileStorage, StorageError } from './storage.ts';
 
@@ -110,9 +111,14 @@ async function removeIfThere(path: string): Promise<void> {
  * Keeps files in a directory of this machine. All processes of the app must share it: several machines need a network file system, or
  * another storage.
  *
+ * @throws StartupError without a directory
  * @example files: { storage: disk({ directory: '/var/lib/my-app/files' }) }
  */
 export function disk({ directory }: { directory: string }): FileStorage {
+  if (typeof directory !== 'string' || directory === '')
+    throw new StartupError('The file storage has errors:', [
+      'disk.directory: must be a path, such as /var/lib/my-app/files',
+    ]);
   const root = resolve(directory);
   const temporaryFolder = join(root, 'temporary');
 

@@ -61,6 +61,10 @@ export function checkFields(
     checkReplacementFields(name, field.spec, resource.fields, (path) => errors.at(`field "${path}"`));
     for (const target of referenceTargetsOf(field.spec)) {
       if (names.has(target)) continue;
+      if (field.spec.tenant) {
+        at.report('tenant() requires the extension organisations(); add it to extensions');
+        continue;
+      }
       at.report(`ref("${target}") names an unknown resource${suggestKnownNames(target, 'resources', names)}`);
     }
     if (field.spec.filterable && QUERY_PARAMETERS.has(name))

@@ -2,6 +2,7 @@ import { allowsEveryRecord, type Viewer } from '../../declare/policy.ts';
 import type { Operator } from '../../declare/service.ts';
 import type { ApiError } from '../../platform/errors.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import { clientVisibleReverseRelations } from '../schema/relations.ts';
 import { type Condition, createComparison, type ListCondition } from './list-query.ts';
 import { joinNames, queryError, shortenForMessage } from './parameter.ts';
 
@@ -44,8 +45,10 @@ export function isFilterable(resource: CompiledResource, name: string): boolean 
 export function unknownFilterError(resource: CompiledResource, parameter: string): ApiError {
   const filterable = resource.fields.map((field) => field.name).filter((one) => isFilterable(resource, one));
   const of = parameter.includes('.') ? ` of "${resource.name}"` : '';
+  const relations = clientVisibleReverseRelations(resource).map(({ name }) => name);
+  const followed = relations.length === 0 ? '' : `; relations, as in ${relations[0]}[exists]: ${joinNames(relations)}`;
   return queryError(
-    `Unknown query parameter "${shortenForMessage(parameter)}"; filterable fields${of}: ${joinNames(filterable)}`,
+    `Unknown query parameter "${shortenForMessage(parameter)}"; filterable fields${of}: ${joinNames(filterable)}${followed}`,
   );
 }
 

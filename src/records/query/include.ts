@@ -49,8 +49,8 @@ function addIncludePath(root: CompiledResource, path: string, tree: IncludeTree,
     const allowed = depth === 0 ? known : known.filter(([, target]) => !passed.has(target));
     const target = new Map(allowed).get(name);
     if (target === undefined) {
-      const of =
-        depth === 0 ? 'references' : `references of "${segments.slice(0, depth).join('.')}" that can be included`;
+      const kinds = clientVisibleReverseRelations(resource).length > 0 ? 'references and relations' : 'references';
+      const of = depth === 0 ? kinds : `${kinds} of "${segments.slice(0, depth).join('.')}" that can be included`;
       throw includeError(`${of}: ${joinNames(allowed.map(([one]) => one))}`);
     }
     passed.add(target);

@@ -7,7 +7,7 @@ import type { RecordsContext } from '../context.ts';
 import type { Values } from '../operations/validate.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { missingReferenceMessage } from '../schema/references.ts';
-import { type LookUp, lookUpRecords } from './look-up.ts';
+import { lookUpRecords, type RecordLookup } from './record-lookup.ts';
 
 /** Validated values of a record whose references are checked before they are written. */
 export interface ReferencingValues {
@@ -23,11 +23,11 @@ interface CheckedReference {
   path: string;
   id: string;
   byCaller: boolean;
-  lookUp: LookUp;
+  lookup: RecordLookup;
 }
 
-/** A reference to a record that does not exist, or of which the caller may not know. */
-export type MissingReference = Omit<CheckedReference, 'lookUp'>;
+/** A reference to a record that does not exist, or that is not visible to the caller. */
+export type MissingReference = Omit<CheckedReference, 'lookup'>;
 
 /** Whether writes of a resource lock the records that they refer to: arrays have no foreign keys that would. */
 export function locksReferences({ checkedReferences }: CompiledResource): boolean {
@@ -39,11 +39,11 @@ function isSignedInOwner({ ownerField }: CompiledResource, one: MissingReference
   return one.field.name === ownerField && !one.byCaller && one.id === user?.id;
 }
 
-/** Collects the references of a record, and adds their ids to the look-ups. */
+/** Collects the references of a record, and adds their ids to the lookups. */
 function collectReferences(
   resource: CompiledResource,
   { values, isChosenByCaller }: ReferencingValues,
-  lookUps: Map<string, LookUp>,
+  lookups: Map<string, RecordLookup>,
   operation: OperationContext,
 ): CheckedReference[] {
   return resource.checkedReferences.flatMap((field) => {
@@ -56,13 +56,13 @@ function collectReferences(
       const one = { field, path: locks ? `${field.name}.${i}` : field.name, id, byCaller };
       if (isSignedInOwner(resource, one, operation)) return [];
       const key = JSON.stringify([field.target, byCaller, locks]);
-      let lookUp = lookUps.get(key);
-      if (lookUp === undefined) {
-        lookUp = { target: field.target!, ids: new Set(), judges: byCaller, locks };
-        lookUps.set(key, lookUp);
+      let lookup = lookups.get(key);
+      if (lookup === undefined) {
+        lookup = { target: field.target!, ids: new Set(), checksVisibility: byCaller, locks };
+        lookups.set(key, lookup);
       }
-      lookUp.ids.add(id);
-      return [{ ...one, lookUp }];
+      lookup.ids.add(id);
+      return [{ ...one, lookup }];
     });
   });
 }
@@ -80,13 +80,13 @@ export async function findMissingReferences(
   records: readonly ReferencingValues[],
   operation: OperationContext,
 ): Promise<MissingReference[][]> {
-  const lookUps = new Map<string, LookUp>();
-  const checked = records.map((record) => collectReferences(resource, record, lookUps, operation));
-  if (lookUps.size === 0) return records.map(() => []);
-  const found = await lookUpRecords(context, [...lookUps.values()], operation);
-  const isMissing = ({ lookUp, id, byCaller }: CheckedReference) => {
-    const known = found.get(lookUp)!.get(id);
-    return byCaller ? known !== true : known === undefined;
+  const lookups = new Map<string, RecordLookup>();
+  const checked = records.map((record) => collectReferences(resource, record, lookups, operation));
+  if (lookups.size === 0) return records.map(() => []);
+  const found = await lookUpRecords(context, [...lookups.values()], operation);
+  const isMissing = ({ lookup, id, byCaller }: CheckedReference) => {
+    const isVisible = found.get(lookup)!.get(id);
+    return byCaller ? isVisible !== true : isVisible === undefined;
   };
   return checked.map((references) => references.filter(isMissing));
 }

@@ -37,7 +37,7 @@ function maxBytesInDeclaredIndexes(resource: AnyResource, name: string): number 
 }
 
 /** Converts the metadata of a file to the value in responses. */
-export type PresentFile = (file: StoredFile) => unknown;
+export type SerializeFile = (file: StoredFile) => unknown;
 
 function compileField(
   name: string,
@@ -45,8 +45,8 @@ function compileField(
   {
     unknownFields,
     maxBytes,
-    presentFile,
-  }: { unknownFields: 'reject' | 'strip'; maxBytes: number | undefined; presentFile: PresentFile },
+    serializeFile,
+  }: { unknownFields: 'reject' | 'strip'; maxBytes: number | undefined; serializeFile: SerializeFile },
 ): CompiledField {
   const { spec } = field;
   const type = fieldTypeOf(spec);
@@ -79,7 +79,7 @@ function compileField(
     target: spec.target ?? spec.inner?.spec.target,
     holdsFiles,
     toOutput: holdsFiles
-      ? (value) => (Array.isArray(value) ? value.map(presentFile) : presentFile(value as StoredFile))
+      ? (value) => (Array.isArray(value) ? value.map(serializeFile) : serializeFile(value as StoredFile))
       : undefined,
   };
 }
@@ -125,12 +125,12 @@ function maxBatchOperations({ batch = true }: AnyResource, actions: ReadonlySet<
 function compileResource(
   resource: AnyResource,
   unknownFields: 'reject' | 'strip',
-  presentFile: PresentFile,
+  serializeFile: SerializeFile,
 ): Omit<CompiledResource, 'indexes' | 'relations' | 'resourceOf' | 'reportRuleError'> {
   const timestamps = resource.timestamps !== false;
   const ownerField = ownerFieldOf(resource);
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
-    compileField(name, field, { unknownFields, presentFile, maxBytes: maxBytesInDeclaredIndexes(resource, name) }),
+    compileField(name, field, { unknownFields, serializeFile, maxBytes: maxBytesInDeclaredIndexes(resource, name) }),
   );
   const compilePolicyOf = (action: Action) => compilePolicy(declaredOrDefaultPolicy(resource, action), ignoreError);
   const plural = pluralName(resource.name);
@@ -181,7 +181,7 @@ function compileResource(
  * Compiles declarations of resources for use by requests. The declarations must be valid.
  *
  * @param taken names that other tables and their indexes use
- * @param presentFile adds the URLs of a file in responses; left out: responses contain the stored metadata
+ * @param serializeFile adds the URLs of a file in responses; left out: responses contain the stored metadata
  * @param reportRuleError logs errors of policy, `visibleTo` and scope functions; left out: the errors of these functions are thrown
  */
 export function compileResources(
@@ -189,10 +189,10 @@ export function compileResources(
   unknownFields: 'reject' | 'strip',
   taken: Iterable<string> = [],
   reportRuleError: ReportRuleError = rethrow,
-  presentFile: PresentFile = (file) => file,
+  serializeFile: SerializeFile = (file) => file,
 ): CompiledResource[] {
   const compiled = resources.map((resource) => ({
-    ...compileResource(resource, unknownFields, presentFile),
+    ...compileResource(resource, unknownFields, serializeFile),
     reportRuleError,
   }));
   const relations = compileRelations(compiled);

@@ -40,7 +40,9 @@ describe('createApp reports', () => {
     const field = defineResource('ticket', { fields: { ...fields, note: f.string().visibleTo('org:admin') } });
     expect(errorOf(field)).toContain('"org:admin" is not a policy token');
     const other = defineResource('ticket', { fields: { title: f.string() }, policies: { delete: 'org:admin' } });
-    expect(errorOf(other)).toContain('"org:admin" is not a policy token');
+    expect(errorOf(other)).toContain(
+      '"org:admin" is not a policy token here; it works only in the policies of resources with tenant()',
+    );
   });
 
   test('resources of the project that take a name of the extension, and a second tenant field', () => {
@@ -54,7 +56,7 @@ describe('createApp reports', () => {
 
   test('tenant() without the extension, and the extension without accounts', () => {
     expect(getStartupError({ resources: [defineUser(), defineResource('ticket', { fields })] })).toContain(
-      'organisation',
+      'tenant() requires the extension organisations(); add it to extensions',
     );
     expect(getStartupError({ resources: [], extensions: [organisations()] })).toContain('it needs accounts');
   });

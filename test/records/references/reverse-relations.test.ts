@@ -112,6 +112,15 @@ test('includes continue from related records, and from lists of references', asy
   expect(beyond.body.error.message).toContain('Cannot include "commentsCount.author"');
 });
 
+test('errors of includes and filters name the relations that a client can follow', async () => {
+  const include = await call('GET', '/api/posts?include=comment');
+  expect(include.body.error.message).toMatch(
+    /^Cannot include "comment"; references and relations: .*comments, commentsCount/,
+  );
+  const filter = await call('GET', '/api/posts?comments=x');
+  expect(filter.body.error.message).toMatch(/; relations, as in \w+\[exists\]: .*comments/);
+});
+
 test('a reverse relation is never accepted in a body', async () => {
   const { status, body } = await call('POST', '/api/posts', { comments: [], commentsCount: 1 });
   expect([status, body.error.details]).toEqual([422, { comments: 'Unknown field', commentsCount: 'Unknown field' }]);

@@ -91,7 +91,10 @@ function assertMayGrant({ roles }: OrganisationContext, { role }: Access, grante
 async function assertMayHaveOneMore({ settings, store }: InvitationContext, organisation: string, tx: Transaction) {
   const { maxPending } = settings.invitations;
   if ((await store.countPending(organisation, tx.database)) >= maxPending)
-    throw new ApiError('LIMIT_REACHED', `The organisation has ${maxPending} pending invitations`);
+    throw new ApiError(
+      'LIMIT_REACHED',
+      `The organisation has ${maxPending} pending invitations, the maximum; revoke one, or wait until one is accepted or expires`,
+    );
 }
 
 const toEvent = ({ id, organisation, email, role }: OrganisationInvitation, ctx: RouteContext) => ({

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
-import { createBackoff, createLimitedWarning } from '../../../platform/redis/retry.ts';
+import { createBackoff } from '../../../platform/concurrency/backoff.ts';
+import { createLimitedWarning } from '../../../platform/observability/limited-warning.ts';
 import {
   ENTRY_KIND_FIELDS,
   type Entry,

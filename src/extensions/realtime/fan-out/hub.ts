@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts';
-import { createLimitedWarning } from '../../../platform/redis/retry.ts';
+import { createLimitedWarning } from '../../../platform/observability/limited-warning.ts';
 import {
   ENTRY_KIND_FIELDS,
   type Entry,

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import type { Readable } from 'node:stream';
 import type * as Undici from 'undici';
+import { createBackoff } from '../../concurrency/backoff.ts';
 import { createSemaphore, isSemaphoreFull } from '../../concurrency/semaphore.ts';
-import { createBackoff } from '../../redis/retry.ts';
 import { type FailedResponse, S3Error, toS3Error } from './errors.ts';
 import type { S3Settings } from './settings.ts';
 import { sha256Hex, signHeaders, signUrl, UNSIGNED_PAYLOAD } from './signature.ts';

@@ -19,7 +19,7 @@ export interface S3ResumableUploads extends Pick<FileStorage, 'append' | 'comple
 
 /**
  * Creates the resumable uploads of a bucket. The pieces of an upload are objects of exactly 8 MiB, except for the last one, numbered by
- * their position. So the list of the bucket is the whole state, which survives restarts and works for several processes. A further part is
+ * their position. No other state is needed, so an upload survives restarts and can continue in another process. A further part is
  * appended to the last piece, which is read and written again. To complete an upload, S3 copies its pieces into the file.
  */
 export function createS3ResumableUploads(client: S3Client, objects: S3Objects): S3ResumableUploads {

@@ -17,7 +17,7 @@ const settingsSchema = z.strictObject({
     .string({ error: 'must be a region, such as eu-central-1, or auto for R2' })
     .regex(/^[a-z0-9-]{1,63}$/, { error: 'must be a region, such as eu-central-1, or auto for R2' }),
   endpoint: z
-    .url({ protocol: /^https?$/, error: 'must look like https://s3.example.com' })
+    .url({ protocol: /^https?$/, error: 'must look like https://s3.example.com', abort: true })
     .refine(
       (text) => {
         const url = URL.parse(text);

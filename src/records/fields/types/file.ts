@@ -81,7 +81,6 @@ const OUTPUT_PROPERTIES: Record<string, JsonSchema> = {
   name: { type: 'string' },
   type: { type: 'string', description: 'The media type, determined from the content.' },
   bytes: { type: 'integer' },
-  sha256: { type: 'string' },
   width: { type: 'integer' },
   height: { type: 'integer' },
   url: { type: 'string', description: 'A URL that serves the file for a few minutes; absent in deleted records.' },

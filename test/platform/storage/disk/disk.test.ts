@@ -66,6 +66,10 @@ test.runIf(process.getuid?.() !== 0)('a directory that cannot be read fails the 
   await rm(closed, { recursive: true });
 });
 
+test('a disk without a directory is a configuration error', () => {
+  expect(() => disk({} as never)).toThrow('disk.directory: must be a path, such as /var/lib/my-app/files');
+});
+
 test('a file in the place of the directory fails the check', async () => {
   const file = join(directory, 'no-directory');
   await writeFile(file, '');

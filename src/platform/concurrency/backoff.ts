@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../observability/log.ts';
 
 /** The pauses between attempts that fail one after the other. */
 export interface Backoff {
@@ -21,26 +20,5 @@ export function createBackoff(firstMs: number, longestMs: number): Backoff {
     reset() {
       failures = 0;
     },
-  };
-}
-
-/** Logs a warning. */
-export type Warn = (details: object, message: string) => void;
-
-/**
- * Creates a warning that is logged at most once per `everyMs`, for errors that repeat for as long as Redis is down. The next line says how
- * many were left out, as `omitted`.
- */
-export function createLimitedWarning(log: Pick<Logger, 'warn'>, everyMs: number): Warn {
-  let nextAt = 0;
-  let omitted = 0;
-  return (details, message) => {
-    if (performance.now() < nextAt) {
-      omitted += 1;
-      return;
-    }
-    nextAt = performance.now() + everyMs;
-    log.warn(omitted === 0 ? details : { ...details, omitted }, message);
-    omitted = 0;
   };
 }
