@@ -4,6 +4,7 @@ import type { RecordFilter, Viewer } from '../../declare/policy.ts';
 import type { Services } from '../../declare/service.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
+import { isOperatorObject, isPlainObject } from '../../records/query/scope.ts';
 import { hasGlobalAccess, type OrganisationSettings } from './settings.ts';
 import { isSlug } from './slug.ts';
 
@@ -126,13 +127,15 @@ export function createOrganisationScope(
   };
 }
 
-/** The comparison that a field meets if it meets both of two comparisons. */
+/** The values that both of two comparisons of a field allow. */
 function intersectComparisons(own: unknown, other: unknown): unknown {
-  const toOperators = (value: unknown) => {
+  // An object without operators is invalid, and is reported when the filter is evaluated.
+  if (isOperatorObject(own) && Object.keys(own).length === 0) return own;
+  const toOperators = (value: unknown): Filter => {
     if (Array.isArray(value)) return { in: value };
-    return typeof value === 'object' && value !== null && !(value instanceof Date) ? value : { eq: value };
+    return isOperatorObject(value) ? value : { eq: value };
   };
-  const [first, second] = [toOperators(own), toOperators(other)] as [Filter, Filter];
+  const [first, second] = [toOperators(own), toOperators(other)];
   const isDisjoint = Object.keys(second).some((op) => Object.hasOwn(first, op) && first[op] !== second[op]);
   return isDisjoint ? { in: [] } : { ...first, ...second };
 }
@@ -144,10 +147,16 @@ function intersectFilterObjects(own: Readonly<Filter>, other: Filter): Filter {
   return intersection;
 }
 
-/** The filter that a record must meet to meet both a filter of the project and one of this extension. */
+/**
+ * The filter that a record must meet to meet both a filter of the project and one of this extension. If the project returned something else,
+ * that is returned unchanged: added to a value without comparisons, the other filter would make it valid and show more records.
+ */
 export function intersectFilters(own: RecordFilter | undefined, other: Filter | undefined): RecordFilter | undefined {
-  if (own === undefined || other === undefined) return own ?? other;
+  if (own === undefined) return other;
+  if (other === undefined) return own;
+  const filters: readonly unknown[] = Array.isArray(own) ? own : [own];
+  if (!filters.every(isPlainObject)) return own;
   return Array.isArray(own)
-    ? own.map((one: Filter) => intersectFilterObjects(one, other))
+    ? filters.map((one) => intersectFilterObjects(one, other))
     : intersectFilterObjects(own as Readonly<Filter>, other);
 }

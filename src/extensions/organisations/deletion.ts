@@ -14,7 +14,6 @@ import type { TenantFields } from './tenant.ts';
 /** The name of the job that deletes the records of an organisation. */
 export const DELETION_JOB = 'delete-organisation';
 
-const RECORDS_PER_BATCH = 100;
 /** How often the sweep looks for deletions whose job was lost, in ms. */
 const SWEEP_EVERY_MS = 60_000;
 const MAX_DUE = 1000;
@@ -54,20 +53,26 @@ export function createDeleteOrganisation(context: OrganisationContext) {
     });
 }
 
-/** Deletes the records of an organisation page by page, with an event for each. Records that are being changed are deleted with the next page. */
-async function deleteRecords(service: AnyService, field: string, organisation: string): Promise<void> {
-  for (;;) {
-    const { data } = await service.list(
-      { [field]: organisation, limit: RECORDS_PER_BATCH, count: 'none' },
-      { as: 'system' },
-    );
-    for (const { id } of data) {
-      await service.delete(id, { as: 'system' }).catch((error: unknown) => {
-        if (!(error instanceof ApiError && error.code === 'NOT_FOUND')) throw error;
-      });
+/** The result of one pass over the records of an organisation. */
+interface DeletionPass {
+  deleted: number;
+  /** The error of a record that could not be deleted yet: others refer to it, or too many would be deleted with it. */
+  refused: ApiError | undefined;
+}
+
+/** Deletes the records of one resource, with an event for each, the newest first: references usually lead to older records. */
+async function deleteRecords(service: AnyService, field: string, organisation: string): Promise<DeletionPass> {
+  const pass: DeletionPass = { deleted: 0, refused: undefined };
+  for await (const { id } of service.each({ [field]: organisation, sort: '-id' }, { as: 'system' })) {
+    try {
+      await service.delete(id, { as: 'system' });
+      pass.deleted++;
+    } catch (error) {
+      if (!(error instanceof ApiError) || (error.code !== 'NOT_FOUND' && error.code !== 'CONFLICT')) throw error;
+      if (error.code === 'CONFLICT') pass.refused ??= error;
     }
-    if (data.length < RECORDS_PER_BATCH) return;
   }
+  return pass;
 }
 
 function removeArchivedSql({ archiveTable }: ResourceGateway, column: string): string {
@@ -88,12 +93,24 @@ export function createDeletionJob(
 ): Job {
   const { database, service, resources } = host;
   const all = [...tenantFields, [MEMBERSHIP, 'organisation'] as const];
+
+  /** Repeats the pass until every record is deleted: a record can be deleted once those that refer to it are gone. */
+  async function deleteAllRecords(organisation: string): Promise<void> {
+    for (;;) {
+      const passes: DeletionPass[] = [];
+      for (const [name, field] of all) passes.push(await deleteRecords(service(name), field, organisation));
+      const refused = passes.find((pass) => pass.refused !== undefined)?.refused;
+      if (refused === undefined) return;
+      if (passes.every(({ deleted }) => deleted === 0)) throw refused;
+    }
+  }
+
   return {
     concurrency: 2,
     async run(organisation) {
       if ((await database.write({ text: FIND, values: [organisation] })).length === 0) return;
+      await deleteAllRecords(organisation);
       for (const [name, field] of all) {
-        await deleteRecords(service(name), field, organisation);
         const gateway = resources.find((one) => one.name === name)!;
         if (gateway.archiveTable !== undefined)
           await writeInBatches(database, removeArchivedSql(gateway, columnOf(field)), [organisation]);

@@ -9,6 +9,7 @@ import { type Access, findRole, loadAccess, type OrganisationContext } from './c
 import type { createDeleteOrganisation } from './deletion.ts';
 import type { Members } from './members.ts';
 import { MEMBERSHIP, ORGANISATION } from './resources.ts';
+import type { OrganisationRoles } from './settings.ts';
 
 const MAX_LIMIT = 100;
 const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
@@ -17,11 +18,12 @@ const roleText = z
   .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
   .max(100, { error: 'Must be at most 100 characters' });
 
-const memberListQuery = z.strictObject({
-  role: roleText.optional(),
-  page: z.coerce.number(pageError).int(pageError).min(1, pageError).max(100_000, pageError).default(1),
-  limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_LIMIT, limitError).default(20),
-});
+const createMemberListQuery = ({ all }: Pick<OrganisationRoles, 'all'>) =>
+  z.strictObject({
+    role: z.enum(all, { error: `Must be one of: ${all.join(', ')}` }).optional(),
+    page: z.coerce.number(pageError).int(pageError).min(1, pageError).max(100_000, pageError).default(1),
+    limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_LIMIT, limitError).default(20),
+  });
 
 const roleInput = z.strictObject({ role: roleText });
 
@@ -52,7 +54,7 @@ export function organisationRoutes(context: OrganisationContext, operations: Org
   const load = (request: Parameters<NonNullable<Route['load']>>[0]) => loadAccess(context, request);
   const changeBy = (ctx: RouteContext<unknown, Access>) => ({ organisation: ctx.doc.organisation, by: ctx.user });
 
-  async function listMembers(ctx: RouteContext<unknown, Access, z.output<typeof memberListQuery>>) {
+  async function listMembers(ctx: RouteContext<unknown, Access, z.output<ReturnType<typeof createMemberListQuery>>>) {
     const { role, page, limit } = ctx.query;
     const query = { organisation: ctx.doc.organisation, page, limit, ...(role !== undefined && { role }) };
     const { data, meta } = await host.service(MEMBERSHIP).list(query, { as: 'system' });
@@ -121,7 +123,7 @@ export function organisationRoutes(context: OrganisationContext, operations: Org
       method: 'GET',
       path: '/organisations/:id/members',
       load,
-      query: memberListQuery,
+      query: createMemberListQuery(roles),
       output: recordShape(MEMBERSHIP).array(),
       paged: true,
       errors: ['NOT_FOUND'],

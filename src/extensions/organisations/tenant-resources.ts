@@ -110,8 +110,9 @@ function tenantScope({ scope: own }: AnyResource, field: string, { scope }: Tena
   return (args: ScopeArguments) => {
     const { user, req, service } = args;
     const filter = scope.filterFor(user, field, { current: true });
-    const checked = scope.checkNamed(user, req, service);
+    // In this order: if the scope threw after the check began, nobody would handle a rejection of the check.
     const given = own?.(args);
+    const checked = scope.checkNamed(user, req, service);
     if (checked === undefined && !(given instanceof Promise)) return intersectFilters(given as RecordFilter, filter);
     return Promise.all([given, checked]).then(([filterOfProject]) => intersectFilters(filterOfProject, filter));
   };

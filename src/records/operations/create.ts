@@ -10,8 +10,8 @@ import type { Entity, RecordsContext } from '../context.ts';
 import {
   assertNoMissingReferences,
   findMissingReferences,
+  idsChosenByCaller,
   locksReferences,
-  valuesChosenByCaller,
 } from '../references/check-references.ts';
 import { type CompiledResource, withoutPasswordFields } from '../schema/compiled.ts';
 import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
@@ -122,7 +122,7 @@ async function authorizeAndInsertRecord(
   const refused = options.check?.(values) ?? {};
   if (Object.keys(refused).length > 0) throw validationError(refused);
   if (resource.checkedReferences.length > 0) {
-    const isChosenByCaller = valuesChosenByCaller(input, validated, values);
+    const isChosenByCaller = idsChosenByCaller(input, validated);
     const [missing] = await findMissingReferences(context, resource, [{ values, isChosenByCaller }], operation);
     assertNoMissingReferences(resource, missing!, operation);
   }

@@ -8,8 +8,8 @@ import {
   assertNoMissingReferences,
   findMissingReferences,
   heldReference,
+  idsChosenByCaller,
   locksReferences,
-  valuesChosenByCaller,
 } from '../references/check-references.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { WriteCondition, WriteResult } from '../store/store.ts';
@@ -123,7 +123,7 @@ async function attemptUpdate(
   if (derived !== undefined && before !== undefined && derived.field in changes)
     changes = derived.derive(changes, before);
   if (resource.checkedReferences.length > 0) {
-    const isChosenByCaller = valuesChosenByCaller(input, validated, changes);
+    const isChosenByCaller = idsChosenByCaller(input, validated);
     const [missing] = await findMissingReferences(
       context,
       resource,

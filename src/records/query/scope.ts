@@ -72,7 +72,8 @@ function describeKind(value: unknown): string {
   return /^[aeiou]/i.test(name) ? `an ${name}` : `a ${name}`;
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
+/** Whether a value is an object without a class, as filters are. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
@@ -127,8 +128,9 @@ export function fieldSpecOf(resource: CompiledResource, field: string): FieldSpe
 function conditionsOfScopedField(resource: CompiledResource, name: string, wanted: unknown): Condition[] {
   const relation = resource.relations.get(name);
   if (relation?.kind === 'reverse') {
-    const { exists } = isOperatorObject(wanted) ? wanted : {};
-    if (typeof exists === 'boolean') return [relatedExistsCondition(resource, relation, exists, 'system')];
+    const { exists, ...others } = isOperatorObject(wanted) ? wanted : {};
+    if (typeof exists === 'boolean' && Object.keys(others).length === 0)
+      return [relatedExistsCondition(resource, relation, exists, 'system')];
     throw new Error(
       `the scope filter compares the relation "${name}" of "${resource.name}"; name a field of it, such as "${name}.id", or use { exists: true }`,
     );

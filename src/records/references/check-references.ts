@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { ErrorDetails } from '../../platform/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
@@ -12,8 +11,8 @@ import { lookUpRecords, type RecordLookup } from './record-lookup.ts';
 /** Validated values of a record whose references are checked before they are written. */
 export interface ReferencingValues {
   values: Values;
-  /** Whether the caller of a write with a user's privilege chose the value of a field, rather than code: a hook or a default. */
-  isChosenByCaller(field: string): boolean;
+  /** Whether the caller of a write with a user's privilege chose this id in a field, rather than code: a hook or a default. */
+  isChosenByCaller(field: string, id: string): boolean;
 }
 
 /** A reference to check. */
@@ -49,10 +48,10 @@ function collectReferences(
   return resource.checkedReferences.flatMap((field) => {
     const value = values[field.name];
     if (value === undefined || value === null) return [];
-    const byCaller = !operation.system && isChosenByCaller(field.name);
     const locks = field.spec.inner !== undefined;
     const ids = locks ? (value as string[]) : [value as string];
     return ids.flatMap((id, i): CheckedReference[] => {
+      const byCaller = !operation.system && isChosenByCaller(field.name, id);
       const one = { field, path: locks ? `${field.name}.${i}` : field.name, id, byCaller };
       if (isSignedInOwner(resource, one, operation)) return [];
       const key = JSON.stringify([field.target, byCaller, locks]);
@@ -120,15 +119,15 @@ export function assertNoMissingReferences(
 }
 
 /**
- * Tells which values the caller chose: those that the input contains and that no hook has changed since they were validated.
+ * Tells which ids the caller chose: those that the input contained when it was validated, before a hook ran. An id stays the choice of the caller if a
+ * hook reorders a list or adds others to it.
  *
  * @param validated the validated values before a hook ran
- * @param written the values to write
  */
-export function valuesChosenByCaller(
-  input: unknown,
-  validated: Values,
-  written: Values,
-): ReferencingValues['isChosenByCaller'] {
-  return (name) => Object.hasOwn(Object(input), name) && isDeepStrictEqual(validated[name], written[name]);
+export function idsChosenByCaller(input: unknown, validated: Values): ReferencingValues['isChosenByCaller'] {
+  return (name, id) => {
+    if (!Object.hasOwn(Object(input), name)) return false;
+    const chosen = validated[name];
+    return Array.isArray(chosen) ? chosen.includes(id) : chosen === id;
+  };
 }

@@ -127,6 +127,14 @@ describe('every route of an organisation', () => {
     expect(body.data[0].user).toMatchObject({ name: 'member' });
     expect(body.data[0].user.email).toBeUndefined();
   });
+
+  test('lists members only by roles that exist', async () => {
+    for (const role of ['boss', '', '%00', '__proto__', 'a,b']) {
+      const { status, body } = await owner.call('GET', path(`/members?role=${role}`));
+      expect(status).toBe(400);
+      expect(JSON.stringify(body.error)).toContain('Must be one of: owner, admin, member');
+    }
+  });
 });
 
 describe('roles', () => {

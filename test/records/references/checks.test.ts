@@ -30,6 +30,7 @@ const job = defineResource('job', {
   hooks: {
     beforeCreate(values) {
       if (values.note?.startsWith('fallback ')) values.fallback = values.note.slice('fallback '.length);
+      if (values.note === 'reverse') values.places = values.places?.toReversed();
     },
     beforeDelete: (record) => void hooked.push(`before ${record.id}`),
     afterDelete: (record) => void hooked.push(`after ${record.id}`),
@@ -120,6 +121,15 @@ test('a hook may refer to a record that the client cannot see, and a missing one
   const created = await call('POST', '/api/jobs', { note: `fallback ${oslo.id}` });
   expect(created.body.data.fallback).toBe(oslo.id);
   expect((await call('POST', '/api/jobs', { note: `fallback ${GONE}` })).status).toBe(500);
+});
+
+test('a client cannot refer to a hidden record in a list that a hook changes, and gets the same error as for a missing one', async () => {
+  const [rome, oslo] = await Promise.all(['Rome', 'Oslo'].map((city) => app.service('place').create({ city })));
+  const create = (id: string) => call('POST', '/api/jobs', { note: 'reverse', places: [id, rome!.id] });
+  for (const { status, body } of [await create(oslo!.id), await create(GONE)]) {
+    expect(status).toBe(422);
+    expect(body.error.details).toEqual({ 'places.1': 'No such place' });
+  }
 });
 
 test('a refused deletion names only resources of which the caller sees a referring record', async () => {
