@@ -103,9 +103,11 @@ export interface Route {
   passesOtherMethods?: boolean;
   /**
    * Reads a body of the type multipart/form-data, which the route accepts as well as JSON. Its `values` are `ctx.body`; requests with equal
-   * content have the same `fingerprint`.
+   * content have the same `fingerprint`. `discard` is called if the request ends before its handler runs.
    */
-  form?: (request: AuthorizationRequest) => Promise<{ values: unknown; fingerprint: unknown }>;
+  form?: (
+    request: AuthorizationRequest,
+  ) => Promise<{ values: unknown; fingerprint: unknown; discard(): Promise<void> }>;
   /** The schema of that form, for the OpenAPI document. */
   formShape?: Readonly<Record<string, unknown>>;
   /** The schema of a body that the handler checks itself, for the OpenAPI document. */

@@ -128,7 +128,11 @@ export function createForms(context: FilesContext): Pick<RecordFiles, 'createFor
     const combined = [...values].map(
       ([name, parts]) => [name, combineValues(resource.field.get(name), parts)] as const,
     );
-    return { values: Object.fromEntries(combined), fingerprint: fingerprints };
+    return {
+      values: Object.fromEntries(combined),
+      fingerprint: fingerprints,
+      discard: () => discardForm(request.req),
+    };
   }
 
   return {

@@ -5,6 +5,7 @@ import { ApiError, type ErrorDetails, validationError } from '../platform/errors
 import { isId } from '../platform/ids.ts';
 import type { Database, Executor } from '../platform/postgres/database.ts';
 import { findViolatedConstraint } from '../platform/postgres/errors.ts';
+import { isStorable } from '../platform/postgres/values.ts';
 
 const DEFAULT_LIMIT = 20;
 /** A job holds up to 128 KB of input and result. */
@@ -57,10 +58,17 @@ function toRecord(row: Row): JobRecord {
   };
 }
 
+/** The name in a filter, which a client may have chosen: without the check, a filter without a name would list all jobs. */
+function nameOfJob(job: unknown): unknown {
+  return typeof job === 'object' ? (job as { name?: unknown } | null)?.name : job;
+}
+
 /** @returns a message per invalid member */
-function checkFilter({ status, limit, after }: JobFilter): ErrorDetails {
+function checkFilter({ job, status, limit, after }: JobFilter): ErrorDetails {
+  const isJob = job === undefined || (typeof nameOfJob(job) === 'string' && isStorable(nameOfJob(job) as string));
   const isLimit = limit === undefined || (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT);
   return {
+    ...(isJob ? {} : { job: 'Must be a job or its name' }),
     ...(status === undefined || JOB_STATUSES.includes(status)
       ? {}
       : { status: `Must be one of: ${JOB_STATUSES.join(', ')}` }),
@@ -104,10 +112,9 @@ export function createJobRecords(
   return {
     get: (id) => read(id),
     async list({ job, status, limit = DEFAULT_LIMIT, after }) {
-      const details = checkFilter({ status, limit, after });
+      const details = checkFilter({ job, status, limit, after });
       if (Object.keys(details).length > 0) throw validationError(details);
-      const name = typeof job === 'object' ? job.name : job;
-      const values = [name, after, limit + 1];
+      const values = [nameOfJob(job), after, limit + 1];
       const transaction = currentTransaction();
       const statement = { name: `job_list_${status ?? 'all'}`, text: listSql(status), values };
       const rows = await (transaction?.database.write<Row>(statement) ?? database.readSlowly<Row>(statement));

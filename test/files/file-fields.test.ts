@@ -250,3 +250,16 @@ test('a repeated form with the same Idempotency-Key creates one record', async (
   expect([first.status, second.body.data?.id]).toEqual([201, first.body.data.id]);
   expect([other.status, other.body.error?.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
 });
+
+test('the files of a repeated form do not count as waiting uploads', async () => {
+  const cleo = await person('Cleo');
+  const create = () => {
+    const form = new FormData();
+    form.append('title', 'once');
+    form.append('attachment', new Blob(['text'], { type: 'text/plain' }), 'a.txt');
+    return send(`${url}/api/tickets`, form as never, { token: cleo.token, 'idempotency-key': 'form-2' });
+  };
+  const statuses = [];
+  for (let i = 0; i < 52; i++) statuses.push((await create()).status);
+  expect(statuses).toEqual(Array(52).fill(201));
+});

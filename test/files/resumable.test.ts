@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import * as tus from 'tus-js-client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -8,9 +10,9 @@ import { createClient, startTestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
 import { createRoleEnv, startProcess } from '../support/processes/app-process.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
-import { createTestStorage, send } from './support.ts';
+import { createTestStorage, PNG, send } from './support.ts';
 
-const { storage, directory } = await createTestStorage();
+const { storage, directory, listStored } = await createTestStorage();
 const film = defineResource('film', {
   fields: { video: f.file({ maxBytes: 50 * 2 ** 20 }), poster: f.file({ types: ['image/png'] }) },
   policies: { list: 'public', read: 'public', create: 'public' },
@@ -114,7 +116,7 @@ describe('the protocol', () => {
   const metadata = (field: string) => `field ${Buffer.from(field).toString('base64')}`;
   const start = async (length = '10', field = 'film.video') =>
     send(base, undefined as never, { ...headers, 'upload-length': length, 'upload-metadata': metadata(field) });
-  const append = (location: string, offset: number, body: string, more: Record<string, string> = {}) =>
+  const append = (location: string, offset: number, body: string | Buffer, more: Record<string, string> = {}) =>
     send(url + location, body as never, {
       ...headers,
       method: 'PATCH',
@@ -155,6 +157,38 @@ describe('the protocol', () => {
     const { status, body } = await append(location, 0, 'just texts');
     expect([status, body.error.details]).toEqual([422, { poster: 'Must be image/png, not text/plain' }]);
     expect((await head(location)).status).toBe(404);
+  });
+
+  test('keeps the checked bytes, whatever an earlier request for the same part sends later', async () => {
+    const created = await send(base, undefined as never, {
+      ...headers,
+      'upload-length': String(PNG.length),
+      'upload-metadata': metadata('film.poster'),
+    });
+    const location = created.headers.get('location')!;
+    const slow = request(url + location, {
+      method: 'PATCH',
+      headers: {
+        authorization: `Bearer ${ada.token}`,
+        'tus-resumable': '1.0.0',
+        'content-type': 'application/offset+octet-stream',
+        'upload-offset': '0',
+        'content-length': PNG.length,
+      },
+    });
+    const responded = once(slow, 'response');
+    const stored = await listStored();
+    slow.write('<');
+    // The earlier request has opened the upload.
+    await vi.waitUntil(async () => (await listStored()).length > stored.length);
+    expect((await append(location, 0, PNG)).status).toBe(204);
+    slow.end('script>alert(1)</script>'.padEnd(PNG.length - 1));
+    const [late] = await responded;
+    expect(late.statusCode).toBe(409);
+    const { body } = await ada.call('POST', '/api/films', { poster: idOf(location) });
+    expect(body.data.poster.type).toBe('image/png');
+    expect(await readBack(body.data.poster.url)).toBe(digest(PNG));
+    expect(await listStored()).toHaveLength(stored.length + 1);
   });
 
   test('hides an upload from other callers', async () => {

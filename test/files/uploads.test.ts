@@ -218,3 +218,18 @@ test('a full disk is reported as 507 and leaves nothing behind', async () => {
   await startAnew();
   expect(await listStored()).toEqual([]);
 });
+
+test('an upload that is removed while its bytes arrive leaves no bytes in the storage', async () => {
+  await startAnew();
+  const passed = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = passed.writable.getWriter();
+  const response = raw(passed.readable);
+  await writer.write(Buffer.alloc(20_000, 'a'));
+  const states = () => database.write<[string]>({ text: 'select state from stored_files files', values: [] });
+  await vi.waitUntil(async () => (await states()).flat().includes('receiving'));
+  await startAnew();
+  expect(await states()).toEqual([]);
+  await writer.close();
+  expect((await response).status).toBe(404);
+  expect(await listStored()).toEqual([]);
+});

@@ -233,5 +233,9 @@ test('a list is paged, filtered and validated', async () => {
   await expect(app.jobs.list({ limit: 0, status: 'lost' as never, after: 'x' })).rejects.toMatchObject({
     details: { limit: expect.any(String), status: expect.any(String), after: expect.any(String) },
   });
+  for (const job of [{}, null, 5, { name: 5 }, 'a\0'])
+    await expect(app.jobs.list({ job: job as never })).rejects.toMatchObject({
+      details: { job: 'Must be a job or its name' },
+    });
   expect(await app.jobs.get('nonsense')).toBeUndefined();
 });

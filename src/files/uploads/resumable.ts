@@ -149,9 +149,18 @@ export function createResumableRoutes(context: FilesContext): Route[] {
       .catch((error: unknown) => {
         throw toUploadError(error, log);
       });
-    if (!(await store.endPart(row.id, fence, offset, length)))
-      throw new ApiError('CONFLICT', 'Another request continues this upload');
-    return length;
+    if (await store.endPart(row.id, fence, offset, length)) return length;
+    await removeIfEnded(row);
+    throw new ApiError('CONFLICT', 'Another request continues this upload');
+  }
+
+  /** Removes the bytes of a part that arrived after the upload was completed or ended: no later sweep would find them. */
+  async function removeIfEnded(row: FileRow): Promise<void> {
+    const [current] = await store.find([row.id]);
+    if (current?.state === 'receiving') return;
+    await storage.remove([uploadKeyOf(row)]).catch((error: unknown) => {
+      throw toUploadError(error, log);
+    });
   }
 
   async function append(ctx: RouteContext): Promise<void> {

@@ -120,6 +120,17 @@ export function createUploads({
     await store.discard([id]).catch((error: unknown) => log.warn({ err: error }, 'an upload was not discarded'));
   }
 
+  /** Removes the bytes of an upload that was removed while they arrived, for example because its user was erased: no sweep would find them. */
+  async function removeIfForgotten({ id, storageKey }: StartedUpload, target: UploadTarget | undefined): Promise<void> {
+    try {
+      if ((await store.find([id])).length > 0) return;
+      const variants = Object.values(variantKeysOf(rulesOf(target), storageKey) ?? {});
+      await storage.remove([storageKey, ...variants.map(({ key }) => key)]);
+    } catch (error) {
+      log.error({ err: error, key: storageKey }, 'the bytes of a removed upload may still be in the storage');
+    }
+  }
+
   async function finish(id: string, content: StoredContent): Promise<FileRow> {
     const row = await store.finish(id, content, limits);
     if (row === undefined) throw new ApiError('NOT_FOUND', 'This upload has expired or was cancelled');
@@ -142,6 +153,7 @@ export function createUploads({
         return await finish(upload.id, { type, ...facts, ...image });
       } catch (error) {
         await discardQuietly(upload.id);
+        await removeIfForgotten(upload, target);
         throw toUploadError(error, log);
       }
     },
