@@ -245,56 +245,16 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
           )
         : undefined;
     const body = form === undefined ? await readBody(req) : form.values;
-<<<<<<< HEAD
-    // A client could delay its body until after a logout or the loss of a role, so authorise again after a slow body.
-    if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req);
-    await countWeight?.(req, res, route.weight!(body));
-    if (performs !== undefined && access.authenticator !== undefined) {
-      for (const each of performs.select(body))
-        performedScopeChecks.get(each)!.get(access.authenticator)!(access.auth!);
-    }
-    announceDeprecatedFields?.(req, res, { query: query as RouteContext['query'], body });
-    const { user, auth, doc, missingError } = access;
-    const response = await runAsActor(actorOf(req, user), async () => {
-      const input =
-        route.input === undefined
-          ? inputWithoutSchema(body)
-          : await validateBody(route.input, body, bodyBounds.bodyKeys);
-      const ctx: RouteContext = {
-        user,
-        auth,
-        input,
-        body,
-        params,
-        query: query as RouteContext['query'],
-        doc,
-        req,
-        res,
-        service: host.service,
-        transaction: host.transaction,
-        push: host.push,
-        mail: host.senders.mail,
-        webhooks: host.senders.webhooks,
-        jobs: host.senders.jobs,
-        log: host.log,
-      };
-      if (idempotent === undefined || key === undefined) return runHandler(ctx);
-      return idempotent.run({
-        req,
-        res,
-        user,
-        key,
-        // The body of a streamed route cannot be compared.
-        body: form === undefined ? (streamed === undefined ? body : undefined) : form.fingerprint,
-        async run(recordId) {
-          if (missingError !== undefined) throw missingError;
-          reserveId(req, recordId);
-=======
     let isHandled = false;
     let response: SuccessResponse | undefined;
     try {
       // A client could delay its body until after a logout or the loss of a role, so authorise again after a slow body.
       if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req);
+      await countWeight?.(req, res, route.weight!(body));
+      if (performs !== undefined && access.authenticator !== undefined) {
+        for (const each of performs.select(body))
+          performedScopeChecks.get(each)!.get(access.authenticator)!(access.auth!);
+      }
       announceDeprecatedFields?.(req, res, { query: query as RouteContext['query'], body });
       const { user, auth, doc, missingError } = access;
       response = await runAsActor(actorOf(req, user), async () => {
@@ -322,7 +282,6 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
         };
         if (idempotent === undefined || key === undefined) {
           isHandled = true;
->>>>>>> 88d384401456ea96bc77aaff9768f19ebd422a6e
           return runHandler(ctx);
         }
         return idempotent.run({
