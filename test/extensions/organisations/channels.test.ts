@@ -3,7 +3,7 @@ import type { Services } from '../../../src/declare/service.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
 import type { Person } from '../../support/app.ts';
 import { exportOf } from '../privacy/export/app.ts';
-import { listen } from '../realtime/listen.ts';
+import { ready } from '../realtime/listen.ts';
 import { startOrganisationApp } from './setup.ts';
 
 const { app, api, url, env, person, organisation, addMember, within } = await startOrganisationApp();
@@ -23,8 +23,8 @@ describe('a member who is removed', () => {
   test('gets no further event on an open stream', async () => {
     const member = await person('member');
     const membership = await addMember(team, member);
-    const stream = await listen(url, 'subscribe=ticket', { token: member.token });
-    const witness = await listen(url, 'subscribe=ticket', { token: owner.token });
+    const stream = await ready(url, 'subscribe=ticket', { token: member.token });
+    const witness = await ready(url, 'subscribe=ticket', { token: owner.token });
     const first = await createTicket();
     await stream.wait(({ data }) => data?.data?.id === first.id || JSON.stringify(data ?? '').includes(first.id));
     await api.removeMember(team.id, membership);

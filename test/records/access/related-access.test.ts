@@ -1,7 +1,7 @@
 // A scope that follows references decides on every channel, also about records in events.
 import { expect, test } from 'vitest';
 import { createApp, defineResource, defineUser, f, realtime, webhooks } from '../../../src/index.ts';
-import { listen } from '../../extensions/realtime/listen.ts';
+import { ready } from '../../extensions/realtime/listen.ts';
 import { type Person, startTestApp } from '../../support/app.ts';
 
 const organisation = defineResource('organisation', {
@@ -43,9 +43,9 @@ await app.service(membership).create({ organisation: bolt.id, user: ben.id });
 const createTicket = (title: string, { id }: { id: string }) => app.service(ticket).create({ title, organisation: id });
 
 test('a stream gets the changes that its viewer may see by the scope, and those that meet its filter', async () => {
-  const all = await listen(url, 'subscribe=ticket', ann);
-  const paid = await listen(url, `subscribe=${encodeURIComponent('ticket?organisation.plan=paid')}`, ann);
-  const free = await listen(url, `subscribe=${encodeURIComponent('ticket?organisation.plan=free')}`, ann);
+  const all = await ready(url, 'subscribe=ticket', ann);
+  const paid = await ready(url, `subscribe=${encodeURIComponent('ticket?organisation.plan=paid')}`, ann);
+  const free = await ready(url, `subscribe=${encodeURIComponent('ticket?organisation.plan=free')}`, ann);
   expect([all.status, paid.status, free.status]).toEqual([200, 200, 200]);
   await createTicket('not for Ann', bolt);
   const { id } = await createTicket('for Ann', acme);
@@ -60,7 +60,7 @@ test('a stream gets the changes that its viewer may see by the scope, and those 
 });
 
 test('a member who was removed gets no further change', async () => {
-  const stream = await listen(url, 'subscribe=ticket', ann);
+  const stream = await ready(url, 'subscribe=ticket', ann);
   await createTicket('before', acme);
   await stream.wait(({ data }) => data?.data?.title === 'before');
   await app.service(membership).update(ofAnn.id, { organisation: bolt.id });
