@@ -214,14 +214,18 @@ test('streams send changes to those who see the record', async () => {
   const stream = await fetch(`${url}/api/realtime?subscribe=comment`, {
     headers: { authorization: `Bearer ${customer.token}` },
   });
+  const chunks = stream.body!.pipeThrough(new TextDecoderStream()).values();
+  let text = '';
+  const readUntil = async (wanted: string) => {
+    while (!text.includes(wanted)) text += (await chunks.next()).value ?? '';
+  };
+  // Changes are sent once the stream is ready.
+  await readUntil('event: ready');
   const { id } = await openTicket(customer, 'Streamed');
   await post(agent, '/api/comments', { ticket: id, body: 'A note', internal: true });
   await post(agent, '/api/comments', { ticket: id, body: 'A reply' });
-  let text = '';
-  for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    if (text.includes('A reply')) break;
-  }
+  await readUntil('A reply');
+  await chunks.return?.();
   expect(text).toContain('event: comment.created');
   expect(text).not.toContain('A note');
 });

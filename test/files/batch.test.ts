@@ -31,7 +31,7 @@ async function upload(token = ada.token): Promise<string> {
 const stateOf = async (id: string) => {
   const { assemblyOf } = await import('../../src/runtime/create-app.ts');
   const rows = await assemblyOf(app)!.platform.database.write<[string]>({
-    text: 'select state from files where id = $1',
+    text: 'select state from stored_files where id = $1',
     values: [id],
   });
   return rows[0]?.[0];

@@ -99,13 +99,15 @@ test('the OpenAPI document has an optional JSON body for such a route, and none 
   }
 });
 
-test('the option body accepts only "raw", and not together with input', () => {
+test('the option body accepts only "raw" and streamed bodies, and not together with input', () => {
   const withBody = (options: object) => () =>
     createApp(
       { resources: [defineResource('one', { fields: {}, routes: (route) => [route.post('/x', options, () => 1)] })] },
       env,
     );
-  expect(withBody({ body: 'json' })).toThrow("body: must be 'raw', or left out");
+  expect(withBody({ body: 'json' })).toThrow(
+    "body: must be 'raw', { kind: 'binary' } or { kind: 'multipart' }, or left out",
+  );
   const input = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } };
   expect(withBody({ body: 'raw', input })).toThrow("body: 'raw' means that the body is not read");
 });
