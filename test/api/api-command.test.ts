@@ -53,7 +53,10 @@ test('a changed copy of the repository is written only after a review of what br
   expect(refused.output).toContain('belfry: PolicyFunction: removed');
   expect(refused.output).toContain('belfry: PolicyRule: new export');
 
-  const entries = '- `DELETE /api/comments/{id}`.\n- The type `PolicyFunction` is now `PolicyRule`.';
+  expect(refused.output).toContain('POST /api/comments/batch: body.operations[]: removed variant');
+
+  const entries =
+    '- `DELETE /api/comments/{id}`, also in `POST /api/comments/batch`.\n- The type `PolicyFunction` is now `PolicyRule`.';
   edit('CHANGELOG.md', '## Unreleased\n', `## Unreleased\n\n### Removed\n\n${entries}\n`);
   expect(api('--write', '--breaking')).toEqual({
     code: 0,
