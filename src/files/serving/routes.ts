@@ -51,7 +51,7 @@ function setSafeHeaders(res: Response, { type, tag, disposition }: Served, { exp
   res.setHeader('Content-Type', isTextType(type) ? `${type}; charset=utf-8` : type);
   res.setHeader('Content-Disposition', disposition);
   res.setHeader('Content-Security-Policy', "sandbox; default-src 'none'");
-  // The signed URL decides who may read the file, so pages of any origin may embed it.
+  // The signed URL grants access to the file, so pages of any origin may embed it.
   res.setHeader('Cross-Origin-Resource-Policy', 'cross-origin');
   res.setHeader('Referrer-Policy', 'no-referrer');
   res.setHeader('Cache-Control', `private, max-age=${seconds}`);
