@@ -156,7 +156,7 @@ async function attemptRestore(
 }
 
 /**
- * Restores a deleted record, for viewers who may delete it and undo this deletion. Its `updatedAt` changes, and references to records that
+ * Restores a deleted record, for viewers with the right to delete it and to undo this deletion. Its `updatedAt` changes, and references to records that
  * were deleted meanwhile are cleared if their fields have `onDelete: 'setNull'` or are lists.
  *
  * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND if the record is not among the deleted ones; PRECONDITION_FAILED; CONFLICT if one
