@@ -1,4 +1,5 @@
 import type { StoredRecord } from '../../declare/host.ts';
+import { createBatcher } from '../../platform/concurrency/loader.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import type { RelatedCondition } from '../query/list-query.ts';
 import type { RelatedLookup } from '../query/match.ts';
@@ -7,7 +8,7 @@ import { createSqlParameters, relatedConditionSql } from '../query/sql.ts';
 // Maximum look-ups in one statement. Postgres allows 1,664 columns in a result.
 const MAX_LOOKUPS = 200;
 
-interface PendingLookup extends PromiseWithResolvers<boolean> {
+interface Lookup {
   condition: RelatedCondition;
   value: unknown;
 }
@@ -21,44 +22,24 @@ function joinValueOf({ join: { field } }: RelatedCondition, record: StoredRecord
 
 /**
  * Creates the look-up of related records for records in memory. Look-ups of one turn of the event loop share a statement, and equal ones are
- * made once. Nothing is cached.
+ * made once.
  */
 export function createRelatedLookup(database: Queryable): RelatedLookup {
-  let pending: Map<string, PendingLookup> | undefined;
-
-  async function runLookups(lookups: readonly PendingLookup[]): Promise<void> {
-    const params = createSqlParameters();
-    const checks = lookups.map(({ condition, value }) => {
-      const type = condition.join.field?.columnType.sql ?? 'text';
-      return relatedConditionSql(condition, `${params.add(value)}::${type}`, params);
-    });
-    try {
+  const lookUp = createBatcher<Lookup, boolean>(
+    async (lookups) => {
+      const params = createSqlParameters();
+      const checks = lookups.map(({ condition, value }) => {
+        const type = condition.join.field?.columnType.sql ?? 'text';
+        return relatedConditionSql(condition, `${params.add(value)}::${type}`, params);
+      });
       const [row] = await database.read<boolean[]>({ text: `select ${checks.join(', ')}`, values: params.values });
-      for (const [i, lookup] of lookups.entries()) lookup.resolve(row![i]!);
-    } catch (error) {
-      for (const lookup of lookups) lookup.reject(error);
-    }
-  }
-
-  async function runPending(): Promise<void> {
-    const lookups = [...pending!.values()];
-    pending = undefined;
-    const parts = Array.from({ length: Math.ceil(lookups.length / MAX_LOOKUPS) }, (_, i) =>
-      lookups.slice(i * MAX_LOOKUPS, (i + 1) * MAX_LOOKUPS),
-    );
-    await Promise.all(parts.map(runLookups));
-  }
-
+      return row!;
+    },
+    ({ condition, value }) => JSON.stringify([condition, value]),
+    MAX_LOOKUPS,
+  );
   return (condition, record) => {
     const value = joinValueOf(condition, record);
-    if (value === undefined) return Promise.resolve(condition.none);
-    if (pending === undefined) {
-      pending = new Map();
-      setImmediate(runPending);
-    }
-    const key = JSON.stringify([condition, value]);
-    const lookup = pending.get(key) ?? { ...Promise.withResolvers<boolean>(), condition, value };
-    pending.set(key, lookup);
-    return lookup.promise;
+    return value === undefined ? Promise.resolve(condition.none) : lookUp({ condition, value });
   };
 }

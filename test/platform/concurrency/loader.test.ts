@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { createBatchLoader } from '../../../src/platform/concurrency/loader.ts';
+import { createBatcher, createBatchLoader } from '../../../src/platform/concurrency/loader.ts';
 
 const keyOf = (found: { key: string }) => found.key;
 
@@ -34,4 +34,22 @@ test('a failed query fails all of its look-ups and none after it', async () => {
   const outcomes = await Promise.allSettled([find('a'), find('b')]);
   expect(outcomes.map((outcome) => outcome.status)).toEqual(['rejected', 'rejected']);
   expect(await find('a')).toEqual({ key: 'a' });
+});
+
+test('a turn with more inputs than a batch may have makes several calls, and one that fails does not fail the others', async () => {
+  const load = vi.fn(async (inputs: number[]) => {
+    if (inputs.includes(2)) throw new Error('away');
+    return inputs.map((input) => input * 10);
+  });
+  const multiply = createBatcher(load, String, 2);
+  const outcomes = await Promise.allSettled([0, 1, 2, 3, 4, 4].map(multiply));
+  expect(load.mock.calls).toEqual([[[0, 1]], [[2, 3]], [[4]]]);
+  expect(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : 'failed'))).toEqual([
+    0,
+    10,
+    'failed',
+    'failed',
+    40,
+    40,
+  ]);
 });
