@@ -179,6 +179,7 @@ export function createCore(
     mail: mail.sender,
     files: files.api,
     senders,
+    readJobOverview: backgroundJobs.readOverview,
     mailTexts,
     transaction: createTransactionRunner(platform, records, { push, sendMail, senders }),
     currentTransaction,
