@@ -1,6 +1,7 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
-import { type ConfigErrors, reportSettingErrors } from '../platform/config/config-errors.ts';
+import type { ConfigErrors } from '../platform/config/config-errors.ts';
+import { parseSettings, reportSettingErrors } from '../platform/config/parse-settings.ts';
 import type { EncryptedColumn } from '../platform/crypto/encrypted-column.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import type { OutboxConsumer } from '../platform/outbox/consumer.ts';
@@ -168,7 +169,7 @@ export function defineExtension<
   const { settings: schema, options = {}, statements = [], ...extension } = declaration;
   // Untyped code may leave out some properties; `createApp` reports the missing ones.
   if (schema === undefined) return declaration as Extension<Name, Api>;
-  const { data, error } = schema.safeParse(options);
+  const { data, error } = parseSettings(schema, options);
   const settings = data as z.output<Schema>;
   const all = error === undefined && typeof statements === 'function' ? statements(settings) : statements;
   return {

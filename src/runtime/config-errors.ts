@@ -4,7 +4,7 @@ import type { Extension, FeatureParts, Job } from '../declare/extension.ts';
 import { PROCESS_ROLES } from '../declare/process-role.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
-import type { ConfigErrors } from '../platform/config/config-errors.ts';
+import { type ConfigErrors, describeType } from '../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../platform/config/did-you-mean.ts';
 import { checkMailOverrides } from '../platform/mail/texts/index.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
@@ -33,12 +33,6 @@ interface ExtensionParts {
 
 function hasName(part: unknown): boolean {
   return typeof (part as { name?: unknown } | null | undefined)?.name === 'string';
-}
-
-/** Returns the type of a value in words: `a string`, `null`. */
-function describeType(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
 }
 
 function isObject(part: unknown): boolean {

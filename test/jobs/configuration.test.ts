@@ -34,7 +34,8 @@ test('all errors in jobs are reported at once, with job, option and fix', () => 
     tidy,
     defineJob('Close Tickets', { run }),
     defineJob('no-run', {} as never),
-    defineJob('typo', { run, retrys: {} } as never),
+    defineJob('typo', { run, retrys: {}, retry: { attemps: 3 } } as never),
+    defineJob('types', { run, retry: 5 } as never),
     defineJob('numbers', {
       run,
       retry: { attempts: 0, firstDelayMs: -1, maxDelayMs: Number.NaN },
@@ -49,15 +50,17 @@ test('all errors in jobs are reported at once, with job, option and fix', () => 
     'job "tidy": it is declared twice. Rename one',
     'job "Close Tickets": the name must be lower case with hyphens, such as "close-stale-tickets", and have at most 60 characters',
     'job "no-run": run: must be a function',
+    'job "typo": "retry.attemps" is not an option. Did you mean "attempts"?',
     'job "typo": "retrys" is not an option. Did you mean "retry"?',
+    'job "types": retry: must be an object, not a number',
     'job "numbers": retry.attempts: must be a whole number from 1 to 100',
     'job "numbers": retry.firstDelayMs: must be a whole number from 0 to 86400000',
     'job "numbers": retry.maxDelayMs: must be a whole number from 0 to 86400000',
     'job "numbers": timeoutMs: must be a whole number from 1 to 86400000',
     'job "numbers": concurrency: must be a whole number from 1 to 1000',
     'job "schema": input: must be a schema: zod or another Standard Schema',
-    'jobs[7]: must be a job created with defineJob',
     'jobs[8]: must be a job created with defineJob',
+    'jobs[9]: must be a job created with defineJob',
   ]);
   expect(errorsOf({ jobs: {} })).toEqual(['jobs: must be a list']);
 });

@@ -3,6 +3,7 @@ import type { ScheduleDeclaration } from '../../declare/job.ts';
 import type { AnyJob } from '../../declare/job-queue.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
+import { parseSettings } from '../../platform/config/parse-settings.ts';
 import { type CompiledJob, type CompiledJobs, checkInput, checkName, reportOptionIssues } from '../declarations.ts';
 import { toStorableJson } from '../values.ts';
 import { type CronTicks, findCronError, isTimeZone, parseCron } from './cron.ts';
@@ -85,9 +86,9 @@ export function compileSchedules(
       if (names.has(name)) at.report('another schedule has this name. Set a name of its own');
       names.add(name);
     }
-    const parsed = optionsSchema.safeParse(schedule);
+    const parsed = parseSettings(optionsSchema, schedule);
     if (parsed.success) return compileSchedule(parsed.data, jobs, at) ?? [];
-    reportOptionIssues(parsed.error.issues, Object.keys(optionsSchema.shape), at);
+    reportOptionIssues(optionsSchema, parsed.error, at);
     return [];
   });
 }
