@@ -19,7 +19,10 @@ import type { AnyResource, ExtensionResourceOptions } from './resource.ts';
 import type { Route } from './route.ts';
 import type { PublishEvent } from './senders.ts';
 
-/** A queued job whose rows are in the extension's tables. */
+/**
+ * A worker of an extension for rows in the extension's own tables. It is not a background job: an app declares those with `defineJob`, and
+ * Belfry stores them with their input, result and retries.
+ */
 export interface Job {
   /** The role of the processes that run the job. Default: `push-worker`. */
   role?: ProcessRole;
@@ -54,7 +57,7 @@ export interface FeatureParts<Api extends object = object> {
   consumers?: readonly OutboxConsumer[];
   /** Periodic work of the relay. */
   sweeps?: readonly Sweep[];
-  /** Jobs by name. `host.jobs.add` enqueues them. */
+  /** Workers for rows of the extension, by name. `host.jobs.add` enqueues ids of rows. */
   jobs?: Readonly<Record<string, Job>>;
   /**
    * Starts workers of a role in this process, for work that `jobs` cannot do. Workers of the role `web` start after the HTTP server,

@@ -18,9 +18,9 @@ import { collectRelationNamesOfTable, findOverlongNames } from './migrations/rel
 import { operationIdOf, selectDocumentedRoutes } from './openapi/documented-routes.ts';
 
 const OPTIONS = [
-  ...['resources', 'extensions', 'settings', 'mails', 'mailTemplates', 'jobs', 'schedules', 'transports', 'listeners'],
+  ...['resources', 'extensions', 'settings', 'mails', 'mailTexts', 'jobs', 'schedules', 'transports', 'listeners'],
 ];
-const LISTS = ['resources', 'extensions', 'mailTemplates', 'jobs', 'schedules'];
+const LISTS = ['resources', 'extensions', 'mails', 'jobs', 'schedules'];
 /** The characters allowed in the parts of a queue name: BullMQ refuses a colon, and a slash separates extension and job. */
 const QUEUE_PART = /^[^:/]+$/;
 const OPERATION_ID = /^[a-z][A-Za-z0-9]*$/;
@@ -52,9 +52,16 @@ export function checkAppOptions(options: object, errors: ConfigErrors): boolean 
   }
   if (!['undefined', 'function'].includes(typeof appOptions.listeners))
     errors.at('listeners').report('must be a function');
-  checkMailOverrides(appOptions.mails, errors.at('mails'));
+  checkMailOverrides(appOptions.mailTexts, errors.at('mailTexts'));
   const notLists = LISTS.filter((name) => !Array.isArray(appOptions[name] ?? (name === 'resources' ? undefined : [])));
-  for (const name of notLists) errors.at(name).report('must be a list');
+  for (const name of notLists)
+    errors
+      .at(name)
+      .report(
+        name === 'mails'
+          ? 'must be a list of e-mails created with defineMail. To replace the texts of built-in e-mails, use mailTexts'
+          : 'must be a list',
+      );
   if (typeof appOptions.transports !== 'function' && !Array.isArray(appOptions.transports ?? [])) {
     errors
       .at('transports')

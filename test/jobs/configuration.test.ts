@@ -130,7 +130,7 @@ test('an extension cannot have an API in place of app.jobs', () => {
 test('all errors in e-mails of the project are reported at once', () => {
   const texts = { en: () => ({ subject: 'Hello', text: 'Hello' }) };
   const variables = z.strictObject({ title: z.string() });
-  const mailTemplates = [
+  const mails = [
     defineMail('hello', { texts }),
     defineMail('hello', { texts }),
     defineMail('password-reset', { texts }),
@@ -142,9 +142,9 @@ test('all errors in e-mails of the project are reported at once', () => {
     defineMail('schema', { texts, input: {} as never }),
     'mail' as never,
   ];
-  expect(errorsOf({ mailTemplates })).toEqual([
+  expect(errorsOf({ mails })).toEqual([
     'mail "hello": it is declared twice. Rename one',
-    'mail "password-reset": Belfry has an e-mail with this name. Rename yours, or change its text with the option mails',
+    'mail "password-reset": Belfry has an e-mail with this name. Rename yours, or change its text with the option mailTexts',
     'mail "No": the name must be lower case with hyphens, such as "ticket-closed", and have at most 60 characters',
     'mail "empty": texts: must be an object of functions by locale, such as { en: (about) => ({ subject, text }) }',
     'mail "locale": texts: "not a locale" is not a locale; write en or de-CH',
@@ -154,6 +154,9 @@ test('all errors in e-mails of the project are reported at once', () => {
     ),
     'mail "typo": "exampel" is not an option. Did you mean "example"?',
     'mail "schema": input: must be a schema: zod or another Standard Schema',
-    'mailTemplates[9]: must be an e-mail created with defineMail',
+    'mails[9]: must be an e-mail created with defineMail',
+  ]);
+  expect(errorsOf({ mails: { 'verify-email': {} } })).toEqual([
+    'mails: must be a list of e-mails created with defineMail. To replace the texts of built-in e-mails, use mailTexts',
   ]);
 });
