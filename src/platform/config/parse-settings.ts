@@ -39,7 +39,7 @@ function describeLimit(bound: 'most' | 'least', origin: string, limit: number | 
 }
 
 /** Describes what is wrong with a setting whose schema has no message of its own. */
-export function describeSettingIssue(issue: Issue): string {
+function describeSettingIssue(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
       return describeWrongType(issue);
