@@ -1,6 +1,7 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
-import { type ConfigErrors, reportSettingErrors } from '../platform/config/config-errors.ts';
+import type { ConfigErrors } from '../platform/config/config-errors.ts';
+import { parseSettings, reportSettingErrors } from '../platform/config/parse-settings.ts';
 import type { EncryptedColumn } from '../platform/crypto/encrypted-column.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import type { OutboxConsumer } from '../platform/outbox/consumer.ts';
@@ -18,7 +19,10 @@ import type { AnyResource, ExtensionResourceOptions } from './resource.ts';
 import type { Route } from './route.ts';
 import type { PublishEvent } from './senders.ts';
 
-/** A queued job whose rows are in the extension's tables. */
+/**
+ * A worker of an extension for rows in the extension's own tables. It is not a background job: an app declares those with `defineJob`, and
+ * Belfry stores them with their input, result and retries.
+ */
 export interface Job {
   /** The role of the processes that run the job. Default: `push-worker`. */
   role?: ProcessRole;
@@ -53,7 +57,7 @@ export interface FeatureParts<Api extends object = object> {
   consumers?: readonly OutboxConsumer[];
   /** Periodic work of the relay. */
   sweeps?: readonly Sweep[];
-  /** Jobs by name. `host.jobs.add` enqueues them. */
+  /** Workers for rows of the extension, by name. `host.jobs.add` enqueues ids of rows. */
   jobs?: Readonly<Record<string, Job>>;
   /**
    * Starts workers of a role in this process, for work that `jobs` cannot do. Workers of the role `web` start after the HTTP server,
@@ -168,7 +172,7 @@ export function defineExtension<
   const { settings: schema, options = {}, statements = [], ...extension } = declaration;
   // Untyped code may leave out some properties; `createApp` reports the missing ones.
   if (schema === undefined) return declaration as Extension<Name, Api>;
-  const { data, error } = schema.safeParse(options);
+  const { data, error } = parseSettings(schema, options);
   const settings = data as z.output<Schema>;
   const all = error === undefined && typeof statements === 'function' ? statements(settings) : statements;
   return {

@@ -3,6 +3,7 @@ import type { MailSender } from '../platform/mail/sender.ts';
 import type { MailTextRenderer } from '../platform/mail/texts/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { FilesApi } from './file.ts';
+import type { JobOverview } from './job-overview.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { PushSender, SimulatedDevices } from './push.ts';
 import type { AnyResource } from './resource.ts';
@@ -183,6 +184,8 @@ export interface Host extends Platform {
   files: FilesApi;
   /** What hooks, route handlers and jobs get to send e-mails, publish events and enqueue jobs. */
   senders: Senders;
+  /** Reads the jobs and schedules that the app declares, with their state. */
+  readJobOverview(): Promise<JobOverview>;
   /** Creates the texts of the built-in e-mails, in the language of the recipient. */
   mailTexts: MailTextRenderer;
   /** Changes records, and rows of the extension's own tables, together. */

@@ -50,7 +50,7 @@ export type MailRecipient = {
 );
 
 /**
- * Declares an e-mail of the project. Add it to the option `mailTemplates` of `createApp`, and send it with `mail.send`. The developer
+ * Declares an e-mail of the project. Add it to the option `mails` of `createApp`, and send it with `mail.send`. The developer
  * console shows it with its example.
  *
  * @param name lower case, with hyphens: `ticket-closed`

@@ -14,7 +14,7 @@ export interface MailOutlet {
   /**
    * The same for an e-mail of the project, in the language of its recipient.
    *
-   * @param mail a declaration of `createApp({ mailTemplates })`
+   * @param mail a declaration of `createApp({ mails })`
    * @param about the recipient (`to` or `user`), and the variables of the e-mail
    * @example await mail.send(ticketClosed, { user: ticket.author, title: ticket.title })
    */

@@ -5,6 +5,7 @@ import type { StandardSchema } from '../declare/standard-schema.ts';
 import { describeFieldIssue, describeIssues } from '../declare/standard-schema.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
 import { suggestClosestName } from '../platform/config/did-you-mean.ts';
+import { findSchemaKeys, parseSettings } from '../platform/config/parse-settings.ts';
 import type { ErrorDetails } from '../platform/errors.ts';
 
 const MAX_MS = 86_400_000;
@@ -47,16 +48,14 @@ export interface CompiledJob extends z.output<typeof optionsSchema> {
 export type CompiledJobs = ReadonlyMap<string, CompiledJob>;
 
 /** Reports the issues of the options of a declaration, each with the name of its option. */
-export function reportOptionIssues(
-  issues: readonly z.core.$ZodIssue[],
-  known: readonly string[],
-  errors: ConfigErrors,
-) {
+export function reportOptionIssues(schema: z.ZodType, { issues }: z.ZodError, errors: ConfigErrors): void {
   for (const issue of issues) {
     if (issue.code !== 'unrecognized_keys') errors.at(issue.path.join('.') || 'options').report(issue.message);
     else
-      for (const key of issue.keys)
-        errors.report(`"${[...issue.path, key].join('.')}" is not an option${suggestClosestName(key, known)}`);
+      for (const key of issue.keys) {
+        const suggestion = suggestClosestName(key, findSchemaKeys(schema, issue.path));
+        errors.report(`"${[...issue.path, key].join('.')}" is not an option${suggestion}`);
+      }
   }
 }
 
@@ -78,8 +77,8 @@ export function compileJobs(declared: readonly AnyJob[], errors: ConfigErrors): 
       continue;
     }
     const at = errors.at(`job "${job.name}"`);
-    const parsed = optionsSchema.safeParse(job.options);
-    if (!parsed.success) reportOptionIssues(parsed.error.issues, Object.keys(optionsSchema.shape), at);
+    const parsed = parseSettings(optionsSchema, job.options);
+    if (!parsed.success) reportOptionIssues(optionsSchema, parsed.error, at);
     if (compiled.has(job.name)) at.report('it is declared twice. Rename one');
     if (checkName(job.name, at) && parsed.success) compiled.set(job.name, { name: job.name, ...parsed.data });
   }

@@ -2,6 +2,7 @@ import { currentActor } from '../declare/actor.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../declare/job-queue.ts';
 import type { CallerTransaction } from '../declare/service.ts';
 import { createMicroBatch } from '../platform/concurrency/micro-batch.ts';
+import { describeType } from '../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../platform/config/did-you-mean.ts';
 import { ApiError, type ErrorDetails, validationError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -9,7 +10,7 @@ import type { Platform } from '../platform/platform.ts';
 import { isStorable, UNSTORABLE } from '../platform/postgres/values.ts';
 import { type CompiledJob, type CompiledJobs, checkInput } from './declarations.ts';
 import { createQueueEntries, type QueuedRow, queueOfJob } from './queue.ts';
-import { toStorableJson } from './values.ts';
+import { checkOptionNames, toStorableJson } from './values.ts';
 
 /** The maximum number of jobs that one statement stores. */
 const MAX_BATCH = 100;
@@ -54,15 +55,17 @@ function findUniqueKeyError(key: unknown): string | undefined {
 
 /** @returns a message per invalid option */
 function checkEnqueueOptions(options: EnqueueOptions): ErrorDetails {
+  const unknown = checkOptionNames('options', options, OPTION_NAMES);
+  // `null` and a text have no options to check.
+  if ('options' in unknown) return unknown;
   const { runAt, uniqueKey } = options;
-  const details: Record<string, string | undefined> = {
-    runAt: runAt === undefined ? undefined : findRunAtError(runAt),
-    uniqueKey: uniqueKey === undefined ? undefined : findUniqueKeyError(uniqueKey),
+  const runAtError = runAt === undefined ? undefined : findRunAtError(runAt);
+  const uniqueKeyError = uniqueKey === undefined ? undefined : findUniqueKeyError(uniqueKey);
+  return {
+    ...unknown,
+    ...(runAtError === undefined ? {} : { runAt: runAtError }),
+    ...(uniqueKeyError === undefined ? {} : { uniqueKey: uniqueKeyError }),
   };
-  for (const name of Object.keys(options)) if (!OPTION_NAMES.includes(name)) details[name] = 'Unknown option';
-  return Object.fromEntries(
-    Object.entries(details).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
 }
 
 /** @returns the JSON of a valid input; null without input */
@@ -156,9 +159,17 @@ export function createEnqueue(
   };
 }
 
-/** Returns a declared job by its declaration or name. @throws Error if it is not declared */
+/** Returns the name of a job by its declaration or name. @throws TypeError if it is neither */
+function nameOfJob(job: unknown): string {
+  const name = typeof job === 'object' ? (job as { name?: unknown } | null)?.name : job;
+  if (typeof name === 'string') return name;
+  const type = typeof job === 'object' && job !== null ? 'an object without a name' : describeType(job);
+  throw new TypeError(`jobs.enqueue(job, input, options): job must be a declaration or its name, not ${type}`);
+}
+
+/** Returns a declared job by its declaration or name. @throws TypeError if it is neither; Error if it is not declared */
 export function findDeclaredJob(jobs: CompiledJobs, job: unknown): CompiledJob {
-  const name = typeof job === 'string' ? job : String((job as { name?: unknown } | null)?.name);
+  const name = nameOfJob(job);
   const declared = jobs.get(name);
   if (declared !== undefined) return declared;
   throw new Error(`there is no job "${name}" in createApp({ jobs })${suggestKnownNames(name, 'jobs', jobs.keys())}`);

@@ -1,12 +1,14 @@
 import type { Viewer } from '../declare/actor.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { JobContext } from '../declare/job.ts';
+import type { JobOverview } from '../declare/job-overview.ts';
 import type { Jobs } from '../declare/job-queue.ts';
 import type { CallerTransaction } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CompiledJobs } from './declarations.ts';
 import { createEnqueue, findDeclaredJob } from './enqueue.ts';
 import { createJobMetrics } from './metrics.ts';
+import { createJobOverviewReader } from './overview.ts';
 import { createQueueEntries, queueOfJob } from './queue.ts';
 import { createJobRecords } from './records.ts';
 import type { CompiledSchedule } from './schedules/declarations.ts';
@@ -39,6 +41,8 @@ export interface JobRuntime {
 export interface BackgroundJobs {
   /** The app's `app.jobs`, and the `jobs` of hooks, handlers and runs. */
   api: Jobs;
+  /** Reads the declared kinds and schedules with their state, for tools. */
+  readOverview(): Promise<JobOverview>;
   /** The worker, the sweeps, and the data about users. */
   createParts(runtime: JobRuntime): FeatureParts;
 }
@@ -77,6 +81,7 @@ export function createJobs(
   };
   return {
     api,
+    readOverview: createJobOverviewReader(database, { jobs, schedules }),
     createParts: ({ context, loadUser }) => ({
       sweeps: [
         ...(schedules.length > 0 ? [createScheduleSweep(platform, schedules)] : []),

@@ -6,10 +6,12 @@ import { isId } from '../platform/ids.ts';
 import type { Database, Executor } from '../platform/postgres/database.ts';
 import { findViolatedConstraint } from '../platform/postgres/errors.ts';
 import { isStorable } from '../platform/postgres/values.ts';
+import { checkOptionNames } from './values.ts';
 
 const DEFAULT_LIMIT = 20;
 /** A job holds up to 128 KB of input and result. */
 const MAX_LIMIT = 100;
+const FILTER_NAMES = ['job', 'status', 'limit', 'after'];
 
 const COLUMNS = `id, name, status, input, result, error, progress, attempts, run_at, scheduled_at, unique_key, schedule, user_id,
   request_id, created_at, started_at, finished_at`;
@@ -64,10 +66,14 @@ function nameOfJob(job: unknown): unknown {
 }
 
 /** @returns a message per invalid member */
-function checkFilter({ job, status, limit, after }: JobFilter): ErrorDetails {
+function checkFilter(filter: JobFilter): ErrorDetails {
+  const unknown = checkOptionNames('filter', filter, FILTER_NAMES);
+  if ('filter' in unknown) return unknown;
+  const { job, status, limit, after } = filter;
   const isJob = job === undefined || (typeof nameOfJob(job) === 'string' && isStorable(nameOfJob(job) as string));
   const isLimit = limit === undefined || (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT);
   return {
+    ...unknown,
     ...(isJob ? {} : { job: 'Must be a job or its name' }),
     ...(status === undefined || JOB_STATUSES.includes(status)
       ? {}
@@ -111,9 +117,10 @@ export function createJobRecords(
 
   return {
     get: (id) => read(id),
-    async list({ job, status, limit = DEFAULT_LIMIT, after }) {
-      const details = checkFilter({ job, status, limit, after });
+    async list(filter) {
+      const details = checkFilter(filter);
       if (Object.keys(details).length > 0) throw validationError(details);
+      const { job, status, limit = DEFAULT_LIMIT, after } = filter;
       const values = [nameOfJob(job), after, limit + 1];
       const transaction = currentTransaction();
       const statement = { name: `job_list_${status ?? 'all'}`, text: listSql(status), values };

@@ -1,4 +1,4 @@
-import { ApiError } from '../platform/errors.ts';
+import { ApiError, type ErrorDetails } from '../platform/errors.ts';
 import { findExceededJsonLimit } from '../platform/json/json-limits.ts';
 import { isStorable, UNSTORABLE } from '../platform/postgres/values.ts';
 
@@ -43,6 +43,20 @@ export function toStorableJson(value: unknown): JsonText {
   // JSON.stringify escapes NUL and lone surrogates, besides other control characters.
   if (text.includes('\\u') && !hasStorableTexts(JSON.parse(text))) return { error: UNSTORABLE };
   return { text };
+}
+
+/**
+ * Checks the shape of an argument that is an object of options, which plain JavaScript may pass in any form.
+ *
+ * @param name the name of the argument
+ * @returns a message for the argument if it is no object; otherwise a message per unknown option
+ */
+export function checkOptionNames(name: string, options: unknown, known: readonly string[]): ErrorDetails {
+  const isPlain =
+    typeof options === 'object' && options !== null && !Array.isArray(options) && !(options instanceof Date);
+  if (!isPlain) return { [name]: `Must be an object: { ${known.join(', ')} }` };
+  const unknown = Object.keys(options).filter((key) => !known.includes(key));
+  return Object.fromEntries(unknown.map((key) => [key, 'Unknown option']));
 }
 
 /** Shortens a text to a number of bytes in UTF-8, without breaking a character. */

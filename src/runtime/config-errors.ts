@@ -4,7 +4,7 @@ import type { Extension, FeatureParts, Job } from '../declare/extension.ts';
 import { PROCESS_ROLES } from '../declare/process-role.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
-import type { ConfigErrors } from '../platform/config/config-errors.ts';
+import { type ConfigErrors, describeType } from '../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../platform/config/did-you-mean.ts';
 import { checkMailOverrides } from '../platform/mail/texts/index.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
@@ -18,9 +18,9 @@ import { collectRelationNamesOfTable, findOverlongNames } from './migrations/rel
 import { operationIdOf, selectDocumentedRoutes } from './openapi/documented-routes.ts';
 
 const OPTIONS = [
-  ...['resources', 'extensions', 'settings', 'mails', 'mailTemplates', 'jobs', 'schedules', 'transports', 'listeners'],
+  ...['resources', 'extensions', 'settings', 'mails', 'mailTexts', 'jobs', 'schedules', 'transports', 'listeners'],
 ];
-const LISTS = ['resources', 'extensions', 'mailTemplates', 'jobs', 'schedules'];
+const LISTS = ['resources', 'extensions', 'mails', 'jobs', 'schedules'];
 /** The characters allowed in the parts of a queue name: BullMQ refuses a colon, and a slash separates extension and job. */
 const QUEUE_PART = /^[^:/]+$/;
 const OPERATION_ID = /^[a-z][A-Za-z0-9]*$/;
@@ -33,12 +33,6 @@ interface ExtensionParts {
 
 function hasName(part: unknown): boolean {
   return typeof (part as { name?: unknown } | null | undefined)?.name === 'string';
-}
-
-/** Returns the type of a value in words: `a string`, `null`. */
-function describeType(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
 }
 
 function isObject(part: unknown): boolean {
@@ -58,9 +52,16 @@ export function checkAppOptions(options: object, errors: ConfigErrors): boolean 
   }
   if (!['undefined', 'function'].includes(typeof appOptions.listeners))
     errors.at('listeners').report('must be a function');
-  checkMailOverrides(appOptions.mails, errors.at('mails'));
+  checkMailOverrides(appOptions.mailTexts, errors.at('mailTexts'));
   const notLists = LISTS.filter((name) => !Array.isArray(appOptions[name] ?? (name === 'resources' ? undefined : [])));
-  for (const name of notLists) errors.at(name).report('must be a list');
+  for (const name of notLists)
+    errors
+      .at(name)
+      .report(
+        name === 'mails'
+          ? 'must be a list of e-mails created with defineMail. To replace the texts of built-in e-mails, use mailTexts'
+          : 'must be a list',
+      );
   if (typeof appOptions.transports !== 'function' && !Array.isArray(appOptions.transports ?? [])) {
     errors
       .at('transports')

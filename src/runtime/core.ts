@@ -128,7 +128,7 @@ export interface Core {
  * @param composers returns the e-mails of all features, known once all features are set up
  */
 export function createCore(
-  { resources, extensions, transports, mails = {}, projectMails = [], jobs = NO_JOBS }: Declarations,
+  { resources, extensions, transports, mailTexts: overrides = {}, projectMails = [], jobs = NO_JOBS }: Declarations,
   platform: Platform,
   composers: () => Readonly<Record<string, MailComposer>>,
 ): Core {
@@ -149,7 +149,7 @@ export function createCore(
   const { enqueueWithin } = push;
   const currentTransaction = () => records.transactions.current();
   const mail = createMail(platform, composers);
-  const mailTexts = createMailTextRenderer(mails, settings.mail, projectMails);
+  const mailTexts = createMailTextRenderer(overrides, settings.mail, projectMails);
   const sendMail = createSendWithin({
     ...{ sender: mail.sender, mailTexts, projectMails, database: platform.database },
     users: () => users,
@@ -179,6 +179,7 @@ export function createCore(
     mail: mail.sender,
     files: files.api,
     senders,
+    readJobOverview: backgroundJobs.readOverview,
     mailTexts,
     transaction: createTransactionRunner(platform, records, { push, sendMail, senders }),
     currentTransaction,

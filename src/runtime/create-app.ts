@@ -42,14 +42,14 @@ export interface AppOptions<R extends readonly AnyResource[], E extends readonly
   /** Settings of the app; those of extensions are arguments of the extensions. Default: a default for each setting. */
   settings?: SettingsInput;
   /**
-   * Texts that replace those of the built-in e-mails, by kind and locale. The recipient's field `locale`, or the `Accept-Language` of the
+   * Texts that replace those of Belfry's own e-mails, by kind and locale. For further e-mails, use `mails`. The recipient's field `locale`, or the `Accept-Language` of the
    * request, decides.
    *
-   * @example mails: { 'verify-email': { de: ({ link, code }) => ({ subject: 'Adresse bestätigen', text: `${link}\n\n${code}` }) } }
+   * @example mailTexts: { 'verify-email': { de: ({ link, code }) => ({ subject: 'Adresse bestätigen', text: `${link}\n\n${code}` }) } }
    */
-  mails?: MailOverrides;
-  /** The project's own e-mails, created with `defineMail`. */
-  mailTemplates?: readonly AnyMail[];
+  mailTexts?: MailOverrides;
+  /** The project's own e-mails, created with `defineMail`. To change the e-mails of Belfry, use `mailTexts`. */
+  mails?: readonly AnyMail[];
   /** The kinds of background work, created with `defineJob`. */
   jobs?: readonly AnyJob[];
   /**
@@ -289,7 +289,7 @@ function checkAndAssemble(
     : options.resources;
   const jobs = areOptionsValid ? compileJobs(options.jobs ?? [], errors) : new Map();
   const schedules = areOptionsValid ? compileSchedules(options.schedules ?? [], jobs, errors) : [];
-  const projectMails = areOptionsValid ? compileProjectMails(options.mailTemplates ?? [], errors) : [];
+  const projectMails = areOptionsValid ? compileProjectMails(options.mails ?? [], errors) : [];
   const parts = { projectMails, jobs: { jobs, schedules }, members: APP_MEMBERS };
   const declared = { ...options, resources, extensions, transports, ...parts };
   if (areOptionsValid) checkDeclarations(declared, settings, errors);

@@ -26,7 +26,7 @@ export interface Declarations {
   extensions: readonly Extension[];
   transports: readonly Transport[];
   /** Texts that replace those of the built-in e-mails. */
-  mails?: MailOverrides | undefined;
+  mailTexts?: MailOverrides | undefined;
   /** The e-mails of the project. */
   projectMails?: readonly ProjectMail[];
   /** The jobs and schedules of the project. */

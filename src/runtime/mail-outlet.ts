@@ -56,12 +56,12 @@ function checkExample(schema: Schema, example: unknown, errors: ConfigErrors): u
   return undefined;
 }
 
-/** Compiles the option `mailTemplates` of `createApp`. E-mails with errors are reported. */
+/** Compiles the option `mails` of `createApp`. E-mails with errors are reported. */
 export function compileProjectMails(declared: readonly AnyMail[], errors: ConfigErrors): ProjectMail[] {
   const names = new Set<string>();
   return declared.flatMap((mail, i) => {
     if (typeof mail?.name !== 'string' || typeof mail.options !== 'object' || mail.options === null) {
-      errors.at(`mailTemplates[${i}]`).report('must be an e-mail created with defineMail');
+      errors.at(`mails[${i}]`).report('must be an e-mail created with defineMail');
       return [];
     }
     const { name, options } = mail;
@@ -71,7 +71,7 @@ export function compileProjectMails(declared: readonly AnyMail[], errors: Config
         `the name must be lower case with hyphens, such as "ticket-closed", and have at most ${MAX_NAME_LENGTH} characters`,
       );
     if (isBuiltInMail(name))
-      at.report('Belfry has an e-mail with this name. Rename yours, or change its text with the option mails');
+      at.report('Belfry has an e-mail with this name. Rename yours, or change its text with the option mailTexts');
     if (names.has(name)) at.report('it is declared twice. Rename one');
     names.add(name);
     for (const key of Object.keys(options))
@@ -164,7 +164,7 @@ export function createSendWithin({ sender, mailTexts, projectMails, database, us
     const declared = byName.get(mail.name);
     if (declared === undefined)
       throw new Error(
-        `there is no e-mail "${mail.name}" in createApp({ mailTemplates })${suggestKnownNames(mail.name, 'e-mails', byName.keys())}`,
+        `there is no e-mail "${mail.name}" in createApp({ mails })${suggestKnownNames(mail.name, 'e-mails', byName.keys())}`,
       );
     const { to: givenTo, user, locale: givenLocale, ...variables } = about ?? {};
     const values = await checkVariables(declared.schema, variables);

@@ -13,7 +13,7 @@ const HOSTILE = `<p id="p">Hallo</p><script>document.getElementById('p').textCon
 const { app, url } = await startTestApp({
   resources: [defineUser()],
   extensions: [developerConsole()],
-  mails: {
+  mailTexts: {
     'verify-email': { de: () => ({ subject: 'Adresse bestätigen', text: 'Hallo', html: HOSTILE }) },
     'sign-in': {
       fr: () => {

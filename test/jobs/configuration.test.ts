@@ -34,7 +34,8 @@ test('all errors in jobs are reported at once, with job, option and fix', () => 
     tidy,
     defineJob('Close Tickets', { run }),
     defineJob('no-run', {} as never),
-    defineJob('typo', { run, retrys: {} } as never),
+    defineJob('typo', { run, retrys: {}, retry: { attemps: 3 } } as never),
+    defineJob('types', { run, retry: 5 } as never),
     defineJob('numbers', {
       run,
       retry: { attempts: 0, firstDelayMs: -1, maxDelayMs: Number.NaN },
@@ -49,15 +50,17 @@ test('all errors in jobs are reported at once, with job, option and fix', () => 
     'job "tidy": it is declared twice. Rename one',
     'job "Close Tickets": the name must be lower case with hyphens, such as "close-stale-tickets", and have at most 60 characters',
     'job "no-run": run: must be a function',
+    'job "typo": "retry.attemps" is not an option. Did you mean "attempts"?',
     'job "typo": "retrys" is not an option. Did you mean "retry"?',
+    'job "types": retry: must be an object, not a number',
     'job "numbers": retry.attempts: must be a whole number from 1 to 100',
     'job "numbers": retry.firstDelayMs: must be a whole number from 0 to 86400000',
     'job "numbers": retry.maxDelayMs: must be a whole number from 0 to 86400000',
     'job "numbers": timeoutMs: must be a whole number from 1 to 86400000',
     'job "numbers": concurrency: must be a whole number from 1 to 1000',
     'job "schema": input: must be a schema: zod or another Standard Schema',
-    'jobs[7]: must be a job created with defineJob',
     'jobs[8]: must be a job created with defineJob',
+    'jobs[9]: must be a job created with defineJob',
   ]);
   expect(errorsOf({ jobs: {} })).toEqual(['jobs: must be a list']);
 });
@@ -127,7 +130,7 @@ test('an extension cannot have an API in place of app.jobs', () => {
 test('all errors in e-mails of the project are reported at once', () => {
   const texts = { en: () => ({ subject: 'Hello', text: 'Hello' }) };
   const variables = z.strictObject({ title: z.string() });
-  const mailTemplates = [
+  const mails = [
     defineMail('hello', { texts }),
     defineMail('hello', { texts }),
     defineMail('password-reset', { texts }),
@@ -139,9 +142,9 @@ test('all errors in e-mails of the project are reported at once', () => {
     defineMail('schema', { texts, input: {} as never }),
     'mail' as never,
   ];
-  expect(errorsOf({ mailTemplates })).toEqual([
+  expect(errorsOf({ mails })).toEqual([
     'mail "hello": it is declared twice. Rename one',
-    'mail "password-reset": Belfry has an e-mail with this name. Rename yours, or change its text with the option mails',
+    'mail "password-reset": Belfry has an e-mail with this name. Rename yours, or change its text with the option mailTexts',
     'mail "No": the name must be lower case with hyphens, such as "ticket-closed", and have at most 60 characters',
     'mail "empty": texts: must be an object of functions by locale, such as { en: (about) => ({ subject, text }) }',
     'mail "locale": texts: "not a locale" is not a locale; write en or de-CH',
@@ -151,6 +154,9 @@ test('all errors in e-mails of the project are reported at once', () => {
     ),
     'mail "typo": "exampel" is not an option. Did you mean "example"?',
     'mail "schema": input: must be a schema: zod or another Standard Schema',
-    'mailTemplates[9]: must be an e-mail created with defineMail',
+    'mails[9]: must be an e-mail created with defineMail',
+  ]);
+  expect(errorsOf({ mails: { 'verify-email': {} } })).toEqual([
+    'mails: must be a list of e-mails created with defineMail. To replace the texts of built-in e-mails, use mailTexts',
   ]);
 });

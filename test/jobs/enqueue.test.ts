@@ -239,3 +239,56 @@ test('a list is paged, filtered and validated', async () => {
     });
   expect(await app.jobs.get('nonsense')).toBeUndefined();
 });
+
+test.each([
+  [['plain', undefined, null], { options: 'Must be an object: { runAt, uniqueKey }' }],
+  [['plain', undefined, 'soon'], { options: 'Must be an object: { runAt, uniqueKey }' }],
+  [['plain', undefined, [1]], { options: 'Must be an object: { runAt, uniqueKey }' }],
+  [['plain', undefined, new Date()], { options: 'Must be an object: { runAt, uniqueKey }' }],
+  [['plain', undefined, { runAt: null }], { runAt: expect.stringContaining('Must be a time') }],
+  [['plain', undefined, { uniqueKey: null }], { uniqueKey: 'Must be a text' }],
+  [['plain', undefined, { uniqueKey: 5 }], { uniqueKey: 'Must be a text' }],
+  [['plain', null], { input: 'This job has no input' }],
+  [['greet', null], { input: 'Must be an object' }],
+  [['plain', undefined, { runAt: Symbol('x') }], { runAt: expect.stringContaining('Must be a time') }],
+  [['plain', undefined, { toString: 1 }], { toString: 'Unknown option' }],
+] as [unknown[], object][])('wrong arguments of plain JavaScript are refused by name: %o', async (args, details) => {
+  const enqueue = app.jobs.enqueue as (...args: unknown[]) => Promise<unknown>;
+  await expect(enqueue(...args)).rejects.toMatchObject({ code: 'VALIDATION_ERROR', details });
+});
+
+test.each([
+  [undefined, 'undefined'],
+  [null, 'null'],
+  [5, 'a number'],
+  [{}, 'an object without a name'],
+  [{ name: 5 }, 'an object without a name'],
+  [Symbol('greet'), 'a symbol'],
+  [() => 1, 'a function'],
+])('a first argument that is no job is refused: %s', async (job, type) => {
+  await expect(app.jobs.enqueue(job as string)).rejects.toThrow(
+    `jobs.enqueue(job, input, options): job must be a declaration or its name, not ${type}`,
+  );
+});
+
+test.each([undefined, null, 5, {}, ['665f1c0a9b1e8a0012345678'], '', 'x'.repeat(24)])(
+  'an id that is none belongs to no job: %o',
+  async (id) => {
+    expect(await app.jobs.get(id as string)).toBeUndefined();
+    await expect(app.jobs.cancel(id as string)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(app.jobs.retry(id as string)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  },
+);
+
+test.each([
+  [null, { filter: 'Must be an object: { job, status, limit, after }' }],
+  ['failed', { filter: 'Must be an object: { job, status, limit, after }' }],
+  [[], { filter: 'Must be an object: { job, status, limit, after }' }],
+  [{ job: null }, { job: 'Must be a job or its name' }],
+  [{ status: null }, { status: expect.stringContaining('Must be one of') }],
+  [{ limit: '20' }, { limit: expect.stringContaining('whole number') }],
+  [{ after: null }, { after: 'Must be the `next` of a page' }],
+  [{ state: 'failed' }, { state: 'Unknown option' }],
+])('a wrong filter of plain JavaScript is refused by name: %o', async (filter, details) => {
+  await expect(app.jobs.list(filter as object)).rejects.toMatchObject({ code: 'VALIDATION_ERROR', details });
+});

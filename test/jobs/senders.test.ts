@@ -64,7 +64,7 @@ const { app, env, call, person } = await startTestApp({
     developerConsole(),
     webhooks({ events: { 'ticket.opened': { schema: z.strictObject({ title: z.string() }) } } }),
   ],
-  mailTemplates: [closed, plain],
+  mails: [closed, plain],
   jobs: [send],
 });
 const sql = new Client({ connectionString: env.DATABASE_URL! });
@@ -160,7 +160,7 @@ test.each<[object, object]>([
 
 test('an e-mail that is not declared is an error that names it', async () => {
   await expect(app.mail.send(undeclared, { to: 'a@example.com' })).rejects.toThrow(
-    'there is no e-mail "undeclared" in createApp({ mailTemplates })',
+    'there is no e-mail "undeclared" in createApp({ mails })',
   );
 });
 

@@ -22,7 +22,7 @@ export const app = (environment: Record<string, string | undefined>) =>
   createApp(
     {
       resources: [user, ticket, comment, tag, cannedReply],
-      mailTemplates: [ticketAnswered, ticketClosed],
+      mails: [ticketAnswered, ticketClosed],
       jobs: [closeStaleTickets],
       schedules: [{ cron: '0 2 * * *', timeZone: 'Europe/Berlin', job: closeStaleTickets, input: { days: 14 } }],
       extensions: [

@@ -18,6 +18,13 @@ function isConsoleHost(host: string, own: string | undefined): boolean {
   );
 }
 
+/** Keeps responses with the app's data out of caches. */
+export const forbidCaching: RequestHandler = (_req, res, next) => {
+  res.setHeader('Cache-Control', 'no-store');
+  res.setHeader('Referrer-Policy', 'no-referrer');
+  next();
+};
+
 /** Whether the request is a page navigation, from the address bar or from a link on any site. */
 function isNavigation({ method, headers }: Request): boolean {
   return method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';

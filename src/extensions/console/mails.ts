@@ -4,6 +4,7 @@ import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type CompleteMail, validateMail } from '../../platform/mail/message.ts';
 import { createMailStore } from '../../platform/mail/store.ts';
+import { forbidCaching } from './guards.ts';
 
 /** The maximum number of captured e-mails in the list of the page. */
 const MAX_CAPTURED = 50;
@@ -21,11 +22,8 @@ const FRAME_POLICY = [
   'sandbox',
 ].join('; ');
 
-const NO_STORE = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' };
-
 function sendFrame(res: Response, { html }: CompleteMail): void {
   res.writeHead(200, {
-    ...NO_STORE,
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': FRAME_POLICY,
     'Cross-Origin-Resource-Policy': 'same-origin',
@@ -68,11 +66,8 @@ export function mailPreviewRoutes(
     method: 'GET',
     path: `${path}/${below}`,
     policy: 'public',
-    middleware,
-    handler(ctx) {
-      for (const [name, value] of Object.entries(NO_STORE)) ctx.res.setHeader(name, value);
-      return handler(ctx);
-    },
+    middleware: [...middleware, forbidCaching],
+    handler,
   });
 
   /** The e-mail without its HTML, and the HTML alone, for the frame. */

@@ -35,9 +35,9 @@ const CONTENT_TYPES: Record<string, string> = {
 };
 
 /**
- * Serves the pages and their assets: the files of `page/`, each read on its first request.
+ * Serves the pages and their assets: the files of `page/` and its folders, each read on its first request.
  *
- * @param pages the paths of the pages, by file name
+ * @param pages the paths of the pages, by file name: `mails.html`, `jobs/index.html`
  * @param assets the path below which all other files are served
  */
 export function pageFileRoutes(
@@ -45,7 +45,8 @@ export function pageFileRoutes(
   assets: string,
   middleware: readonly RequestHandler[],
 ): Route[] {
-  return readdirSync(FOLDER).map((name) => {
+  const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => extname(name) !== '');
+  return files.map((name) => {
     const getPreparedFile = memoizeAsync(async () =>
       prepareContent(CONTENT_TYPES[extname(name)]!, await readFile(new URL(name, FOLDER)), HEADERS),
     );

@@ -3,6 +3,7 @@ import type { ScheduleDeclaration } from '../../declare/job.ts';
 import type { AnyJob } from '../../declare/job-queue.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
+import { parseSettings } from '../../platform/config/parse-settings.ts';
 import { type CompiledJob, type CompiledJobs, checkInput, checkName, reportOptionIssues } from '../declarations.ts';
 import { toStorableJson } from '../values.ts';
 import { type CronTicks, findCronError, isTimeZone, parseCron } from './cron.ts';
@@ -20,9 +21,11 @@ const optionsSchema = z.strictObject({
 });
 
 /** A schedule that is ready to be used. */
-export interface CompiledSchedule extends Pick<z.output<typeof optionsSchema>, 'catchUp' | 'overlap'> {
+export interface CompiledSchedule extends Pick<z.output<typeof optionsSchema>, 'timeZone' | 'catchUp' | 'overlap'> {
   name: string;
   job: CompiledJob;
+  /** The cron expression, with one space between its fields. */
+  cron: string;
   /** The input as JSON; null without input. */
   input: string | null;
   ticks: CronTicks;
@@ -49,21 +52,22 @@ function compileSchedule(
   jobs: CompiledJobs,
   errors: ConfigErrors,
 ): CompiledSchedule | undefined {
-  const { cron, timeZone, catchUp, overlap } = declared;
+  const { timeZone, catchUp, overlap } = declared;
+  const cron = declared.cron.trim().split(/\s+/).join(' ');
   const job = jobs.get(declared.job.name);
   if (job === undefined)
     errors
       .at('job')
       .report(`"${declared.job.name}" is not in jobs${suggestKnownNames(declared.job.name, 'jobs', jobs.keys())}`);
-  const cronError = findCronError(cron, Date.now());
-  if (cronError !== undefined) errors.at('cron').report(`"${cron}" ${cronError}`);
+  const cronError = findCronError(declared.cron, Date.now());
+  if (cronError !== undefined) errors.at('cron').report(`"${declared.cron}" ${cronError}`);
   const isKnownZone = isTimeZone(timeZone);
   if (!isKnownZone) errors.at('timeZone').report(`"${timeZone}" is not a time zone; write UTC or Europe/Berlin`);
   const input = job === undefined ? undefined : compileInput(job, declared.input, errors);
   if (job === undefined || cronError !== undefined || !isKnownZone || input === undefined) return undefined;
   const name = declared.name ?? job.name;
-  const definition = `${cron.trim().split(/\s+/).join(' ').toUpperCase()} ${timeZone}`;
-  return { name, job, input, catchUp, overlap, ticks: parseCron(cron, timeZone), definition };
+  const definition = `${cron.toUpperCase()} ${timeZone}`;
+  return { name, job, cron, input, timeZone, catchUp, overlap, ticks: parseCron(cron, timeZone), definition };
 }
 
 /** Compiles the option `schedules` of `createApp`. Schedules with errors are reported and left out. */
@@ -82,9 +86,9 @@ export function compileSchedules(
       if (names.has(name)) at.report('another schedule has this name. Set a name of its own');
       names.add(name);
     }
-    const parsed = optionsSchema.safeParse(schedule);
+    const parsed = parseSettings(optionsSchema, schedule);
     if (parsed.success) return compileSchedule(parsed.data, jobs, at) ?? [];
-    reportOptionIssues(parsed.error.issues, Object.keys(optionsSchema.shape), at);
+    reportOptionIssues(optionsSchema, parsed.error, at);
     return [];
   });
 }

@@ -3,8 +3,9 @@ import { limitRule, RULE_FORM } from '../limits/rule.ts';
 import type { MailTemplate, PasswordResetMail } from '../mail/message.ts';
 import { canonicalLocale } from '../mail/texts/locale.ts';
 import type { FileStorage } from '../storage/storage.ts';
-import { ConfigErrors, reportSettingErrors } from './config-errors.ts';
+import { ConfigErrors } from './config-errors.ts';
 import { StartupError } from './environment.ts';
+import { parseSettings, reportSettingErrors } from './parse-settings.ts';
 
 const MAX_HASH_BYTES = 256 * 2 ** 20;
 
@@ -232,7 +233,7 @@ export type SettingsInput = z.input<typeof settingsSchema>;
  * @throws StartupError naming every setting that is unknown or malformed
  */
 export function readSettings(input: SettingsInput | undefined): Settings {
-  const parsed = settingsSchema.safeParse(input ?? {});
+  const parsed = parseSettings(settingsSchema, input ?? {});
   if (parsed.success) return parsed.data;
   const errors = new ConfigErrors();
   reportSettingErrors('settings', settingsSchema, parsed.error, errors);

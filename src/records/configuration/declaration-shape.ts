@@ -4,6 +4,7 @@ import { ReverseRelation } from '../../declare/relation.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
+import { parseSettings, reportSettingErrors } from '../../platform/config/parse-settings.ts';
 import { MAX_BATCH_OPERATIONS } from '../schema/compile.ts';
 
 /** The resource options that extensions add: by name, the schemas of the extensions that add the option. */
@@ -73,9 +74,9 @@ function checkExtensionOption(
 ): boolean {
   const schemas = extensions.get(name);
   if (schemas !== undefined) {
-    const issues = schemas.flatMap((schema) => schema.safeParse(value).error?.issues ?? []);
-    for (const { path, message } of issues) errors.at([name, ...path].join('.')).report(message);
-    return issues.length === 0;
+    const results = schemas.map((schema) => ({ schema, error: parseSettings(schema, value).error }));
+    for (const { schema, error } of results) if (error) reportSettingErrors(name, schema, error, errors);
+    return results.every(({ error }) => error === undefined);
   }
   const extension = Object.hasOwn(OPTION_EXTENSIONS, name) ? OPTION_EXTENSIONS[name] : undefined;
   if (extension === undefined) {

@@ -6,7 +6,11 @@ import { memoizeAsync, prepareContent, sendContent } from '../../platform/http/s
 /** The links of the page. Links to pages that the app does not have are left out. */
 const LINKS = [
   { path: '/api/docs', name: 'API reference', text: 'Every route of this app. Try calls in the browser.' },
-  { path: '/console', name: 'Console', text: 'Simulated devices, and the push notifications that they receive.' },
+  {
+    path: '/console',
+    name: 'Console',
+    text: 'Push notifications on simulated devices, all e-mails, and background jobs.',
+  },
   {
     path: '/api/openapi.json',
     name: 'OpenAPI document',

@@ -8,7 +8,7 @@ const { app, url, call } = await startTestApp(
   {
     resources: [defineUser()],
     extensions: [developerConsole()],
-    mails: {
+    mailTexts: {
       'verify-email': {
         de: ({ code }) => ({
           subject: 'Adresse bestätigen',

@@ -49,7 +49,7 @@ test('by default, the link points to /sign-in below APP_URL, with the token in t
 });
 
 test('a project sets the page, the lifetime and the text in the language of the client or the user', async () => {
-  const mails = {
+  const mailTexts = {
     'sign-in': {
       de: ({ link, code, minutes, isNewAccount }: Record<string, unknown>) => ({
         subject: isNewAccount ? 'Konto erstellen' : 'Anmelden',
@@ -60,7 +60,7 @@ test('a project sets the page, the lifetime and the text in the language of the 
   const started = await startTestApp({
     resources: [defineUser({ fields: { locale: f.string() } })],
     extensions: [emailSignIn({ url: 'https://app.example.com/in?app=1', expiresMinutes: 0.5 })],
-    mails,
+    mailTexts,
   });
   const { ask, mailsTo, allComposed, sql } = await openMailbox(started);
   await ask('ann@example.com', { 'accept-language': 'de-CH, en;q=0.5' });

@@ -23,7 +23,7 @@ function createProbe(): { probe: Extension; host(): ExtensionHost } {
 const { probe, host } = createProbe();
 const German = () => ({ subject: 'Ihr Passwort wurde geändert', text: 'Ihr Passwort wurde geändert.' });
 const { call, app, person, database, signIn, mailsTo, devicesOf, untilDevices, untilSubjects, newcomer } =
-  await startSecurityApp([securityMails(), twoFactor(), probe], { mails: { 'password-changed': { de: German } } });
+  await startSecurityApp([securityMails(), twoFactor(), probe], { mailTexts: { 'password-changed': { de: German } } });
 const emit = (name: string, payload: object) => host().events.emit(name, payload);
 
 test.each<[event: string, details: object, subject: string, text: string]>([

@@ -75,3 +75,89 @@ test('all unknown and malformed settings are listed together, each by its full n
   expect(within(settings)).toThrow(/settings\.auth\.registr: there is no such setting/);
   expect(within(settings)).toThrow(/settings\.colour: there is no such setting/);
 });
+
+/** Settings without a default. */
+const OPTIONAL = [
+  'auth.resetUrl',
+  'auth.legacyPassword',
+  'rateLimit.enabled',
+  'openapi.description',
+  'mail.templates.passwordReset',
+  'files.storage',
+];
+
+/** The paths of all groups of settings, and of all settings in them. */
+function pathsIn(value: unknown, path: string[] = []): { groups: string[][]; settings: string[][] } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { groups: [], settings: [path] };
+  const parts = Object.entries(value).map(([name, member]) => pathsIn(member, [...path, name]));
+  return { groups: [path, ...parts.flatMap(({ groups }) => groups)], settings: parts.flatMap((part) => part.settings) };
+}
+
+/** The settings with one value at a path. A rule and a password cost are only valid with all of their members. */
+function settingsWith(path: readonly string[], value: unknown): SettingsInput {
+  const defaults = structuredClone(readSettings({})) as unknown as Record<string, unknown>;
+  const parent = path.slice(0, -1).reduce((at, name) => at[name] as Record<string, unknown>, defaults);
+  parent[path.at(-1)!] = value;
+  return defaults as SettingsInput;
+}
+
+const { groups, settings: withDefault } = pathsIn(readSettings({}));
+const ALL_SETTINGS = [...withDefault.map((path) => path.join('.')), ...OPTIONAL];
+const WORDS_OF_ZOD = /Invalid|Too (?:big|small)|expected|received|Unrecognized/;
+
+test.each(ALL_SETTINGS)('%s refuses values of wrong types and sizes in our own words', (name) => {
+  const messages = [
+    null,
+    'x\0'.repeat(1000),
+    -1,
+    1e300,
+    Number.NaN,
+    true,
+    [],
+    {},
+    [null],
+    { a: 1 },
+    () => 1,
+    1n,
+  ].flatMap((value) => {
+    try {
+      readSettings(settingsWith(name.split('.'), value));
+      return [];
+    } catch (error) {
+      return (error as { errors: string[] }).errors;
+    }
+  });
+  expect(messages.length).toBeGreaterThan(3);
+  for (const message of messages) {
+    expect(message).not.toMatch(WORDS_OF_ZOD);
+    expect(message).toMatch(/^settings\.[\w.]+: .*\b(?:must|required|need)\b/);
+  }
+});
+
+test.each(groups.map((path) => path.join('.')))('a misspelled setting in "%s" is unknown, not ignored', (name) => {
+  const path = name === '' ? [] : name.split('.');
+  const setting = ['settings', ...path, 'colour'].join('.');
+  expect(within(settingsWith([...path, 'colour'], 'red'))).toThrow(`${setting}: there is no such setting`);
+});
+
+test.each<[unknown, string]>([
+  [{ files: { pendingHours: 721 } }, 'settings.files.pendingHours: must be at most 720'],
+  [{ files: { pendingHours: 0 } }, 'settings.files.pendingHours: must be greater than 0'],
+  [{ files: { pendingHours: '24' } }, 'settings.files.pendingHours: must be a number, not a string'],
+  [{ jobs: { retentionDays: Number.NaN } }, 'settings.jobs.retentionDays: must be a number, not NaN'],
+  [{ jobs: { failedRetentionDays: null } }, 'settings.jobs.failedRetentionDays: must be a number, not null'],
+  [
+    { jobs: { retentionDay: 5 } },
+    'settings.jobs.retentionDay: there is no such setting. Did you mean "retentionDays"?',
+  ],
+  [{ jobs: 5 }, 'settings.jobs: must be an object, not a number'],
+  [{ http: { bodyLimit: 1.5 } }, 'settings.http.bodyLimit: must be a whole number'],
+  [{ auth: { register: 'no' } }, 'settings.auth.register: must be true or false, not a string'],
+  [{ pagination: { count: 'all' } }, 'settings.pagination.count: must be one of "exact", "capped", "none"'],
+  [{ openapi: { title: '' } }, 'settings.openapi.title: must have at least 1 character'],
+  [{ files: { uploadLimit: { limit: 5 } } }, 'settings.files.uploadLimit.windowMs: is required'],
+  [{ push: { endpointHosts: '*' } }, 'settings.push.endpointHosts: must be a list, not a string'],
+  ['fast', 'settings: must be an object, not a string'],
+])('%j is refused with a message that says what to write', (settings, message) => {
+  expect(within(settings as SettingsInput)).toThrow(message);
+});

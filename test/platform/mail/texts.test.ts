@@ -76,20 +76,20 @@ test.each<[accepted: string[], expected: string | undefined]>([
   expect(preferredLocaleOf({ acceptsLanguages: (() => accepted) as never })).toBe(expected);
 });
 
-test.each<[mails: unknown, error: string]>([
-  ['de', "mails: must be an object such as { 'verify-email': { de: (about) => ({ subject, text }) } }"],
-  [[], 'mails: must be an object such as'],
-  [null, 'mails: must be an object such as'],
-  [{ 'verify-mail': {} }, 'mails: "verify-mail" is not an e-mail. Did you mean "verify-email"?'],
+test.each<[mailTexts: unknown, error: string]>([
+  ['de', "mailTexts: must be an object such as { 'verify-email': { de: (about) => ({ subject, text }) } }"],
+  [[], 'mailTexts: must be an object such as'],
+  [null, 'mailTexts: must be an object such as'],
+  [{ 'verify-mail': {} }, 'mailTexts: "verify-mail" is not an e-mail. Did you mean "verify-email"?'],
   [{ toString: {} }, '"toString" is not an e-mail'],
-  [{ 'verify-email': () => ({}) }, 'mails: verify-email: must be an object of functions by locale'],
+  [{ 'verify-email': () => ({}) }, 'mailTexts: verify-email: must be an object of functions by locale'],
   [
     { 'verify-email': { german: text('x'), 'not a locale': text('x') } },
     '"not a locale" is not a locale; write en or de-CH',
   ],
-  [{ 'verify-email': { de: 'Hallo' } }, 'mails: verify-email: de: must be a function'],
-])('the option mails %j is a configuration error', (mails, error) => {
-  expect(getStartupError({ resources: [defineUser()], mails: mails as MailOverrides })).toContain(error);
+  [{ 'verify-email': { de: 'Hallo' } }, 'mailTexts: verify-email: de: must be a function'],
+])('the option mailTexts %j is a configuration error', (mailTexts, error) => {
+  expect(getStartupError({ resources: [defineUser()], mailTexts: mailTexts as MailOverrides })).toContain(error);
 });
 
 test('mail.locale must be a locale', () => {
@@ -106,7 +106,7 @@ const german: MailOverrides = {
 };
 const { app, call } = await startTestApp({
   resources: [defineUser({ fields: { locale: f.string().max(10) } })],
-  mails: german,
+  mailTexts: german,
 });
 const GERMAN = { 'accept-language': 'de-CH,de;q=0.9,en;q=0.5' };
 const ENGLISH = { 'accept-language': 'en' };
@@ -140,7 +140,7 @@ test.each<[case_: string, given: Parameters<typeof resetSubject>[1], subject: st
 });
 
 test('without a field locale, the request for the reset link decides', async () => {
-  const other = await startTestApp({ resources: [defineUser()], mails: german });
+  const other = await startTestApp({ resources: [defineUser()], mailTexts: german });
   const captured = () => other.app.captured.mails();
   expect(await resetSubject(other.call, { registration: ENGLISH, request: GERMAN }, captured)).toBe(DE);
   expect(await resetSubject(other.call, { registration: GERMAN, request: ENGLISH }, captured)).toBe(EN);
@@ -213,6 +213,6 @@ test.each(ALL)(
 
 test('an app accepts texts in several locales', () => {
   const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://none/none', REDIS_URL: 'redis://none' };
-  const mails = { 'verify-email': { en: text('x'), de: text('y'), 'zh-Hant-TW': text('z') }, 'sign-in': {} };
-  expect(() => createApp({ resources: [defineUser()], mails }, env)).not.toThrow();
+  const mailTexts = { 'verify-email': { en: text('x'), de: text('y'), 'zh-Hant-TW': text('z') }, 'sign-in': {} };
+  expect(() => createApp({ resources: [defineUser()], mailTexts }, env)).not.toThrow();
 });

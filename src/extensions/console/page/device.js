@@ -12,7 +12,7 @@ const BEHAVIORS = {
 };
 const PLATFORMS = { ios: 'iOS', android: 'Android', web: 'Browser' };
 
-const setBehavior = (id, behavior) => request('PATCH', `devices/${id}`, { behavior });
+const setBehavior = (id, behavior) => request('PATCH', `/console/push/devices/${id}`, { behavior });
 
 /** Groups notifications: iOS stacks those of a thread under the newest one; other platforms show each separately. */
 function groupThreads(shown, platform) {
@@ -100,7 +100,11 @@ export function deviceView(device) {
           element('option', { value, selected: value === behavior }, text),
         ),
       ),
-      element('button.quietly', { type: 'button', onclick: () => request('DELETE', `devices/${id}`) }, 'Remove'),
+      element(
+        'button.quietly',
+        { type: 'button', onclick: () => request('DELETE', `/console/push/devices/${id}`) },
+        'Remove',
+      ),
     ),
   );
 }

@@ -2,25 +2,32 @@
 const SILENCE_MS = 40_000;
 const RECONNECT_MS = 1000;
 
+function showConnection(connected) {
+  const status = document.getElementById('connection');
+  status.textContent = connected ? 'Live' : 'No connection; trying again…';
+  status.className = connected ? 'live' : 'lost';
+}
+
 /**
- * Subscribes to the state of the server. Reconnects after restarts of the server and lost connections.
+ * Subscribes to the state of the server, and shows whether the page is connected. Reconnects after restarts of the server and lost
+ * connections.
  *
+ * @param {string} path the path of the event stream
  * @param {(state: any) => void} onState
- * @param {(connected: boolean) => void} onConnection
  */
-export function subscribe(onState, onConnection) {
+export function subscribe(path, onState) {
   let silenceTimer;
-  const stream = new EventSource('/console/push/events');
+  const stream = new EventSource(path);
   const reconnect = () => {
     clearTimeout(silenceTimer);
     stream.close();
-    onConnection(false);
-    setTimeout(() => subscribe(onState, onConnection), RECONNECT_MS);
+    showConnection(false);
+    setTimeout(() => subscribe(path, onState), RECONNECT_MS);
   };
   const restartSilenceTimer = () => {
     clearTimeout(silenceTimer);
     silenceTimer = setTimeout(reconnect, SILENCE_MS);
-    onConnection(true);
+    showConnection(true);
   };
   stream.addEventListener('open', restartSilenceTimer);
   stream.addEventListener('beat', restartSilenceTimer);

@@ -1,5 +1,5 @@
 import { element, updateList } from './element.js';
-import { read } from './requests.js';
+import { read, readQuietly } from './requests.js';
 
 const byId = (id) => document.getElementById(id);
 /** Interval in ms at which the list of captured e-mails is read while the page is visible. */
@@ -70,9 +70,9 @@ async function showSelected() {
 
 async function readCaptured() {
   if (document.visibilityState !== 'visible') return;
-  const response = await fetch('/console/mails/captured').catch(() => undefined);
-  if (!response?.ok) return;
-  captured = (await response.json()).data;
+  const found = await readQuietly('/console/mails/captured');
+  if (found === undefined) return;
+  captured = found;
   updateList(byId('captured'), captured, capturedLink);
   byId('no-captured').hidden = captured.length > 0;
   markCurrent();

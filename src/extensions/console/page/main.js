@@ -36,12 +36,6 @@ function showState(next) {
   showUsers(state.users);
 }
 
-function showConnection(connected) {
-  const status = byId('connection');
-  status.textContent = connected ? 'Live' : 'No connection; trying again…';
-  status.className = connected ? 'live' : 'lost';
-}
-
 /** Returns the fields that are filled in. */
 function filledFields(form) {
   const entries = [...new FormData(form)].filter(([, value]) => value !== '');
@@ -50,11 +44,11 @@ function filledFields(form) {
 
 byId('add').addEventListener('submit', async (event) => {
   event.preventDefault();
-  if (await request('POST', 'devices', filledFields(event.target))) event.target.elements.name.value = '';
+  if (await request('POST', '/console/push/devices', filledFields(event.target))) event.target.elements.name.value = '';
 });
 byId('send').addEventListener('submit', (event) => {
   event.preventDefault();
   const deviceIds = state.devices.map(({ id }) => id);
-  request('POST', 'sends', { deviceIds, content: filledFields(event.target) });
+  request('POST', '/console/push/sends', { deviceIds, content: filledFields(event.target) });
 });
-subscribe(showState, showConnection);
+subscribe('/console/push/events', showState);

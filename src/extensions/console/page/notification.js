@@ -76,7 +76,7 @@ export function notificationCard(notification, platform) {
       type: 'button',
       disabled: tappedAt !== null,
       title: tappedAt === null ? 'Tap it' : undefined,
-      onclick: () => request('POST', 'opened', { notification: id }),
+      onclick: () => request('POST', '/console/push/opened', { notification: id }),
     },
     ...LAYOUTS[platform](notification),
   );

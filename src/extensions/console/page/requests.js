@@ -16,17 +16,16 @@ async function send(path, options) {
 }
 
 /**
- * Sends a request of the push page to the server, and shows the error if the server refuses it.
+ * Sends a request to the server, and shows the error if the server refuses it.
  *
  * @param {string} method
- * @param {string} path relative to `/console/push`
+ * @param {string} path
  * @param {unknown} [body]
- * @returns {Promise<boolean>} whether the request succeeded
+ * @returns {Promise<Response | undefined>} undefined if the request failed
  */
 export async function request(method, path, body) {
   const content = { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
-  const response = await send(`/console/push/${path}`, { method, ...(body === undefined ? {} : content) });
-  return response !== undefined;
+  return send(path, { method, ...(body === undefined ? {} : content) });
 }
 
 /**
@@ -37,4 +36,15 @@ export async function request(method, path, body) {
  */
 export async function read(path) {
   return (await (await send(path))?.json())?.data;
+}
+
+/**
+ * Reads data from the server in the background: shows no error and hides none. Returns undefined if that fails.
+ *
+ * @param {string} path
+ * @returns {Promise<any>}
+ */
+export async function readQuietly(path) {
+  const response = await fetch(path).catch(() => undefined);
+  return response?.ok ? (await response.json()).data : undefined;
 }

@@ -10,7 +10,7 @@ import type { MailKind, MailVariables } from './variables.ts';
  * Texts of e-mails that replace the built-in ones, by kind and locale. A text is a function of the variables of its e-mail; it may be async,
  * and must escape values in `html` itself.
  *
- * @example mails: { 'verify-email': { de: ({ link, code }) => ({ subject: 'Adresse bestätigen', text: `${link}\n\n${code}` }) } }
+ * @example mailTexts: { 'verify-email': { de: ({ link, code }) => ({ subject: 'Adresse bestätigen', text: `${link}\n\n${code}` }) } }
  */
 export type MailOverrides = {
   readonly [K in MailKind]?: Readonly<Record<string, MailTemplate<MailVariables[K]>>>;
@@ -65,7 +65,7 @@ function withLanguage(locale: string | undefined): string[] {
 /**
  * Creates the renderer of e-mail texts.
  *
- * @param overrides the option `mails` of `createApp`, checked by `checkMailOverrides`
+ * @param overrides the option `mailTexts` of `createApp`, checked by `checkMailOverrides`
  * @param settings the settings `mail`. `templates.passwordReset` replaces the text in every locale
  * @param projectMails the e-mails of the project
  */
@@ -119,7 +119,7 @@ export function isBuiltInMail(kind: string): boolean {
   return Object.hasOwn(TEXTS, kind);
 }
 
-/** Checks the option `mails` of `createApp`. */
+/** Checks the option `mailTexts` of `createApp`. */
 export function checkMailOverrides(overrides: unknown, errors: ConfigErrors): void {
   if (overrides === undefined) return;
   if (typeof overrides !== 'object' || overrides === null || Array.isArray(overrides)) {

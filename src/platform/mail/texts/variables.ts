@@ -45,7 +45,7 @@ export interface MailWebhook {
 }
 
 /**
- * The variables of every built-in e-mail, by kind. The texts of these e-mails can be replaced with the option `mails` of `createApp`.
+ * The variables of every built-in e-mail, by kind. The texts of these e-mails can be replaced with the option `mailTexts` of `createApp`.
  */
 export interface MailVariables {
   /** A link to choose a new password. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { ConfigErrors, reportSettingErrors } from '../../config/config-errors.ts';
+import { ConfigErrors } from '../../config/config-errors.ts';
 import { StartupError } from '../../config/environment.ts';
+import { parseSettings, reportSettingErrors } from '../../config/parse-settings.ts';
 import { readS3Credentials, type S3Credentials } from '../../config/s3-environment.ts';
 import { StorageError } from '../storage.ts';
 
@@ -113,7 +114,7 @@ function toBucketUrl({
  * @throws StartupError naming every option that is unknown or malformed
  */
 export function readS3Settings(options: S3Options, variables: Record<string, string | undefined>): S3Settings {
-  const parsed = settingsSchema.safeParse(options);
+  const parsed = parseSettings(settingsSchema, options);
   if (!parsed.success) {
     const errors = new ConfigErrors();
     reportSettingErrors('s3', settingsSchema, parsed.error, errors);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
 import type { FileInput, FileOptions, StoredFile } from '../../../declare/file.ts';
+import { parseSettings } from '../../../platform/config/parse-settings.ts';
 import { findVariantError, variantSchema } from '../../../platform/storage/images/variant.ts';
 import type { FieldType } from '../field-type.ts';
 import type { JsonSchema } from '../json-schema.ts';
@@ -52,7 +53,7 @@ function findVariantErrors(variants: NonNullable<NonNullable<FileOptions['image'
   for (const name of names) {
     if (!VARIANT_NAME.test(name))
       errors.push(`image.variants includes "${name}"; a name is a letter and up to 29 letters and digits`);
-    const { error } = variantSchema.safeParse(variants[name]);
+    const { error } = parseSettings(variantSchema, variants[name]);
     for (const { path, message } of error?.issues ?? [])
       errors.push(`image.variants.${[name, ...path].join('.')} ${message}`);
   }

@@ -1,0 +1,44 @@
+import type { JobStatus } from './job-queue.ts';
+
+/** A kind of job, with the numbers of its stored jobs. */
+export interface JobKind {
+  name: string;
+  description: string | null;
+  /** Whether the app declares it. Jobs of other kinds wait until it does. */
+  isDeclared: boolean;
+  /** Whether its jobs have an input. */
+  hasInput: boolean;
+  counts: Readonly<Record<JobStatus, number>>;
+}
+
+/** A declared schedule and its ticks. Times are ISO 8601. */
+export interface ScheduleState {
+  name: string;
+  /** The name of the job that it enqueues. */
+  job: string;
+  cron: string;
+  timeZone: string;
+  /** The next tick; null if there is none. */
+  nextAt: string | null;
+  /** The last tick that a relay handled, whether or not it was enqueued; null if there was none. */
+  lastAt: string | null;
+}
+
+/** What changes while a job waits and runs. */
+export interface JobActivity {
+  id: string;
+  status: JobStatus;
+  attempts: number;
+  progress: unknown;
+}
+
+/** The jobs and schedules of an app, for tools. */
+export interface JobOverview {
+  /** The declared kinds in the order of their declaration, then the others. */
+  kinds: readonly JobKind[];
+  /** The statuses with more stored jobs than are counted: their numbers are lower bounds. */
+  atLeast: readonly JobStatus[];
+  schedules: readonly ScheduleState[];
+  /** The newest jobs and running jobs, up to 50 each. */
+  recent: readonly JobActivity[];
+}

@@ -1,0 +1,195 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { createApp, defineJob, defineUser, developerConsole } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+
+const tidy = defineJob('tidy', {
+  description: 'Tidies up',
+  input: z.strictObject({ days: z.number() }),
+  retry: { attempts: 1 },
+  run({ input }) {
+    if (input.days === 0) throw new Error('Nothing to tidy '.repeat(40));
+    return { tidied: input.days };
+  },
+});
+const later = defineJob('later', { run: () => undefined });
+const former = defineJob('former', { run: () => undefined });
+const options = {
+  resources: [defineUser()],
+  jobs: [tidy, later],
+  schedules: [
+    { cron: '0 2  * * *', timeZone: 'Europe/Berlin', job: tidy, input: { days: 30 } },
+    { name: 'leap', cron: '0 0 29 2 *', job: later },
+  ],
+  extensions: [developerConsole()],
+};
+const { app, url, call, env } = await startTestApp(options);
+const PAGE = '/console/jobs';
+const RUNS = `${PAGE}/runs`;
+
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
+const statusOf = async (id: string) => (await call('GET', `${RUNS}/${id}`)).body.data.status;
+const untilStatus = (id: string, status: string) => expect.poll(() => statusOf(id), { timeout: 60_000 }).toBe(status);
+
+/** Reads the first state that the stream of the page sends. */
+async function readState() {
+  const stream = await fetch(`${url}${PAGE}/events`);
+  let text = '';
+  for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const found = /event: state\ndata: (.*)\n\n/.exec(text);
+    if (found !== null) return JSON.parse(found[1]!);
+  }
+  throw new Error('the stream ended');
+}
+
+test('the page and its assets are served, and contain nothing inline', async () => {
+  const page = await fetch(url + PAGE);
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(page.headers.get('content-security-policy')).toContain(
+    "default-src 'none'; script-src 'self'; style-src 'self'",
+  );
+  const html = await page.text();
+  expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=|style=/);
+  const paths = new Set([...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!));
+  for (const path of paths) {
+    const response = await fetch(new URL(path, url));
+    expect(response.status, path).toBe(200);
+    if (!path.endsWith('.js')) continue;
+    for (const match of (await response.text()).matchAll(/from '([^']+)'/g))
+      paths.add(new URL(match[1]!, new URL(path, url)).pathname);
+  }
+  expect([...paths]).toEqual(expect.arrayContaining(['/console/push/live.js', '/console/push/jobs/run.js']));
+});
+
+test('the stream has the declared jobs with their counts, the others that are stored, and the schedules with their ticks', async () => {
+  const other = createApp({ resources: [defineUser()], jobs: [former] }, env);
+  await other.jobs.enqueue(former);
+  await other.close();
+  const { id } = await app.jobs.enqueue(tidy, { days: 0 });
+  await untilStatus(id, 'failed');
+  await app.jobs.enqueue(later, undefined, { runAt: inAnHour() });
+  const { kinds, schedules, atLeast, recent } = await readState();
+  const none = { waiting: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 };
+  expect(kinds).toEqual([
+    { name: 'tidy', description: 'Tidies up', isDeclared: true, hasInput: true, counts: { ...none, failed: 1 } },
+    { name: 'later', description: null, isDeclared: true, hasInput: false, counts: { ...none, waiting: 1 } },
+    { name: 'former', description: null, isDeclared: false, hasInput: false, counts: { ...none, waiting: 1 } },
+  ]);
+  expect(atLeast).toEqual([]);
+  expect(recent).toHaveLength(3);
+  const tick = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
+  expect(schedules).toEqual([
+    { name: 'tidy', job: 'tidy', cron: '0 2 * * *', timeZone: 'Europe/Berlin', nextAt: tick, lastAt: null },
+    { name: 'leap', job: 'later', cron: '0 0 29 2 *', timeZone: 'UTC', nextAt: tick, lastAt: null },
+  ]);
+  const hour = new Date(schedules[0].nextAt).toLocaleTimeString('en-GB', { timeZone: 'Europe/Berlin' });
+  expect(hour).toBe('02:00:00');
+});
+
+test('a list is filtered and paged, newest first, and contains neither input nor result', async () => {
+  const ids: string[] = [];
+  for (let i = 0; i < 23; i++) ids.unshift((await app.jobs.enqueue(later, undefined, { runAt: inAnHour() })).id);
+  const first = (await call('GET', `${RUNS}?job=later&status=waiting`)).body.data;
+  expect(first.jobs.map((job: { id: string }) => job.id)).toEqual(ids.slice(0, 20));
+  const second = (await call('GET', `${RUNS}?job=later&status=waiting&after=${first.next}`)).body.data;
+  expect(second.jobs.slice(0, 3).map((job: { id: string }) => job.id)).toEqual(ids.slice(20));
+  expect(second.next).toBeNull();
+  const failed = await call('GET', `${RUNS}?status=failed`);
+  expect(failed.headers.get('cache-control')).toBe('no-store');
+  expect(failed.body.data.jobs).toHaveLength(1);
+  expect(failed.body.data.jobs[0]).toMatchObject({ job: 'tidy', error: expect.stringMatching(/^.{200}$/) });
+  expect(failed.body.data.jobs[0]).not.toHaveProperty('input');
+  expect(failed.body.data.jobs[0]).not.toHaveProperty('result');
+});
+
+test.each([
+  ['status=done', 422, { status: 'Must be one of: waiting, running, succeeded, failed, cancelled' }],
+  ['after=1', 422, { after: 'Must be the `next` of a page' }],
+  ['job=%00', 422, { job: 'Must be a job or its name' }],
+  ['status=failed&status=waiting', 400, undefined],
+  ['limit=1000', 400, undefined],
+])('an invalid filter is refused: %s', async (query, expectedStatus, details) => {
+  const { status, body } = await call('GET', `${RUNS}?${query}`);
+  expect([status, body.error.details]).toEqual([expectedStatus, details]);
+});
+
+test('a job is shown with input, result and error, and can be enqueued, cancelled and retried', async () => {
+  const enqueued = await call('POST', RUNS, { job: 'tidy', input: { days: 7 }, runAt: inAnHour(), uniqueKey: 'k' });
+  expect(enqueued).toMatchObject({ status: 201, body: { data: { created: true } } });
+  const { id } = enqueued.body.data;
+  const again = await call('POST', RUNS, { job: 'tidy', input: { days: 7 }, uniqueKey: 'k' });
+  expect(again.body.data).toEqual({ id, created: false });
+  expect((await call('POST', `${RUNS}/${id}/cancel`)).body.data).toMatchObject({ id, status: 'cancelled' });
+  expect((await call('POST', `${RUNS}/${id}/retry`)).body.data).toMatchObject({ id, status: 'waiting' });
+  await untilStatus(id, 'succeeded');
+  expect((await call('GET', `${RUNS}/${id}`)).body.data).toMatchObject({
+    input: { days: 7 },
+    result: { tidied: 7 },
+    uniqueKey: 'k',
+    attempts: 1,
+  });
+  const refused = await call('POST', `${RUNS}/${id}/cancel`);
+  expect([refused.status, refused.body.error.message]).toEqual([
+    409,
+    'The job has succeeded, so it cannot be cancelled. Enqueue it again instead',
+  ]);
+});
+
+test.each([
+  [{ job: 'tidi', input: { days: 1 } }, { job: 'Is not declared. Did you mean "tidy"?' }],
+  [{ job: 'former' }, { job: 'Is not declared; jobs: tidy, later' }],
+  [{ job: 'tidy', input: { days: 'x' } }, { 'input.days': expect.any(String) }],
+  [{ job: 'later', input: 1 }, { input: 'This job has no input' }],
+  [{ job: 'later', runAt: 'soon' }, { runAt: expect.stringContaining('Must be a time') }],
+  [{ job: 'later', delay: 1 }, { delay: 'Unknown field' }],
+  [{ job: 5 }, { job: 'Must be a text' }],
+])('a job that cannot be enqueued is refused with a message per field: %o', async (body, details) => {
+  const refused = await call('POST', RUNS, body);
+  expect([refused.status, refused.body.error.details]).toEqual([422, details]);
+});
+
+test.each(['nope', '665f1c0a9b1e8a0012345678'])('an unknown job responds 404: %s', async (id) => {
+  expect((await call('GET', `${RUNS}/${id}`)).status).toBe(404);
+  for (const verb of ['retry', 'cancel']) expect((await call('POST', `${RUNS}/${id}/${verb}`)).status).toBe(404);
+});
+
+test('pages of other origins can neither read jobs nor change them', async () => {
+  const { id } = await app.jobs.enqueue(later, undefined, { runAt: inAnHour() });
+  const foreign = { origin: 'https://elsewhere.example.com', 'sec-fetch-site': 'cross-site' };
+  for (const [method, path] of [
+    ['GET', RUNS],
+    ['GET', `${RUNS}/${id}`],
+    ['GET', `${PAGE}/events`],
+    ['POST', `${RUNS}/${id}/cancel`],
+  ] as const)
+    expect((await call(method, path, undefined, foreign)).status, path).toBe(403);
+  expect((await call('POST', RUNS, { job: 'later' }, foreign)).status).toBe(403);
+  expect(await statusOf(id)).toBe('waiting');
+});
+
+test('counting stops at 10,000 jobs of a status, and says so', async () => {
+  const { default: pg } = await import('pg');
+  const sql = new pg.Client({ connectionString: env.DATABASE_URL! });
+  await sql.connect();
+  await sql.query(`insert into background_jobs (id, name, status, finished_at)
+    select 'z' || i, 'former', 'cancelled', now() from generate_series(1, 10050) i`);
+  const { kinds, atLeast } = await readState();
+  expect(atLeast).toEqual(['succeeded', 'cancelled']);
+  const sum = kinds.reduce((total: number, { counts }: { counts: Record<string, number> }) => {
+    return total + counts.succeeded! + counts.cancelled!;
+  }, 0);
+  expect(sum).toBe(10_000);
+  await sql.query(`delete from background_jobs where id like 'z%'`);
+  await sql.end();
+});
+
+test('an app without jobs has an empty overview', async () => {
+  const without = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] });
+  const stream = await fetch(`${without.url}${PAGE}/events`);
+  for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
+    if (!chunk.includes('event: state')) continue;
+    expect(chunk).toContain('data: {"kinds":[],"atLeast":[],"schedules":[],"recent":[]}');
+    break;
+  }
+});
