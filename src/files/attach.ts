@@ -13,6 +13,8 @@ import { ownsUpload } from './uploads/uploads.ts';
 /** Values by field name. */
 type Values = Record<string, unknown>;
 
+/** The states of files whose bytes a sweep removes. */
+const GONE = new Set(['removing', 'emptied']);
 const USED = 'Must be an upload that no other record uses';
 /** Files in one write: more than any form needs. */
 const MAX_FILES = 1000;
@@ -68,7 +70,7 @@ export function createFileReferences(store: FileStore): Pick<RecordFiles, 'resol
         const row = file && rows.get(file.id);
         if (row === undefined) return value;
         const isForField = row.resource === resource.name && row.field === field.name;
-        const isOwn = isForField && recordId !== undefined && row.recordId === recordId && row.state !== 'removing';
+        const isOwn = isForField && recordId !== undefined && row.recordId === recordId && !GONE.has(row.state);
         const mayUse = system ? row.field === null || isForField : isForField && ownsUpload(row, user, file!.tokenHash);
         const isUsable = isOwn || (row.state === 'pending' && mayUse);
         return isUsable && fits(row, fileRulesOf(field.spec)!) ? new ResolvedFile(metadataOf(row)) : value;
