@@ -81,10 +81,19 @@ describe('an upload is refused', () => {
   });
 
   test('if it is too large, with and without Content-Length', async () => {
-    const refused = { status: 413, body: { error: { message: 'The body must be at most 100000 bytes' } } };
-    expect(await raw(Buffer.alloc(100_001, 'a'))).toMatchObject(refused);
+    const refusedFor = (size: string) => {
+      const message = `A file of attachment must be at most 100000 bytes; this one has ${size}`;
+      return { status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE', message } } };
+    };
+    expect(await raw(Buffer.alloc(100_001, 'a'))).toMatchObject(refusedFor('100001'));
     const chunks = Readable.toWeb(Readable.from(Array.from({ length: 20 }, () => Buffer.alloc(10_000, 'a'))));
-    expect(await raw(chunks as never)).toMatchObject(refused);
+    expect(await raw(chunks as never)).toMatchObject(refusedFor('more'));
+    for (const bytes of [100_001, 300_000]) {
+      const form = new FormData();
+      form.append('file', new Blob([Buffer.alloc(bytes, 'a')], { type: 'text/plain' }), 'a.txt');
+      const sent = await send(`${uploads}?field=ticket.attachment`, form as never, { token: ada.token });
+      expect(sent).toMatchObject(refusedFor('more'));
+    }
   });
 
   test('if it is compressed, or its Content-Disposition is malformed', async () => {

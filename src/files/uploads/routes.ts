@@ -6,6 +6,7 @@ import { mediaTypeOf, openBody } from '../../platform/http/bodies/body-stream.ts
 import { parseContentDisposition } from '../../platform/http/bodies/content-disposition.ts';
 import { declaresForm, readForm } from '../../platform/http/bodies/multipart.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
+import { assertSizeFits } from '../content.ts';
 import type { FilesContext } from '../context.ts';
 import { DIRECT_UPLOAD_MS, type FileRow, metadataOf } from '../store.ts';
 import type { UploadTarget } from '../targets.ts';
@@ -60,9 +61,11 @@ export function createUploadRoutes(context: FilesContext): Route[] {
   const { uploads, targets, store, storage, hashes, settings, log } = context;
 
   async function receiveRaw(target: UploadTarget, uploader: Uploader, { req }: RouteContext): Promise<FileRow> {
-    const body = openBody(req, target.rules.maxBytes);
-    if (body === undefined) throw validationError({ [target.field.name]: 'Must not be empty' });
     const length = req.headers['content-length'];
+    assertSizeFits(Number(length ?? 0), target.rules, target.field.name);
+    // The check of the content ends a larger body, with an error that names the field.
+    const body = openBody(req, Number.POSITIVE_INFINITY);
+    if (body === undefined) throw validationError({ [target.field.name]: 'Must not be empty' });
     const announced = {
       name: fileNameOf(req),
       type: mediaTypeOf(req.headers['content-type']),
@@ -73,11 +76,14 @@ export function createUploadRoutes(context: FilesContext): Route[] {
 
   async function receiveFormFile(target: UploadTarget, uploader: Uploader, { req }: RouteContext): Promise<FileRow> {
     const { maxBytes } = target.rules;
+    const length = Number(req.headers['content-length'] ?? 0);
+    if (length > maxBytes + FORM_OVERHEAD_BYTES)
+      assertSizeFits(Number.POSITIVE_INFINITY, target.rules, target.field.name);
     const limits = {
       maxFields: 0,
       maxFiles: 1,
       maxFieldBytes: 0,
-      maxFileBytes: () => maxBytes,
+      maxFileBytes: () => Number.POSITIVE_INFINITY,
       maxBytes: maxBytes + FORM_OVERHEAD_BYTES,
     };
     let row: FileRow | undefined;

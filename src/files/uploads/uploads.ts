@@ -6,6 +6,7 @@ import type { Logger } from '../../platform/observability/log.ts';
 import { type FileStorage, StorageError } from '../../platform/storage/storage.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
 import {
+  assertSizeFits,
   assertTypeIsAccepted,
   type ContentFacts,
   checkContent,
@@ -123,7 +124,7 @@ export function createUploads({
     if (!(await store.insert(upload, room)))
       throw new ApiError(
         'LIMIT_REACHED',
-        'You have too many uploads that no record uses yet. Use them, or wait until they expire',
+        `You have too many uploads that no record uses yet: at most ${room.count} files with ${room.bytes} bytes. Use them, or wait until they expire`,
       );
     return upload;
   }
@@ -208,9 +209,7 @@ export function createUploads({
     },
 
     async start(target, uploader, announced, isResumable) {
-      const { maxBytes } = target.rules;
-      if (announced.bytes > maxBytes)
-        throw new ApiError('PAYLOAD_TOO_LARGE', `A file of ${target.field.name} must be at most ${maxBytes} bytes`);
+      assertSizeFits(announced.bytes, target.rules, target.field.name);
       return insert(target, uploader, announced, isResumable);
     },
 
