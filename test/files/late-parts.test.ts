@@ -58,7 +58,7 @@ const append = (location: string, offset: number, body: Buffer) =>
 const head = (location: string) =>
   send(url + location, undefined as never, { method: 'HEAD', 'tus-resumable': '1.0.0' });
 
-/** Begins a part whose body is sent later. Resolves when the storage has been asked for the upload. */
+/** Begins a part whose body is sent later. Resolves when the storage has been asked for the bytes before it. */
 async function beginPart(base: string, location: string, offset: number, length: number) {
   const { length: before } = fake.calls;
   const part = request(base + location, {
@@ -68,7 +68,9 @@ async function beginPart(base: string, location: string, offset: number, length:
   part.on('error', () => undefined);
   const response = once(part, 'response').catch(() => undefined);
   part.flushHeaders();
-  await vi.waitUntil(() => fake.calls.slice(before).some(({ query }) => query['list-type'] !== undefined));
+  const isAsked = (sent: S3Call) =>
+    offset === 0 ? sent.query['list-type'] !== undefined : sent.method === 'GET' && isPiece(sent);
+  await vi.waitUntil(() => fake.calls.slice(before).some(isAsked) && fake.active() === 0);
   return { part, response };
 }
 
