@@ -41,6 +41,8 @@ export interface FieldSpec {
   onDelete?: OnDelete;
   /** Whether writes check that the records exist to which the field refers. */
   exists?: boolean;
+  /** The names of options that the type does not have, which plain JavaScript can pass: a configuration error. */
+  unknownOptions?: readonly string[];
   inner?: AnyField;
   shape?: Record<string, AnyField>;
   /** The schema of a json field's values, whose output must be JSON. Runs before `checks`. */

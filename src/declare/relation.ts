@@ -36,10 +36,13 @@ export class ReverseRelation {
   readonly field: string;
   /** Maximum number of records that `include` returns for each record. */
   readonly limit: number;
+  /** The names of options that do not exist, which plain JavaScript can pass: a configuration error. */
+  readonly unknownOptions: readonly string[];
 
-  constructor(target: string, field: string, { limit = 20 }: ReverseRelationOptions = {}) {
+  constructor(target: string, field: string, { limit = 20, ...unknown }: ReverseRelationOptions = {}) {
     this.target = normalizeResourceName(target);
     this.field = field;
     this.limit = limit;
+    this.unknownOptions = Object.keys(unknown);
   }
 }

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StoredFile } from '../declare/file.ts';
 import { validationError } from '../platform/errors.ts';
-import { matchesMediaType } from '../platform/http/bodies/body-stream.ts';
 import { isId } from '../platform/ids.ts';
-import { type FileRules, fileRulesOf, ResolvedFile } from '../records/fields/types/file.ts';
+import { type FileRules, fileRulesOf, RefusedFile, ResolvedFile } from '../records/fields/types/file.ts';
 import type { RecordFiles } from '../records/files.ts';
 import type { CompiledField, CompiledResource } from '../records/schema/compiled.ts';
+import { findSizeError, findTypeError } from './content.ts';
 import { type FileRow, type FileStore, metadataOf } from './store.ts';
 import { presentedTokenHash } from './uploads/uploader.ts';
 import { ownsUpload } from './uploads/uploads.ts';
@@ -13,6 +13,8 @@ import { ownsUpload } from './uploads/uploads.ts';
 /** Values by field name. */
 type Values = Record<string, unknown>;
 
+/** The states of files whose bytes a sweep removes. */
+const GONE = new Set(['removing', 'emptied']);
 const USED = 'Must be an upload that no other record uses';
 /** Files in one write: more than any form needs. */
 const MAX_FILES = 1000;
@@ -33,9 +35,10 @@ function parseNamedFile(value: unknown): NamedFile | undefined {
 
 const itemsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value]);
 
-/** Whether a file satisfies the rules of a field. Files that code stored have been checked for no field yet. */
-function fits({ bytes, type }: FileRow, rules: FileRules): boolean {
-  return bytes <= rules.maxBytes && matchesMediaType(type, rules.types);
+/** Checks a file against the rules of a field. Files that code stored have been checked for no field yet. */
+function checkRules(row: FileRow, rules: FileRules, field: string): ResolvedFile | RefusedFile {
+  const error = findSizeError(row.bytes, rules, field) ?? findTypeError(row.type, rules);
+  return error === undefined ? new ResolvedFile(metadataOf(row)) : new RefusedFile(error);
 }
 
 /** Creates the connection of files and records. */
@@ -68,10 +71,10 @@ export function createFileReferences(store: FileStore): Pick<RecordFiles, 'resol
         const row = file && rows.get(file.id);
         if (row === undefined) return value;
         const isForField = row.resource === resource.name && row.field === field.name;
-        const isOwn = isForField && recordId !== undefined && row.recordId === recordId && row.state !== 'removing';
+        const isOwn = isForField && recordId !== undefined && row.recordId === recordId && !GONE.has(row.state);
         const mayUse = system ? row.field === null || isForField : isForField && ownsUpload(row, user, file!.tokenHash);
         const isUsable = isOwn || (row.state === 'pending' && mayUse);
-        return isUsable && fits(row, fileRulesOf(field.spec)!) ? new ResolvedFile(metadataOf(row)) : value;
+        return isUsable ? checkRules(row, fileRulesOf(field.spec)!, field.name) : value;
       };
       const resolved = fields.map((field): [string, unknown] => {
         const value = (input as Values)[field.name];

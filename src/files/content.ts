@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { validationError } from '../platform/errors.ts';
-import { matchesMediaType, tooLargeError } from '../platform/http/bodies/body-stream.ts';
+import { ApiError, validationError } from '../platform/errors.ts';
+import { matchesMediaType } from '../platform/http/bodies/body-stream.ts';
 import { SNIFF_BYTES, sniffType } from '../platform/storage/sniff.ts';
 import type { FileRules } from '../records/fields/types/file.ts';
 
@@ -33,10 +33,32 @@ export function determineType(first: Uint8Array, claimedType: string, name: stri
   return TEXT_TYPES.get(name.slice(name.lastIndexOf('.') + 1).toLowerCase()) ?? found;
 }
 
+/** The error for a type that a field does not accept; undefined if it does. */
+export function findTypeError(type: string, { types }: FileRules): string | undefined {
+  return matchesMediaType(type, types) ? undefined : `Must be ${types.join(' or ')}, not ${type}`;
+}
+
 /** @throws ApiError VALIDATION_ERROR naming the type that was found, if a field does not accept it */
-export function assertTypeIsAccepted(type: string, { types }: FileRules, field: string): void {
-  if (matchesMediaType(type, types)) return;
-  throw validationError({ [field]: `Must be ${types.join(' or ')}, not ${type}` });
+export function assertTypeIsAccepted(type: string, rules: FileRules, field: string): void {
+  const message = findTypeError(type, rules);
+  if (message !== undefined) throw validationError({ [field]: message });
+}
+
+/**
+ * The error for a file that is too large for a field; undefined if it fits.
+ *
+ * @param bytes the size as far as it is known
+ */
+export function findSizeError(bytes: number, { maxBytes }: Pick<FileRules, 'maxBytes'>, field: string) {
+  return bytes <= maxBytes
+    ? undefined
+    : `A file of ${field} must be at most ${maxBytes} bytes; this one has ${Number.isFinite(bytes) ? bytes : 'more'}`;
+}
+
+/** @throws ApiError PAYLOAD_TOO_LARGE naming the field and its limit */
+export function assertSizeFits(bytes: number, rules: Pick<FileRules, 'maxBytes'>, field: string): void {
+  const message = findSizeError(bytes, rules, field);
+  if (message !== undefined) throw new ApiError('PAYLOAD_TOO_LARGE', message);
 }
 
 /** A body whose first bytes have been read. `all` yields the whole body. */
@@ -100,7 +122,8 @@ export async function* checkContent(
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > maxBytes) throw tooLargeError(maxBytes);
+    // The rest has not arrived, so the size is not known.
+    if (bytes > maxBytes) assertSizeFits(Number.POSITIVE_INFINITY, { maxBytes }, field);
     decode(chunk);
     hash?.update(chunk);
     yield chunk;

@@ -10,7 +10,7 @@ import type { FilesContext } from './context.ts';
 import type { UploadTarget } from './targets.ts';
 import { uploaderOf } from './uploads/uploader.ts';
 
-/** Maximum number of files in one form. */
+/** Maximum number of files in one form, if the limit of pending uploads allows as many. */
 const MAX_FILES = 100;
 const PART_OVERHEAD_BYTES = 1024;
 
@@ -53,20 +53,27 @@ export function createForms(context: FilesContext): Pick<RecordFiles, 'createFor
 
   function limitsOf(fields: ReadonlyMap<string, UploadTarget>): FormLimits {
     const { bodyLimit, bodyKeys } = settings.http;
+    const { pendingPerUser } = settings.files;
+    const most = Math.min(MAX_FILES, pendingPerUser);
     const sizes = [...fields.values()].map(({ field, rules }) => {
-      const count =
-        field.spec.inner === undefined ? 1 : Math.min(Number(field.spec.max?.value ?? MAX_FILES), MAX_FILES);
+      const count = field.spec.inner === undefined ? 1 : Math.min(Number(field.spec.max?.value ?? most), most);
       return { count, bytes: count * rules.maxBytes };
     });
-    const maxFiles = Math.min(
-      MAX_FILES,
-      sizes.reduce((sum, { count }) => sum + count, 0),
-    );
+    const declared = sizes.reduce((sum, { count }) => sum + count, 0);
+    const maxFiles = Math.min(most, declared);
+    const isBoundByPending = maxFiles === pendingPerUser && pendingPerUser < MAX_FILES;
     return {
       maxFields: bodyKeys,
       maxFiles,
+      ...(isBoundByPending && {
+        maxFilesReason: `, because you can have at most ${pendingPerUser} uploads that no record uses yet`,
+      }),
       maxFieldBytes: bodyLimit,
-      maxFileBytes: (name) => targetOf(fields, name).rules.maxBytes,
+      maxFileBytes: (name) => {
+        targetOf(fields, name);
+        // The check of the content ends a larger file, with an error that names the field.
+        return Number.POSITIVE_INFINITY;
+      },
       maxBytes:
         bodyLimit + sizes.reduce((sum, { bytes }) => sum + bytes, 0) + (bodyKeys + maxFiles) * PART_OVERHEAD_BYTES,
     };

@@ -26,6 +26,8 @@ export { createTrackingStatements } from './tracking.ts';
 
 /** Where files are kept in development and tests, below the directory of the project. */
 const DEVELOPMENT_DIRECTORY = '.data/files';
+/** The states of files without complete bytes. */
+const UNREADABLE = new Set(['receiving', 'removing', 'emptied']);
 
 /** The files of an app. */
 export interface Files {
@@ -65,7 +67,7 @@ export function createFiles(platform: Platform, resources: readonly CompiledReso
     },
     async read({ id }) {
       const [row] = await store.find([id]);
-      if (row === undefined || row.state === 'receiving' || row.state === 'removing') throw new ApiError('NOT_FOUND');
+      if (row === undefined || UNREADABLE.has(row.state)) throw new ApiError('NOT_FOUND');
       return storage.read(row.storageKey);
     },
     urlOf: urls.urlOf,

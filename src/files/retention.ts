@@ -2,7 +2,7 @@ import type { UserData } from '../declare/host.ts';
 import type { Sweep } from '../platform/outbox/relay.ts';
 import { readRowsInPages } from '../platform/postgres/scan.ts';
 import type { FilesContext } from './context.ts';
-import type { StoredVariant } from './store.ts';
+import { LATE_WRITE_MS, type StoredVariant } from './store.ts';
 import { uploadKeyOf } from './uploads/uploads.ts';
 
 const EVERY_MS = 60_000;
@@ -14,10 +14,18 @@ const RETRY_MINUTES = 5;
 
 // Uses stored_files_due_at_index. A file in the state `removing` can no longer be attached.
 const CLAIM = `
-  update stored_files files set state = 'removing', due_at = now() + interval '${RETRY_MINUTES} minutes'
+  update stored_files files set state = case state when 'emptied' then 'emptied' else 'removing' end, due_at = now() + interval '${RETRY_MINUTES} minutes'
   where id in (select id from stored_files files where due_at <= now() order by due_at limit $1 for update skip locked)
   returning id, storage_key, received_bytes is not null, variants`;
-const REMOVE = `delete from stored_files files where id = any($1) and state = 'removing'`;
+/** A file to which a request that began earlier may still write: a direct upload or a part of a resumable one. */
+const MAY_BE_WRITTEN = `state = 'removing' and (received_bytes is not null or created_at > now() - $2 * interval '1 millisecond')`;
+// The bytes of such a file are removed once more, when no request can write them any longer. Until then, only their keys are kept.
+const REMOVE = `
+  with emptied as (
+    update stored_files files set state = 'emptied', due_at = now() + $2 * interval '1 millisecond',
+      name = 'file', user_id = null, uploader = 'system', token_hash = null, resource = null, field = null, record_id = null, sha256 = null
+    where id = any($1) and ${MAY_BE_WRITTEN})
+  delete from stored_files files where id = any($1) and state in ('removing', 'emptied') and not (${MAY_BE_WRITTEN})`;
 
 type ClaimedRow = [id: string, key: string, isResumable: boolean, variants: Record<string, StoredVariant> | null];
 
@@ -28,7 +36,7 @@ function keysOf([, storageKey, isResumable, variants]: ClaimedRow): string[] {
 
 /**
  * Creates the sweep that removes files which no record uses and uploads that have expired. The rows are deleted after the bytes: if the
- * storage fails or the process dies, a later sweep tries again.
+ * storage fails or the process dies, a later sweep tries again. Uploads that may still be written are removed a second time, hours later.
  */
 export function createFileSweep({ database, storage, log }: Pick<FilesContext, 'database' | 'storage' | 'log'>): Sweep {
   return {
@@ -45,7 +53,7 @@ export function createFileSweep({ database, storage, log }: Pick<FilesContext, '
           log.error({ err: error, files: rows.length }, 'the storage did not remove files; a later sweep tries again');
           break;
         }
-        await database.write({ name: 'files_remove', text: REMOVE, values: [rows.map(([id]) => id)] });
+        await database.write({ name: 'files_remove', text: REMOVE, values: [rows.map(([id]) => id), LATE_WRITE_MS] });
         total += rows.length;
         if (rows.length < BATCH_ROWS) break;
       }

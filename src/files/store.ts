@@ -1,4 +1,5 @@
 import type { StoredFile } from '../declare/file.ts';
+import { newId } from '../platform/ids.ts';
 import type { Database, Executor } from '../platform/postgres/database.ts';
 
 /** A variant of an image, as its row holds it. */
@@ -46,6 +47,25 @@ export interface StoredContent {
   height?: number | undefined;
   variants?: Record<string, StoredVariant> | undefined;
 }
+
+/** A new copy of a resumable upload. Its row exists before its bytes, so that a sweep removes them if the process dies. */
+export interface UploadCopy {
+  /** The id of the row. */
+  id: string;
+  storageKey: string;
+  /** The keys of its image variants, by name. */
+  variants: Record<string, { key: string }> | undefined;
+}
+
+/** Lifetime in ms of a URL for a direct upload. */
+export const DIRECT_UPLOAD_MS = 60 * 60_000;
+/**
+ * Time in ms after which a request that began before can no longer store bytes: a direct upload begins at the latest when its URL expires, and
+ * a part of a resumable upload (8 MiB at the minimum of 1 KiB a second) takes 2.3 hours.
+ */
+export const LATE_WRITE_MS = DIRECT_UPLOAD_MS + 2 * 60 * 60_000;
+/** Copies of one upload that may be made within ten minutes: a client could otherwise fill the storage with them. */
+const MAX_COPIES = 4;
 
 /** Limits of the uploads of one uploader to which no record refers yet. */
 export interface PendingLimits {
@@ -96,9 +116,34 @@ const FINISH = `
     variants = $7::jsonb, due_at = now() + $8 * interval '1 hour'
   where id = $1 and state = 'receiving'
   returning ${COLUMNS}`;
+const LOCK_UPLOAD = `select 1 from stored_files files where id = $1 for update`;
+// The copy outlives the upload, so that a sweep does not remove it while it is made.
+const START_COPY = `
+  insert into stored_files (id, state, due_at, record_id, uploader, storage_key, name, type, bytes, variants)
+  select $2, 'unused', due_at + $5 * interval '1 millisecond', id, 'system', $3, 'file', type, 0, $4::jsonb
+  from stored_files files
+  where id = $1 and state = 'receiving' and received_bytes = bytes and (select count(*) from stored_files copies where record_id = $1 and resource is null and created_at > now() - interval '10 minutes')
+    < ${MAX_COPIES}
+  returning 1`;
+/**
+ * Makes copy $9 the content of upload $1. A late part may still store bytes of the upload, so a new row $10 lets a sweep remove what is stored
+ * under its key $11 later.
+ */
+const FINISH_COPY = `
+  with upload as (select id from stored_files files where id = $1 and state = 'receiving' for update),
+  copy as (delete from stored_files files using upload where files.id = $9 and files.state = 'unused' returning files.storage_key),
+  finished as (
+    update stored_files files set state = 'pending', type = $2, bytes = $3, received_bytes = null, sha256 = $4, width = $5, height = $6,
+      variants = $7::jsonb, due_at = now() + $8 * interval '1 hour', storage_key = copy.storage_key
+    from copy where files.id = $1
+    returning ${COLUMNS.replaceAll('storage_key', 'files.storage_key')}),
+  late as (
+    insert into stored_files (id, state, due_at, uploader, storage_key, name, type, bytes)
+    select $10, 'unused', now() + $12 * interval '1 millisecond', 'system', $11, 'file', type, 0 from finished)
+  select * from finished`;
 const DISCARD = `
   update stored_files files set state = 'unused', due_at = now()
-  where id = any($1) and state in ('receiving', 'pending') returning 1`;
+  where id = any($1) and (state = any($2) or (state = 'unused' and resource is null)) returning 1`;
 const FIND = `select ${COLUMNS} from stored_files files where id = any($1)`;
 const START_PART = `
   update stored_files files set fence = fence + 1
@@ -129,8 +174,20 @@ export interface FileStore {
   insert(upload: NewUpload, limits: PendingLimits): Promise<boolean>;
   /** Stores the content of an upload, which is then pending. Returns undefined if the upload was removed meanwhile. */
   finish(id: string, content: StoredContent, limits: PendingLimits): Promise<FileRow | undefined>;
-  /** Lets the next sweep remove uploads that no record refers to. Returns how many there were. */
-  discard(ids: readonly string[]): Promise<number>;
+  /**
+   * Begins a copy of a complete resumable upload, under a key of its own: two requests that complete the upload at the same time cannot change
+   * each other's copy after it was checked. Returns false if the upload was removed or if too many copies were begun.
+   */
+  startCopy(uploadId: string, copy: UploadCopy): Promise<boolean>;
+  /** Makes a copy the content of its upload, which is then pending. Returns undefined if the upload was finished or removed meanwhile. */
+  finishCopy(
+    upload: { id: string; key: string },
+    copy: UploadCopy,
+    content: StoredContent,
+    limits: PendingLimits,
+  ): Promise<FileRow | undefined>;
+  /** Lets the next sweep remove copies, and uploads that no record refers to. Returns how many there were. @param states default: both */
+  discard(ids: readonly string[], states?: readonly ('receiving' | 'pending')[]): Promise<number>;
   /** Returns files by id; unknown ids are left out. */
   find(ids: readonly string[]): Promise<FileRow[]>;
   /** Begins a part of a resumable upload at an offset. Returns the fence of the part; undefined if the upload is not at this offset. */
@@ -143,6 +200,15 @@ export interface FileStore {
     files: readonly { id: string; field: string }[],
     transaction: Executor,
   ): Promise<string[]>;
+}
+
+function contentValues(
+  id: string,
+  { type, bytes, sha256, width, height, variants }: StoredContent,
+  hours: number,
+): unknown[] {
+  const shown = variants === undefined ? null : JSON.stringify(variants);
+  return [id, type, bytes, sha256 ?? null, width ?? null, height ?? null, shown, hours];
 }
 
 /** Creates the access to the table `stored_files`. */
@@ -158,13 +224,27 @@ export function createFileStore(database: Database): FileStore {
         const values = [...owner, ...content, limits.count, limits.bytes, limits.hours];
         return (await tx.write({ name: 'files_insert', text: INSERT, values })).length > 0;
       }),
-    async finish(id, { type, bytes, sha256, width, height, variants }, { hours }) {
-      const values = [id, type, bytes, sha256 ?? null, width ?? null, height ?? null];
-      const shown = variants === undefined ? null : JSON.stringify(variants);
-      const [row] = await database.write({ name: 'files_finish', text: FINISH, values: [...values, shown, hours] });
+    async finish(id, content, { hours }) {
+      const values = contentValues(id, content, hours);
+      const [row] = await database.write({ name: 'files_finish', text: FINISH, values });
       return row && toRow(row);
     },
-    discard: async (ids) => (await database.write({ name: 'files_discard', text: DISCARD, values: [ids] })).length,
+    startCopy: (uploadId, { id, storageKey, variants }) =>
+      database.transaction(async (tx) => {
+        // A second statement counts what others have inserted while this one waited.
+        await tx.write({ text: LOCK_UPLOAD, values: [uploadId] });
+        const planned = variants === undefined ? null : JSON.stringify(variants);
+        const values = [uploadId, id, storageKey, planned, LATE_WRITE_MS];
+        return (await tx.write({ name: 'files_start_copy', text: START_COPY, values })).length > 0;
+      }),
+    async finishCopy({ id, key }, copy, content, { hours }) {
+      const values = [...contentValues(id, content, hours), copy.id, newId(), key, LATE_WRITE_MS];
+      const [row] = await database.write({ name: 'files_finish_copy', text: FINISH_COPY, values });
+      return row && toRow(row);
+    },
+    async discard(ids, states = ['receiving', 'pending']) {
+      return (await database.write({ name: 'files_discard', text: DISCARD, values: [ids, states] })).length;
+    },
     find: async (ids) => (await database.write({ name: 'files_find', text: FIND, values: [ids] })).map(toRow),
     async startPart(id, offset) {
       const [row] = await database.write<[number]>({

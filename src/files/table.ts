@@ -10,14 +10,15 @@ const storedFiles = pgTable(
     id: text('id').primaryKey(),
     /**
      * `receiving`, then `pending` until a record refers to it, then `attached`; `archived` while its record is soft-deleted; `unused` once
-     * no record refers to it; `removing` while a sweep removes its bytes.
+     * no record refers to it; `removing` while a sweep removes its bytes; `emptied` after that, until no request can write them any more.
      */
     state: text('state').notNull(),
     /** The time at which a sweep removes the file; null while a record refers to it. */
     dueAt: timestamptz('due_at'),
-    /** The resource and field for which it was uploaded; null if code stored it and no record refers to it yet. */
+    /** The resource and field for which it was uploaded; null for copies of uploads, and if code stored it and no record refers to it yet. */
     resource: text('resource'),
     field: text('field'),
+    /** The record that refers to it; for a copy of a resumable upload, the id of the upload. */
     recordId: text('record_id'),
     /** The user who uploaded it; null for code and for callers who were not signed in. */
     userId: text('user_id'),

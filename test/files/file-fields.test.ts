@@ -23,9 +23,13 @@ const letter = defineResource('letter', {
   policies: { list: 'public', read: 'public', create: 'public', delete: 'public', update: 'public' },
   softDelete: true,
 });
+const album = defineResource('album', {
+  fields: { pictures: f.array(f.file({ types: ['image/png'] })).max(80) },
+  policies: { create: 'authenticated' },
+});
 
 const { app, url, call, person } = await startTestApp(
-  { resources: [defineUser(), ticket, letter], extensions: [softDelete()], settings: { files: { storage } } },
+  { resources: [defineUser(), ticket, letter, album], extensions: [softDelete()], settings: { files: { storage } } },
   { start: { roles: ['web'] } },
 );
 const ada = await person('Ada');
@@ -225,6 +229,35 @@ test('a form creates and changes records with files and typed values in one requ
   });
   expect(changed.status).toBe(200);
   expect([changed.body.data.attachment, changed.body.data.pictures.length]).toEqual([undefined, 1]);
+});
+
+test('a form can have as many files as a user can have pending uploads, and the error for more names both limits', async () => {
+  const dora = await person('Dora');
+  const create = (count: number) => {
+    const form = new FormData();
+    for (let i = 0; i < count; i++) form.append('pictures', new Blob([PNG], { type: 'image/png' }), `${i}.png`);
+    return send(`${url}/api/albums`, form as never, { token: dora.token });
+  };
+  expect((await create(50)).body.data.pictures).toHaveLength(50);
+  const { status, body } = await create(51);
+  expect([status, body.error.message]).toEqual([
+    400,
+    'The form must have at most 50 files, because you can have at most 50 uploads that no record uses yet',
+  ]);
+});
+
+test('a file that code stored and that a field does not accept is refused in the words for uploads', async () => {
+  const store = (bytes: Buffer) => app.files.store(Readable.from([bytes]), { name: 'a.bin', type: 'text/plain' });
+  const create = (attachment: object) => app.service('ticket').create({ title: 'a', attachment } as never);
+  const large = await store(Buffer.alloc(10_001, 'a'));
+  await expect(create(large)).rejects.toMatchObject({
+    code: 'VALIDATION_ERROR',
+    details: { attachment: 'A file of attachment must be at most 10000 bytes; this one has 10001' },
+  });
+  await expect(create(await store(Buffer.from('%PDF-1.7\n')))).rejects.toMatchObject({
+    details: { attachment: 'Must be image/png or text/plain or text/csv, not application/pdf' },
+  });
+  expect(await stateOf(large.id)).toBe('pending');
 });
 
 test('a form that is refused leaves no upload behind', async () => {

@@ -1,5 +1,5 @@
 import { ApiError, validationError } from '../../platform/errors.ts';
-import { ImageError } from '../../platform/storage/images/image-error.ts';
+import { ImageError } from '../../platform/storage/images/image.ts';
 import { inspectImage } from '../../platform/storage/images/inspect.ts';
 import { createVariant, type ImageVariantInput, variantSchema } from '../../platform/storage/images/variant.ts';
 import type { FileStorage } from '../../platform/storage/storage.ts';

@@ -133,12 +133,7 @@ export function createResumableRoutes(context: FilesContext): Route[] {
   async function finishIfComplete(ctx: RouteContext, row: FileRow): Promise<FileRow> {
     if (row.state !== 'receiving' || row.receivedBytes !== row.bytes) return row;
     const target = await targets.authorize(`${row.resource}.${row.field}`, ctx);
-    const stored = await storage
-      .complete(uploadKeyOf(row), row.storageKey, { type: row.type })
-      .catch((error: unknown) => {
-        throw toUploadError(error, log);
-      });
-    return uploads.finishStored(target, row, stored.bytes);
+    return uploads.finishResumable(target, row);
   }
 
   /** Stores a part of the body. Returns the new length of the upload. */
@@ -154,7 +149,7 @@ export function createResumableRoutes(context: FilesContext): Route[] {
     throw new ApiError('CONFLICT', 'Another request continues this upload');
   }
 
-  /** Removes the bytes of a part that arrived after the upload was completed or ended: no later sweep would find them. */
+  /** Removes the bytes of a part that arrived after the upload was completed or ended, instead of leaving them to a later sweep. */
   async function removeIfEnded(row: FileRow): Promise<void> {
     const [current] = await store.find([row.id]);
     if (current?.state === 'receiving') return;

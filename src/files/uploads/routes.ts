@@ -6,13 +6,13 @@ import { mediaTypeOf, openBody } from '../../platform/http/bodies/body-stream.ts
 import { parseContentDisposition } from '../../platform/http/bodies/content-disposition.ts';
 import { declaresForm, readForm } from '../../platform/http/bodies/multipart.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
+import { assertSizeFits } from '../content.ts';
 import type { FilesContext } from '../context.ts';
-import { type FileRow, metadataOf } from '../store.ts';
+import { DIRECT_UPLOAD_MS, type FileRow, metadataOf } from '../store.ts';
 import type { UploadTarget } from '../targets.ts';
 import { presentedTokenHash, type Uploader, uploaderOf } from './uploader.ts';
 import { ownsUpload, toUploadError } from './uploads.ts';
 
-const DIRECT_MS = 60 * 60_000;
 const FORM_OVERHEAD_BYTES = 64 * 1024;
 
 const uploadShape = z.object({
@@ -61,9 +61,11 @@ export function createUploadRoutes(context: FilesContext): Route[] {
   const { uploads, targets, store, storage, hashes, settings, log } = context;
 
   async function receiveRaw(target: UploadTarget, uploader: Uploader, { req }: RouteContext): Promise<FileRow> {
-    const body = openBody(req, target.rules.maxBytes);
-    if (body === undefined) throw validationError({ [target.field.name]: 'Must not be empty' });
     const length = req.headers['content-length'];
+    assertSizeFits(Number(length ?? 0), target.rules, target.field.name);
+    // The check of the content ends a larger body, with an error that names the field.
+    const body = openBody(req, Number.POSITIVE_INFINITY);
+    if (body === undefined) throw validationError({ [target.field.name]: 'Must not be empty' });
     const announced = {
       name: fileNameOf(req),
       type: mediaTypeOf(req.headers['content-type']),
@@ -74,11 +76,14 @@ export function createUploadRoutes(context: FilesContext): Route[] {
 
   async function receiveFormFile(target: UploadTarget, uploader: Uploader, { req }: RouteContext): Promise<FileRow> {
     const { maxBytes } = target.rules;
+    const length = Number(req.headers['content-length'] ?? 0);
+    if (length > maxBytes + FORM_OVERHEAD_BYTES)
+      assertSizeFits(Number.POSITIVE_INFINITY, target.rules, target.field.name);
     const limits = {
       maxFields: 0,
       maxFiles: 1,
       maxFieldBytes: 0,
-      maxFileBytes: () => maxBytes,
+      maxFileBytes: () => Number.POSITIVE_INFINITY,
       maxBytes: maxBytes + FORM_OVERHEAD_BYTES,
     };
     let row: FileRow | undefined;
@@ -105,11 +110,13 @@ export function createUploadRoutes(context: FilesContext): Route[] {
     const uploader = uploaderOf(ctx.user, ctx.req, hashes);
     const announced = { name, type: mediaTypeOf(type) || 'application/octet-stream', bytes };
     const { id, storageKey, name: cleaned } = await uploads.start(target, uploader, announced, false);
-    const options = { bytes, type: announced.type, expiresInMs: DIRECT_MS, ...(sha256 !== undefined && { sha256 }) };
+    // A URL that outlived its upload would be of no use.
+    const expiresInMs = Math.min(DIRECT_UPLOAD_MS, settings.files.pendingHours * 3_600_000);
+    const options = { bytes, type: announced.type, expiresInMs, ...(sha256 !== undefined && { sha256 }) };
     const signed = await storage.signUpload(storageKey, options).catch((error: unknown) => {
       throw toUploadError(error, log);
     });
-    const expiresAt = new Date(Date.now() + DIRECT_MS).toISOString();
+    const expiresAt = new Date(Date.now() + expiresInMs).toISOString();
     const { token } = uploader;
     return { id, name: cleaned, ...(token !== undefined && { token }), upload: { ...signed, expiresAt } };
   }
@@ -140,7 +147,7 @@ export function createUploadRoutes(context: FilesContext): Route[] {
       await store.discard([row.id]);
       throw validationError({ bytes: `The file has ${stored.bytes} bytes instead of ${row.bytes}` });
     }
-    return describeUpload(await uploads.finishStored(target, row, stored.bytes), { token: undefined });
+    return describeUpload(await uploads.finishDirect(target, row, stored.bytes), { token: undefined });
   }
 
   const shared = { policy: 'public', tags: ['files'] } as const;

@@ -5,7 +5,15 @@ import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import { type FileStorage, StorageError } from '../../platform/storage/storage.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
-import { assertTypeIsAccepted, type ContentFacts, checkContent, determineType, peekBody } from '../content.ts';
+import {
+  assertSizeFits,
+  assertTypeIsAccepted,
+  type ContentFacts,
+  checkContent,
+  determineType,
+  isTextType,
+  peekBody,
+} from '../content.ts';
 import { cleanFileName } from '../file-name.ts';
 import type { FileRow, FileStore, PendingLimits, StoredContent } from '../store.ts';
 import type { UploadTarget } from '../targets.ts';
@@ -45,8 +53,14 @@ export interface Uploads {
     announced: Announced & { bytes: number },
     isResumable: boolean,
   ): Promise<StartedUpload>;
-  /** Checks the stored bytes of such an upload, and makes it pending. An invalid one is discarded. */
-  finishStored(target: UploadTarget, row: FileRow, storedBytes: number): Promise<FileRow>;
+  /** Checks the stored bytes of a direct upload, and makes it pending. An invalid one is discarded. */
+  finishDirect(target: UploadTarget, row: FileRow, storedBytes: number): Promise<FileRow>;
+  /**
+   * Checks the bytes of a resumable upload that has all of them, and makes it pending. An invalid one is discarded.
+   *
+   * @throws ApiError CONFLICT if too many requests complete it at once
+   */
+  finishResumable(target: UploadTarget, row: FileRow): Promise<FileRow>;
 }
 
 /** Converts an error of the storage to the error of the response, and logs it. Other errors stay unchanged. */
@@ -110,20 +124,23 @@ export function createUploads({
     if (!(await store.insert(upload, room)))
       throw new ApiError(
         'LIMIT_REACHED',
-        'You have too many uploads that no record uses yet. Use them, or wait until they expire',
+        `You have too many uploads that no record uses yet: at most ${room.count} files with ${room.bytes} bytes. Use them, or wait until they expire`,
       );
     return upload;
   }
 
-  async function discardQuietly(id: string): Promise<void> {
+  async function discardQuietly(id: string, states?: readonly 'receiving'[]): Promise<void> {
     // If this fails, the upload expires later.
-    await store.discard([id]).catch((error: unknown) => log.warn({ err: error }, 'an upload was not discarded'));
+    await store
+      .discard([id], states)
+      .catch((error: unknown) => log.warn({ err: error }, 'an upload was not discarded'));
   }
 
-  /** Removes the bytes of an upload that was removed while they arrived, for example because its user was erased: no sweep would find them. */
+  /** Removes the bytes of an upload that was removed while they arrived, for example because its user was erased: no sweep might find them. */
   async function removeIfForgotten({ id, storageKey }: StartedUpload, target: UploadTarget | undefined): Promise<void> {
     try {
-      if ((await store.find([id])).length > 0) return;
+      const [row] = await store.find([id]);
+      if (row !== undefined && row.state !== 'removing' && row.state !== 'emptied') return;
       const variants = Object.values(variantKeysOf(rulesOf(target), storageKey) ?? {});
       await storage.remove([storageKey, ...variants.map(({ key }) => key)]);
     } catch (error) {
@@ -131,10 +148,43 @@ export function createUploads({
     }
   }
 
-  async function finish(id: string, content: StoredContent): Promise<FileRow> {
-    const row = await store.finish(id, content, limits);
-    if (row === undefined) throw new ApiError('NOT_FOUND', 'This upload has expired or was cancelled');
+  /** Returns an upload that this or another request has finished. @throws ApiError NOT_FOUND */
+  async function assertFinished(id: string, finished: FileRow | undefined): Promise<FileRow> {
+    const row = finished ?? (await store.find([id]))[0];
+    if (row?.state !== 'pending') throw new ApiError('NOT_FOUND', 'This upload has expired or was cancelled');
     return row;
+  }
+
+  /** Checks stored bytes as `checkContent` checks arriving ones. @throws ApiError, StorageError */
+  async function checkStored(
+    { field, rules }: UploadTarget,
+    row: Pick<FileRow, 'type' | 'name'>,
+    storageKey: string,
+    bytes: number,
+  ): Promise<StoredContent> {
+    const body = await storage.read(storageKey);
+    const { first, all } = await peekBody(body);
+    const type = determineType(first, row.type, row.name);
+    const facts: ContentFacts = { bytes, sha256: undefined };
+    try {
+      assertTypeIsAccepted(type, rules, field.name);
+      if (isTextType(type)) {
+        const options = { type, maxBytes: rules.maxBytes, field: field.name, hashes: false };
+        for await (const _ of checkContent(all, options, facts));
+      }
+    } finally {
+      body.destroy();
+    }
+    const image = await images.read(rules, storageKey, field.name);
+    return { type, ...facts, ...image };
+  }
+
+  /**
+   * Discards an upload if its content is invalid, unless another request has finished it with valid content. After a failure of the storage,
+   * the client may complete the upload again.
+   */
+  async function discardIfInvalid(id: string, error: unknown): Promise<void> {
+    if (error instanceof ApiError && error.status < 500) await discardQuietly(id, ['receiving']);
   }
 
   return {
@@ -150,7 +200,7 @@ export function createUploads({
         const checked = checkContent(all, { type, maxBytes: rules.maxBytes, field, hashes }, facts);
         await storage.write(upload.storageKey, checked, { type, ...(signal && { signal }) });
         const image = await images.read(rules, upload.storageKey, field);
-        return await finish(upload.id, { type, ...facts, ...image });
+        return await assertFinished(upload.id, await store.finish(upload.id, { type, ...facts, ...image }, limits));
       } catch (error) {
         await discardQuietly(upload.id);
         await removeIfForgotten(upload, target);
@@ -159,32 +209,46 @@ export function createUploads({
     },
 
     async start(target, uploader, announced, isResumable) {
-      const { maxBytes } = target.rules;
-      if (announced.bytes > maxBytes)
-        throw new ApiError('PAYLOAD_TOO_LARGE', `A file of ${target.field.name} must be at most ${maxBytes} bytes`);
+      assertSizeFits(announced.bytes, target.rules, target.field.name);
       return insert(target, uploader, announced, isResumable);
     },
 
-    async finishStored(target, row, storedBytes) {
-      const { field, rules } = target;
+    async finishDirect(target, row, storedBytes) {
+      const content = await checkStored(target, row, row.storageKey, storedBytes).catch(async (error: unknown) => {
+        await discardIfInvalid(row.id, error);
+        throw toUploadError(error, log);
+      });
+      return assertFinished(row.id, await store.finish(row.id, content, limits));
+    },
+
+    async finishResumable(target, row) {
+      const storageKey = createStorageKey();
+      const copy = { id: newId(), storageKey, variants: variantKeysOf(target.rules, storageKey) };
+      if (!(await store.startCopy(row.id, copy)))
+        throw new ApiError('CONFLICT', 'Other requests complete this upload; try again in a moment');
+      const key = uploadKeyOf(row);
+      let finished: FileRow | undefined;
       try {
-        const body = await storage.read(row.storageKey);
-        const { first, all } = await peekBody(body);
-        const type = determineType(first, row.type, row.name);
-        assertTypeIsAccepted(type, rules, field.name);
-        const facts: ContentFacts = { bytes: storedBytes, sha256: undefined };
-        const isText = type.startsWith('text/') || type === 'application/json';
-        if (isText) {
-          const options = { type, maxBytes: rules.maxBytes, field: field.name, hashes: false };
-          for await (const _ of checkContent(all, options, facts));
-        } else body.destroy();
-        const image = await images.read(rules, row.storageKey, field.name);
-        return await finish(row.id, { type, ...facts, ...image });
+        const { bytes } = await storage.complete(key, storageKey, { type: row.type });
+        // A late part of an earlier request may have replaced bytes.
+        if (bytes !== row.bytes)
+          throw new ApiError(
+            'CONFLICT',
+            `The upload has ${bytes} bytes instead of ${row.bytes}; upload the file again`,
+          );
+        const content = await checkStored(target, row, storageKey, bytes);
+        finished = await store.finishCopy({ id: row.id, key }, copy, content, limits);
       } catch (error) {
-        // Only invalid content is final. After a failure of the storage, the client may complete the upload again.
-        if (error instanceof ApiError && error.status < 500) await discardQuietly(row.id);
+        await discardIfInvalid(row.id, error);
+        await discardQuietly(copy.id);
         throw toUploadError(error, log);
       }
+      if (finished === undefined) await discardQuietly(copy.id);
+      else
+        await storage
+          .remove([key])
+          .catch((error: unknown) => log.warn({ err: error }, 'the bytes of a finished upload are removed later'));
+      return assertFinished(row.id, finished);
     },
   };
 }

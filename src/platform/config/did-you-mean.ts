@@ -40,3 +40,18 @@ export function suggestClosestName(name: string, known: Iterable<string>): strin
 export function suggestKnownNames(name: string, what: string, known: Iterable<string>): string {
   return suggestClosestName(name, known) || `; ${what}: ${[...known].join(', ')}`;
 }
+
+/**
+ * The error messages for options that do not exist.
+ *
+ * @param given the names of the options
+ * @param parent the option that contains them, such as `image`
+ */
+export function findUnknownOptions(given: Iterable<string>, known: readonly string[], parent?: string): string[] {
+  return [...given]
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const path = parent === undefined ? name : `${parent}.${name}`;
+      return `"${path}" is not an option${suggestKnownNames(name, 'options', known)}`;
+    });
+}

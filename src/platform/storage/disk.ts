@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { access, constants, copyFile, type FileHandle, link, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, constants, copyFile, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { StartupError } from '../config/environment.ts';
@@ -27,9 +27,6 @@ const REASONS: Readonly<Record<string, StorageError['reason']>> = {
   // A symbolic link in the place of a file, which O_NOFOLLOW refuses.
   ELOOP: 'denied',
 };
-
-/** Codes with which file systems without hard links, such as SMB, refuse to create one. */
-const NO_HARD_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
 
 /** Converts an error of the file system. An error of the body (a client that disconnected) stays unchanged. */
 function toStorageError(error: unknown): unknown {
@@ -157,24 +154,13 @@ export function disk({ directory }: { directory: string }): FileStorage {
     await syncFolder(folder);
   }
 
-  /**
-   * Copies a file to a path that has none yet, so that a request which still has the original open cannot change the copy. If another process
-   * creates the path at the same time, the first copy stays.
-   */
+  /** Copies a file, so that a request which still has the original open cannot change the copy. */
   async function copyDurably(from: string, to: string): Promise<void> {
-    const folder = dirname(to);
-    await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
     await withTemporaryFile(async (file, temporary) => {
       await copyFile(from, temporary, constants.COPYFILE_FICLONE);
       await file.sync();
-      await link(temporary, to).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'EEXIST') return;
-        if (!NO_HARD_LINKS.has(error.code ?? '')) throw error;
-        return rename(temporary, to);
-      });
-      await removeIfThere(temporary);
+      await moveDurably(temporary, to);
     });
-    await syncFolder(folder);
   }
 
   return {
@@ -236,13 +222,9 @@ export function disk({ directory }: { directory: string }): FileStorage {
     async complete(uploadKey, key) {
       const [upload, path] = [pathOf(uploadKey), pathOf(key)];
       try {
-        // An earlier attempt may have created the file before its process was killed. That file stays as it is.
-        if ((await statFile(path)) === undefined) {
-          // Also refuses a symbolic link.
-          if ((await statFile(upload)) === undefined) throw new StorageError('missing', 'The upload is missing');
-          await copyDurably(upload, path);
-        }
-        await removeIfThere(upload);
+        // Also refuses a symbolic link.
+        if ((await statFile(upload)) === undefined) throw new StorageError('missing', 'The upload is missing');
+        await copyDurably(upload, path);
         return (await statFile(path))!;
       } catch (error) {
         throw toStorageError(error);

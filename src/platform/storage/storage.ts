@@ -21,7 +21,10 @@ export interface FileStorage {
     body: AsyncIterable<Uint8Array>,
     options: { signal?: AbortSignal },
   ): Promise<{ length: number }>;
-  /** Turns a resumable upload into the file `key`. */
+  /**
+   * Copies a resumable upload into the new file `key`, which later writes to the upload do not change. The upload stays until it is removed.
+   * `bytes`: the length of the file. @throws StorageError `missing`
+   */
   complete(uploadKey: string, key: string, options: { type: string }): Promise<{ bytes: number }>;
   /** A URL by which a client may upload directly; undefined if the storage cannot do it. */
   signUpload?(

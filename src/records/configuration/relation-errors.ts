@@ -2,7 +2,7 @@ import { Field, type FieldSpec, type Fields } from '../../declare/field.ts';
 import type { ReverseRelation } from '../../declare/relation.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
+import { findUnknownOptions, suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { countNameOf } from '../schema/relations.ts';
 import { FIELD_NAME, isReservedFieldName, QUERY_PARAMETERS } from './field-names.ts';
 
@@ -90,6 +90,7 @@ export function checkRelations(resource: AnyResource, resources: readonly AnyRes
     else if (Object.hasOwn(resource.fields, name)) at.report('a field has the same name; rename one');
     else if (Object.hasOwn(resource.fields, countNameOf(name)))
       at.report(`its number of records is called "${countNameOf(name)}", but a field has this name; rename one`);
+    for (const text of findUnknownOptions(relation.unknownOptions, ['limit'])) at.report(text);
     checkLimit(relation, at);
     checkReference(resource, relation, resources, at);
   }

@@ -19,6 +19,8 @@ export type Misbehaviour =
   | { status: number; code?: string }
   /** Closes the connection: before the request is processed, after it, or in the middle of the body of the response. */
   | { cut: 'before' | 'after' | 'body' }
+  /** Processes the request when the promise resolves. */
+  | { holdUntil: Promise<unknown> }
   /** Never answers. */
   | { hang: true }
   /** Answers with the status of a success and an error in the body. */
@@ -186,11 +188,13 @@ export async function startFakeS3({ pageSize = 1000 } = {}): Promise<FakeS3> {
     if (name !== bucketName) throw new BucketError(404, 'NoSuchBucket');
     const wrong = fake.misbehave?.(call);
     if (wrong && 'hang' in wrong) return;
+    if (wrong && 'holdUntil' in wrong) await wrong.holdUntil;
     if (wrong && 'status' in wrong) throw new BucketError(wrong.status, wrong.code ?? 'InternalError');
     if (wrong && 'lateError' in wrong) return respond(response, 200, errorXml(wrong.lateError));
-    if (wrong?.cut === 'before') return void response.destroy();
+    const cut = wrong && 'cut' in wrong ? wrong.cut : undefined;
+    if (cut === 'before') return void response.destroy();
     // The request takes effect, but its response is lost.
-    if (wrong?.cut === 'after') response.writeHead = () => response.destroy();
+    if (cut === 'after') response.writeHead = () => response.destroy();
     if (answerUpload(bucket, call, body, request, response)) return;
     if (call.key === '') {
       if (method === 'HEAD') respond(response, 200);
@@ -199,7 +203,7 @@ export async function startFakeS3({ pageSize = 1000 } = {}): Promise<FakeS3> {
       } else respond(response, 200, listObjects(bucket, call.query, pageSize));
     } else if (method === 'PUT') putObject(bucket, call.key, body, request, response);
     else if (method === 'GET' || method === 'HEAD') {
-      getObject(bucket, call, request, response, wrong?.cut === 'body');
+      getObject(bucket, call, request, response, cut === 'body');
     } else throw new BucketError(405, 'MethodNotAllowed');
   }
 

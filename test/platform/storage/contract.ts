@@ -226,11 +226,16 @@ export function testFileStorage(name: string, open: () => FileStorage): void {
       expect((await readAll(key)).equals(bytes)).toBe(true);
     });
 
-    test('completing an upload again returns the same file', async () => {
+    test('an upload can be completed again, as another file', async () => {
       const [uploadKey, key] = [newKey(), newKey()];
       await storage.append(uploadKey, 0, inChunks(createBytes(9 * MIB)), {});
       await storage.complete(uploadKey, key, { type: TYPE });
-      expect(await storage.complete(uploadKey, key, { type: TYPE })).toEqual({ bytes: 9 * MIB });
+      const again = newKey();
+      expect(await storage.complete(uploadKey, again, { type: TYPE })).toEqual({ bytes: 9 * MIB });
+      await storage.append(uploadKey, 0, inChunks(createBytes(10, 2)), {});
+      for (const file of [key, again]) expect((await readAll(file)).equals(createBytes(9 * MIB))).toBe(true);
+      await storage.remove([uploadKey]);
+      expect(await storage.stat(again)).toEqual({ bytes: 9 * MIB });
     });
 
     test('an unknown or removed upload cannot be completed', async () => {

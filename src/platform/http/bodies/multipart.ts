@@ -31,6 +31,8 @@ export interface FormLimits {
   maxFields: number;
   /** Maximum number of files. */
   maxFiles: number;
+  /** Why no more files are allowed, as the end of the error message. */
+  maxFilesReason?: string;
   /** Maximum bytes of all text fields together. */
   maxFieldBytes: number;
   /** The maximum bytes of a file in a form field. @throws ApiError if the form field takes no files */
@@ -211,7 +213,8 @@ export async function* readForm(req: IncomingMessage, limits: FormLimits): Async
         yield { kind: 'field', name, value };
       } else {
         files += 1;
-        if (files > limits.maxFiles) throw malformed(`The form must have at most ${limits.maxFiles} files`);
+        const { maxFiles, maxFilesReason = '' } = limits;
+        if (files > maxFiles) throw malformed(`The form must have at most ${maxFiles} files${maxFilesReason}`);
         const maxBytes = limits.maxFileBytes(name);
         yield { kind: 'file', field: name, name: filename, type, stream: limitStream(name, part.stream, maxBytes) };
         // Skip what the consumer has not read.

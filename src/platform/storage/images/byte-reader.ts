@@ -1,4 +1,4 @@
-import { ImageError } from './image-error.ts';
+import { ImageError } from './image.ts';
 
 /** Bytes that may be read at once. No header of an image is longer. */
 const MAX_READ_BYTES = 1024 * 1024;

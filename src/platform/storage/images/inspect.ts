@@ -4,8 +4,7 @@ import { readHeif } from './formats/heif.ts';
 import { readJpeg } from './formats/jpeg.ts';
 import { readPng } from './formats/png.ts';
 import { readWebp } from './formats/webp.ts';
-import { ImageError } from './image-error.ts';
-import type { ImageHeader } from './image-header.ts';
+import { ImageError, type ImageHeader } from './image.ts';
 
 /** The limits of `inspectImage`. */
 export interface ImageLimits {

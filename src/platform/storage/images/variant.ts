@@ -3,8 +3,7 @@ import { Readable } from 'node:stream';
 import type { Sharp } from 'sharp';
 import { z } from 'zod';
 import { createSemaphore, isSemaphoreFull } from '../../concurrency/semaphore.ts';
-import { ImageError } from './image-error.ts';
-import type { ImageFormat } from './image-header.ts';
+import { ImageError, type ImageFormat } from './image.ts';
 import { type ImageLimits, inspectImage } from './inspect.ts';
 
 /** Maximum width and height of a variant. */

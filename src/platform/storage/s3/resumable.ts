@@ -20,7 +20,8 @@ export interface S3ResumableUploads extends Pick<FileStorage, 'append' | 'comple
 /**
  * Creates the resumable uploads of a bucket. The pieces of an upload are objects of exactly 8 MiB, except for the last one, numbered by
  * their position. No other state is needed, so an upload survives restarts and can continue in another process. A further part is
- * appended to the last piece, which is read and written again. To complete an upload, S3 copies its pieces into the file.
+ * appended to the last piece, which is read and written again. To complete an upload, S3 copies its pieces into the file; they stay until they
+ * are removed.
  */
 export function createS3ResumableUploads(client: S3Client, objects: S3Objects): S3ResumableUploads {
   async function listPieces(uploadKey: string, after?: string) {
@@ -65,9 +66,6 @@ export function createS3ResumableUploads(client: S3Client, objects: S3Objects): 
 
     async complete(uploadKey, key, { type }) {
       const pieces = (await listPieces(uploadKey)).filter(({ bytes }, index) => index === 0 || bytes > 0);
-      const file = pieces.length === 0 ? await objects.stat(key) : undefined;
-      // An earlier attempt completed the upload, but its process was killed before it could say so.
-      if (file !== undefined) return file;
       const isWhole = pieces.every(({ key: piece, bytes }, index) => {
         return piece === pieceKey(uploadKey, index) && (bytes === PART_BYTES || index === pieces.length - 1);
       });
@@ -92,8 +90,10 @@ export function createS3ResumableUploads(client: S3Client, objects: S3Objects): 
           throw error;
         }
       }
-      await objects.remove(pieces.map((piece) => piece.key));
-      return { bytes };
+      // A late request may have replaced a piece after the list.
+      const file = await objects.stat(key);
+      if (file === undefined) throw new StorageError('missing', 'The completed upload was removed');
+      return file;
     },
 
     findPieces: async (uploadKey) => (await listPieces(uploadKey)).map(({ key }) => key),

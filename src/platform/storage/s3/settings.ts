@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { ConfigErrors } from '../../config/config-errors.ts';
 import { StartupError } from '../../config/environment.ts';
 import { parseSettings, reportSettingErrors } from '../../config/parse-settings.ts';
-import { readS3Credentials, type S3Credentials } from '../../config/s3-environment.ts';
 import { StorageError } from '../storage.ts';
 
 /** Maximum of `timeoutMs`: ten minutes. A larger number is a typo. */
@@ -55,6 +54,14 @@ const settingsSchema = z.strictObject({
     .default(30_000),
 });
 
+/** An access key of an S3-compatible storage. Never log it. */
+export interface S3Credentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** The token of temporary credentials. */
+  sessionToken?: string | undefined;
+}
+
 /** Where an S3-compatible storage is, and how to use it. */
 export interface S3Options {
   /** The bucket. It must exist. */
@@ -105,6 +112,22 @@ function toBucketUrl({
   if (forcePathStyle ?? (endpoint !== undefined || bucket.includes('.'))) url.pathname = `/${bucket}/`;
   else url.hostname = `${bucket}.${url.hostname}`;
   return url;
+}
+
+/**
+ * Reads the credentials for S3 from the variables that all tools for S3 use.
+ *
+ * @param variables name to text, as in `process.env`; an empty text counts as missing
+ * @returns undefined if `AWS_ACCESS_KEY_ID` or `AWS_SECRET_ACCESS_KEY` is missing
+ */
+function readS3Credentials(variables: Record<string, string | undefined>): S3Credentials | undefined {
+  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = variables;
+  if (!AWS_ACCESS_KEY_ID || !AWS_SECRET_ACCESS_KEY) return undefined;
+  return {
+    accessKeyId: AWS_ACCESS_KEY_ID,
+    secretAccessKey: AWS_SECRET_ACCESS_KEY,
+    sessionToken: AWS_SESSION_TOKEN || undefined,
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { S3Credentials } from '../../config/s3-environment.ts';
+import type { S3Credentials } from './settings.ts';
 
 /** The payload hash of a request whose body is not part of its signature. */
 export const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';

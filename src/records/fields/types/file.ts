@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
 import type { FileInput, FileOptions, StoredFile } from '../../../declare/file.ts';
+import { findUnknownOptions } from '../../../platform/config/did-you-mean.ts';
 import { parseSettings } from '../../../platform/config/parse-settings.ts';
 import { findVariantError, variantSchema } from '../../../platform/storage/images/variant.ts';
 import type { FieldType } from '../field-type.ts';
@@ -13,6 +14,7 @@ const DEFAULT_MAX_PIXELS = 50_000_000;
 const LARGEST_FILE = 5 * 2 ** 40;
 const MAX_VARIANTS = 10;
 const TYPE_PATTERN = /^(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*)\/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*)$/;
+const VARIANT_OPTIONS = Object.keys(variantSchema.def.shape);
 const VARIANT_NAME = /^[a-z][A-Za-z0-9]{0,29}$/;
 
 const MESSAGE = 'Must be the id of a file that you have uploaded for this field';
@@ -44,6 +46,15 @@ export class ResolvedFile {
   }
 }
 
+/** A file that has been looked up, but that the field does not accept. The message says why. */
+export class RefusedFile {
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
 const isCount = (value: unknown, max: number) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= max;
 
 function findVariantErrors(variants: NonNullable<NonNullable<FileOptions['image']>['variants']>): string[] {
@@ -54,15 +65,22 @@ function findVariantErrors(variants: NonNullable<NonNullable<FileOptions['image'
     if (!VARIANT_NAME.test(name))
       errors.push(`image.variants includes "${name}"; a name is a letter and up to 29 letters and digits`);
     const { error } = parseSettings(variantSchema, variants[name]);
-    for (const { path, message } of error?.issues ?? [])
-      errors.push(`image.variants.${[name, ...path].join('.')} ${message}`);
+    for (const issue of error?.issues ?? []) {
+      const path = `image.variants.${[name, ...issue.path].join('.')}`;
+      if (issue.code === 'unrecognized_keys') errors.push(...findUnknownOptions(issue.keys, VARIANT_OPTIONS, path));
+      else errors.push(`${path} ${issue.message}`);
+    }
   }
   const missing = findVariantError();
   return missing === undefined ? errors : [...errors, missing];
 }
 
-function findOptionErrors({ maxBytes, types, image }: FileOptions): string[] {
-  const errors: string[] = [];
+function findOptionErrors(options: FileOptions): string[] {
+  const { maxBytes, types, image } = options;
+  const errors = [
+    ...findUnknownOptions(Object.keys(options), ['maxBytes', 'types', 'image']),
+    ...findUnknownOptions(Object.keys(image ?? {}), ['maxPixels', 'variants'], 'image'),
+  ];
   if (maxBytes !== undefined && !isCount(maxBytes, LARGEST_FILE))
     errors.push(`maxBytes must be a whole number from 1 to ${LARGEST_FILE}`);
   if (types !== undefined && (!Array.isArray(types) || types.length === 0))
@@ -100,7 +118,7 @@ export const fileType = {
   schema: () =>
     z.unknown().transform((value, context): StoredFile => {
       if (value instanceof ResolvedFile) return value.file;
-      context.addIssue({ code: 'custom', message: MESSAGE });
+      context.addIssue({ code: 'custom', message: value instanceof RefusedFile ? value.message : MESSAGE });
       return z.NEVER;
     }),
   jsonSchema: (_spec, _inner, direction) =>

@@ -1,6 +1,7 @@
 import { Field } from '../../../declare/field.ts';
 import { normalizeResourceName } from '../../../declare/naming.ts';
 import type { ReferenceOptions } from '../../../declare/relation.ts';
+import { findUnknownOptions } from '../../../platform/config/did-you-mean.ts';
 import type { FieldType } from '../field-type.ts';
 import { idType } from './id.ts';
 
@@ -10,15 +11,20 @@ const ON_DELETE = ['restrict', 'cascade', 'setNull'];
 export const refType = {
   ...idType,
   kind: 'ref',
-  field: (target: string, { onDelete = 'keep', exists = onDelete !== 'keep' }: ReferenceOptions = {}): Field<string> =>
+  field: (
+    target: string,
+    { onDelete = 'keep', exists = onDelete !== 'keep', ...unknown }: ReferenceOptions = {},
+  ): Field<string> =>
     new Field({
       type: refType,
       target: normalizeResourceName(target),
       ...(onDelete !== 'keep' && { onDelete }),
       ...((exists || onDelete !== 'keep') && { exists }),
+      unknownOptions: Object.keys(unknown),
     }),
   modifiers: ['unique', 'index', 'filterable', 'sortable', 'owner', 'populate'],
-  errors({ onDelete, exists, required }) {
+  errors({ onDelete, exists, required, unknownOptions = [] }) {
+    if (unknownOptions.length > 0) return findUnknownOptions(unknownOptions, ['onDelete', 'exists']);
     if (exists !== undefined && typeof exists !== 'boolean') return ['exists must be true or false'];
     if (onDelete === undefined) return [];
     if (!ON_DELETE.includes(onDelete)) return [`onDelete can be ${ON_DELETE.join(', ')} or keep`];

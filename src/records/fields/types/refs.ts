@@ -1,5 +1,6 @@
 import { Field, type FieldSpec } from '../../../declare/field.ts';
 import type { ReferenceListOptions } from '../../../declare/relation.ts';
+import { findUnknownOptions } from '../../../platform/config/did-you-mean.ts';
 import type { FieldType } from '../field-type.ts';
 import { arrayType } from './array.ts';
 import { refType } from './ref.ts';
@@ -23,9 +24,12 @@ export const refsType = {
   kind: 'refs',
   field: (
     target: string,
-    { onDelete = 'remove', max = MAX_REFERENCES }: ReferenceListOptions = {},
+    { onDelete = 'remove', max = MAX_REFERENCES, ...unknown }: ReferenceListOptions = {},
   ): Field<string[], 'optional', string[]> =>
-    new Field({ type: refsType, inner: refType.field(target), onDelete, exists: true, max: { value: max } }),
+    new Field({
+      ...{ type: refsType, inner: refType.field(target), onDelete, exists: true, max: { value: max } },
+      unknownOptions: Object.keys(unknown),
+    }),
   schema: (spec, context) =>
     arrayType.schema(spec, context).superRefine((value, issues) => {
       for (const i of findRepeatedItems(value as string[]))
@@ -37,7 +41,8 @@ export const refsType = {
   }),
   modifiers: ['min', 'max', 'index', 'filterable', 'populate'],
   errors(spec) {
-    const { onDelete, min, max } = spec;
+    const { onDelete, min, max, unknownOptions = [] } = spec;
+    if (unknownOptions.length > 0) return findUnknownOptions(unknownOptions, ['onDelete', 'max']);
     const own = arrayType.errors(spec);
     if (own.length > 0) return own;
     if (Number(max?.value) > MAX_REFERENCES) return [`a list of references has at most ${MAX_REFERENCES}; lower max`];

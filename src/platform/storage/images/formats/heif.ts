@@ -1,6 +1,5 @@
 import type { ByteReader } from '../byte-reader.ts';
-import { ImageError } from '../image-error.ts';
-import type { ImageHeader } from '../image-header.ts';
+import { ImageError, type ImageHeader } from '../image.ts';
 
 /** Boxes before the one with the properties, and boxes in it. */
 const MAX_BOXES = 1000;

@@ -1,6 +1,5 @@
 import type { ByteReader } from '../byte-reader.ts';
-import { ImageError } from '../image-error.ts';
-import type { ImageHeader } from '../image-header.ts';
+import { ImageError, type ImageHeader } from '../image.ts';
 import { readExifOrientation } from './exif.ts';
 
 /** Maximum number of segments before the frame header. */
