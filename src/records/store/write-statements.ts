@@ -11,6 +11,8 @@ import { outboxInsertSql } from './event.ts';
 export interface WriteStatements {
   /** Values: the id, each field in declared order, the event. */
   insert: string;
+  /** Values: the id, each field in declared order, `createdAt`, `updatedAt`, the event. */
+  insertWithTimes(): string;
   /** Values: those of `where`, the changed fields, the event. */
   update(changed: readonly CompiledField[], where: string, given: number): string;
   /** Values: those of `where`, those for the archive, those of the event. */
@@ -106,10 +108,14 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
   select ${newAndOldColumns} from _new, _old`;
   }
 
+  const buildInsertSql = (set: readonly string[]) => `with _new as (insert into ${table} (${set.join(', ')})
+    values (${set.map((_, i) => `$${i + 1}`).join(', ')}) returning *${xmin()}),
+  ${outboxInsertSql(resource, 'created', set.length)} select ${codec.columns} from _new`;
+
   return {
-    insert: `with _new as (insert into ${table} (${columns.join(', ')})
-    values (${columns.map((_, i) => `$${i + 1}`).join(', ')}) returning *${xmin()}),
-  ${outboxInsertSql(resource, 'created', columns.length)} select ${codec.columns} from _new`,
+    insert: buildInsertSql(columns),
+
+    insertWithTimes: () => buildInsertSql([...columns, '"created_at"', '"updated_at"']),
 
     update(changed, where, given) {
       const key = `${changed.map((field) => field.column).join()}|${where}`;

@@ -61,8 +61,7 @@ function applyDeletion(model: Model, root: string): string[] | undefined {
   const refersTo = (links: Links, edges: readonly Edge[], ids: ReadonlySet<string>) =>
     edges.some((edge) => idsOf(links, edge).some((id) => ids.has(id)));
   for (const one of gone)
-    for (const [id, { links, exists }] of model)
-      if (exists && refersTo(links, CASCADING, new Set([one]))) gone.add(id);
+    for (const [id, { links, exists }] of model) if (exists && refersTo(links, CASCADING, new Set([one]))) gone.add(id);
   const others = [...model].filter(([id, { exists }]) => exists && !gone.has(id));
   if (others.some(([, { links }]) => refersTo(links, RESTRICTING, gone))) return undefined;
   for (const id of gone) model.get(id)!.exists = false;
