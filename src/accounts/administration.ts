@@ -68,6 +68,6 @@ export function createAdministration(
       return listed.map(({ current: _, ...session }) => session);
     },
     endSessions: (userId) => host.transaction((tx) => revoke({ cause: 'logout_all', userIds: [userId] }, tx)),
-    importUsers: createImport(host.database, context, entity),
+    importUsers: createImport(context, entity),
   };
 }

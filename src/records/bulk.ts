@@ -12,12 +12,15 @@ import { runBatchPerItem } from './operations/batch/run.ts';
 import { readRecordPages } from './operations/read.ts';
 import type { CompiledField } from './schema/compiled.ts';
 import { serializeFields } from './serialize/serialize-fields.ts';
+import type { RecordTimes } from './store/store.ts';
 
 /** A row to import. */
 export interface BulkRow {
   values: Record<string, unknown>;
   /** The id that a created record must get; left out: a new one. */
   id?: string | undefined;
+  /** The times that a created record must get; left out: now. Only for resources with timestamps. */
+  times?: RecordTimes | undefined;
 }
 
 /** How rows are imported. */
@@ -62,9 +65,9 @@ function createItem(
   operation: OperationContext,
   by: CompiledField | undefined,
 ): BatchItem {
-  const { values: data, id } = row;
-  if (by === undefined) return { place, op: 'create', id, data, by: undefined, operation };
-  return { place, op: 'upsert', id, data, by: parseUpsertKey(by, data), operation };
+  const { values: data, id, times } = row;
+  if (by === undefined) return { place, op: 'create', id, times, data, by: undefined, operation };
+  return { place, op: 'upsert', id, times, data, by: parseUpsertKey(by, data), operation };
 }
 
 function createBulkResource(context: RecordsContext, entity: Entity): BulkResource {

@@ -1,8 +1,10 @@
 import type { ErrorDetails } from '../../platform/errors.ts';
-import type { Database } from '../../platform/postgres/database.ts';
 import { toPublicDatabaseError } from '../../platform/postgres/errors.ts';
 import type { Entity, RecordsContext } from '../../records/context.ts';
+import { toConflictError } from '../../records/operations/write-steps.ts';
+import { locksReferences } from '../../records/references/check-references.ts';
 import { createRowInserter, type InsertResult } from './insert.ts';
+import { findReferenceErrors, refersToRows } from './references.ts';
 import { createRowParser, type ImportRow, rowErrors } from './row.ts';
 
 /** Maximum number of rows in one statement. */
@@ -48,11 +50,39 @@ const REFUSALS = {
 };
 
 /** Creates the import of users from another system. It stores rows in batches, emits no events, runs no hooks and sends no e-mails. */
-export function createImport(database: Database, context: RecordsContext, entity: Entity) {
+export function createImport(context: RecordsContext, entity: Entity) {
   const { resource } = entity;
   const parseRow = createRowParser(resource, context);
-  const insertRows = createRowInserter(database, entity);
   const rowsPerBatch = Math.max(1, Math.min(ROWS_AT_ONCE, Math.floor(VALUES_AT_ONCE / (resource.fields.length + 3))));
+
+  /** Stores valid rows in one statement. Returns the result of each row, or its errors. */
+  async function insertRows(
+    inside: RecordsContext,
+    own: Entity,
+    rows: readonly ImportRow[],
+  ): Promise<(InsertResult | ErrorDetails)[]> {
+    const inserter = createRowInserter(inside.database, own);
+    const errors = await findReferenceErrors(inside, resource, rows);
+    const refused = rows.filter((_, i) => errors[i] !== undefined);
+    const existing = await inserter.findExistingEmails(refused);
+    const stored = (await inserter.insert(rows.filter((_, i) => errors[i] === undefined))).values();
+    return rows.map(({ values }, i) => {
+      if (errors[i] === undefined) return stored.next().value!;
+      return existing.has(values.email) ? 'existing' : errors[i];
+    });
+  }
+
+  /** Stores rows. Records in lists of references are locked until the rows are stored. */
+  function storeRows(rows: readonly ImportRow[]): Promise<(InsertResult | ErrorDetails)[]> {
+    if (!locksReferences(resource)) return insertRows(context, entity, rows);
+    const operation = { user: undefined, system: true, service: context.service };
+    return context.withTransaction(
+      entity,
+      operation,
+      (inside) => insertRows(inside, inside.entities.get(resource.name)!, rows),
+      { always: true },
+    );
+  }
 
   return async (
     lines: AsyncIterable<ImportLine>,
@@ -67,19 +97,22 @@ export function createImport(database: Database, context: RecordsContext, entity
       onRefused?.(row);
     }
 
-    function countResult({ line, values }: NumberedRow, stored: InsertResult): void {
-      if (stored === 'imported' || stored === 'existing') progress[stored] += 1;
+    function countResult({ line, values }: NumberedRow, stored: InsertResult | ErrorDetails): void {
+      if (typeof stored === 'object') reportRefusedRow({ line, email: String(values.email), errors: stored });
+      else if (stored === 'imported' || stored === 'existing') progress[stored] += 1;
       else reportRefusedRow({ line, email: String(values.email), errors: { row: REFUSALS[stored] } });
     }
 
     /** Stores a batch of rows. If Postgres refuses it, stores its rows one by one, so that a bad row does not stop the others. */
     async function storeBatch(batch: readonly NumberedRow[]): Promise<void> {
       try {
-        const stored = await insertRows(batch);
+        const stored = await storeRows(batch);
         for (const [i, row] of batch.entries()) countResult(row, stored[i]!);
       } catch (error) {
-        const publicError = toPublicDatabaseError(error);
-        const errors = publicError && rowErrors(publicError);
+        // A record to which a row refers may be deleted between the check and the insert.
+        const converted = toConflictError(resource, error);
+        const publicError = toPublicDatabaseError(converted) ?? converted;
+        const errors = rowErrors(publicError);
         if (errors === undefined) throw error;
         if (batch.length === 1)
           reportRefusedRow({ line: batch[0]!.line, email: String(batch[0]!.values.email), errors });
@@ -100,7 +133,10 @@ export function createImport(database: Database, context: RecordsContext, entity
       if (typeof line !== 'string') reportRefusedRow({ line: at, errors: { line: line.error } });
       else if (line.trim() !== '') {
         try {
-          rows.push({ ...(await parseRow(line)), line: at });
+          const row = await parseRow(line);
+          // A row may refer to users in earlier rows.
+          if (refersToRows(resource, row, rows)) await storePendingRows();
+          rows.push({ ...row, line: at });
         } catch (error) {
           const errors = rowErrors(error);
           if (errors === undefined) throw error;

@@ -1,21 +1,26 @@
-import type { Database } from '../../platform/postgres/database.ts';
+import type { Queryable } from '../../platform/postgres/queryable.ts';
 import type { Entity } from '../../records/context.ts';
 import type { ImportRow } from './row.ts';
 
-/** The result of storing one row of an import: see `createRowInserter`. */
+/** The result of storing one row of an import: see `RowInserter`. */
 export type InsertResult = 'imported' | 'existing' | 'taken' | 'deleted';
 
-/**
- * Creates a function that stores rows in one statement and returns a result for each row, in order:
- *
- * - `existing`: an account with this e-mail exists; the row was skipped
- * - `taken`: its id, or another value that must be unique, belongs to another user
- * - `deleted`: its id belongs to a deleted user who can be restored
- */
-export function createRowInserter(
-  database: Database,
-  { resource, codec, archive }: Entity,
-): (rows: readonly ImportRow[]) => Promise<InsertResult[]> {
+/** Stores the rows of an import. */
+export interface RowInserter {
+  /**
+   * Stores rows in one statement and returns a result for each row, in order:
+   *
+   * - `existing`: an account with this e-mail exists; the row was skipped
+   * - `taken`: its id, or another value that must be unique, belongs to another user
+   * - `deleted`: its id belongs to a deleted user who can be restored
+   */
+  insert(rows: readonly ImportRow[]): Promise<InsertResult[]>;
+  /** Returns the e-mail addresses of those rows that have an account. */
+  findExistingEmails(rows: readonly ImportRow[]): Promise<Set<unknown>>;
+}
+
+/** Creates the inserter of users. */
+export function createRowInserter(database: Queryable, { resource, codec, archive }: Entity): RowInserter {
   const { fields, timestamps, table } = resource;
   const columns = ['"id"', ...fields.map((field) => `"${field.column}"`)];
   if (timestamps) columns.push('"created_at"', '"updated_at"');
@@ -36,6 +41,13 @@ export function createRowInserter(
     return new Set(found?.map(({ id }) => id));
   }
 
+  async function findExistingEmails(rows: readonly ImportRow[]): Promise<Set<unknown>> {
+    if (rows.length === 0) return new Set();
+    const emails = rows.map(({ values }) => values.email);
+    const found = await database.write<[string]>({ text: EXISTING, values: [emails] });
+    return new Set(found.map(([address]) => address));
+  }
+
   /** Stores rows whose ids belong to no archived user. Returns a result for each row, in order. */
   async function insertRows(rows: readonly ImportRow[]): Promise<InsertResult[]> {
     if (rows.length === 0) return [];
@@ -46,18 +58,19 @@ export function createRowInserter(
     // If an id occurs twice in the batch, Postgres stored only the first row with that id.
     const imported = new Set(written.map(([id]) => id));
     const first = rows.map(({ id }) => imported.delete(id));
-    const left = rows.filter((_, i) => !first[i]).map(({ values }) => values.email);
-    const existing = left.length === 0 ? [] : await database.write<[string]>({ text: EXISTING, values: [left] });
-    const emails = new Set<unknown>(existing.map(([address]) => address));
+    const emails = await findExistingEmails(rows.filter((_, i) => !first[i]));
     return rows.map(({ values }, i) => {
       if (first[i]) return 'imported';
       return emails.has(values.email) ? 'existing' : 'taken';
     });
   }
 
-  return async (rows) => {
-    const deleted = await findDeletedIds(rows);
-    const stored = (await insertRows(rows.filter(({ id }) => !deleted.has(id)))).values();
-    return rows.map(({ id }) => (deleted.has(id) ? 'deleted' : stored.next().value!));
+  return {
+    findExistingEmails,
+    async insert(rows) {
+      const deleted = await findDeletedIds(rows);
+      const stored = (await insertRows(rows.filter(({ id }) => !deleted.has(id)))).values();
+      return rows.map(({ id }) => (deleted.has(id) ? 'deleted' : stored.next().value!));
+    },
   };
 }

@@ -2,9 +2,10 @@ import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Resource, ResourceField } from './cells.ts';
 import { parseCell } from './cells.ts';
+import { type ImportedTimes, isTimeName, parseTimes, type TimeName } from './times.ts';
 
-/** Columns of an export that an import does not set. */
-const IGNORED = new Set(['createdAt', 'updatedAt', 'deletedAt']);
+/** A column of an export that an import does not set. */
+const IGNORED = 'deletedAt';
 
 /** The columns that the file of rejected rows adds, so that it can be corrected and imported again. */
 export const REJECTION_COLUMNS = ['_row', '_error'] as const;
@@ -14,17 +15,18 @@ export interface RowOptions {
   /** Field names by column; an empty name leaves the column out. */
   map: ReadonlyMap<string, string>;
   keepIds: boolean;
+  keepTimes: boolean;
   /** Whether rows may update records: then an empty cell clears an optional field. */
   isUpsert: boolean;
 }
 
 /** A row as the import writes it, or its errors by column. */
 export type ConvertedRow =
-  | { values: Record<string, unknown>; id: string | undefined }
+  | { values: Record<string, unknown>; id: string | undefined; times: ImportedTimes | undefined }
   | { errors: Record<string, string> };
 
 /** What a column of a file sets. */
-type Target = ResourceField | 'id' | undefined;
+type Target = ResourceField | 'id' | TimeName | undefined;
 
 /** Finds the field that each column sets. */
 export interface ColumnTargets {
@@ -38,8 +40,8 @@ export function createColumnTargets(resource: Resource, { map }: Pick<RowOptions
   return {
     of(column) {
       const name = map.get(column) ?? column;
-      if (name === '' || IGNORED.has(name) || REJECTION_COLUMNS.some((own) => own === column)) return undefined;
-      if (name === 'id') return 'id';
+      if (name === '' || name === IGNORED || REJECTION_COLUMNS.some((own) => own === column)) return undefined;
+      if (name === 'id' || isTimeName(name)) return name;
       const field = fields.get(name);
       if (field !== undefined) return field;
       const advice = map.has(column) ? '' : ` To leave it out, add --map "${column}=".`;
@@ -69,15 +71,17 @@ export function convertCells(
   header: readonly string[],
   cells: readonly string[],
   targets: ColumnTargets,
-  { keepIds, isUpsert }: RowOptions,
+  { keepIds, keepTimes, isUpsert }: RowOptions,
 ): ConvertedRow {
   const values: Record<string, unknown> = {};
+  const givenTimes: Partial<Record<TimeName, unknown>> = {};
   const errors: Record<string, string> = {};
   let id: string | undefined;
   for (const [i, column] of header.entries()) {
     const target = targets.of(column);
     const text = cells[i]!;
     if (target === 'id') id = readId(text, keepIds, errors);
+    else if (isTimeName(target)) givenTimes[target] = text;
     else if (target !== undefined && text === '') {
       if (isUpsert && !target.spec.required && !target.closed) values[target.name] = null;
     } else if (target !== undefined) {
@@ -86,16 +90,18 @@ export function convertCells(
       else values[target.name] = parsed.value;
     }
   }
-  return Object.keys(errors).length > 0 ? { errors } : { values, id };
+  const times = keepTimes ? parseTimes(givenTimes, errors) : undefined;
+  return Object.keys(errors).length > 0 ? { errors } : { values, id, times };
 }
 
 /** Converts an object of an NDJSON file. Errors, also those of unknown members, are named by member. */
 export function convertObject(
   object: Record<string, unknown>,
   targets: ColumnTargets,
-  { keepIds }: RowOptions,
+  { keepIds, keepTimes }: RowOptions,
 ): ConvertedRow {
   const values: Record<string, unknown> = {};
+  const givenTimes: Partial<Record<TimeName, unknown>> = {};
   const errors: Record<string, string> = {};
   let id: string | undefined;
   for (const [column, value] of Object.entries(object)) {
@@ -107,7 +113,9 @@ export function convertObject(
       continue;
     }
     if (target === 'id') id = readId(value, keepIds, errors);
+    else if (isTimeName(target)) givenTimes[target] = value;
     else if (target !== undefined) values[target.name] = value;
   }
-  return Object.keys(errors).length > 0 ? { errors } : { values, id };
+  const times = keepTimes ? parseTimes(givenTimes, errors) : undefined;
+  return Object.keys(errors).length > 0 ? { errors } : { values, id, times };
 }

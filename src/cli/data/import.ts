@@ -30,6 +30,7 @@ export interface ImportOptions {
   rejects?: string;
   user?: string;
   keepIds?: boolean;
+  keepTimes?: boolean;
   /** Rows to leave out at the beginning. */
   skip: number;
 }
@@ -161,8 +162,10 @@ export async function importRows(
   if (file !== '-' && !existsSync(file)) throw new Error(`${file}: there is no such file.`);
   const resource = app.bulk.resource(name);
   const viewer = await readViewer(app, options.user);
-  const { format, map, upsertBy, keepIds = false } = options;
+  const { format, map, upsertBy, keepIds = false, keepTimes = false } = options;
   if (upsertBy !== undefined) assertCanUpsertBy(resource, upsertBy, viewer);
+  if (keepTimes && !resource.timestamps)
+    throw new Error(`--keep-times: records of ${resource.name} have no createdAt and updatedAt.`);
   const progress = createProgress();
   const size = file === '-' ? undefined : statSync(file).size;
   let bytes = 0;
@@ -172,7 +175,7 @@ export async function importRows(
   });
   const targets = createColumnTargets(resource, { map });
   assertColumnsKnown(header, targets, options);
-  const rowOptions: RowOptions = { map, keepIds, isUpsert: upsertBy !== undefined };
+  const rowOptions: RowOptions = { map, keepIds, keepTimes, isUpsert: upsertBy !== undefined };
   const rejectsFile = options.rejects ?? `${file === '-' ? resource.name : file}.rejected.${format}`;
   const rejects = createRejects(rejectsFile, header);
   const convert = ({ content }: FileRow) =>

@@ -64,6 +64,7 @@ export function addDataCommands(program: Command, openApp: AppOpener): void {
     .option('--rejects <file>', 'The file for rejected rows (default: the name of the file and .rejected)')
     .option('--user <id>', 'Import as this user, whose policies apply (default: the system)')
     .option('--keep-ids', 'Create records with the ids in the file')
+    .option('--keep-times', 'Create records with createdAt and updatedAt of the file')
     .option('--skip <rows>', 'Leave out this many rows at the beginning', parseSkip, 0)
     .action(async (resource: string, file: string, options: Partial<ImportOptions>, command: Command) => {
       const format = formatOf(file, options.format);

@@ -44,9 +44,9 @@ export function isInvalidParameter(error: unknown): boolean {
   return codeOf(error) === '22023';
 }
 
-/** Whether a statement failed because of concurrent statements, so that repeating it may succeed. */
+/** Whether a statement, or a service call, failed because of concurrent statements, so that repeating it may succeed. */
 export function isConcurrencyConflict(error: unknown): boolean {
-  return CONFLICT_CODES.has(codeOf(error));
+  return CONFLICT_CODES.has(codeOf(causeOf(error)));
 }
 
 /** Whether a statement or a service call failed because its connection was lost, or because none could be opened. */

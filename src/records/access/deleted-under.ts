@@ -3,8 +3,8 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { allowsAction, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Entity } from '../context.ts';
-import type { DeletedUnderCondition, ListCondition, ListQuery } from '../query/list-query.ts';
-import { policyFilterConditions } from '../query/scope.ts';
+import type { Condition, DeletedUnderCondition, ListCondition, ListQuery } from '../query/list-query.ts';
+import { policyFilterConditions, scopeConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { storedDeletionPrivilegesOf } from '../store/codec.ts';
 import { policyConditionsForWrite } from './authorize.ts';
@@ -84,6 +84,74 @@ export async function authorizeRestore(
   return { deletedUnder: allowed };
 }
 
+/** The records that a policy allows, without looking at each. */
+interface AllowedRecords {
+  /** Whether the policy allows every record by more than owning it. */
+  every: boolean;
+  /** Otherwise: conditions of which a record must meet at least one. */
+  filters: Condition[];
+  /** The condition of the viewer's own records, if the policy allows these. */
+  own: Condition | undefined;
+}
+
+/**
+ * Finds the records that a policy allows, including those that its functions select by filters.
+ *
+ * @returns undefined if a function reads the record, so that it decides about each one
+ */
+async function findAllowedRecords(
+  resource: CompiledResource,
+  action: 'read' | 'delete',
+  operation: OperationContext,
+): Promise<AllowedRecords | undefined> {
+  const policy = resource.policies[action];
+  const { user } = operation;
+  const given = createPolicyArguments(operation, action, undefined);
+  let readsRecord = false;
+  const args = {
+    ...given,
+    get doc(): never {
+      readsRecord = true;
+      throw new Error('the record is unknown');
+    },
+  };
+  const onRuleError = createActionErrorHandler(resource, action, given);
+  const onError = (error: unknown) => void (readsRecord || onRuleError(error));
+  const filters: Condition[] = [];
+  const every = await allowsAction(policy, args, false, onError, (filter) => {
+    filters.push({ every: policyFilterConditions(resource, filter) });
+    return false;
+  });
+  if (readsRecord) return undefined;
+  const isOwnerAllowed = policy.owner && user !== undefined && resource.ownerField !== undefined;
+  const own: Condition | undefined = isOwnerAllowed
+    ? { field: resource.ownerField!, op: 'eq', value: user.id }
+    : undefined;
+  return { every, filters, own };
+}
+
+/** The conditions of the deleted records that a viewer may restore; undefined if there are none, or if a function decides about each. */
+async function findRestorable(
+  resource: CompiledResource,
+  operation: OperationContext,
+): Promise<ListCondition[] | undefined> {
+  const deletable = await findAllowedRecords(resource, 'delete', operation);
+  // Like a deletion, a restore requires read access.
+  const readable = await findAllowedRecords(resource, 'read', operation);
+  if (deletable === undefined || readable === undefined) return undefined;
+  const under = (others: boolean) => ({ deletedUnder: privilegesThatViewerMayUndo(operation.user, others) });
+  const restorable: ListCondition[] = deletable.every
+    ? [under(true)]
+    : [
+        ...deletable.filters.map((filter) => ({ every: [filter, under(true)] })),
+        ...(deletable.own === undefined ? [] : [{ every: [deletable.own, under(false)] }]),
+      ];
+  const readers = readable.own === undefined ? readable.filters : [...readable.filters, readable.own];
+  if (restorable.length === 0 || (!readable.every && readers.length === 0)) return undefined;
+  const scope = await scopeConditions(resource, operation);
+  return [...scope, { any: restorable }, ...(readable.every ? [] : [{ any: readers }])];
+}
+
 /**
  * The conditions of a list of deleted records: only records that the caller may restore.
  *
@@ -96,8 +164,11 @@ export async function policyConditionsForDeletedList(
 ): Promise<ListCondition[]> {
   if (deleted === undefined || operation.system) return [];
   const allowed = await policyConditionsForWrite(resource, 'delete', operation);
-  if (allowed === undefined) throw new ApiError('FORBIDDEN');
-  const restorable = [...allowed, restorableCondition(resource.policies.delete, operation.user)];
+  const restorable =
+    allowed === undefined
+      ? await findRestorable(resource, operation)
+      : [...allowed, restorableCondition(resource.policies.delete, operation.user)];
+  if (restorable === undefined) throw new ApiError('FORBIDDEN');
   if (deleted === 'only') return restorable;
   return [{ any: [{ field: 'deletedAt', op: 'exists', value: false }, { every: restorable }] }];
 }

@@ -14,6 +14,7 @@ import {
   locksReferences,
 } from '../references/check-references.ts';
 import { type CompiledResource, withoutPasswordFields } from '../schema/compiled.ts';
+import type { RecordTimes } from '../store/store.ts';
 import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { type Values, validateInput } from './validate.ts';
@@ -36,6 +37,8 @@ interface Options {
   authorized?: boolean;
   /** The record's id; left out: a new one. */
   id?: string | undefined;
+  /** The record's times; left out: now. */
+  times?: RecordTimes | undefined;
   /** The hash to store in password fields instead of hashing a value; then the input has none. */
   passwordHash?: string | undefined;
   /** Valid values that are stored in addition to the input: the input's sender could not set them. */
@@ -131,9 +134,11 @@ async function authorizeAndInsertRecord(
       ? await hashPasswords(context, resource, values)
       : { ...values, ...passwordHashesOf(declared, options.passwordHash) };
   const id = options.id ?? newId();
-  const inserting = store.insert(id, hashed, changeCauseOf(context, operation)).catch((error: unknown) => {
-    throw toConflictError(resource, error);
-  });
+  const inserting = store
+    .insert(id, hashed, changeCauseOf(context, operation), options.times)
+    .catch((error: unknown) => {
+      throw toConflictError(resource, error);
+    });
   if (!resource.holdsFiles) return inserting;
   const record = await inserting;
   await attachFiles(context, declared, id, values);

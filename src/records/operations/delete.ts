@@ -8,7 +8,7 @@ import { runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { AffectedRecords, Deletion } from '../references/affected-records.ts';
 import { checkForeignKeys, prepareDeletion, releaseReferences, toDeletionError } from '../references/cascade.ts';
-import { mayRestoreDanglingReferences, releaseReferencesOfArchived } from '../references/restore.ts';
+import { needsPreparedRestore, prepareRestore, restoreOthers } from '../references/restore.ts';
 import type { Archive } from '../store/archive.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { createHookContext, resolveHookResult } from './hooks.ts';
@@ -141,23 +141,50 @@ async function loadDeletedRecord(
   return record;
 }
 
-async function attemptRestore(
+async function restoreOne(
   context: RecordsContext,
   { resource, store }: Entity,
   deleted: StoredRecord,
   conditions: readonly WriteCondition[],
   operation: OperationContext,
 ): Promise<StoredRecord | undefined> {
-  if (mayRestoreDanglingReferences(resource)) await releaseReferencesOfArchived(context, resource, deleted, operation);
   // Check the conditions in the statement, too: meanwhile, the record may have been restored and deleted again under another privilege.
-  return store.restore(deleted.id, conditions, changeCauseOf(context, operation)).catch((error: unknown) => {
-    throw toConflictError(resource, error);
-  });
+  const record = await store
+    .restore(deleted.id, conditions, changeCauseOf(context, operation))
+    .catch((error: unknown) => {
+      throw toConflictError(resource, error);
+    });
+  if (record !== undefined)
+    await runAfterCommitSteps(context, resource, { action: 'restored', record }, operation, () => undefined);
+  return record;
+}
+
+/** Restores a record, and the records that were deleted with it, in the transaction of the context. */
+async function restoreWithOthers(
+  context: RecordsContext,
+  entity: Entity,
+  deleted: StoredRecord,
+  conditions: readonly WriteCondition[],
+  operation: OperationContext,
+): Promise<StoredRecord | undefined> {
+  const others = await prepareRestore(context, entity.resource, deleted, operation);
+  if (others.size === 0) return restoreOne(context, entity, deleted, conditions, operation);
+  try {
+    const record = await restoreOne(context, entity, deleted, conditions, operation);
+    if (record === undefined) throw new ApiError('NOT_FOUND');
+    await restoreOthers(context, entity.resource, others, operation);
+    return record;
+  } catch (error) {
+    // In a transaction of the caller, a part of the records may be restored, and the foreign keys are deferred.
+    await context.transaction!.abort(error);
+    throw error;
+  }
 }
 
 /**
  * Restores a deleted record, for viewers with the right to delete it and to undo this deletion. Its `updatedAt` changes, and references to records that
- * were deleted meanwhile are cleared if their fields have `onDelete: 'setNull'` or are lists.
+ * were deleted meanwhile are cleared if their fields have `onDelete: 'setNull'` or are lists. The deleted records that the cascade of the same deletion
+ * deleted are restored with it.
  *
  * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND if the record is not among the deleted ones; PRECONDITION_FAILED; CONFLICT if one
  *   of its unique values is now taken; VALIDATION_ERROR if another reference must stay valid, and its record no longer exists
@@ -174,12 +201,14 @@ export async function restoreRecord(
   const deleted = await loadDeletedRecord(entity, archive, id, operation);
   const conditions = operation.system ? [] : [await authorizeRestore(entity, deleted, operation)];
   assertIfMatch(entity.versionOf, deleted, operation.ifMatch);
-  const record = await (mayRestoreDanglingReferences(resource)
-    ? context.withTransaction(entity, operation, (txContext, txEntity, txOperation) =>
-        attemptRestore(txContext, txEntity, deleted, conditions, txOperation),
+  const record = await (needsPreparedRestore(context, resource)
+    ? context.withTransaction(
+        entity,
+        operation,
+        (txContext, txEntity, txOperation) => restoreWithOthers(txContext, txEntity, deleted, conditions, txOperation),
+        { always: true },
       )
-    : attemptRestore(context, entity, deleted, conditions, operation));
+    : restoreOne(context, entity, deleted, conditions, operation));
   if (record === undefined) throw new ApiError('NOT_FOUND');
-  await runAfterCommitSteps(context, resource, { action: 'restored', record }, operation, () => undefined);
   return record;
 }

@@ -42,7 +42,16 @@ export async function prepareDeletion(
   return affected;
 }
 
-async function setConstraints(context: RecordsContext, resource: string, mode: 'deferred' | 'immediate') {
+/**
+ * Sets when the foreign keys are checked that a change of records of a resource, and of those that refer to them, may violate for a moment.
+ *
+ * @param context in a transaction
+ */
+export async function setConstraints(
+  context: RecordsContext,
+  resource: string,
+  mode: 'deferred' | 'immediate',
+): Promise<void> {
   const names = foreignKeysBelow(resource, context.referrers, (name) => context.entities.get(name)!.resource);
   if (names.length === 0) return;
   await context.database.write({

@@ -29,6 +29,8 @@ interface BatchShape {
   fields: readonly CompiledField[];
   /** Whether every update sets the same fields. */
   uniform: boolean;
+  /** Whether created records have times of their own. */
+  timed: boolean;
 }
 
 function shapeOf(resource: CompiledResource, changes: readonly BatchChange[]): BatchShape {
@@ -43,6 +45,7 @@ function shapeOf(resource: CompiledResource, changes: readonly BatchChange[]): B
     uniform:
       !(found.has('created') && found.has('updated')) &&
       counts.every((count) => count === 0 || count === updates.length),
+    timed: changes.some((change) => change.action === 'created' && change.times !== undefined),
   };
 }
 
@@ -67,9 +70,12 @@ function createTextBuilder(resource: CompiledResource, codec: Codec): (shape: Ba
   const table = quoteIdentifier(resource.table);
   const xmin = (alias?: string) => xminColumnSql(resource, alias);
 
-  function insertSql(): string {
-    const columns = ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))].join(', ');
-    const values = ['_in."id"', ...resource.fields.map(valueSql)].join(', ');
+  function insertSql({ timed }: BatchShape): string {
+    const times = timed ? ['created_at', 'updated_at'] : [];
+    const names = ['id', ...resource.fields.map(({ column }) => column), ...times];
+    const columns = names.map(quoteIdentifier).join(', ');
+    const timeValues = times.map((name) => `coalesce(_in."_${name}", now())`);
+    const values = ['_in."id"', ...resource.fields.map(valueSql), ...timeValues].join(', ');
     // The order decides which of two records with the same unique value is created.
     return `_created as (insert into ${table} (${columns}) select ${values} from _in where _in."_action" = 'created'
     order by _in."_place" on conflict do nothing returning *${xmin()})`;
@@ -96,14 +102,15 @@ function createTextBuilder(resource: CompiledResource, codec: Codec): (shape: Ba
   }
 
   return (shape) => {
-    const { actions, fields, uniform } = shape;
+    const { actions, fields, uniform, timed } = shape;
     const archiveValues = actions.includes('deleted') ? archiveParameterValues(resource, '', []).length : 0;
     const rowColumns = [
       '"_place" integer, "_event" text, "_action" text, "id" text',
       ...(uniform ? [] : ['"_set" integer[]']),
+      ...(timed ? ['"_created_at" timestamptz, "_updated_at" timestamptz'] : []),
       ...fields.map((field) => `${quoteIdentifier(field.column)} ${rowTypeOf(field)}`),
     ];
-    const sql = { created: insertSql, updated: () => updateSql(shape), deleted: deleteSql };
+    const sql = { created: () => insertSql(shape), updated: () => updateSql(shape), deleted: deleteSql };
     const source = { created: '_created', updated: '_updated', deleted: '_gone' };
     const old = actions.includes('updated')
       ? { columns: `, ${qualifyColumns(codec.columns, '_old')}`, join: ' left join _old on _old."id" = _in."id"' }
@@ -124,7 +131,7 @@ export function createBatchStatements(resource: CompiledResource, codec: Codec):
   const texts = new Map<string, string>();
 
   function textOf(shape: BatchShape): string {
-    const key = [shape.uniform, ...shape.actions, ...shape.fields.map(({ column }) => column)].join();
+    const key = [shape.uniform, shape.timed, ...shape.actions, ...shape.fields.map(({ column }) => column)].join();
     let text = texts.get(key);
     if (text === undefined) {
       text = buildText(shape);
@@ -137,6 +144,10 @@ export function createBatchStatements(resource: CompiledResource, codec: Codec):
     const { action, id } = change;
     const row: Record<string, unknown> = { _place: place, _event: newId(), _action: action, id };
     if (action === 'deleted') return row;
+    if (action === 'created' && change.times !== undefined) {
+      row._created_at = change.times.createdAt;
+      row._updated_at = change.times.updatedAt;
+    }
     const set: number[] = [];
     for (const [i, field] of fields.entries()) {
       if (!Object.hasOwn(change.values, field.name)) continue;

@@ -152,10 +152,14 @@ export function createStore(
       return database.readSlowly({ text: within, values: [...values, bytes()] });
     },
 
-    async insert(id, values, cause) {
+    async insert(id, values, cause, times) {
       const fields = resource.fields.map((field) => codec.toColumn(field, values[field.name], id));
-      const parameterValues = [id, ...fields, ...createEventValues(resource, 'created', cause)];
-      const rows = await database.write(statement(writeStatements.insert, parameterValues));
+      const event = createEventValues(resource, 'created', cause);
+      const rows = await database.write(
+        times === undefined
+          ? statement(writeStatements.insert, [id, ...fields, ...event])
+          : statement(writeStatements.insertWithTimes(), [id, ...fields, times.createdAt, times.updatedAt, ...event]),
+      );
       return codec.fromRow(rows[0]!);
     },
 

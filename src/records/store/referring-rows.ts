@@ -60,7 +60,8 @@ export interface ClearedField {
   deleted: readonly string[];
 }
 
-function clearedValueSql({ spec, column }: CompiledField, deleted: string): string {
+/** The value of a field of `_row` without the references to deleted records. */
+export function clearedValueSql({ spec, column }: CompiledField, deleted: string): string {
   const value = `_row.${quoteIdentifier(column)}`;
   if (spec.inner === undefined) return `case when ${value} = any(${deleted}::text[]) then null else ${value} end`;
   const remaining = `select _id from unnest(${value}) with ordinality _items(_id, _at) where _id <> all(${deleted}::text[]) order by _at`;

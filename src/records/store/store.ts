@@ -13,9 +13,15 @@ import type { RelatedReads } from './related-reads.ts';
 /** Limits which records a write can reach. */
 export type WriteCondition = Condition | DeletedUnderCondition | WrittenByCondition;
 
+/** The times of a record that comes from another system, as ISO strings. */
+export interface RecordTimes {
+  createdAt: string;
+  updatedAt: string;
+}
+
 /** One change of a batch. No two changes of a batch have the same id. */
 export type BatchChange =
-  | { action: 'created'; id: string; values: Values }
+  | { action: 'created'; id: string; values: Values; times?: RecordTimes | undefined }
   | { action: 'updated'; id: string; values: Values }
   | { action: 'deleted'; id: string };
 
@@ -85,7 +91,8 @@ export interface Store extends RelatedReads {
    * @param bytes called when the statement is sent; returns about how many bytes to read at most
    */
   aggregate(selection: AggregateSelection, bytes: () => number): Promise<unknown[][]>;
-  insert(id: string, values: Values, cause: Cause): Promise<StoredRecord>;
+  /** @param times left out: the time of the insert. Only for resources with timestamps */
+  insert(id: string, values: Values, cause: Cause, times?: RecordTimes): Promise<StoredRecord>;
   /** Returns undefined if no record with that id meets the conditions. */
   update(
     id: string,

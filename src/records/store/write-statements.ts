@@ -11,6 +11,8 @@ import { outboxInsertSql } from './event.ts';
 export interface WriteStatements {
   /** Values: the id, each field in declared order, the event. */
   insert: string;
+  /** Values: the id, each field in declared order, `createdAt`, `updatedAt`, the event. */
+  insertWithTimes(): string;
   /** Values: those of `where`, the changed fields, the event. */
   update(changed: readonly CompiledField[], where: string, given: number): string;
   /** Values: those of `where`, those for the archive, those of the event. */
@@ -77,20 +79,25 @@ export function archiveInsertSql(resource: CompiledResource, given: number, from
     on conflict ("id") do update set (${archived}) = row(${qualifyColumns(archived, 'excluded')})),`;
 }
 
-/** Creates the SQL texts of a resource's writes. */
-export function createWriteStatements(resource: CompiledResource, codec: Codec): WriteStatements {
-  const table = quoteIdentifier(resource.table);
-  const columns = ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))];
-  const newAndOldColumns = `${qualifyColumns(codec.columns, '_new')}, ${qualifyColumns(codec.columns, '_old')}`;
-  const xmin = (alias = '') => xminColumnSql(resource, alias);
-  const archive = quoteIdentifier(archiveTable(resource.table));
-  const columnsWithTimes = listColumnsAndTimes(resource, '"created_at"', '"updated_at"');
+/** The common table expressions that move archived rows back: `_new` has the restored rows. */
+export function restoreSql(resource: CompiledResource, where: string): string {
   // A restored record gets a new `updated_at`: its version comes from this time and must never repeat.
   const restored = listColumnsAndTimes(
     resource,
     '"created_at"',
     `greatest(now(), "updated_at" + interval '1 millisecond')`,
   );
+  return `_gone as (delete from ${quoteIdentifier(archiveTable(resource.table))} where ${where} returning *),
+  _new as (insert into ${quoteIdentifier(resource.table)} (${listColumnsAndTimes(resource, '"created_at"', '"updated_at"')})
+    select ${restored} from _gone returning *${xminColumnSql(resource)})`;
+}
+
+/** Creates the SQL texts of a resource's writes. */
+export function createWriteStatements(resource: CompiledResource, codec: Codec): WriteStatements {
+  const table = quoteIdentifier(resource.table);
+  const columns = ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))];
+  const newAndOldColumns = `${qualifyColumns(codec.columns, '_new')}, ${qualifyColumns(codec.columns, '_old')}`;
+  const xmin = (alias = '') => xminColumnSql(resource, alias);
   const updates = new Map<string, string>();
 
   function buildUpdateSql(changed: readonly CompiledField[], where: string, given: number): string {
@@ -106,10 +113,14 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
   select ${newAndOldColumns} from _new, _old`;
   }
 
+  const buildInsertSql = (set: readonly string[]) => `with _new as (insert into ${table} (${set.join(', ')})
+    values (${set.map((_, i) => `$${i + 1}`).join(', ')}) returning *${xmin()}),
+  ${outboxInsertSql(resource, 'created', set.length)} select ${codec.columns} from _new`;
+
   return {
-    insert: `with _new as (insert into ${table} (${columns.join(', ')})
-    values (${columns.map((_, i) => `$${i + 1}`).join(', ')}) returning *${xmin()}),
-  ${outboxInsertSql(resource, 'created', columns.length)} select ${codec.columns} from _new`,
+    insert: buildInsertSql(columns),
+
+    insertWithTimes: () => buildInsertSql([...columns, '"created_at"', '"updated_at"']),
 
     update(changed, where, given) {
       const key = `${changed.map((field) => field.column).join()}|${where}`;
@@ -128,8 +139,7 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
     ) => `with _new as (delete from ${table} where ${where} returning *${xmin()}),${archiveInsertSql(resource, given)}
   ${outboxInsertSql(resource, 'deleted', given + archiveParameterValues(resource, '', []).length)} select ${codec.columns} from _new`,
 
-    restore: (where, given) => `with _gone as (delete from ${archive} where ${where} returning *),
-  _new as (insert into ${table} (${columnsWithTimes}) select ${restored} from _gone returning *${xmin()}),
+    restore: (where, given) => `with ${restoreSql(resource, where)},
   ${outboxInsertSql(resource, 'restored', given)} select ${codec.columns} from _new`,
   };
 }

@@ -111,7 +111,7 @@ export function createWithTransaction(
       if (result !== undefined) await afterCommit.run();
       return result;
     };
-    // With `always`, a deletion step makes the write a transaction. Retry it after a conflict, as a single statement would be.
-    return always ? retryConflicts(attemptTransaction) : attemptTransaction();
+    // Retry after a conflict, as a single statement would be. Hooks run again, as they do when their record changes in the meantime.
+    return retryConflicts(attemptTransaction);
   };
 }

@@ -23,8 +23,13 @@ const product = defineResource('product', {
   },
   policies: { create: 'editor', update: 'editor' },
 });
+const hooked = defineResource('hooked', {
+  fields: { sku: f.string().required().unique() },
+  hooks: { beforeCreate: () => undefined },
+});
+const timeless = defineResource('timeless', { fields: { sku: f.string() }, timestamps: false });
 const { app, env, person } = await startTestApp(
-  { resources: [defineUser({ roles: ['user', 'editor'] }), product] },
+  { resources: [defineUser({ roles: ['user', 'editor'] }), product, hooked, timeless] },
   { start: { roles: ['web'] } },
 );
 const folder = mkdtempSync(join(tmpdir(), 'belfry-import-'));
@@ -202,4 +207,58 @@ test('an unknown resource and a file without a known format are errors', async (
   );
   expect((await run(file)).errorOutput).toBe(`${file}: name its format with --format csv or --format ndjson.`);
   expect((await run(join(folder, 'none.csv'))).errorOutput).toContain('there is no such file');
+});
+
+test('with --keep-times, created records have the times of the file, and invalid times reject a row', async () => {
+  const file = write(
+    'sku,born,updatedAt\n' +
+      't1,2020-01-02,2021-01-02T03:04:05.678Z\n' +
+      't2,2020-01-02,\n' +
+      't3,,1600000000000\n' +
+      't4,,\n' +
+      't5,2020-02-30,\n' +
+      't6,2021-01-01,2020-01-01\n' +
+      't7,9999-01-01,\n',
+  );
+  const started = new Date().toISOString();
+  for (const resource of ['product', 'hooked']) {
+    const command = ['import', resource, file, '--map', 'born=createdAt', '--keep-times'];
+    const { output, errorOutput } = await runCommand(command, app);
+    expect(output).toBe('7 rows: 4 imported, 3 rejected');
+    expect(errorOutput).toContain('Row 5: createdAt: Must be a date');
+    expect(errorOutput).toContain('Row 6: updatedAt: Must not be before createdAt');
+    expect(errorOutput).toContain('Row 7: createdAt: Must not be in the future');
+    const { data } = await app.service(resource as 'product').list({ limit: 10 });
+    const times = Object.fromEntries(data.map(({ sku, createdAt, updatedAt }) => [sku, [createdAt, updatedAt]]));
+    expect(times).toMatchObject({
+      t1: ['2020-01-02T00:00:00.000Z', '2021-01-02T03:04:05.678Z'],
+      t2: ['2020-01-02T00:00:00.000Z', '2020-01-02T00:00:00.000Z'],
+      t3: ['2020-09-13T12:26:40.000Z', '2020-09-13T12:26:40.000Z'],
+    });
+    expect(times.t4!.every((time) => time >= started)).toBe(true);
+  }
+});
+
+test('with --keep-times, an upsert keeps when a stored record was created, and the event of a new one has its times', async () => {
+  const { createdAt } = await products.create({ sku: 'k1' });
+  const file = write(
+    '{"sku":"k1","title":"new","createdAt":"2020-01-01"}\n{"sku":"k2","createdAt":"2020-01-01"}\n',
+    'kept.ndjson',
+  );
+  await client.query('delete from outbox');
+  const { output } = await run(file, '--upsert-by', 'sku', '--keep-times');
+  expect(output).toBe('2 rows: 2 imported, 0 rejected');
+  const [k1, k2] = await all();
+  expect([k1!.createdAt, k2!.createdAt]).toEqual([createdAt, '2020-01-01T00:00:00.000Z']);
+  expect(k1!.updatedAt > createdAt).toBe(true);
+  const { rows } = await client.query(
+    `select payload->'record'->>'created_at' as time from outbox where record_id = $1`,
+    [k2!.id],
+  );
+  expect(rows).toEqual([{ time: expect.stringMatching(/^2020-01-01/) }]);
+});
+
+test('--keep-times is refused for a resource without times', async () => {
+  const { code, errorOutput } = await runCommand(['import', 'timeless', write('sku\nx\n'), '--keep-times'], app);
+  expect([code, errorOutput]).toEqual([1, expect.stringContaining('records of timeless have no createdAt')]);
 });

@@ -17,10 +17,20 @@ const slot = defineResource('slot', {
   ],
 });
 
+const entry = defineResource('entry', {
+  fields: { code: f.string().unique(), slots: f.refs('slot') },
+  policies: open,
+  hooks: {
+    async beforeCreate({ slots = [] }, { service }) {
+      for (const id of slots) await service('slot').update(id, { note: 'used' });
+    },
+  },
+});
+
 // Postgres ends the transaction that checks for the deadlock first. Here that is always the app, however slow the machine is.
 const looksAfter = (ms: number) => `?options=${encodeURIComponent(`-c deadlock_timeout=${ms}`)}`;
 const { app, call, env } = await startTestApp(
-  { resources: [slot] },
+  { resources: [slot, entry] },
   { env: ({ DATABASE_URL }) => ({ DATABASE_URL: `${DATABASE_URL}${looksAfter(3000)}` }) },
 );
 const other = new pg.Client({ connectionString: env.DATABASE_URL!.split('?')[0] + looksAfter(60_000) });
@@ -52,6 +62,24 @@ test('a change ended by a deadlock is retried and succeeds', async () => {
   await other.query('rollback');
   const response = await changing;
   expect([response.status, response.body.data?.place]).toEqual([200, 'wanted']);
+});
+
+test('a create with a hook is retried, whether the deadlock ends its own statement or one of the hook', async () => {
+  const [a, b] = [await make('a-3'), await make('b-3')];
+  await other.query('begin');
+  await other.query(`insert into entries (id, code) values ($1, 'wanted')`, ['e'.repeat(24)]);
+  const creating = call('POST', '/api/entries', { code: 'wanted', slots: [a] });
+  await blocked();
+  await other.query(`update slots set note = 'x' where id = $1`, [a]);
+  await other.query('rollback');
+  expect((await creating).status).toBe(201);
+  await other.query('begin');
+  await other.query(`update slots set note = 'x' where id = $1`, [b]);
+  const creatingNext = call('POST', '/api/entries', { code: 'next', slots: [a, b] });
+  await blocked();
+  await other.query(`update slots set note = 'x' where id = $1`, [a]);
+  await other.query('rollback');
+  expect((await creatingNext).status).toBe(201);
 });
 
 test('a transaction ended by a deadlock responds 503 with Retry-After and leaves no changes', async () => {

@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../../declare/host.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
 import type { CompiledField } from '../../schema/compiled.ts';
-import type { BatchChange } from '../../store/store.ts';
+import type { BatchChange, RecordTimes } from '../../store/store.ts';
 
 /** The operations of a batch. */
 export const BATCH_OPERATIONS = ['create', 'update', 'upsert', 'delete'] as const;
@@ -16,6 +16,8 @@ export interface BatchItem {
   op: BatchOperation;
   /** The record of an update or deletion, or the id that a create must use; undefined for an upsert, and for a new id. */
   id: string | undefined;
+  /** The times that a created record must get; left out: now. */
+  times?: RecordTimes | undefined;
   /** The values of a create, update or upsert, not validated yet. */
   data: unknown;
   /** For an upsert: the unique field that identifies the record, and its value as records hold it; undefined if the value is invalid. */

@@ -48,7 +48,8 @@ async function prepareCreate(
   await access.assertMayCreate();
   const values = await validateCreate(context, resource, item.data, item.operation);
   const hashed = await hashPasswords(context, resource, values);
-  return { item, change: { action: 'created', id: item.id ?? newId(), values: hashed }, before: undefined };
+  const { id = newId(), times } = item;
+  return { item, change: { action: 'created', id, values: hashed, times }, before: undefined };
 }
 
 /** Authorizes and validates the creates among the items. Needs no stored record, so it can run before the transaction. */

@@ -193,7 +193,11 @@ async function runSegment(
       outcomes.set(item, 'alone');
       prepared.delete(item);
     }
-    await writeItems(attempt, prepared);
+    await writeItems(attempt, prepared).catch((error: unknown) => {
+      // Outside of a transaction, the outcomes so far are final: these records are stored.
+      if (inside.transaction !== undefined) throw error;
+      for (const item of prepared.keys()) if (!outcomes.has(item)) outcomes.set(item, { error });
+    });
     room.bytes = left.bytes;
     return outcomes;
   };

@@ -73,7 +73,7 @@ export function createBatchWriter(context: RecordsContext, entity: Entity, optio
     if (change.action === 'updated') return (await store.update(change.id, change.values, [], cause))!;
     const record =
       change.action === 'created'
-        ? await store.insert(change.id, change.values, cause)
+        ? await store.insert(change.id, change.values, cause, change.times)
         : (await store.remove(change.id, [], cause, under))!;
     return { record, previous: record };
   }

@@ -1,0 +1,45 @@
+import { NOT_A_DATE, parseDateToIso } from '../../records/fields/types/date.ts';
+
+const NAMES = ['createdAt', 'updatedAt'] as const;
+
+/** A time of a record that an import can keep. */
+export type TimeName = (typeof NAMES)[number];
+
+/** The times of a row, as ISO strings. */
+export type ImportedTimes = Record<TimeName, string>;
+
+/** Whether a name is that of a time that an import can keep. */
+export function isTimeName(name: unknown): name is TimeName {
+  return NAMES.some((one) => one === name);
+}
+
+function parseTime(given: unknown): string | undefined {
+  if (typeof given !== 'string' && typeof given !== 'number') return undefined;
+  // In CSV, epoch milliseconds are text.
+  return parseDateToIso(typeof given === 'string' && /^-?\d{6,}$/.test(given) ? Number(given) : given);
+}
+
+/**
+ * Parses the times of a row. A row with only one of them has this time as both. Adds messages to the errors of the row.
+ *
+ * @returns undefined if the row has no times, or if they are invalid
+ */
+export function parseTimes(
+  given: Partial<Record<TimeName, unknown>>,
+  errors: Record<string, string>,
+): ImportedTimes | undefined {
+  const now = new Date().toISOString();
+  const parsed: Partial<ImportedTimes> = {};
+  for (const name of NAMES) {
+    const value = given[name];
+    if (value === undefined || value === null || value === '') continue;
+    const time = parseTime(value);
+    if (time === undefined) errors[name] = NOT_A_DATE;
+    else if (time > now) errors[name] = 'Must not be in the future';
+    else parsed[name] = time;
+  }
+  const { createdAt = parsed.updatedAt, updatedAt = createdAt } = parsed;
+  if (createdAt === undefined || updatedAt === undefined) return undefined;
+  if (updatedAt < createdAt) errors.updatedAt = 'Must not be before createdAt';
+  return { createdAt, updatedAt };
+}
