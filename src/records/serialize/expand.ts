@@ -85,7 +85,7 @@ async function readReferencedRecords(
     const checks = await Promise.all(some.map((one) => isRecordVisible(entity, 'reference', one, viewContext)));
     visible.push(...some.filter((_, i) => checks[i]));
   }
-  const serialized = await serializeFields(resource, visible, viewContext);
+  const serialized = await serializeFields(entity, visible, viewContext);
   return new Map(serialized.map((record) => [record.id as string, { serialized: record }]));
 }
 

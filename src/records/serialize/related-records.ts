@@ -77,7 +77,8 @@ export async function readRelatedRecords(
   { budget, bytes }: { budget: Budget; bytes: LevelBytes },
   viewContext: ResolvedViewContext,
 ): Promise<ReadRelation> {
-  const { resource, store } = context.entities.get(relation.target)!;
+  const entity = context.entities.get(relation.target)!;
+  const { resource, store } = entity;
   const conditions = await conditionsOfRelatedRecords(resource, relation, viewContext);
   if (conditions === undefined) return undefined;
   const parents = [...new Set([...places.keys()].map((record) => record.id as string))];
@@ -89,7 +90,7 @@ export async function readRelatedRecords(
   const isCut = page.isCut || page.records.length > budget.items;
   const last = parents.indexOf(page.records.at(-1)?.parent ?? '');
   const serialized = await serializeFields(
-    resource,
+    entity,
     page.records.map(({ record }) => record),
     viewContext,
   );
