@@ -78,7 +78,7 @@ test('requests that run while the user is removed see the records or none, and n
 test('an API key of an organisation does not reach others, whatever header or body it sends', async () => {
   const both = await person('both');
   for (const one of [own, foreign]) await addMember(one, both, 'admin');
-  const created = await within(both, own.slug)('POST', '/api/auth/api-keys', { name: 'k', scopes: ['*'] });
+  const created = await within(both, own.id)('POST', '/api/auth/api-keys', { name: 'k', scopes: ['*'] });
   const token = created.body.data.key as string;
   const key = { token };
   expect((await within(key, foreign.slug)('GET', '/api/tickets')).status).toBe(404);
