@@ -3,9 +3,9 @@ import { allowsAction, allowsEveryRecord, rethrow } from '../../declare/policy.t
 import { createPolicyArguments, type OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import { isOwner } from '../access/visibility.ts';
+import type { Condition } from '../query/list-query.ts';
 import { policyFilterConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import type { Store } from '../store/store.ts';
 
 const NOT_ALLOWED = 'You are not allowed to set this field';
 const PASSWORD_UPDATE = 'Use POST /api/auth/password (or the reset flow) to change passwords';
@@ -16,7 +16,7 @@ export interface FieldWrite {
   operation: OperationContext;
   updating: boolean;
   /** Whether a record meets the filter that a function of `writableBy` returned; left out: no record does. */
-  meets?: Store['meets'] | undefined;
+  meets?: ((conditions: readonly Condition[], record: StoredRecord) => boolean | Promise<boolean>) | undefined;
   /** The record before an update; undefined on create, and if validating the update does not need the record. */
   before: StoredRecord | undefined;
 }
