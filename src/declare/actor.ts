@@ -15,17 +15,56 @@ export interface OrganisationChoice {
   isNamed: boolean;
 }
 
+/** The limit of a viewer's credential. Not a string key, like `ORGANISATION_CHOICE`. */
+export const READ_LIMIT = Symbol('read limit');
+
+/** Whether the credential of a viewer, such as an API key, has the scopes to read the records of a resource. */
+export type ReadLimit = (resource: string) => boolean;
+
+/** Copies a stored record with all its fields; a spread leaves out those that only some viewers see, such as roles. */
+export const COPY = Symbol('copy');
+
 /** The signed-in user as policies receive it: the stored record. */
 export interface Viewer {
   id: string;
   roles?: readonly string[];
   readonly [ORGANISATION_CHOICE]?: OrganisationChoice;
+  /** Left out: the credential is not limited, as a session is. */
+  readonly [READ_LIMIT]?: ReadLimit | undefined;
+  [COPY]?(): Viewer;
   [field: string]: unknown;
+}
+
+function changeViewer(
+  viewer: Viewer,
+  limits: Pick<Viewer, typeof ORGANISATION_CHOICE> | Pick<Viewer, typeof READ_LIMIT>,
+): Viewer {
+  return Object.assign(viewer[COPY]?.() ?? { ...viewer }, limits);
+}
+
+/** Returns the viewer with the organisations to which a request is limited. */
+export function withOrganisationChoice(viewer: Viewer, choice: OrganisationChoice): Viewer {
+  return changeViewer(viewer, { [ORGANISATION_CHOICE]: choice });
 }
 
 /** Returns the viewer without the limits of a request, for features that reach the records of all organisations of a user. */
 export function withoutOrganisationChoice(viewer: Viewer | undefined): Viewer | undefined {
-  return viewer?.[ORGANISATION_CHOICE] === undefined ? viewer : { ...viewer, [ORGANISATION_CHOICE]: undefined };
+  return viewer?.[ORGANISATION_CHOICE] === undefined
+    ? viewer
+    : changeViewer(viewer, { [ORGANISATION_CHOICE]: undefined });
+}
+
+/** Returns the viewer with the limit of a credential, or without any. */
+export function withReadLimit(viewer: Viewer | undefined, limit: ReadLimit | undefined): Viewer | undefined {
+  return viewer?.[READ_LIMIT] === limit ? viewer : viewer && changeViewer(viewer, { [READ_LIMIT]: limit });
+}
+
+/**
+ * The viewer of a resource's records that relations of other records lead to. An API key that lacks the scopes to read the resource sees what
+ * callers see that are not signed in.
+ */
+export function viewerThroughRelation(viewer: Viewer | undefined, resource: string): Viewer | undefined {
+  return viewer?.[READ_LIMIT]?.(resource) === false ? undefined : viewer;
 }
 
 /** Whether an account may be used: it is neither disabled nor being erased. Without a `status` field, every account may be used. */

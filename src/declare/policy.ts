@@ -28,10 +28,22 @@ export interface PolicyArguments {
 export type RecordFilter = Record<string, unknown> | readonly Record<string, unknown>[];
 
 /**
- * A custom rule: returning true allows the action outright. The policies of a resource's list, read, update, delete and reference may also return a
- * filter, which allows the action on the records that meet it.
+ * A custom rule: returning true allows the action outright. The policies of a resource's list, read, update, delete and reference, and the rules
+ * `visibleTo` and `writableBy` of fields, may also return a filter, which allows the action on the records that meet it.
  */
 export type PolicyFunction = (args: PolicyArguments) => boolean | RecordFilter | Promise<boolean | RecordFilter>;
+
+const TEXT = Symbol('policy text');
+
+/** Returns the policy function with a text that stands for it in messages and in the OpenAPI document, instead of `function`. */
+export function describePolicyFunction(rule: PolicyFunction, text: string): PolicyFunction {
+  return Object.assign(rule, { [TEXT]: text });
+}
+
+/** The text that stands for a policy function in messages. */
+export function textOfPolicyFunction(rule: PolicyFunction): string {
+  return (rule as { [TEXT]?: string })[TEXT] ?? 'function';
+}
 
 /** `'owner | admin'`, a function, or an array that mixes both. Alternatives only: there is no AND. */
 export type Policy = string | PolicyFunction | readonly (string | PolicyFunction)[];
@@ -104,7 +116,7 @@ export function compilePolicy(policy: Policy, report: (text: string) => void): C
       );
   }
   return {
-    text: parts.map((part) => (typeof part === 'string' ? part : 'function')).join(' | '),
+    text: parts.map((part) => (typeof part === 'function' ? textOfPolicyFunction(part) : part)).join(' | '),
     public: words.has('public'),
     authenticated: words.has('authenticated'),
     verified: words.has('verified'),
@@ -140,7 +152,7 @@ export function rethrow(error: unknown): never {
 }
 
 const UNUSABLE_FILTER =
-  'a policy function returned a filter; only the policies list, read, update, delete and reference of a resource can be filters';
+  'a policy function returned a filter; only visibleTo, writableBy and the policies list, read, update, delete and reference of a resource can be filters';
 
 /**
  * Whether a policy allows an action on one record.

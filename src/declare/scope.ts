@@ -1,4 +1,5 @@
 import { ApiError } from '../platform/errors.ts';
+import type { ReadLimit } from './actor.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { Auth, Route } from './route.ts';
 
@@ -62,6 +63,51 @@ export function createScopeCheck(route: Route, authenticators: readonly Authenti
   return ({ via, scopes }) => {
     for (const needed of via === 'session' ? requiredScopes : requiredOfOthers) assertHasScope(needed, scopes);
   };
+}
+
+/** Any credential with the scope `read` or `*` may call it. */
+const ANY_READ: Route = { method: 'GET', path: '/', handler: () => undefined };
+
+/**
+ * Creates the check whether a credential may read the records of a resource: it needs the scopes of the routes that list and read them. For a
+ * name without such routes, it needs a scope for every read.
+ *
+ * @param routes returns all routes of the app; called when a resource is checked for the first time
+ * @returns a function that throws ApiError FORBIDDEN, naming the needed scope, for a credential that lacks it
+ */
+export function createReadScopeCheck(
+  routes: () => readonly Route[],
+  authenticators: () => readonly Authenticator[],
+): (auth: Auth, resource: string) => void {
+  const checks = new Map<string, ((auth: Auth) => void)[]>();
+  const createChecks = (resource: string) => {
+    const isRead = (route: Route) => route.resource === resource && (route.crud === 'list' || route.crud === 'read');
+    const reads = routes().filter(isRead);
+    return (reads.length === 0 ? [ANY_READ] : reads).map((route) => createScopeCheck(route, authenticators()));
+  };
+  return (auth, resource) => {
+    const known = checks.get(resource) ?? createChecks(resource);
+    checks.set(resource, known);
+    for (const check of known) check(auth);
+  };
+}
+
+/** Creates the check whether a credential may read a resource, as `createReadScopeCheck` decides. */
+export function createReadLimits(
+  routes: () => readonly Route[],
+  authenticators: () => readonly Authenticator[],
+): (auth: Auth) => ReadLimit | undefined {
+  const check = createReadScopeCheck(routes, authenticators);
+  const mayRead = (auth: Auth, resource: string) => {
+    try {
+      check(auth, resource);
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError) return false;
+      throw error;
+    }
+  };
+  return (auth) => (auth.via === 'session' ? undefined : (resource) => mayRead(auth, resource));
 }
 
 /**

@@ -132,7 +132,7 @@ function createBulkResource(context: RecordsContext, entity: Entity): BulkResour
         return Object.fromEntries(names.map((name) => [name, record[name]]));
       };
       for await (const page of readRecordPages(context, entity, where, operation)) {
-        yield user === undefined ? page.map(copyFields) : await serializeFields(resource, page, operation);
+        yield user === undefined ? page.map(copyFields) : await serializeFields(entity, page, operation);
       }
     },
   };

@@ -44,7 +44,7 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
       const resolved = resolveViewContext(viewContext);
       return (await isInScope(entity, record, resolved)) && isRecordVisible(entity, 'read', record, resolved);
     },
-    visibleFields: (names, viewContext) => createVisibleFieldsFinder(resource, names, resolveViewContext(viewContext)),
+    visibleFields: (names, viewContext) => createVisibleFieldsFinder(entity, names, resolveViewContext(viewContext)),
     serialize: (records, viewContext) =>
       serializeRecordsSeparately(context, resource, records, resolveViewContext(viewContext)),
     stillReadable: (before, viewContext, anyRecord) =>

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessRole } from '../declare/process-role.ts';
+import { createReadLimits } from '../declare/scope.ts';
 import { type Environment, StartupError } from '../platform/config/environment.ts';
 import { createPendingResponses } from '../platform/http/pending-responses.ts';
 import { type ListeningServer, startHttpServer } from '../platform/http/server.ts';
@@ -74,12 +75,12 @@ function createDependencyChecks({ platform, tables }: AssembledApp): HealthCheck
 
 async function startWebServer({ platform, parts, host, records }: AssembledApp, port: number, health: Health) {
   const pending = createPendingResponses(platform.settings.http);
-  const api = createApi(
-    { routes: parts.routes ?? [], pages: parts.pages ?? [] },
-    { host, records, authenticators: parts.authenticators ?? [] },
-    health,
-    pending,
+  const { routes = [], pages = [], authenticators = [] } = parts;
+  const readLimitOf = createReadLimits(
+    () => routes,
+    () => authenticators,
   );
+  const api = createApi({ routes, pages }, { host, records, authenticators, readLimitOf }, health, pending);
   return startHttpServer(
     api,
     { port, setting: 'PORT', host: platform.env.host },

@@ -1,15 +1,39 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import type { Transaction } from '../../declare/service.ts';
+import type { Services } from '../../declare/service.ts';
 import { validationError } from '../../platform/errors.ts';
-import type { Membership, OrganisationContext } from './context.ts';
+import { isId } from '../../platform/ids.ts';
+import type { Membership, MemberTransaction, OrganisationContext } from './context.ts';
 import { createDeleteOrganisation } from './deletion.ts';
 import { createMembers } from './members.ts';
-import { ORGANISATION } from './resources.ts';
+import { MEMBERSHIP, ORGANISATION } from './resources.ts';
 import type { OrganisationOperations } from './routes.ts';
 
-/** `app.organisations`: organisations and their members, for code. It acts as the system: everything is validated, no role is needed. */
+/**
+ * The context in which code calls: the `tx` of `app.transaction`, or the `ctx` of a hook or a route. In a transaction and in a `before` hook, the call
+ * becomes part of that transaction.
+ */
+type Within = { readonly service: unknown };
+
+/**
+ * `app.organisations`: organisations and their members, for code. It acts as the system: everything is validated, no role is needed. In a
+ * transaction or a `before` hook, pass its `tx` or `ctx` as the last argument.
+ */
 export interface OrganisationsApi {
+  /**
+   * Returns the role of a user in an organisation; undefined if the user is not a member.
+   *
+   * @param user the id of the user
+   * @param organisation the id of the organisation
+   * @example if ((await app.organisations.roleOf(user.id, ticket.organisation)) === 'owner') { … }
+   */
+  roleOf(user: string, organisation: string, within?: Within): Promise<string | undefined>;
+  /**
+   * The memberships of an organisation, the oldest first. They are read in pages.
+   *
+   * @example for await (const { user, role } of app.organisations.members(organisation)) { … }
+   */
+  members(organisation: string, within?: Within): AsyncIterable<Membership>;
   /**
    * Creates an organisation.
    *
@@ -18,20 +42,21 @@ export interface OrganisationsApi {
    * @throws ApiError VALIDATION_ERROR; CONFLICT if the slug is taken; LIMIT_REACHED
    * @example await app.organisations.create({ name: 'Acme' }, user.id)
    */
-  create(values: Readonly<Record<string, unknown>>, owner: string): Promise<StoredRecord>;
+  create(values: Readonly<Record<string, unknown>>, owner: string, within?: Within): Promise<StoredRecord>;
   /**
    * Adds a user. Returns the existing membership, unchanged, if the user is a member.
    *
-   * @param role default: the least powerful role
+   * @param role undefined: the least powerful role
    * @throws ApiError NOT_FOUND, VALIDATION_ERROR or LIMIT_REACHED
+   * @example await app.organisations.addMember(organisation.id, user.id, 'admin', tx)
    */
-  addMember(organisation: string, user: string, role?: string): Promise<StoredRecord>;
+  addMember(organisation: string, user: string, role?: string, within?: Within): Promise<Membership>;
   /** Changes a role. @param membership the id of the membership @throws ApiError NOT_FOUND; CONFLICT for the last owner */
-  changeRole(organisation: string, membership: string, role: string): Promise<StoredRecord>;
+  changeRole(organisation: string, membership: string, role: string, within?: Within): Promise<Membership>;
   /** Removes a member. @param membership the id of the membership @throws ApiError NOT_FOUND; CONFLICT for the last owner */
-  removeMember(organisation: string, membership: string): Promise<void>;
+  removeMember(organisation: string, membership: string, within?: Within): Promise<void>;
   /** Deletes an organisation. Its records become unreachable at once, and are deleted in the background. @throws ApiError NOT_FOUND */
-  delete(organisation: string): Promise<void>;
+  delete(organisation: string, within?: Within): Promise<void>;
 }
 
 /** Creates the operations on organisations, for routes and for code. */
@@ -39,15 +64,27 @@ export function createOrganisationsApi(context: OrganisationContext): {
   api: OrganisationsApi;
   operations: OrganisationOperations;
 } {
-  const { host, roles, users } = context;
+  const { host, roles } = context;
   const members = createMembers(context);
   const remove = createDeleteOrganisation(context);
+  const serviceOf = (within: Within | undefined) => (within?.service ?? host.service) as Services;
+
+  /** Runs a change in the transaction of the calling code; outside of one, in its own. */
+  async function change<T>(within: Within | undefined, work: (tx: MemberTransaction) => Promise<T>): Promise<T> {
+    const current = host.currentTransaction();
+    if (current === undefined) return host.transaction(work);
+    if (within === undefined)
+      throw new Error(
+        'app.organisations was called inside a transaction or a before hook; pass its tx or ctx as the last argument',
+      );
+    return work({ ...current, service: serviceOf(within) });
+  }
 
   async function create(
     input: unknown,
     ctx: Partial<Pick<RouteContext, 'user' | 'req'>>,
     owner: string,
-    tx: Transaction,
+    tx: MemberTransaction,
   ) {
     const as =
       ctx.user === undefined ? ({ as: 'system' } as const) : ({ as: 'user', user: ctx.user, req: ctx.req } as const);
@@ -56,25 +93,43 @@ export function createOrganisationsApi(context: OrganisationContext): {
     return organisation;
   }
 
-  async function assertUserExists(id: string): Promise<void> {
-    if ((await users.load([id])).length === 0) throw validationError({ user: 'No such user' });
+  /** @throws ApiError VALIDATION_ERROR */
+  async function assertUserExists(id: string, tx: MemberTransaction): Promise<void> {
+    if (!isId(id) || (await tx.service('user').count({ id }, { as: 'system' })) === 0)
+      throw validationError({ user: 'No such user' });
   }
+
+  // The memberships of a deleted organisation are still being deleted.
+  const existing = { 'organisation.slug': { exists: true } };
 
   return {
     operations: { members, remove, create: (input, ctx, tx) => create(input, ctx, ctx.user!.id, tx) },
     api: {
-      async create(values, owner) {
-        await assertUserExists(owner);
-        return host.transaction((tx) => create(values, {}, owner, tx));
+      async roleOf(user, organisation, within) {
+        if (!isId(user) || !isId(organisation)) return undefined;
+        const query = { ...existing, organisation, user };
+        return ((await serviceOf(within)(MEMBERSHIP).first(query, { as: 'system' })) as Membership | undefined)?.role;
       },
-      async addMember(organisation, user, role = roles.least) {
-        await assertUserExists(user);
-        return host.transaction((tx) => members.add({ organisation, user, role }, tx)) as Promise<Membership>;
+      async *members(organisation, within) {
+        if (!isId(organisation)) return;
+        const query = { ...existing, organisation, sort: 'id' };
+        yield* serviceOf(within)(MEMBERSHIP).each(query, { as: 'system' }) as AsyncIterable<Membership>;
       },
-      changeRole: (organisation, membership, role) =>
-        members.changeRole(membership, role, { organisation, by: undefined }),
-      removeMember: (organisation, membership) => members.remove(membership, { organisation, by: undefined }),
-      delete: (organisation) => remove(organisation, undefined),
+      create: (values, owner, within) =>
+        change(within, async (tx) => {
+          await assertUserExists(owner, tx);
+          return create(values, {}, owner, tx);
+        }),
+      addMember: (organisation, user, role = roles.least, within = undefined) =>
+        change(within, async (tx) => {
+          await assertUserExists(user, tx);
+          return members.add({ organisation, user, role }, tx);
+        }),
+      changeRole: (organisation, membership, role, within) =>
+        change(within, (tx) => members.changeRole(membership, role, { organisation, by: undefined }, tx)),
+      removeMember: (organisation, membership, within) =>
+        change(within, (tx) => members.remove(membership, { organisation, by: undefined }, tx)),
+      delete: (organisation, within) => change(within, (tx) => remove(organisation, undefined, tx)),
     },
   };
 }

@@ -3,7 +3,7 @@ import type { ExtensionHost } from '../../declare/extension.ts';
 import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import type { Services } from '../../declare/service.ts';
+import type { Services, Transaction } from '../../declare/service.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
@@ -18,6 +18,9 @@ export interface Membership extends StoredRecord {
   user: string;
   role: string;
 }
+
+/** The transaction in which members change. */
+export type MemberTransaction = Pick<Transaction, 'service' | 'database' | 'afterCommit'>;
 
 /** The dependencies of the extension's operations. */
 export interface OrganisationContext {

@@ -7,7 +7,7 @@ import { createReclaimSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { createOrganisationLock, findRole, type OrganisationContext } from './context.ts';
+import { createOrganisationLock, findRole, type MemberTransaction, type OrganisationContext } from './context.ts';
 import { MEMBERSHIP, ORGANISATION } from './resources.ts';
 import type { TenantFields } from './tenant.ts';
 
@@ -39,18 +39,17 @@ const REMOVE_INVITATIONS = `
 export function createDeleteOrganisation(context: OrganisationContext) {
   const { host, roles } = context;
   const lock = createOrganisationLock(context);
-  return (organisation: string, by: Viewer | undefined): Promise<void> =>
-    host.transaction(async (tx) => {
-      await lock(organisation, tx.database);
-      if (by !== undefined) {
-        const role = await findRole(context, by, organisation, tx.service);
-        if (role === undefined) throw new ApiError('NOT_FOUND');
-        if (role !== roles.owner) throw new ApiError('FORBIDDEN', 'Only an owner can delete an organisation');
-      }
-      await tx.database.write({ text: INSERT, values: [organisation, by?.id] });
-      await tx.service(ORGANISATION).delete(organisation, { as: 'system' });
-      tx.afterCommit(() => host.jobs.add(DELETION_JOB, [organisation]));
-    });
+  return async (organisation: string, by: Viewer | undefined, tx: MemberTransaction): Promise<void> => {
+    await lock(organisation, tx.database);
+    if (by !== undefined) {
+      const role = await findRole(context, by, organisation, tx.service);
+      if (role === undefined) throw new ApiError('NOT_FOUND');
+      if (role !== roles.owner) throw new ApiError('FORBIDDEN', 'Only an owner can delete an organisation');
+    }
+    await tx.database.write({ text: INSERT, values: [organisation, by?.id] });
+    await tx.service(ORGANISATION).delete(organisation, { as: 'system' });
+    tx.afterCommit(() => host.jobs.add(DELETION_JOB, [organisation]));
+  };
 }
 
 /** The result of one pass over the records of an organisation. */

@@ -58,7 +58,11 @@ function declareResources(
   const hasUsers = declared.some(({ name }) => name === 'user');
   if (!hasUsers) errors.at('extension "organisations"').report(NEEDS_ACCOUNTS);
   if (taken.length > 0 || !hasUsers) return changed;
-  return [...changed, declareOrganisation(settings, roles, scope), declareMembership(settings, roles, scope)];
+  return [
+    ...changed,
+    declareOrganisation(settings, roles, scope, errors.at('organisations.fields')),
+    declareMembership(settings, roles, scope),
+  ];
 }
 
 /**

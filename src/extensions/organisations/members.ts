@@ -1,5 +1,4 @@
 import type { Viewer } from '../../declare/policy.ts';
-import type { Transaction } from '../../declare/service.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import {
@@ -7,6 +6,7 @@ import {
   createOwnerCounter,
   findRole,
   type Membership,
+  type MemberTransaction,
   type OrganisationContext,
 } from './context.ts';
 import { MEMBERSHIP } from './resources.ts';
@@ -21,11 +21,11 @@ interface MemberChange {
 /** Changes the members of organisations. Every change is recorded as an event of the membership. */
 export interface Members {
   /** Adds a user. Returns the existing membership, unchanged, if the user is a member. @throws ApiError LIMIT_REACHED or NOT_FOUND */
-  add(member: { organisation: string; user: string; role: string }, tx: Transaction): Promise<Membership>;
+  add(member: { organisation: string; user: string; role: string }, tx: MemberTransaction): Promise<Membership>;
   /** @throws ApiError NOT_FOUND, FORBIDDEN, or CONFLICT for the last owner */
-  changeRole(id: string, role: string, change: MemberChange): Promise<Membership>;
+  changeRole(id: string, role: string, change: MemberChange, tx: MemberTransaction): Promise<Membership>;
   /** Removes a membership; with `by`, one's own without further rights. @throws ApiError NOT_FOUND, FORBIDDEN, or CONFLICT for the last owner */
-  remove(id: string, change: MemberChange): Promise<void>;
+  remove(id: string, change: MemberChange, tx: MemberTransaction): Promise<void>;
 }
 
 const LOCK_USER = `select pg_advisory_xact_lock(hashtextextended('organisations:' || $1, 0))`;
@@ -36,7 +36,7 @@ function lastOwnerError(): ApiError {
 }
 
 export function createMembers(context: OrganisationContext): Members {
-  const { host, settings, roles } = context;
+  const { settings, roles } = context;
   const lock = createOrganisationLock(context);
   const countOwners = createOwnerCounter(context);
 
@@ -45,7 +45,7 @@ export function createMembers(context: OrganisationContext): Members {
     if (!roles.all.includes(role)) throw validationError({ role: `Must be one of: ${roles.all.join(', ')}` });
   }
 
-  async function findMembership(id: string, organisation: string, tx: Transaction): Promise<Membership> {
+  async function findMembership(id: string, organisation: string, tx: MemberTransaction): Promise<Membership> {
     const found = isId(id)
       ? ((await tx.service(MEMBERSHIP).first({ id, organisation }, { as: 'system' })) as Membership | undefined)
       : undefined;
@@ -54,7 +54,7 @@ export function createMembers(context: OrganisationContext): Members {
   }
 
   /** Checks that the user may manage a membership with one of these roles. Read in the transaction: the user may just have lost the right. */
-  async function assertManages({ by, organisation }: MemberChange, held: readonly string[], tx: Transaction) {
+  async function assertManages({ by, organisation }: MemberChange, held: readonly string[], tx: MemberTransaction) {
     if (by === undefined) return;
     const own = await findRole(context, by, organisation, tx.service);
     if (own === undefined) throw new ApiError('NOT_FOUND');
@@ -66,7 +66,7 @@ export function createMembers(context: OrganisationContext): Members {
       );
   }
 
-  async function assertOwnerRemains(organisation: string, { role }: Membership, tx: Transaction): Promise<void> {
+  async function assertOwnerRemains(organisation: string, { role }: Membership, tx: MemberTransaction): Promise<void> {
     if (role === roles.owner && (await countOwners(organisation, tx.database)) <= 1) throw lastOwnerError();
   }
 
@@ -91,25 +91,21 @@ export function createMembers(context: OrganisationContext): Members {
         );
       return (await service.create({ organisation, user, role }, { as: 'system' })) as Membership;
     },
-    async changeRole(id, role, change) {
+    async changeRole(id, role, change, tx) {
       assertRole(role);
-      return host.transaction(async (tx) => {
-        await lock(change.organisation, tx.database);
-        const membership = await findMembership(id, change.organisation, tx);
-        await assertManages(change, [membership.role, role], tx);
-        if (membership.role === role) return membership;
-        await assertOwnerRemains(change.organisation, membership, tx);
-        return (await tx.service(MEMBERSHIP).update(id, { role }, { as: 'system' })) as Membership;
-      });
+      await lock(change.organisation, tx.database);
+      const membership = await findMembership(id, change.organisation, tx);
+      await assertManages(change, [membership.role, role], tx);
+      if (membership.role === role) return membership;
+      await assertOwnerRemains(change.organisation, membership, tx);
+      return (await tx.service(MEMBERSHIP).update(id, { role }, { as: 'system' })) as Membership;
     },
-    async remove(id, change) {
-      await host.transaction(async (tx) => {
-        await lock(change.organisation, tx.database);
-        const membership = await findMembership(id, change.organisation, tx);
-        if (membership.user !== change.by?.id) await assertManages(change, [membership.role], tx);
-        await assertOwnerRemains(change.organisation, membership, tx);
-        await tx.service(MEMBERSHIP).delete(id, { as: 'system' });
-      });
+    async remove(id, change, tx) {
+      await lock(change.organisation, tx.database);
+      const membership = await findMembership(id, change.organisation, tx);
+      if (membership.user !== change.by?.id) await assertManages(change, [membership.role], tx);
+      await assertOwnerRemains(change.organisation, membership, tx);
+      await tx.service(MEMBERSHIP).delete(id, { as: 'system' });
     },
   };
 }

@@ -1,9 +1,11 @@
 import { Field } from '../../declare/field.ts';
 import type { PolicyFunction } from '../../declare/policy.ts';
 import { type AnyResource, defineResource } from '../../declare/resource.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { validationError } from '../../platform/errors.ts';
 import { f } from '../../records/fields/f.ts';
 import type { OrganisationScope } from './access.ts';
+import { createRolePolicy, withRoleRules } from './role-words.ts';
 import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from './settings.ts';
 import { createSlugRule, MAX_SLUG, MIN_SLUG, SLUG_PATTERN, slugOfName } from './slug.ts';
 
@@ -13,26 +15,12 @@ export const MEMBERSHIP = 'membership';
 /** The fields that every organisation has. */
 export const ORGANISATION_FIELDS = ['name', 'slug', 'settings'];
 
-/**
- * Creates the policy function of a role in the organisation of a record.
- *
- * @param field the record's reference to its organisation; undefined for organisations themselves
- */
-export function createRolePolicy(
-  role: string,
-  field: string | undefined,
-  roles: Pick<OrganisationRoles, 'including'>,
-): PolicyFunction {
-  const path = field === undefined ? 'members' : `${field}.members`;
-  const allowed = roles.including(role);
-  return ({ user }) => user !== undefined && { [`${path}.user`]: user.id, [`${path}.role`]: { in: allowed } };
-}
-
 /** Declares the resource `organisation`. */
 export function declareOrganisation(
   settings: OrganisationSettings,
   roles: OrganisationRoles,
   scope: OrganisationScope,
+  errors: ConfigErrors,
 ): AnyResource {
   const reachesAll: PolicyFunction = ({ user }) => hasGlobalAccess(settings, user);
   return defineResource(ORGANISATION, {
@@ -49,7 +37,7 @@ export function declareOrganisation(
         .filterable()
         .check(createSlugRule(settings.reservedSlugs)),
       settings: f.json(),
-      ...settings.fields,
+      ...withRoleRules(settings.fields, undefined, roles, errors),
     },
     relations: { members: f.reverse(MEMBERSHIP, 'organisation') },
     policies: {

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { type Route, type RouteContext, recordShape } from '../../declare/route.ts';
-import type { Transaction } from '../../declare/service.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { withMeta } from '../../platform/http/response.ts';
 import { isId } from '../../platform/ids.ts';
 import { choiceOf, noOrganisationError, organisationFilter } from './access.ts';
-import { type Access, findRole, loadAccess, type OrganisationContext } from './context.ts';
+import { type Access, findRole, loadAccess, type MemberTransaction, type OrganisationContext } from './context.ts';
 import type { createDeleteOrganisation } from './deletion.ts';
 import type { Members } from './members.ts';
 import { MEMBERSHIP, ORGANISATION } from './resources.ts';
@@ -42,7 +41,7 @@ const chosenShape = z
 /** The operations behind the routes. */
 export interface OrganisationOperations {
   members: Members;
-  create(input: unknown, ctx: Pick<RouteContext, 'user' | 'req'>, tx: Transaction): Promise<unknown>;
+  create(input: unknown, ctx: Pick<RouteContext, 'user' | 'req'>, tx: MemberTransaction): Promise<unknown>;
   remove: ReturnType<typeof createDeleteOrganisation>;
 }
 
@@ -65,7 +64,7 @@ export function organisationRoutes(context: OrganisationContext, operations: Org
     const { organisation } = ctx.doc;
     const own = await host.service(MEMBERSHIP).first({ organisation, user: ctx.user!.id }, { as: 'system' });
     if (own === undefined) throw noOrganisationError();
-    await members.remove(own.id, changeBy(ctx));
+    await host.transaction((tx) => members.remove(own.id, changeBy(ctx), tx));
   }
 
   async function choose(ctx: RouteContext<z.output<typeof chooseInput>>) {
@@ -116,7 +115,7 @@ export function organisationRoutes(context: OrganisationContext, operations: Org
       summary: 'Delete an organisation with all its records; only owners can',
       description: 'Nobody reaches the records from then on. They are deleted in the background.',
       async handler(ctx: RouteContext<unknown, Access>) {
-        await operations.remove(ctx.doc.organisation, ctx.user);
+        await host.transaction((tx) => operations.remove(ctx.doc.organisation, ctx.user, tx));
       },
     },
     {
@@ -143,7 +142,7 @@ export function organisationRoutes(context: OrganisationContext, operations: Org
       tags,
       summary: 'Change the role of a member',
       handler: (ctx: RouteContext<z.output<typeof roleInput>, Access>) =>
-        members.changeRole(ctx.params.membershipId!, ctx.input.role, changeBy(ctx)),
+        host.transaction((tx) => members.changeRole(ctx.params.membershipId!, ctx.input.role, changeBy(ctx), tx)),
     },
     {
       method: 'DELETE',
@@ -157,7 +156,7 @@ export function organisationRoutes(context: OrganisationContext, operations: Org
       async handler(ctx: RouteContext<unknown, Access>) {
         const id = ctx.params.membershipId;
         if (!isId(id)) throw new ApiError('NOT_FOUND');
-        await members.remove(id, changeBy(ctx));
+        await host.transaction((tx) => members.remove(id, changeBy(ctx), tx));
       },
     },
     {

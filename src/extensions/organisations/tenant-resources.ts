@@ -1,39 +1,11 @@
 import { Field, type FieldSpec, type Fields } from '../../declare/field.ts';
-import { compilePolicy, type Policy, type PolicyFunction, type RecordFilter } from '../../declare/policy.ts';
+import { compilePolicy, type Policy, type RecordFilter } from '../../declare/policy.ts';
 import { ACTIONS, type AnyResource, type ScopeArguments } from '../../declare/resource.ts';
 import type { Route, RouteBuilder } from '../../declare/route.ts';
 import { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { intersectFilters } from './access.ts';
-import { createRolePolicy } from './resources.ts';
-import type { OrganisationRoles } from './settings.ts';
+import { createRolePolicy, splitPolicy, withRoleRules } from './role-words.ts';
 import { createOrganisationChooser, createTenantHooks, type TenantContext } from './tenant-hooks.ts';
-
-/** The beginning of a policy word that means a role in the organisation of the record. */
-const ROLE_WORD = /^org:(.*)$/;
-
-/** A policy, split into the roles in the record's organisation that it names, and everything else. */
-interface SplitPolicy {
-  roles: string[];
-  rest: (string | PolicyFunction)[];
-}
-
-/** Splits a policy. Unknown roles are reported and left out. Malformed policies stay as they are: they are reported later. */
-function splitPolicy(policy: Policy, roles: OrganisationRoles, errors: ConfigErrors): SplitPolicy {
-  const split: SplitPolicy = { roles: [], rest: [] };
-  for (const part of (Array.isArray(policy) ? policy : [policy]) as readonly (string | PolicyFunction)[]) {
-    if (typeof part !== 'string') {
-      split.rest.push(part);
-      continue;
-    }
-    for (const word of part.split('|')) {
-      const role = ROLE_WORD.exec(word.trim())?.[1];
-      if (role === undefined) split.rest.push(word);
-      else if (roles.all.includes(role)) split.roles.push(role);
-      else errors.report(`"org:${role}" names no role of organisations; roles: ${roles.all.join(', ')}`);
-    }
-  }
-  return split;
-}
 
 function withRolePolicies(
   policy: Policy,
@@ -130,21 +102,22 @@ function tenantRoutes(
     if (route.policy === undefined) return route;
     const at = errors.at(`${route.method} ${route.path}: policy`);
     const isItem = route.resource !== undefined;
-    if (!isItem && splitPolicy(route.policy, context.roles, at).roles.length > 0)
+    if (splitPolicy(route.policy, context.roles, at).roles.length > 0 && !isItem)
       at.report('a role in an organisation needs a record; write a route with /:id, or check the role in the handler');
-    return { ...route, policy: withRolePolicies(route.policy, field, context, at) };
+    return { ...route, policy: withRolePolicies(route.policy, field, context, new ConfigErrors()) };
   };
   return (route: RouteBuilder) => routes(route).map(convertRoute);
 }
 
 /** Returns the declaration of a resource with `tenant()` with everything that keeps its records inside their organisations. */
 export function declareTenantResource(
-  resource: AnyResource,
+  declared: AnyResource,
   context: TenantContext,
   errors: ConfigErrors,
 ): AnyResource {
   const { tenantFields, roles } = context;
-  const field = tenantFields.get(resource.name)!;
+  const field = tenantFields.get(declared.name)!;
+  const resource = { ...declared, fields: withRoleRules(declared.fields as Fields, field, roles, errors) };
   const policy = resource.policies?.create ?? (hasOwner(resource) ? 'owner' : `org:${roles.least}`);
   // `tenantPolicies` reports the errors.
   const create = splitPolicy(policy, roles, new ConfigErrors());

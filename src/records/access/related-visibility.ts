@@ -1,3 +1,4 @@
+import { viewerThroughRelation } from '../../declare/actor.ts';
 import type { CompiledPolicy } from '../../declare/policy.ts';
 import { allowsEveryRecord } from '../../declare/policy.ts';
 import { type Condition, type ListSortTerm, RelatedCondition } from '../query/list-query.ts';
@@ -5,6 +6,12 @@ import { scopeConditions } from '../query/scope.ts';
 import type { CompiledResource, Relation } from '../schema/compiled.ts';
 import { listPolicyConditions } from './authorize.ts';
 import type { OperationContext, ResolvedViewContext } from './operation-context.ts';
+
+/** The view context of records that relations of other records lead to: an API key may lack the scopes to read them. */
+export function relatedViewContext<C extends ResolvedViewContext>(viewContext: C, target: CompiledResource): C {
+  const user = viewerThroughRelation(viewContext.user, target.name);
+  return user === viewContext.user ? viewContext : { ...viewContext, user };
+}
 
 /**
  * The conditions that a policy puts on records which a filter only tests. Policy functions decide about records in memory, so records that only a
@@ -27,8 +34,9 @@ function referencePolicyConditions(
 async function relatedVisibilityConditions(
   target: CompiledResource,
   { kind }: Relation,
-  viewContext: ResolvedViewContext,
+  given: ResolvedViewContext,
 ): Promise<Condition[]> {
+  const viewContext = relatedViewContext(given, target);
   const scope = await scopeConditions(target, viewContext);
   if (kind !== 'reverse')
     return [...scope, ...referencePolicyConditions(target, target.policies.reference, viewContext)];

@@ -1,6 +1,6 @@
 import type { ExpandedRecord, PreviousSerialization, StoredRecord } from '../../declare/host.ts';
 import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
-import type { RecordsContext } from '../context.ts';
+import type { Entity, RecordsContext } from '../context.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import type { ResolvedViewContext } from './operation-context.ts';
 import { isFieldVisible, isInScope, isRecordVisible } from './visibility.ts';
@@ -65,11 +65,12 @@ export function containsEncryptedValues(context: RecordsContext, resource: Compi
 
 /** Whether the viewer may see a key of the serialized record: a field, the id or a timestamp. */
 async function isKeyVisible(
-  resource: CompiledResource,
+  entity: Entity,
   name: string,
   record: StoredRecord | undefined,
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
+  const { resource } = entity;
   const field = resource.field.get(name);
   if (field === undefined) {
     if (name === 'deletedAt') return resource.softDelete;
@@ -77,7 +78,7 @@ async function isKeyVisible(
   }
   if (field.secret) return false;
   if (field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, viewContext.user)) return true;
-  return record !== undefined && isFieldVisible(resource, field, record, viewContext);
+  return record !== undefined && isFieldVisible(entity, field, record, viewContext);
 }
 
 async function isSerializedDataVisible(
@@ -86,7 +87,8 @@ async function isSerializedDataVisible(
   { data, record, find }: PreviousSerialization,
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
-  for (const name of Object.keys(data)) if (!(await isKeyVisible(resource, name, record, viewContext))) return false;
+  const holder = context.entities.get(resource.name)!;
+  for (const name of Object.keys(data)) if (!(await isKeyVisible(holder, name, record, viewContext))) return false;
   for (const { target, data: inner } of expandedDataIn(resource, data)) {
     const entity = context.entities.get(target)!;
     const referenced = entity.resource;

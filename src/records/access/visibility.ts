@@ -7,7 +7,7 @@ import { createPolicyArguments, type ResolvedViewContext } from './operation-con
 import { createHidingErrorHandler, createVisibilityErrorHandler } from './rule-errors.ts';
 
 /** A resource, and the checks of its records that may need the database. */
-interface CheckedResource {
+export interface CheckedResource {
   resource: CompiledResource;
   store: { meets(conditions: readonly Condition[], record: StoredRecord): boolean | Promise<boolean> };
 }
@@ -52,7 +52,7 @@ export function isRecordVisible(
 
 /** Whether the viewer may see a field of a record that they may read. */
 export async function isFieldVisible(
-  resource: CompiledResource,
+  { resource, store }: CheckedResource,
   field: CompiledField,
   record: StoredRecord,
   viewContext: ResolvedViewContext,
@@ -66,5 +66,6 @@ export async function isFieldVisible(
     createPolicyArguments(viewContext, 'read', record),
     isOwner(resource, record, viewContext),
     onError,
+    (filter) => store.meets(policyFilterConditions(resource, filter), record),
   );
 }

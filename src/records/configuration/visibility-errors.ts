@@ -1,5 +1,5 @@
 import type { FieldSpec } from '../../declare/field.ts';
-import { allowsNobody, compilePolicy, type Policy } from '../../declare/policy.ts';
+import { allowsNobody, compilePolicy, type Policy, textOfPolicyFunction } from '../../declare/policy.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 
@@ -12,8 +12,10 @@ function hidingModifierOf(spec: FieldSpec): string | undefined {
   return fieldTypeOf(spec).concealed ? `a ${spec.type.kind}` : undefined;
 }
 
-function hasVisibilityFunction({ visibleTo }: FieldSpec): boolean {
-  return visibleTo !== undefined && compilePolicy(visibleTo, () => undefined).functions.length > 0;
+/** The text of a function that decides for each record if a field is visible; undefined if there is none. */
+function visibilityFunctionOf({ visibleTo }: FieldSpec): string | undefined {
+  const [rule] = visibleTo === undefined ? [] : compilePolicy(visibleTo, () => undefined).functions;
+  return rule && textOfPolicyFunction(rule);
 }
 
 /** Whether a policy is valid and allows no viewer. */
@@ -27,15 +29,16 @@ export function isPolicyForNobody(policy: Policy): boolean {
 
 function checkQueryModifiers(spec: FieldSpec, secret: string | undefined, errors: ConfigErrors): void {
   const unseen = spec.visibleTo !== undefined && isPolicyForNobody(spec.visibleTo);
+  const rule = visibilityFunctionOf(spec);
   for (const query of QUERY_MODIFIERS) {
     if (!spec[query]) continue;
     if (unseen)
       errors.report(`visibleTo("none") and ${query}() cannot be combined: nobody could use the query; remove one`);
     if (secret !== undefined)
       errors.report(`${secret} cannot be combined with ${query}(): a query would reveal the value; remove one`);
-    if (hasVisibilityFunction(spec))
+    if (rule !== undefined)
       errors.report(
-        `visibleTo(function) and ${query}() cannot be combined: a query cannot call a function for each record; use roles, or remove one`,
+        `visibleTo(${rule}) and ${query}() cannot be combined: a query cannot call a function for each record; use roles of the app, or remove one`,
       );
   }
   if (secret !== undefined && spec.populate) errors.report(`${secret} cannot be combined with populate(); remove one`);

@@ -63,8 +63,11 @@ export async function authorizeCreate(resource: CompiledResource, operation: Ope
 }
 
 /** The rules by which the input of a create is validated. */
-function createValidationRules({ settings: { unknownFields, http } }: RecordsContext) {
-  return { unknownFields, maxUnknown: http.bodyKeys, updating: false };
+function createValidationRules(
+  { settings: { unknownFields, http }, entities }: RecordsContext,
+  { name }: CompiledResource,
+) {
+  return { unknownFields, maxUnknown: http.bodyKeys, updating: false, meets: entities.get(name)?.store.meets };
 }
 
 /**
@@ -79,7 +82,7 @@ export function validateCreate(
   operation: OperationContext,
 ): Promise<Values> {
   const hooked = resource.declaration.hooks?.beforeCreate !== undefined;
-  return validateInput(resource, input, operation, { ...createValidationRules(context), hooked });
+  return validateInput(resource, input, operation, { ...createValidationRules(context, resource), hooked });
 }
 
 /** Runs the steps after a record was created: events, listeners and the hook. */
@@ -119,7 +122,10 @@ async function authorizeAndInsertRecord(
     const resolved = resource.holdsFiles
       ? await resolveFiles(context, declared, changed, { ...operation, system: true }, { validated })
       : changed;
-    values = await validateHookResult(resource, resolved, operation, { ...createValidationRules(context), validated });
+    values = await validateHookResult(resource, resolved, operation, {
+      ...createValidationRules(context, resource),
+      validated,
+    });
   }
   values = { ...values, ...options.trusted };
   const refused = options.check?.(values) ?? {};

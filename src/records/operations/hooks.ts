@@ -7,6 +7,7 @@ import { createHidingErrorHandler } from '../access/rule-errors.ts';
 import { isOwner } from '../access/visibility.ts';
 import type { RecordsContext } from '../context.ts';
 import { shortenForMessage } from '../query/parameter.ts';
+import { policyFilterConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { copyValuesForPolicy, type Values, validateInput } from './validate.ts';
 import {
@@ -39,6 +40,7 @@ interface HookValidation {
   unknownFields: 'reject' | 'strip';
   maxUnknown: number;
   updating: boolean;
+  meets?: FieldWrite['meets'];
   before?: StoredRecord | undefined;
   /** The values that were validated before the hook ran. */
   validated: Values;
@@ -50,7 +52,7 @@ async function canClientSetAndSee(field: CompiledField, write: FieldWrite, doc: 
   if (needsWritableByFunction(field, write) && (await findWriteRefusalByFunction(field, write, doc)) !== undefined)
     return false;
   if (field.visibleTo === undefined) return true;
-  const { resource, operation, updating } = write;
+  const { resource, operation, updating, meets } = write;
   const args = createPolicyArguments(operation, 'read', doc);
   // Functions are written for stored records, and no viewer has seen a record before it is created.
   const policy = updating ? field.visibleTo : { ...field.visibleTo, functions: [] };
@@ -60,6 +62,7 @@ async function canClientSetAndSee(field: CompiledField, write: FieldWrite, doc: 
     args,
     isOwner(resource, doc, operation),
     createHidingErrorHandler(resource.reportRuleError, rule, operation.req),
+    (filter) => meets?.(policyFilterConditions(resource, filter), doc) ?? false,
   );
 }
 
@@ -96,9 +99,9 @@ export async function validateHookResult(
     return await validateInput(resource, given, { ...operation, system: true }, options);
   } catch (error) {
     if (operation.system || !(error instanceof ApiError && error.code === 'VALIDATION_ERROR')) throw error;
-    const { before, updating, validated } = options;
+    const { before, updating, validated, meets } = options;
     const doc = before ?? (copyValuesForPolicy(resource, validated) as StoredRecord);
-    const names = await findErrorFieldsHiddenFromClient(error, { resource, operation, updating, before }, doc);
+    const names = await findErrorFieldsHiddenFromClient(error, { resource, operation, updating, before, meets }, doc);
     if (names.length === 0) throw error;
     const fields = names.map((name) => `"${shortenForMessage(name)}"`).join(', ');
     // Leave out the cause of this error: the log would show the details of the cause, and with them the values.

@@ -30,10 +30,12 @@ import {
 
 /** The rules by which the input of an update is validated. */
 function createValidationRules(
-  { settings: { unknownFields, http } }: RecordsContext,
+  { settings: { unknownFields, http }, entities }: RecordsContext,
+  { name }: CompiledResource,
   before: StoredRecord | undefined,
 ) {
-  return { unknownFields, maxUnknown: http.bodyKeys, updating: true, before };
+  const meets = entities.get(name)?.store.meets;
+  return { unknownFields, maxUnknown: http.bodyKeys, updating: true, before, meets };
 }
 
 /**
@@ -49,7 +51,7 @@ export function validateUpdate(
   input: unknown,
   operation: OperationContext,
 ): Promise<Values> {
-  return validateInput(resource, input, operation, createValidationRules(context, before));
+  return validateInput(resource, input, operation, createValidationRules(context, resource, before));
 }
 
 /** Whether setting the fields of an update adds values that depend on the stored record. */
@@ -115,7 +117,7 @@ async function attemptUpdate(
       ? await resolveFiles(context, resource, changed, asSystem, { recordId: id, validated })
       : changed;
     changes = await validateHookResult(resource, resolved, operation, {
-      ...createValidationRules(context, before),
+      ...createValidationRules(context, resource, before),
       validated,
     });
   }

@@ -158,6 +158,14 @@ async function applyCustomRules(values: Values, validation: Validation, details:
   }
 }
 
+/** Sets the organisation of a new record, if it belongs to one: functions of `writableBy` may depend on it. */
+async function setTenant(values: Values, { resource, operation }: Validation): Promise<void> {
+  const field = resource.fields.find(({ spec }) => spec.chooseTenant !== undefined);
+  if (field === undefined) return;
+  const { user, service } = operation;
+  values[field.name] = await field.spec.chooseTenant!(values[field.name], { user, as: 'user', service });
+}
+
 /**
  * For a create, functions of `writableBy` run last: the functions decide on the record as it would be stored, so the record must be valid.
  */
@@ -170,6 +178,7 @@ async function checkWritableByOnCreate(
   const fields = validation.resource.fields.filter(
     (field) => isSet(input, field.name) && needsWritableByFunction(field, validation),
   );
+  if (fields.length > 0) await setTenant(values, validation);
   for (const field of fields) {
     const refused = await findWriteRefusalByFunction(
       field,
@@ -203,6 +212,7 @@ export async function validateInput(
     maxUnknown: number;
     updating: boolean;
     before?: StoredRecord | undefined;
+    meets?: FieldWrite['meets'];
     validated?: Values;
     hooked?: boolean;
   },

@@ -1,8 +1,10 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { allowsAction, allowsEveryRecord } from '../../declare/policy.ts';
+import { allowsAction, allowsEveryRecord, rethrow } from '../../declare/policy.ts';
 import { createPolicyArguments, type OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import { isOwner } from '../access/visibility.ts';
+import type { Condition } from '../query/list-query.ts';
+import { policyFilterConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 
 const NOT_ALLOWED = 'You are not allowed to set this field';
@@ -13,6 +15,8 @@ export interface FieldWrite {
   resource: CompiledResource;
   operation: OperationContext;
   updating: boolean;
+  /** Whether a record meets the filter that a function of `writableBy` returned; left out: no record does. */
+  meets?: ((conditions: readonly Condition[], record: StoredRecord) => boolean | Promise<boolean>) | undefined;
   /** The record before an update; undefined on create, and if validating the update does not need the record. */
   before: StoredRecord | undefined;
 }
@@ -51,11 +55,15 @@ export function findWriteRefusal(field: CompiledField, write: FieldWrite): strin
  */
 export async function findWriteRefusalByFunction(
   field: CompiledField,
-  { resource, operation, updating }: FieldWrite,
+  { resource, operation, updating, meets }: FieldWrite,
   doc: Record<string, unknown> | undefined,
 ): Promise<string | undefined> {
   const args = createPolicyArguments(operation, updating ? 'update' : 'create', doc);
   const rule = `writableBy of the field "${field.name}"`;
-  const allowed = await runProjectCode(resource.name, rule, () => allowsAction(field.writableBy!, args, false));
+  const meetsFilter = (filter: object) =>
+    meets !== undefined && doc !== undefined && meets(policyFilterConditions(resource, filter), doc as StoredRecord);
+  const allowed = await runProjectCode(resource.name, rule, () =>
+    allowsAction(field.writableBy!, args, false, rethrow, meetsFilter),
+  );
   return allowed ? undefined : NOT_ALLOWED;
 }

@@ -1,3 +1,4 @@
+import { viewerThroughRelation } from '../../declare/actor.ts';
 import { allowsEveryRecord, type Viewer } from '../../declare/policy.ts';
 import type { Operator } from '../../declare/service.ts';
 import type { ApiError } from '../../platform/errors.ts';
@@ -8,6 +9,11 @@ import { joinNames, queryError, shortenForMessage } from './parameter.ts';
 
 /** The viewer of a query: a user, undefined for a signed-out caller, or the system, which sees every field. */
 export type QueryViewer = Viewer | 'system' | undefined;
+
+/** The viewer of a query, for the records that its paths lead to. */
+export function relatedQueryViewer(viewer: QueryViewer, target: CompiledResource): QueryViewer {
+  return viewer === 'system' ? viewer : viewerThroughRelation(viewer, target.name);
+}
 
 /**
  * The condition for records in which this viewer may see the field; undefined if the viewer sees the field in every record. A query must

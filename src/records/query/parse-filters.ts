@@ -1,6 +1,12 @@
 import type { CompiledResource } from '../schema/compiled.ts';
 import { parseCodeFieldFilter } from './code-filter.ts';
-import { FILTER_PARAMETER, parseFieldFilter, type QueryViewer, unknownFilterError } from './filter.ts';
+import {
+  FILTER_PARAMETER,
+  parseFieldFilter,
+  type QueryViewer,
+  relatedQueryViewer,
+  unknownFilterError,
+} from './filter.ts';
 import type { Condition } from './list-query.ts';
 import { queryError, requireSingleText } from './parameter.ts';
 import { type PathFilter, pathConditions, pathRulesFor, relatedExistsCondition } from './paths.ts';
@@ -31,17 +37,18 @@ export function parseFilters(
       path: path.split('.'),
       written: parameter,
       parse(target, name) {
+        const seenBy = target === resource ? viewer : relatedQueryViewer(viewer, target);
         const relation = target.relations.get(name);
         if (relation?.kind === 'reverse') {
           if (operator !== 'exists' || (viewer !== 'system' && relation.field.secret))
             throw unknownFilterError(target, parameter);
           return [relatedExistsCondition(target, relation, parseWanted(value, parameter), viewer)];
         }
-        if (byCode) return parseCodeFieldFilter(target, { name, operator, parameter }, value, viewer);
+        if (byCode) return parseCodeFieldFilter(target, { name, operator, parameter }, value, seenBy);
         const text = requireSingleText(parameter, value);
-        return parseFieldFilter(target, { name, operator: operator ?? 'eq', parameter }, text, viewer);
+        return parseFieldFilter(target, { name, operator: operator ?? 'eq', parameter }, text, seenBy);
       },
     };
   });
-  return pathConditions(resource, parsed, pathRulesFor(viewer, unknownFilterError));
+  return pathConditions(resource, parsed, pathRulesFor(resource, viewer, unknownFilterError));
 }

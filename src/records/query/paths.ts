@@ -1,7 +1,7 @@
 import type { ApiError } from '../../platform/errors.ts';
 import type { CompiledResource, Relation } from '../schema/compiled.ts';
 import { joinOfRelation } from '../schema/relations.ts';
-import { fieldVisibilityCondition, isFilterable, type QueryViewer } from './filter.ts';
+import { fieldVisibilityCondition, isFilterable, type QueryViewer, relatedQueryViewer } from './filter.ts';
 import { type Condition, RelatedCondition } from './list-query.ts';
 import { queryError, shortenForMessage } from './parameter.ts';
 
@@ -102,9 +102,11 @@ export function relationsFor(resource: CompiledResource, viewer: QueryViewer): R
 /**
  * The rules for filters with the rights of a viewer.
  *
+ * @param root the resource at which the paths begin
  * @param unknownFilter creates the error for a relation that does not exist or cannot be followed
  */
 export function pathRulesFor(
+  root: CompiledResource,
   viewer: QueryViewer,
   unknownFilter: (resource: CompiledResource, written: string) => ApiError,
 ): PathRules {
@@ -115,7 +117,8 @@ export function pathRulesFor(
         throw unknownFilter(resource, written);
       return relation;
     },
-    visibilityOf: (holder, { field }) => fieldVisibilityCondition(holder, field, viewer),
+    visibilityOf: (holder, { field }) =>
+      fieldVisibilityCondition(holder, field, holder === root ? viewer : relatedQueryViewer(viewer, holder)),
     byClient: viewer !== 'system',
   };
 }
@@ -140,7 +143,7 @@ export function relatedExistsCondition(
   viewer: QueryViewer,
 ): Condition {
   const target = resource.resourceOf(relation.target);
-  const visibility = fieldVisibilityCondition(target, relation.field, viewer);
+  const visibility = fieldVisibilityCondition(target, relation.field, relatedQueryViewer(viewer, target));
   return new RelatedCondition(target, joinOfRelation(relation), visibility === undefined ? [] : [visibility], {
     unchecked: viewer === 'system' ? undefined : relation,
     none: !wanted,

@@ -1,5 +1,5 @@
 import { type CompiledField, type CompiledResource, columnOf } from '../schema/compiled.ts';
-import { fieldVisibilityCondition, type QueryViewer } from './filter.ts';
+import { fieldVisibilityCondition, type QueryViewer, relatedQueryViewer } from './filter.ts';
 import { type ListSortTerm, type RelatedStep, sortsByRelated } from './list-query.ts';
 import { joinNames, queryError, shortenForMessage } from './parameter.ts';
 import { MAX_PATH_RELATIONS, relationsFor } from './paths.ts';
@@ -51,8 +51,9 @@ function parseRelatedTerm(
   let holder = resource;
   const steps: RelatedStep[] = [];
   for (const part of parts) {
+    const seenBy = holder === resource ? viewer : relatedQueryViewer(viewer, holder);
     const followed = relationsFor(holder, viewer).filter(
-      (one) => one.kind === 'one' && fieldVisibilityCondition(holder, one.field, viewer) === undefined,
+      (one) => one.kind === 'one' && fieldVisibilityCondition(holder, one.field, seenBy) === undefined,
     );
     const relation = followed.find(({ name }) => name === part);
     if (relation === undefined)
@@ -60,7 +61,7 @@ function parseRelatedTerm(
     holder = holder.resourceOf(relation.target);
     steps.push({ relation, target: holder, visible: [] });
   }
-  const allowed = fieldsSortableBy(holder, viewer);
+  const allowed = fieldsSortableBy(holder, holder === resource ? viewer : relatedQueryViewer(viewer, holder));
   if (!allowed.includes(field)) throw refuse(`sortable fields of "${holder.name}": ${joinNames(allowed)}`);
   return { field: path, column: columnOf(holder, field), descending, related: { steps, isChecked: false } };
 }

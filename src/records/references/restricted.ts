@@ -14,12 +14,11 @@ async function seesReference(
 ): Promise<boolean> {
   if (operation.system) return true;
   const entity = context.entities.get(name)!;
-  const { resource, store } = entity;
-  for (const record of await store.readMany(ids)) {
+  for (const record of await entity.store.readMany(ids)) {
     const visible =
       (await isInScope(entity, record, operation)) &&
       (await isRecordVisible(entity, 'read', record, operation)) &&
-      (await isFieldVisible(resource, field, record, operation));
+      (await isFieldVisible(entity, field, record, operation));
     if (visible) return true;
   }
   return false;

@@ -1,6 +1,7 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { reserveResponseBytes } from '../../platform/http/pending-responses.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
+import { relatedViewContext } from '../access/related-visibility.ts';
 import { isRecordVisible } from '../access/visibility.ts';
 import type { RecordsContext } from '../context.ts';
 import type { Includes } from '../query/list-query.ts';
@@ -68,10 +69,11 @@ async function readReferencedRecords(
   context: RecordsContext,
   { target, slots }: FieldSlots,
   level: LevelBytes,
-  viewContext: ResolvedViewContext,
+  given: ResolvedViewContext,
 ): Promise<Map<string, ReferencedRecord>> {
   const entity = context.entities.get(target)!;
   const { resource, store } = entity;
+  const viewContext = relatedViewContext(given, resource);
   const scope = scopeConditions(resource, viewContext, 'visibility');
   const ids = [...new Set(slots.map((slot) => slot.id))];
   const conditions = scope instanceof Promise ? await scope : scope;
@@ -85,7 +87,7 @@ async function readReferencedRecords(
     const checks = await Promise.all(some.map((one) => isRecordVisible(entity, 'reference', one, viewContext)));
     visible.push(...some.filter((_, i) => checks[i]));
   }
-  const serialized = await serializeFields(resource, visible, viewContext);
+  const serialized = await serializeFields(entity, visible, viewContext);
   return new Map(serialized.map((record) => [record.id as string, { serialized: record }]));
 }
 

@@ -1,6 +1,7 @@
 import { ApiError } from '../../platform/errors.ts';
 import { listPolicyConditions } from '../access/authorize.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
+import { relatedViewContext } from '../access/related-visibility.ts';
 import type { RecordsContext } from '../context.ts';
 import { fieldVisibilityCondition } from '../query/filter.ts';
 import type { Condition, Includes } from '../query/list-query.ts';
@@ -75,9 +76,11 @@ export async function readRelatedRecords(
   context: RecordsContext,
   { relation, counts, places }: LevelRelation,
   { budget, bytes }: { budget: Budget; bytes: LevelBytes },
-  viewContext: ResolvedViewContext,
+  given: ResolvedViewContext,
 ): Promise<ReadRelation> {
-  const { resource, store } = context.entities.get(relation.target)!;
+  const entity = context.entities.get(relation.target)!;
+  const { resource, store } = entity;
+  const viewContext = relatedViewContext(given, resource);
   const conditions = await conditionsOfRelatedRecords(resource, relation, viewContext);
   if (conditions === undefined) return undefined;
   const parents = [...new Set([...places.keys()].map((record) => record.id as string))];
@@ -89,7 +92,7 @@ export async function readRelatedRecords(
   const isCut = page.isCut || page.records.length > budget.items;
   const last = parents.indexOf(page.records.at(-1)?.parent ?? '');
   const serialized = await serializeFields(
-    resource,
+    entity,
     page.records.map(({ record }) => record),
     viewContext,
   );

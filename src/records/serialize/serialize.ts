@@ -19,7 +19,8 @@ async function serializeAndExpand(
   viewContext: ResolvedViewContext,
   selection: Selection,
 ): Promise<{ serialized: SerializedRecord[]; complete: boolean }> {
-  const serialized = await serializeFields(resource, records, viewContext, selection.fields);
+  const entity = context.entities.get(resource.name)!;
+  const serialized = await serializeFields(entity, records, viewContext, selection.fields);
   const always = resource.populated.map((name) => [name, DEFAULT_SELECTION.include] as const);
   const includes = new Map([...always, ...selection.include]);
   if (includes.size === 0) return { serialized, complete: true };

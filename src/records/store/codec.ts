@@ -1,3 +1,4 @@
+import { COPY } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
 import { DecryptionError, type Keyring } from '../../platform/crypto/keyring.ts';
@@ -83,6 +84,13 @@ function createRecordClass(resource: CompiledResource): new () => object {
     }
     set [DELETED_UNDER](privileges: readonly string[] | undefined) {
       this.#deletedUnder = privileges;
+    }
+    [COPY](): object {
+      const copy = Object.assign(new RecordOfResource(), this);
+      copy.#concealed = { ...this.#concealed };
+      copy.#writer = this.#writer;
+      copy.#deletedUnder = this.#deletedUnder;
+      return copy;
     }
     static {
       const concealedValuesOf = (record: RecordOfResource, name: string) => {

@@ -66,7 +66,7 @@ function createRouteHandlers(route: Route, parts: EndpointParts, limits: Request
   const middleware = route.middleware ?? [];
   const announceRoute = parts.deprecations?.createRouteAnnouncer(route);
   // Middleware may take long, and the result of an early sign-in could become outdated.
-  const startMeanwhile = middleware.length > 0 ? undefined : (req: Request) => beginSignIn(req, parts.authenticators);
+  const startMeanwhile = middleware.length > 0 ? undefined : (req: Request) => beginSignIn(req, parts);
   return [
     createRouteRecorder(route.path),
     ...(announceRoute === undefined ? [] : [announceRoute]),

@@ -1,6 +1,5 @@
 import type { Request, Response } from 'express';
 import { type Actor, runAsActor } from '../../declare/actor.ts';
-import type { Authenticator } from '../../declare/authenticator.ts';
 import type { Host, StoredRecord } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
@@ -29,7 +28,7 @@ import type { Deprecations } from './deprecation/index.ts';
 import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
 import { validateBody, validateQuery } from './input.ts';
 import type { WeightCounter } from './limits.ts';
-import { type SignedIn, signIn } from './sign-in.ts';
+import { type SignedIn, type SignInParts, signIn } from './sign-in.ts';
 import { endRequestSpan } from './tracing.ts';
 import { openStreamedBody, streamedBodyOf } from './typed-body.ts';
 
@@ -65,10 +64,9 @@ function assertWritePreconditions(req: Request, entity: Entity | undefined, doc:
 }
 
 /** The dependencies of endpoints. */
-export interface EndpointParts {
+export interface EndpointParts extends SignInParts {
   host: Host;
   records: Records;
-  authenticators: readonly Authenticator[];
   /** Undefined if the app declares nothing deprecated. */
   deprecations?: Deprecations | undefined;
 }
@@ -174,7 +172,7 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
    * @returns `missingError`: the error for a record that existed at the first attempt but is missing now
    */
   async function authenticateAndAuthorize(req: Request): Promise<SignedIn & { doc: unknown; missingError?: unknown }> {
-    const signedIn = await signIn(req, parts.authenticators);
+    const signedIn = await signIn(req, parts);
     const { user, auth, authenticator } = signedIn;
     setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id });
     if (authenticator !== undefined) scopeChecks.get(authenticator)!(auth!);

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { ORGANISATION_CHOICE } from '../../declare/actor.ts';
+import { type ReadLimit, withOrganisationChoice, withReadLimit } from '../../declare/actor.ts';
 import type { Authenticator } from '../../declare/authenticator.ts';
 import { setAuthenticator } from '../../declare/authenticator.ts';
 import type { Viewer } from '../../declare/policy.ts';
@@ -15,6 +15,13 @@ export interface SignedIn {
   authenticator: Authenticator | undefined;
 }
 
+/** What signing in depends on. */
+export interface SignInParts {
+  authenticators: readonly Authenticator[];
+  /** Returns which resources a credential may read; undefined if it is not limited. */
+  readLimitOf(auth: Auth): ReadLimit | undefined;
+}
+
 const earlySignIns = createPerRequestStore<Promise<SignedIn>>('sign-in');
 const SIGNED_OUT: SignedIn = { user: undefined, auth: undefined, authenticator: undefined };
 const BEARER = /^bearer (\S+)$/i;
@@ -25,7 +32,7 @@ const MAX_HEADER_LENGTH = 512;
  *
  * @throws ApiError UNAUTHORIZED if the header is set but does not contain a valid token
  */
-export async function signIn(req: Request, authenticators: readonly Authenticator[]): Promise<SignedIn> {
+export async function signIn(req: Request, { authenticators, readLimitOf }: SignInParts): Promise<SignedIn> {
   const early = earlySignIns.get(req);
   if (early !== undefined) {
     earlySignIns.delete(req);
@@ -38,11 +45,12 @@ export async function signIn(req: Request, authenticators: readonly Authenticato
   if (authenticator === undefined) throw invalidSessionError();
   const { user, auth } = await authenticator.authenticate(token!, req);
   setAuthenticator(auth, authenticator);
-  return { user: withOrganisationChoice(user, auth, req), auth, authenticator };
+  const limited = withReadLimit(limitToOrganisation(user, auth, req), readLimitOf(auth));
+  return { user: limited, auth, authenticator };
 }
 
 /** Returns the user with the organisations to which the request is limited; the same object if there are none. */
-function withOrganisationChoice(user: Viewer, auth: Auth, req: Request): Viewer {
+function limitToOrganisation(user: Viewer, auth: Auth, req: Request): Viewer {
   const named = req.headers['x-organisation'];
   if (named === undefined && auth.organisation === undefined) return user;
   const isBound = auth.via !== 'session';
@@ -51,13 +59,13 @@ function withOrganisationChoice(user: Viewer, auth: Auth, req: Request): Viewer 
     current: named === undefined ? (isBound ? undefined : auth.organisation) : String(named),
     isNamed: named !== undefined,
   };
-  return { ...user, [ORGANISATION_CHOICE]: choice };
+  return withOrganisationChoice(user, choice);
 }
 
 /** Starts to sign a request in while other work is pending: the next `signIn` of the request uses the result. */
-export function beginSignIn(req: Request, authenticators: readonly Authenticator[]): void {
+export function beginSignIn(req: Request, parts: SignInParts): void {
   if (req.headers.authorization === undefined) return;
-  const early = signIn(req, authenticators);
+  const early = signIn(req, parts);
   // Prevent an unhandled rejection: the next `signIn` reports the failure, but a request that a limit refuses never calls it.
   early.catch(() => undefined);
   earlySignIns.set(req, early);

@@ -61,6 +61,19 @@ describe('an invitation', () => {
     expect((await accept({ call: call as Person['call'] }, token)).body.data).toMatchObject({ role: 'member' });
   });
 
+  test('is for an address in any case of letters', async () => {
+    const shouted = guest.email.toUpperCase();
+    const mailbox = openMailbox(app, guest.email);
+    const { status, body } = await owner.call('POST', path(), { email: shouted });
+    expect([status, body.data.email]).toEqual([201, guest.email]);
+    const { token } = await mailbox.next(SUBJECT);
+    expect((await owner.call('POST', path(), { email: guest.email })).status).toBe(409);
+    // The header must not hide the address of the user.
+    const inAnother = within(guest, (await organisation(guest)).slug);
+    const { body: accepted } = await inAnother('POST', '/api/organisation-invitations/accept', { token });
+    expect(accepted.data).toMatchObject({ organisation: team.id, user: { id: guest.id } });
+  });
+
   test('works once, however many requests use it at the same time', async () => {
     const { token } = await invite(owner, guest.email);
     const answers = await Promise.all(Array.from({ length: 6 }, () => accept(guest, token)));

@@ -30,7 +30,7 @@ const ticket = defineResource('ticket', {
     organisation: tenant(),
     title: f.string().required().max(100).filterable().sortable().searchable(),
     code: f.string().unique(),
-    state: f.enum(['open', 'closed']).default('open').filterable(),
+    state: f.enum(['open', 'closed']).default('open').filterable().aggregatable(),
     project: f.ref('project').filterable(),
     related: f.array(f.ref('ticket')).filterable(),
     author: f.ref('user').owner(),

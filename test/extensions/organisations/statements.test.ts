@@ -4,13 +4,17 @@ import { createClient, startTestApp } from '../../support/app.ts';
 import { countStatements } from '../../support/database/sent-statements.ts';
 
 const fields = { title: f.string().required().filterable(), board: f.ref('board').filterable() };
+const roleField = () => f.string().visibleTo('org:owner').writableBy('org:owner');
 const plain = defineResource('plain', { fields, policies: { create: 'authenticated', update: 'authenticated' } });
 const board = defineResource('board', { fields: { organisation: tenant(), name: f.string() } });
+const note = defineResource('note', {
+  fields: { organisation: tenant(), text: f.string(), first: roleField(), second: roleField() },
+});
 const card = defineResource('card', { fields: { ...fields, organisation: tenant() } });
 
 // Without relay and workers, which send statements of their own.
 const { app, url, person } = await startTestApp(
-  { resources: [defineUser(), plain, board, card], extensions: [organisations()] },
+  { resources: [defineUser(), plain, board, card, note], extensions: [organisations()] },
   { start: { roles: ['web'] } },
 );
 
@@ -49,5 +53,26 @@ test('membership costs no statement: records of organisations take as many as ot
     expect(await count(call, 'PATCH', `/api/cards/${ids.get('cards')}`, { title: 'v' })).toBe(3);
   }
   expect(team.slug).toBe('team');
+  sent.stop();
+});
+
+test('roles that decide about fields cost one statement for a list, whatever its length and the number of fields', async () => {
+  const [owner, member] = [await person('owner'), await person('member')];
+  const { organisations: api } = app as typeof app & { organisations: OrganisationsApi };
+  const { id } = await api.create({ name: 'Notes', slug: 'notes' }, owner.id);
+  await api.addMember(id, member.id);
+  const sent = countStatements();
+  const count = async (call: typeof owner.call, path: string) => {
+    sent.count();
+    expect((await call('GET', path)).status).toBe(200);
+    return sent.count();
+  };
+  const without = await count(member.call, '/api/notes?count=none');
+  for (let i = 0; i < 40; i++)
+    await app.service('note').create({ text: 't', first: '1', second: '2', organisation: id });
+  for (const { call } of [owner, member])
+    for (const limit of [1, 40]) expect(await count(call, `/api/notes?count=none&limit=${limit}`)).toBe(without + 1);
+  // Fields that are not part of the response cost nothing.
+  expect(await count(owner.call, '/api/notes?count=none&fields=text')).toBe(without);
   sent.stop();
 });

@@ -228,3 +228,13 @@ test('a removed member reaches nothing from the next request on', async () => {
   expect((await dan.call('POST', '/api/tickets', { title: 'x' })).status).toBe(422);
   expect((await inside('POST', '/api/tickets', { title: 'x' })).status).toBe(404);
 });
+
+test('a request that names an organisation keeps the roles, the e-mail address and all other fields of its user', async () => {
+  const admin = await person('admin-within', ['user', 'admin']);
+  const named = await organisation(admin);
+  const call = within(admin, named.slug);
+  const me = async (one: typeof admin.call) => (await one('GET', '/api/auth/me')).body.data;
+  expect(await me(call)).toEqual(await me(admin.call));
+  expect(await me(call)).toMatchObject({ roles: ['user', 'admin'], email: expect.stringContaining('@') });
+  expect((await call('GET', '/api/admin/audit')).status).toBe(200);
+});

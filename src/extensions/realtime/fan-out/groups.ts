@@ -1,3 +1,4 @@
+import type { ReadLimit } from '../../../declare/actor.ts';
 import type { RecordSubscription, ResourceGateway } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { RecordChange } from '../events/entry.ts';
@@ -24,6 +25,8 @@ export interface Listener {
   stream: Stream;
   viewer: CurrentViewer;
   subscriptions: Subscription[];
+  /** The resources that the credential of the stream may read; undefined if it is not limited. */
+  readLimit?: ReadLimit | undefined;
 }
 
 /** Equal subscriptions of viewers who get the same events for every change. Only a viewer who owns the changed record may get others. */

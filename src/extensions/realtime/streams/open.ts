@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { withoutOrganisationChoice } from '../../../declare/actor.ts';
+import { READ_LIMIT, withoutOrganisationChoice, withReadLimit } from '../../../declare/actor.ts';
 import { assertReachesAllOrganisations } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
@@ -120,7 +120,9 @@ export function createStreamOpener(
         if (parts.hub.isStopped) throw new ApiError('UNAVAILABLE');
         const stream = openStream(res, settings.maxBufferedBytes, parts.metrics.countSlowClientDisconnect);
         stream.onClose(release);
-        const listener: Listener = { stream, viewer: parts.watch.sharedViewerOf(user), subscriptions };
+        // All streams of a user share a viewer, so the limit of a key is kept apart. It decides about the filters of subscriptions.
+        const viewer = parts.watch.sharedViewerOf(withReadLimit(user, undefined));
+        const listener: Listener = { stream, viewer, subscriptions, readLimit: user?.[READ_LIMIT] };
         if (auth !== undefined) parts.watch.watchListener(listener, auth);
         parts.hub.addStreamAndCatchUp(listener, request.after);
       } catch (error) {
@@ -130,9 +132,9 @@ export function createStreamOpener(
     },
     /** Checks the subscriptions of a user who has changed. Ends the stream if one of them is no longer allowed. */
     async recheckSubscriptionsOrEnd(listener: Listener): Promise<void> {
-      const { viewer, stream, subscriptions } = listener;
+      const { viewer, stream, subscriptions, readLimit } = listener;
       try {
-        const viewContext = { user: viewer.user, req: undefined, service };
+        const viewContext = { user: withReadLimit(viewer.user, readLimit), req: undefined, service };
         await assertMayOpenStreams(viewContext, undefined);
         listener.subscriptions = await Promise.all(
           subscriptions.map(async (one) => {

@@ -2,7 +2,7 @@ import { assertReachesAllOrganisations } from '../../../declare/authenticator.ts
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import { allowsAction } from '../../../declare/policy.ts';
 import type { Auth, AuthorizationRequest, Route, RouteContext } from '../../../declare/route.ts';
-import { createScopeCheck } from '../../../declare/scope.ts';
+import { createReadScopeCheck } from '../../../declare/scope.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
@@ -12,9 +12,6 @@ import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
 import { READ_ENDPOINT } from './endpoints-sql.ts';
 
 type Endpoint = ReturnType<typeof serializeEndpoint>;
-
-/** A route that any key with scope `read` or `*` may call. Events that the app publishes belong to no resource, so they need its scope. */
-const ANY_READ: Route = { method: 'GET', path: '/', handler: () => undefined };
 
 /** Reasons for which an endpoint was disabled that only its signed-in owner may override. */
 export const OWNER_ONLY_REASONS: readonly string[] = ['key_ended', 'password_reset'];
@@ -65,33 +62,16 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
   const resourceNames = new Set(host.resources.map(({ name }) => name));
   const findApiKeyWatch = () => host.authenticators().find((one) => one.watch?.via === 'api-key')?.watch;
 
-  const checks = new Map<string, (auth: Auth) => void>();
-
-  function createReadScopeCheck(resource: string): (auth: Auth) => void {
-    const isRead = ({ crud }: Route) => crud === 'list' || crud === 'read';
-    const routes = host.routes().filter((route) => route.resource === resource && isRead(route));
-    const all = (routes.length === 0 ? [ANY_READ] : routes).map((route) =>
-      createScopeCheck(route, host.authenticators()),
-    );
-    return (auth) => {
-      for (const check of all) check(auth);
-    };
-  }
-
-  /** Returns the function that checks that a key may read a resource; for any other name, the check of `ANY_READ`. */
-  function getOrCreateReadScopeCheck(resource: string): (auth: Auth) => void {
-    const check = checks.get(resource) ?? createReadScopeCheck(resource);
-    checks.set(resource, check);
-    return check;
-  }
+  const assertMayRead = createReadScopeCheck(host.routes, host.authenticators);
 
   function assertKeyMayReadEvents(auth: Auth, list: readonly string[]): void {
     if (auth.via === 'session') return;
     for (const name of list) {
       const group = name.slice(0, name.indexOf('.'));
       if (name === TEST_EVENT) continue;
-      if (name === '*') for (const resource of sent) getOrCreateReadScopeCheck(resource)(auth);
-      getOrCreateReadScopeCheck(resourceNames.has(group) ? group : '')(auth);
+      if (name === '*') for (const resource of sent) assertMayRead(auth, resource);
+      // Events that the app publishes belong to no resource.
+      assertMayRead(auth, resourceNames.has(group) ? group : '');
     }
   }
 

@@ -56,6 +56,8 @@ async function requeueUnfinishedEvents(
 // Deliveries stored by one statement. A body can be as large as a record, and a statement should not hold hundreds of megabytes.
 const INSERT_ROWS = 1000;
 const OWNERS_AT_ONCE = 16;
+// Whether owners may receive events is decided for more owners at once, because checks of related records share a statement.
+const OWNERS_CHECKED_AT_ONCE = 200;
 // Maximum number of deliveries of one transaction, which handles at least one event. Later events are added to the outbox again.
 const MAX_DELIVERIES_PER_TRANSACTION = 5000;
 
@@ -124,7 +126,7 @@ export function createFanOut(
 ): OutboxConsumer {
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const readCandidates = createCandidateReader(users);
-  const createDeliveriesOfOwner = createOwnerDeliveries(host, settings);
+  const deliveriesOfOwner = createOwnerDeliveries(host, settings);
   const logWork = createWorkLogger(host);
   const isSentResource = (name: string) => gateways.has(name) && gateways.get(name)!.declaration.webhooks !== false;
   const isOutgoingEvent = ({ name, resource }: OutboxRow) =>
@@ -141,12 +143,18 @@ export function createFanOut(
       [...byOwner.values()].flatMap((share) => [...share.values()].flat()).map((one) => [one.id, one]),
     );
     const active = owners.filter((owner) => byOwner.has(owner.id) && isAccountActive(owner));
+    const receiving: [owner: StoredRecord, selected: CandidatesByEvent][] = [];
+    for (let at = 0; at < active.length; at += OWNERS_CHECKED_AT_ONCE) {
+      const some = active.slice(at, at + OWNERS_CHECKED_AT_ONCE);
+      const selected = await Promise.all(some.map((user) => deliveriesOfOwner.select(byOwner.get(user.id)!, user)));
+      for (const [i, user] of some.entries()) if (selected[i]!.size > 0) receiving.push([user, selected[i]!]);
+    }
     let gathered: NewDelivery[] = [];
-    while (active.length > 0) {
-      const some = active.splice(0, OWNERS_AT_ONCE);
-      const made = await Promise.all(some.map((user) => createDeliveriesOfOwner(byOwner.get(user.id)!, user)));
+    while (receiving.length > 0) {
+      const some = receiving.splice(0, OWNERS_AT_ONCE);
+      const made = await Promise.all(some.map(([user, selected]) => deliveriesOfOwner.create(selected, user)));
       gathered.push(...made.flat());
-      while (gathered.length >= INSERT_ROWS || (active.length === 0 && gathered.length > 0)) {
+      while (gathered.length >= INSERT_ROWS || (receiving.length === 0 && gathered.length > 0)) {
         const rows = gathered.slice(0, INSERT_ROWS);
         gathered = gathered.slice(INSERT_ROWS);
         result.deliveries += rows.length;

@@ -40,8 +40,13 @@ interface EventData {
 /** The endpoints of one owner that could get an event, by event. */
 export type CandidatesByEvent = Map<OutgoingEvent, Candidate[]>;
 
-/** Creates the deliveries to one owner's endpoints. Rejects only if the database is unavailable; the relay then tries again. */
-export type OwnerDeliveries = (share: CandidatesByEvent, owner: Viewer) => Promise<NewDelivery[]>;
+/** The deliveries to one owner's endpoints. Both steps reject only if the database is unavailable; the relay then tries again. */
+export interface OwnerDeliveries {
+  /** Selects the events that the owner may receive, with the endpoints that receive them. */
+  select(share: CandidatesByEvent, owner: Viewer): Promise<CandidatesByEvent>;
+  /** Creates the deliveries of selected events. */
+  create(selected: CandidatesByEvent, owner: Viewer): Promise<NewDelivery[]>;
+}
 
 const isRecordEvent = (event: OutgoingEvent): event is RecordEvent => event.gateway !== undefined;
 
@@ -103,10 +108,9 @@ export function createOwnerDeliveries(
     return data;
   }
 
-  async function createDeliveries(share: CandidatesByEvent, user: Viewer): Promise<NewDelivery[]> {
-    const kept = await selectReceivedEvents(share, user);
-    const data = await serializeEventsForOwner([...kept.keys()], user);
-    return [...kept].flatMap(([event, list]) => {
+  async function createDeliveries(selected: CandidatesByEvent, user: Viewer): Promise<NewDelivery[]> {
+    const data = await serializeEventsForOwner([...selected.keys()], user);
+    return [...selected].flatMap(([event, list]) => {
       const { json, isEncrypted, subjectId, mentions } = data.get(event)!;
       const text = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${json}}`;
       const { id: eventId, name: type, position, trace } = event;
@@ -129,16 +133,21 @@ export function createOwnerDeliveries(
     });
   }
 
-  return async function deliveriesOf(share: CandidatesByEvent, user: Viewer): Promise<NewDelivery[]> {
+  /** Runs a step for the events of an owner. If a function of the project throws, the events are tried one by one, and those that fail are left out. */
+  async function leaveOutFailing<T>(
+    share: CandidatesByEvent,
+    user: Viewer,
+    step: (share: CandidatesByEvent) => Promise<Iterable<T>>,
+  ): Promise<T[]> {
     try {
-      return await createDeliveries(share, user);
+      return [...(await step(share))];
     } catch (error) {
       if (isTransient(error)) throw error;
       if (share.size > 1) {
-        const alone = await Promise.all([...share].map((entry) => deliveriesOf(new Map([entry]), user)));
+        const alone = await Promise.all([...share].map((entry) => leaveOutFailing(new Map([entry]), user, step)));
         return alone.flat();
       }
-      // A function of the project threw for this owner and event. The owner does not receive the event; other owners are not affected.
+      // The owner does not receive the event; other owners are not affected.
       const [event] = share.keys();
       host.log.error(
         { err: error, event: event?.name, id: event?.id, user: user.id },
@@ -146,5 +155,11 @@ export function createOwnerDeliveries(
       );
       return [];
     }
+  }
+
+  return {
+    select: async (share, user) =>
+      new Map(await leaveOutFailing(share, user, (events) => selectReceivedEvents(events, user))),
+    create: (selected, user) => leaveOutFailing(selected, user, (events) => createDeliveries(events, user)),
   };
 }
