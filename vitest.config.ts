@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { scaleRuns } from './test/support/vitest/fuzz-runs.ts';
+import { SlowFilesFirst } from './test/support/vitest/slow-files-first.ts';
 
 const sourceOf = (file: string) => fileURLToPath(new URL(`./src/${file}`, import.meta.url));
 
@@ -21,6 +22,7 @@ export default defineConfig({
     // Five processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry
     // again for each file would take half of the time. So a file must undo its changes to the process.
     pool: 'forks',
+    sequence: { sequencer: SlowFilesFirst },
     isolate: false,
     maxWorkers: 5,
     // Generous, so that the suite also passes on a busy machine.
