@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { scaleRuns } from './test/support/vitest/fuzz-runs.ts';
+import { SlowFilesFirst } from './test/support/vitest/slow-files-first.ts';
 
 const sourceOf = (file: string) => fileURLToPath(new URL(`./src/${file}`, import.meta.url));
 
@@ -18,11 +19,13 @@ export default defineConfig({
     exclude: ['**/node_modules/**', 'test/fixtures/upgrade/test/**'],
     globalSetup: ['test/support/vitest/global-setup.ts'],
     setupFiles: ['test/support/vitest/fixed-seed.ts', 'test/support/vitest/patient-waits.ts'],
-    // Five processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry
+    // Six processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry
     // again for each file would take half of the time. So a file must undo its changes to the process.
     pool: 'forks',
+    sequence: { sequencer: SlowFilesFirst },
     isolate: false,
-    maxWorkers: 5,
+    // Tests wait for processes, servers and timers most of the time, so two cores have work for more processes than that.
+    maxWorkers: 6,
     // Generous, so that the suite also passes on a busy machine.
     testTimeout: scaleRuns(180_000),
     hookTimeout: 180_000,

@@ -1,5 +1,5 @@
 // `npm test`: starts a temporary Postgres and Redis, runs vitest with them, and prints one line with the numbers.
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onStopRequest } from '../src/dev-servers/on-stop-request.ts';
@@ -79,8 +79,11 @@ function summarizeReport(report: Report, chromium: string | undefined): string {
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folder = createTemporaryFolder('report');
+const folder = createTemporaryFolder('run');
 const reportFile = join(folder, 'report.json');
+/** The folder for temporary files of the tests. It is removed at the end, and by the next run if this one is killed. */
+const temporary = join(folder, 'tmp');
+mkdirSync(temporary);
 let services: Services | undefined;
 let pooler: Service | undefined;
 let vitest: GuardedProcess | undefined;
@@ -110,6 +113,7 @@ try {
     {
       ...process.env,
       NODE_ENV: 'test',
+      TMPDIR: temporary,
       // Compiling takes half of the time that a process needs to start.
       NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node'),
       TEST_DATABASE_URL: services.databaseUrl,

@@ -41,7 +41,7 @@ function findBaseline(): (file: string) => string | undefined {
   return (file) => read(file) ?? readFromDisk(file);
 }
 
-function run(): boolean {
+async function run(): Promise<boolean> {
   const { values } = parseArgs({
     options: { write: { type: 'boolean' }, breaking: { type: 'boolean' }, since: { type: 'string' } },
   });
@@ -50,7 +50,7 @@ function run(): boolean {
   if (since !== undefined && write) throw new Error('--since only compares; leave out --write');
   if (since !== undefined && git('rev-parse', '--verify', `${since}^{commit}`) === undefined)
     throw new Error(`git has no revision "${since}"`);
-  const current = createSnapshot();
+  const current = await createSnapshot();
   if (since !== undefined) {
     console.log(formatAll(compareSnapshots(readSnapshot(readFromGit(since)), current)) || `No changes since ${since}.`);
     return true;
@@ -73,7 +73,7 @@ function run(): boolean {
 }
 
 try {
-  if (!run()) process.exitCode = 1;
+  if (!(await run())) process.exitCode = 1;
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 1;

@@ -4,8 +4,8 @@ import type { Change } from './change.ts';
 import { compareDocuments } from './openapi/documents.ts';
 import { type Json, sortKeys } from './openapi/json.ts';
 import { compareReports } from './typescript/compare-reports.ts';
-import { createReports } from './typescript/report.ts';
 import { formatReport, parseReport, withoutDeclarationsOf } from './typescript/report-text.ts';
+import { provideReports } from './typescript/stored-reports.ts';
 
 /** The public API as committed: the texts of the files in api/, by file name. */
 export type Snapshot = Record<string, string>;
@@ -26,12 +26,10 @@ function createDocument(): string {
   return `${JSON.stringify(sortKeys(assemblyOf(created)!.createOpenApiDocument()), undefined, 2)}\n`;
 }
 
-/**
- * Creates the snapshot of the sources.
- *
- * @throws Error if the sources do not compile, or if the app has configuration errors
- */
-export function createSnapshot(): Snapshot {
+/** Creates the texts of the reports of the TypeScript API, by file name. */
+async function createReportTexts(): Promise<Record<string, string>> {
+  // Loads API Extractor and its compiler.
+  const { createReports } = await import('./typescript/report.ts');
   const reports = createReports(Object.values(REPORTS));
   const texts = Object.entries(REPORTS).map(([file, entryPoint]) => {
     const report = reports[entryPoint]!;
@@ -39,7 +37,16 @@ export function createSnapshot(): Snapshot {
     const own = entryPoint === 'belfry' ? report : withoutDeclarationsOf(report, reports.belfry!);
     return [file, formatReport(entryPoint, own)];
   });
-  return { ...Object.fromEntries(texts), [OPENAPI]: createDocument() };
+  return Object.fromEntries(texts);
+}
+
+/**
+ * Creates the snapshot of the sources.
+ *
+ * @throws Error if the sources do not compile, or if the app has configuration errors
+ */
+export async function createSnapshot(): Promise<Snapshot> {
+  return { ...(await provideReports(createReportTexts)), [OPENAPI]: createDocument() };
 }
 
 /** Compares two snapshots. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { startNode } from '../testing/run-tests.ts';
 
@@ -38,6 +37,5 @@ test('a signal ends the command, then the servers', async () => {
   const { code } = await ended;
   expect(output()).toContain('stopped');
   expect([0, 143]).toContain(code);
-  await sleep(200);
-  await expect(fetch(`http://${new URL(url!).host}`)).rejects.toThrow('fetch failed');
+  await vi.waitFor(() => expect(fetch(`http://${new URL(url!).host}`)).rejects.toThrow('fetch failed'));
 });

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { afterAll, onTestFinished, TestRunner } from 'vitest';
 import { disk } from '../../src/index.ts';
 import type { ApiResponse } from '../support/app.ts';
 
@@ -11,10 +11,12 @@ export const PNG = Buffer.from(
   'base64',
 );
 
-/** Creates a directory for files that is removed after the tests of the file, and its storage. */
+/** Creates a directory for files and its storage. It is removed after the tests of the file, or after the test that created it. */
 export async function createTestStorage() {
   const directory = await mkdtemp(join(tmpdir(), 'belfry-files-'));
-  afterAll(() => rm(directory, { recursive: true, force: true }));
+  // Within a test, vitest ignores afterAll.
+  const atEnd = TestRunner.getCurrentTest() === undefined ? afterAll : onTestFinished;
+  atEnd(() => rm(directory, { recursive: true, force: true }));
   return {
     directory,
     storage: disk({ directory }),

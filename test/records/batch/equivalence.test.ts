@@ -154,12 +154,35 @@ const operationOf = (variant: Variant): fc.Arbitrary<Operation> =>
 /** The slots of the records, by id. */
 const slots = new Map<unknown, string>();
 
+const REFERRERS = ['cascade', 'setnull', 'restrict'];
+/** The records of a side of a variant, which are created once and copied to tables from which later runs restore them. */
+const seeds = new Map<string, readonly { id: string }[]>();
+const tablesOf = (variant: Variant, side: Side) => [
+  `${variant}_${side}`,
+  ...(variant === 'referred' ? REFERRERS.map((kind) => `${kind}_${side}`) : []),
+];
+
 /** Stores the records that the operations refer to. The last two belong to another user. */
-async function seed(variant: Variant, side: Side): Promise<{ id: string; updatedAt: string }[]> {
-  if (variant === 'referred')
-    await sql.query(`delete from "cascade_${side}"; delete from "setnull_${side}"; delete from "restrict_${side}"`);
-  await sql.query(`delete from "${variant}_${side}"`);
-  const seeded: { id: string; updatedAt: string }[] = [];
+async function seed(variant: Variant, side: Side): Promise<readonly { id: string }[]> {
+  const tables = tablesOf(variant, side);
+  let seeded = seeds.get(`${variant}_${side}`);
+  if (seeded === undefined) {
+    seeded = await createSeed(variant, side);
+    for (const table of tables) await sql.query(`create table "seed_${table}" as table "${table}"`);
+    seeds.set(`${variant}_${side}`, seeded);
+  } else {
+    const statements = [
+      ...tables.toReversed().map((table) => `delete from "${table}"`),
+      ...tables.map((table) => `insert into "${table}" select * from "seed_${table}"`),
+    ];
+    await sql.query(statements.join('; '));
+  }
+  await sql.query('delete from outbox');
+  return seeded;
+}
+
+async function createSeed(variant: Variant, side: Side): Promise<{ id: string }[]> {
+  const seeded: { id: string }[] = [];
   for (let i = 0; i < SLOTS; i++) {
     const owner = i < SLOTS - 2 ? ada : bob;
     const { body } = await owner.call('POST', `/api/${variant}-${side}`, { sku: `s${i}`, title: 'seed' });
@@ -181,7 +204,6 @@ async function seed(variant: Variant, side: Side): Promise<{ id: string; updated
     ] as const)
       await refer(kind, slot);
   }
-  await sql.query('delete from outbox');
   return seeded;
 }
 
@@ -220,9 +242,7 @@ const resultOf = ({ status, data, error }: Result) => ({
 async function recordsOf(variant: Variant, side: Side) {
   const { rows } = await sql.query(`select * from "${variant}_${side}" order by sku`);
   if (variant !== 'referred') return rows.map(comparable);
-  const kinds = ['cascade', 'setnull', 'restrict'].map(
-    (kind) => `select '${kind}' as kind, target from "${kind}_${side}"`,
-  );
+  const kinds = REFERRERS.map((kind) => `select '${kind}' as kind, target from "${kind}_${side}"`);
   const referring = await sql.query(`${kinds.join(' union all ')} order by 1, 2`);
   return [...rows, ...referring.rows].map(comparable);
 }
@@ -246,7 +266,7 @@ function dataOf({ data }: Operation, seeded: readonly { id: string }[]): Record<
 }
 
 /** Sends each operation to its own route. */
-async function runSingly(variant: Variant, operations: readonly Operation[], seeded: Awaited<ReturnType<typeof seed>>) {
+async function runSingly(variant: Variant, operations: readonly Operation[], seeded: readonly { id: string }[]) {
   const path = `/api/${variant}-single`;
   const results: Result[] = [];
   const send = async (method: string, where: string, body?: unknown, headers?: Record<string, string>) => {

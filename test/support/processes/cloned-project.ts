@@ -1,5 +1,4 @@
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /** A clone of this project with its own app, as a team has it. */
@@ -13,10 +12,11 @@ export interface ClonedProject {
 /** The `src/app/index.ts` of a project whose app is the blog in test/fixtures. */
 export const BLOG = `export { app } from '../../test/fixtures/blog/app.ts';`;
 
-/** A folder for this process only. Its name is one of few, because Node caches compiled code by file path. */
+/** Creates a folder for this process only. Its path is one of few, because Node caches compiled code by file path. */
 function createFolder(): string {
+  mkdirSync('.data', { recursive: true });
   for (let n = 0; ; n++) {
-    const folder = join(tmpdir(), `belfry-project-${n}`);
+    const folder = resolve('.data', `project-${n}`);
     try {
       mkdirSync(folder, { mode: 0o700 });
       return folder;

@@ -1,0 +1,49 @@
+import { relative } from 'node:path';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/**
+ * The test files that take the longest, most of them waiting for processes, servers, browsers and npm. They start first and run beside
+ * the others, so that none of them runs alone at the end.
+ */
+export const SLOW_FILES = [
+  'test/package/upgrade.test.ts',
+  'test/package/lifecycle.test.ts',
+  'test/api/api-command.test.ts',
+  'test/runtime/http/slow-readers.test.ts',
+  'test/records/batch/equivalence.test.ts',
+  'test/platform/redis/stop.test.ts',
+  'test/platform/redis/cluster.test.ts',
+  'test/browser/sign-in-pages-accessibility.test.ts',
+  'test/readme.test.ts',
+  'test/runtime/processes/killed-processes.test.ts',
+  'test/extensions/webhooks/delivery/leases/lingering-lease.test.ts',
+  'test/platform/redis/sentinels.test.ts',
+  'test/browser/console-mails.test.ts',
+  'test/files/resumable.test.ts',
+  'test/scripts/chaos.test.ts',
+  'test/platform/postgres/connection-pool.test.ts',
+  'test/platform/storage/s3/failures.test.ts',
+  'test/platform/observability/tracing/processes.test.ts',
+  'test/cli/project.test.ts',
+  'test/platform/redis/tls-and-acl.test.ts',
+  'test/extensions/webhooks/recovery/lost-work.test.ts',
+  'test/extensions/webhooks/delivery/leases/requested-deliveries.test.ts',
+  'test/jobs/crashes.test.ts',
+  'test/browser/sign-in-pages-account.test.ts',
+  'test/runtime/http/idempotency/idempotency.test.ts',
+  'test/extensions/privacy/export/large-export.test.ts',
+];
+
+/** Returns the place of a file in the list; files that are not in it come last. */
+function rankOf(file: string): number {
+  const place = SLOW_FILES.indexOf(file);
+  return place === -1 ? SLOW_FILES.length : place;
+}
+
+/** Starts slow files first. The order of the others is that of vitest. */
+export class SlowFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId, project }: TestSpecification) => rankOf(relative(project.config.root, moduleId));
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
