@@ -1,8 +1,8 @@
 import type { DateUnit } from '../../declare/aggregate.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { Condition, ListCondition } from '../query/list-query.ts';
-import type { UnnamedStatement } from '../query/list-statements.ts';
-import { conditionSql, createSqlParameters } from '../query/sql.ts';
+import { conditionSql, createSqlParameters } from '../query/sql/conditions.ts';
+import type { UnnamedStatement } from '../query/sql/list-statements.ts';
 import { type CompiledResource, columnOf, sqlTypeOf } from '../schema/compiled.ts';
 import { valueSizeSql } from '../store/within-bytes.ts';
 import type { FunctionTerm, GroupTerm, ParsedAggregates } from './parse.ts';

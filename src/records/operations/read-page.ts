@@ -3,7 +3,7 @@ import type { CursorMeta, PageMeta } from '../../declare/service.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { createCursorAfter } from '../query/cursor.ts';
 import { type ListQuery, MAX_FAST_OFFSET, type Position, sortsByRelated } from '../query/list-query.ts';
-import type { Slice } from '../query/list-statements.ts';
+import type { Slice } from '../query/sql/list-statements.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { type FittingPage, readPageWithinResponseRoom } from '../serialize/response-bytes.ts';
 import type { Store } from '../store/store.ts';

@@ -18,11 +18,11 @@ import {
   type Position,
   sortsByRelated,
 } from '../query/list-query.ts';
-import type { Slice } from '../query/list-statements.ts';
 import { queryError } from '../query/parameter.ts';
 import { parseListQuery, type RawQuery } from '../query/parse.ts';
 import { scopeConditions } from '../query/scope.ts';
 import { fieldsSortableBySomeClient } from '../query/sort.ts';
+import type { Slice } from '../query/sql/list-statements.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { Store } from '../store/store.ts';
 import type { ListSource } from './list-source.ts';

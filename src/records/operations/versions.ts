@@ -3,7 +3,7 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { createIfMatchError, parseEntityTags, versionOfTag } from '../../platform/http/entity-tag.ts';
 import type { Condition } from '../query/list-query.ts';
-import type { WrittenByCondition } from '../query/sql.ts';
+import type { WrittenByCondition } from '../query/sql/conditions.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { resourceNameOf, transactionIdOf } from '../store/codec.ts';
 

@@ -5,7 +5,7 @@ import type { OperationContext } from '../access/operation-context.ts';
 import { isRecordVisible } from '../access/visibility.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { scopeConditions } from '../query/scope.ts';
-import { conditionSql, createSqlParameters, type Parameters } from '../query/sql.ts';
+import { conditionSql, createSqlParameters, type Parameters } from '../query/sql/conditions.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { rowJsonSql } from '../store/event.ts';
 

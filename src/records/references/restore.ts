@@ -103,7 +103,10 @@ async function addRecordsOfCascade(
       count += ids.size;
       if (count > MAX_AFFECTED) {
         const max = MAX_AFFECTED.toLocaleString('en');
-        throw new ApiError('CONFLICT', `More than ${max} records were deleted with this record, so it cannot be restored`);
+        throw new ApiError(
+          'CONFLICT',
+          `More than ${max} records were deleted with this record, so it cannot be restored`,
+        );
       }
       const records = await context.entities.get(name)!.archive!.only.readMany([...ids]);
       await addRecords(context, name, records, restored, operation);

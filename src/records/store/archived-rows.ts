@@ -1,6 +1,6 @@
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import type { UnnamedStatement } from '../query/list-statements.ts';
-import { createSqlParameters } from '../query/sql.ts';
+import { createSqlParameters } from '../query/sql/conditions.ts';
+import type { UnnamedStatement } from '../query/sql/list-statements.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { archiveTable } from '../schema/table-names.ts';
 import type { Codec } from './codec.ts';

@@ -4,10 +4,14 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import { createAggregateStatement } from '../aggregate/sql.ts';
 import type { ListCondition } from '../query/list-query.ts';
-import { createCountStatement, createPageStatement, createPositionStatement } from '../query/list-statements.ts';
 import { meetsConditions } from '../query/match.ts';
-import { createSearchCountStatement, createSearchPageStatement, SEARCH_WINDOW_ROWS } from '../query/search-window.ts';
-import { conditionSql, createSqlParameters, followsRelations, writtenBySql } from '../query/sql.ts';
+import { conditionSql, createSqlParameters, followsRelations, writtenBySql } from '../query/sql/conditions.ts';
+import { createCountStatement, createPageStatement, createPositionStatement } from '../query/sql/list-statements.ts';
+import {
+  createSearchCountStatement,
+  createSearchPageStatement,
+  SEARCH_WINDOW_ROWS,
+} from '../query/sql/search-window.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { createBatchStatements } from './batch-statements.ts';
 import type { Codec } from './codec.ts';

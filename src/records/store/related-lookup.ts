@@ -3,7 +3,7 @@ import { createBatcher } from '../../platform/concurrency/loader.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import type { RelatedCondition } from '../query/list-query.ts';
 import type { RelatedLookup } from '../query/match.ts';
-import { createSqlParameters, relatedConditionSql } from '../query/sql.ts';
+import { createSqlParameters, relatedConditionSql } from '../query/sql/conditions.ts';
 
 // Maximum look-ups in one statement. Postgres allows 1,664 columns in a result.
 const MAX_LOOKUPS = 200;

@@ -1,7 +1,11 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import type { Statement } from '../../platform/postgres/connection.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
-import { createRelatedCountStatement, createRelatedStatement, type RelatedList } from '../query/related.ts';
+import {
+  createRelatedCountStatement,
+  createRelatedStatement,
+  type RelatedList,
+} from '../query/sql/related-statements.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { MeasuredPage } from '../serialize/response-bytes.ts';
 import type { Codec } from './codec.ts';

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
 import { isServedByTrigrams } from '../../../src/records/fields/index-expressions.ts';
-import { SEARCH_WINDOW_ROWS } from '../../../src/records/query/search-window.ts';
+import { SEARCH_WINDOW_ROWS } from '../../../src/records/query/sql/search-window.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const ROWS = 30_000;

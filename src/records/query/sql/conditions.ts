@@ -1,9 +1,9 @@
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { arrayTextSql, isServedByTrigrams } from '../fields/index-expressions.ts';
-import { type CompiledResource, columnOf } from '../schema/compiled.ts';
-import { joinSql } from '../schema/relations.ts';
-import { ALL_RECORDS_ALIAS } from '../schema/table-names.ts';
-import { type Comparison, type ListCondition, RelatedCondition } from './list-query.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { arrayTextSql, isServedByTrigrams } from '../../fields/index-expressions.ts';
+import { type CompiledResource, columnOf } from '../../schema/compiled.ts';
+import { joinSql } from '../../schema/relations.ts';
+import { ALL_RECORDS_ALIAS } from '../../schema/table-names.ts';
+import { type Comparison, type ListCondition, RelatedCondition } from '../list-query.ts';
 
 const COMPARISON_SIGNS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 

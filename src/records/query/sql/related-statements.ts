@@ -1,10 +1,10 @@
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import type { CompiledResource, Relation } from '../schema/compiled.ts';
-import { addIdTieBreaker } from '../schema/indexes.ts';
-import { relationJoinSql } from '../schema/relations.ts';
-import type { ListCondition } from './list-query.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import type { CompiledResource, Relation } from '../../schema/compiled.ts';
+import { addIdTieBreaker } from '../../schema/indexes.ts';
+import { relationJoinSql } from '../../schema/relations.ts';
+import type { ListCondition } from '../list-query.ts';
+import { conditionSql, createSqlParameters, type Parameters } from './conditions.ts';
 import { orderSql, type UnnamedStatement } from './list-statements.ts';
-import { conditionSql, createSqlParameters, type Parameters } from './sql.ts';
 
 /** The records of a reverse relation that a viewer may list. */
 export interface RelatedList {

@@ -1,7 +1,7 @@
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { prefixSql } from '../fields/index-expressions.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
-import { relationJoinSql } from '../schema/relations.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { prefixSql } from '../../fields/index-expressions.ts';
+import type { CompiledResource } from '../../schema/compiled.ts';
+import { relationJoinSql } from '../../schema/relations.ts';
 import {
   type ListCondition,
   type ListQuery,
@@ -9,8 +9,8 @@ import {
   MAX_FAST_OFFSET,
   type Position,
   sortsByRelated,
-} from './list-query.ts';
-import { conditionSql, createSqlParameters, nextRelatedRow, outermostRowSql, type Parameters } from './sql.ts';
+} from '../list-query.ts';
+import { conditionSql, createSqlParameters, nextRelatedRow, outermostRowSql, type Parameters } from './conditions.ts';
 
 interface PositionTerm {
   /** SQL expression. */

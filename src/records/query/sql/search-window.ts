@@ -1,5 +1,5 @@
-import type { CompiledResource } from '../schema/compiled.ts';
-import type { ListCondition } from './list-query.ts';
+import type { CompiledResource } from '../../schema/compiled.ts';
+import type { ListCondition } from '../list-query.ts';
 import { createPageStatement, type SelectedList, type Slice, type UnnamedStatement } from './list-statements.ts';
 
 /**
