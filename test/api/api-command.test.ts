@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
@@ -43,8 +43,8 @@ test('a changed copy of the repository is written only after a review of what br
   git('commit', '--quiet', '--message', 'Release 1.0.0');
   edit('src/app/resources/comment.ts', 'fields: {', 'fields: {\n    mood: f.string().max(20),');
   edit('src/app/resources/comment.ts', 'fields: {', "crud: ['list', 'read', 'create', 'update'],\n  fields: {");
-  for (const file of ['src/declare/policy.ts', 'src/index.ts', 'src/records/access/visibility-key.ts'])
-    edit(file, 'PolicyFunction', 'PolicyRule');
+  for (const file of globSync('src/**/*.ts', { cwd: copy }))
+    if (readFileSync(join(copy, file), 'utf8').includes('PolicyFunction')) edit(file, 'PolicyFunction', 'PolicyRule');
   const refused = api('--write');
   expect(refused).toEqual({ code: 1, output: expect.stringMatching(/run: npm run api -- --write --breaking\n$/) });
   expect(refused.output).toContain('schema Comment in responses: mood: new property');
