@@ -218,16 +218,19 @@ test('with --keep-times, created records have the times of the file, and invalid
       't4,,\n' +
       't5,2020-02-30,\n' +
       't6,2021-01-01,2020-01-01\n' +
-      't7,9999-01-01,\n',
+      't7,9999-01-01,\n' +
+      't8,20240131,\n',
   );
   const started = new Date().toISOString();
   for (const resource of ['product', 'hooked']) {
     const command = ['import', resource, file, '--map', 'born=createdAt', '--keep-times'];
     const { output, errorOutput } = await runCommand(command, app);
-    expect(output).toBe('7 rows: 4 imported, 3 rejected');
+    expect(output).toBe('8 rows: 4 imported, 4 rejected');
     expect(errorOutput).toContain('Row 5: createdAt: Must be a date');
     expect(errorOutput).toContain('Row 6: updatedAt: Must not be before createdAt');
     expect(errorOutput).toContain('Row 7: createdAt: Must not be in the future');
+    // Eight digits are a day without dashes, not a time on the first day of 1970.
+    expect(errorOutput).toContain('Row 8: createdAt: Must be a date');
     const { data } = await app.service(resource as 'product').list({ limit: 10 });
     const times = Object.fromEntries(data.map(({ sku, createdAt, updatedAt }) => [sku, [createdAt, updatedAt]]));
     expect(times).toMatchObject({
