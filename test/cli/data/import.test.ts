@@ -261,6 +261,23 @@ test('with --keep-times, an upsert keeps when a stored record was created, and t
   expect(rows).toEqual([{ time: expect.stringMatching(/^2020-01-01/) }]);
 });
 
+test('a record with times before 1970 is updated under If-Match like any other', async () => {
+  expect((await run(write('sku,createdAt\nv1,1969-12-31\nv2,0001-01-01\n'), '--keep-times')).code).toBe(0);
+  const editor = await person('historian', ['user', 'editor']);
+  for (const { id, updatedAt } of await all()) {
+    const path = `/api/products/${id}`;
+    const tag = (await editor.call('GET', path)).headers.get('etag')!;
+    const update = (ifMatch: string) => editor.call('PATCH', path, { title: 'old' }, { 'if-match': ifMatch });
+    // No version, that of a time before the first year, and another form of a version.
+    for (const other of ['"00-x"', '"0zzzzzzzzzzz-x"', tag.replace('"0', '"00')])
+      expect((await update(other)).status).toBe(412);
+    expect((await update(tag)).status).toBe(200);
+    expect((await update(tag)).status).toBe(412);
+    const stale = products.update(id, { title: 'x' }, { ifMatch: updatedAt });
+    await expect(stale).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+  }
+});
+
 test('--keep-times is refused for a resource without times', async () => {
   const { code, errorOutput } = await runCommand(['import', 'timeless', write('sku\nx\n'), '--keep-times'], app);
   expect([code, errorOutput]).toEqual([1, expect.stringContaining('records of timeless have no createdAt')]);
