@@ -45,7 +45,7 @@ test('an imported user must refer to existing records, and the errors name the f
   ]);
 });
 
-test('an imported user may refer to users in earlier rows, not to later ones', async () => {
+test('an imported user may refer to themselves and to users in earlier rows, not to later ones', async () => {
   const [first, second, late] = [newId(), newId(), newId()];
   const result = await run([
     { id: first, email: 'd1@example.com' },
@@ -53,8 +53,9 @@ test('an imported user may refer to users in earlier rows, not to later ones', a
     { email: 'd3@example.com', manager: second },
     { email: 'd4@example.com', manager: late },
     { id: late, email: 'd5@example.com' },
+    ...[newId()].map((id) => ({ id, email: 'd6@example.com', manager: id })),
   ]);
-  expect(result).toMatchObject({ lines: 5, imported: 4, refused: 1 });
+  expect(result).toMatchObject({ lines: 6, imported: 5, refused: 1 });
   expect(result.rows).toEqual([{ line: 4, email: 'd4@example.com', errors: { manager: 'No such user' } }]);
 });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
-import { defineUser, s3 } from '../../src/index.ts';
+import { defineResource, defineUser, f, s3 } from '../../src/index.ts';
 import { assemblyOf } from '../../src/runtime/create-app.ts';
 import { type S3Call, startFakeS3 } from '../fakes/s3/index.ts';
 import { film } from '../fixtures/uploads/app.ts';
@@ -35,14 +35,14 @@ const isPiece = ({ key }: Pick<S3Call, 'key'>) => key.includes('/.part-');
 const isCopy = ({ method, key }: S3Call) => method === 'PUT' && !key.includes('.upload') && key !== '';
 const storedPieces = () => [...fake.bucket.objects.keys()].filter((key) => isPiece({ key }));
 
-async function startUpload(field: string, length: number): Promise<string> {
+async function startUpload(field: string, length: number, base = url): Promise<string> {
   const encoded = Buffer.from(field).toString('base64');
   const headers = {
     'tus-resumable': '1.0.0',
     'upload-length': String(length),
     'upload-metadata': `field ${encoded}`,
   };
-  const { headers: created } = await send(`${url}/api/files/resumable`, undefined as never, headers);
+  const { headers: created } = await send(`${base}/api/files/resumable`, undefined as never, headers);
   return created.get('location')!;
 }
 
@@ -140,6 +140,37 @@ test('two requests that complete an upload at the same time both succeed', async
     String(PNG.length),
   ]);
   expect((await call('POST', '/api/films', { poster: namesOf(location) })).status).toBe(201);
+});
+
+test('a request succeeds, too, if another one completes the upload while the policies of the first are checked', async () => {
+  const [checking, checked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const guarded = defineResource('guarded', {
+    fields: { poster: f.file({ types: ['image/png'] }) },
+    policies: {
+      async create({ req }) {
+        if (req?.headers['x-slow'] === undefined) return true;
+        checking.resolve();
+        await checked.promise;
+        return true;
+      },
+    },
+  });
+  const own = await startTestApp(
+    { resources: [defineUser(), guarded], settings: { files: { storage } } },
+    { start: { roles: ['web'] } },
+  );
+  const location = own.url + (await startUpload('guarded.poster', PNG.length, own.url));
+  fake.misbehave = (sent) => (isCopy(sent) ? { status: 403 } : undefined);
+  expect((await send(location, PNG, { method: 'PATCH', ...partHeaders(0) })).status).toBe(503);
+  fake.misbehave = undefined;
+  const complete = (headers = {}) =>
+    send(location, undefined as never, { method: 'HEAD', 'tus-resumable': '1.0.0', ...headers });
+  const late = complete({ 'x-slow': '1' });
+  await checking.promise;
+  expect((await complete()).status).toBe(200);
+  checked.resolve();
+  const { status, headers } = await late;
+  expect([status, headers.get('upload-offset')]).toEqual([200, String(PNG.length)]);
 });
 
 test('many requests that complete an upload at the same time make few copies', async () => {

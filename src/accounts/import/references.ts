@@ -15,11 +15,13 @@ export async function findReferenceErrors(
   const records = rows.map(({ values }) => ({ values, isChosenByCaller: () => true }));
   const operation = { user: undefined, system: true, service: context.service };
   const missing = await findMissingReferences(context, resource, records, operation);
-  return missing.map((references) =>
-    references.length === 0
+  return missing.map((all, i) => {
+    // A user may refer to themselves, for example as their own manager.
+    const references = all.filter(({ id, field }) => id !== rows[i]!.id || field.target !== resource.name);
+    return references.length === 0
       ? undefined
-      : Object.fromEntries(references.map(({ path, field }) => [path, missingReferenceMessage(field)])),
-  );
+      : Object.fromEntries(references.map(({ path, field }) => [path, missingReferenceMessage(field)]));
+  });
 }
 
 /** Whether a row refers to a user in other rows, which must then be stored first. */

@@ -15,8 +15,8 @@ export function isTimeName(name: unknown): name is TimeName {
 
 function parseTime(given: unknown): string | undefined {
   if (typeof given !== 'string' && typeof given !== 'number') return undefined;
-  // In CSV, epoch milliseconds are text.
-  return parseDateToIso(typeof given === 'string' && /^-?\d{6,}$/.test(given) ? Number(given) : given);
+  // In CSV, epoch milliseconds are text. Fewer digits are a date without dashes, such as 20240131, rather than a time in January 1970.
+  return parseDateToIso(typeof given === 'string' && /^-?\d{9,}$/.test(given) ? Number(given) : given);
 }
 
 /**

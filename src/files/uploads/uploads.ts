@@ -224,8 +224,12 @@ export function createUploads({
     async finishResumable(target, row) {
       const storageKey = createStorageKey();
       const copy = { id: newId(), storageKey, variants: variantKeysOf(target.rules, storageKey) };
-      if (!(await store.startCopy(row.id, copy)))
-        throw new ApiError('CONFLICT', 'Other requests complete this upload; try again in a moment');
+      if (!(await store.startCopy(row.id, copy))) {
+        const [current] = await store.find([row.id]);
+        if (current?.state === 'receiving')
+          throw new ApiError('CONFLICT', 'Other requests complete this upload; try again in a moment');
+        return assertFinished(row.id, current);
+      }
       const key = uploadKeyOf(row);
       let finished: FileRow | undefined;
       try {

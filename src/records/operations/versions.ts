@@ -7,6 +7,7 @@ import type { WrittenByCondition } from '../query/sql/conditions.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { resourceNameOf, transactionIdOf } from '../store/codec.ts';
 
+const YEAR_1 = Date.parse('0001-01-01T00:00:00.000Z');
 const YEAR_10000 = Date.UTC(10_000, 0);
 const TRANSACTION_ID = /^\d{1,10}$/;
 const MAX_TRANSACTION_ID = 2 ** 32 - 1;
@@ -17,15 +18,21 @@ const MAX_TRANSACTION_ID = 2 ** 32 - 1;
  */
 export type VersionOf = (record: StoredRecord) => string | undefined;
 
+function formatVersion(ms: number): string {
+  // Times before 1970 have a zero instead of the minus sign, which ends the version in an entity tag.
+  return ms < 0 ? `0${(-ms).toString(36)}` : ms.toString(36);
+}
+
 /** The version of a record by the time of its last change (ISO 8601): no two changes of a record share a millisecond. */
 export function versionOfTime(time: string): string {
-  return Date.parse(time).toString(36);
+  return formatVersion(Date.parse(time));
 }
 
 /** The time that a version stands for, ISO 8601; undefined for an invalid version. */
 function timeOfVersion(version: string): string | undefined {
-  const time = Number.parseInt(version, 36);
-  if (time.toString(36) !== version || !(time >= 0 && time < YEAR_10000)) return undefined;
+  const distance = Number.parseInt(version, 36);
+  const time = version.startsWith('0') ? -distance : distance;
+  if (formatVersion(time) !== version || !(time >= YEAR_1 && time < YEAR_10000)) return undefined;
   return new Date(time).toISOString();
 }
 

@@ -1,5 +1,6 @@
 import { ApiError } from '../../platform/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
+import { relatedViewContext } from '../access/related-visibility.ts';
 import { isFieldVisible, isInScope, isRecordVisible } from '../access/visibility.ts';
 import type { RecordsContext } from '../context.ts';
 import type { RestrictingRecords } from './affected-records.ts';
@@ -10,10 +11,11 @@ const GENERAL = 'Other records refer to this record, so it cannot be deleted';
 async function seesReference(
   context: RecordsContext,
   { resource: name, field, ids }: RestrictingRecords,
-  operation: OperationContext,
+  given: OperationContext,
 ): Promise<boolean> {
-  if (operation.system) return true;
+  if (given.system) return true;
   const entity = context.entities.get(name)!;
+  const operation = relatedViewContext(given, entity.resource);
   for (const record of await entity.store.readMany(ids)) {
     const visible =
       (await isInScope(entity, record, operation)) &&

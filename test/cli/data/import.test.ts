@@ -218,16 +218,19 @@ test('with --keep-times, created records have the times of the file, and invalid
       't4,,\n' +
       't5,2020-02-30,\n' +
       't6,2021-01-01,2020-01-01\n' +
-      't7,9999-01-01,\n',
+      't7,9999-01-01,\n' +
+      't8,20240131,\n',
   );
   const started = new Date().toISOString();
   for (const resource of ['product', 'hooked']) {
     const command = ['import', resource, file, '--map', 'born=createdAt', '--keep-times'];
     const { output, errorOutput } = await runCommand(command, app);
-    expect(output).toBe('7 rows: 4 imported, 3 rejected');
+    expect(output).toBe('8 rows: 4 imported, 4 rejected');
     expect(errorOutput).toContain('Row 5: createdAt: Must be a date');
     expect(errorOutput).toContain('Row 6: updatedAt: Must not be before createdAt');
     expect(errorOutput).toContain('Row 7: createdAt: Must not be in the future');
+    // Eight digits are a day without dashes, not a time on the first day of 1970.
+    expect(errorOutput).toContain('Row 8: createdAt: Must be a date');
     const { data } = await app.service(resource as 'product').list({ limit: 10 });
     const times = Object.fromEntries(data.map(({ sku, createdAt, updatedAt }) => [sku, [createdAt, updatedAt]]));
     expect(times).toMatchObject({
@@ -256,6 +259,23 @@ test('with --keep-times, an upsert keeps when a stored record was created, and t
     [k2!.id],
   );
   expect(rows).toEqual([{ time: expect.stringMatching(/^2020-01-01/) }]);
+});
+
+test('a record with times before 1970 is updated under If-Match like any other', async () => {
+  expect((await run(write('sku,createdAt\nv1,1969-12-31\nv2,0001-01-01\n'), '--keep-times')).code).toBe(0);
+  const editor = await person('historian', ['user', 'editor']);
+  for (const { id, updatedAt } of await all()) {
+    const path = `/api/products/${id}`;
+    const tag = (await editor.call('GET', path)).headers.get('etag')!;
+    const update = (ifMatch: string) => editor.call('PATCH', path, { title: 'old' }, { 'if-match': ifMatch });
+    // No version, that of a time before the first year, and another form of a version.
+    for (const other of ['"00-x"', '"0zzzzzzzzzzz-x"', tag.replace('"0', '"00')])
+      expect((await update(other)).status).toBe(412);
+    expect((await update(tag)).status).toBe(200);
+    expect((await update(tag)).status).toBe(412);
+    const stale = products.update(id, { title: 'x' }, { ifMatch: updatedAt });
+    await expect(stale).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
+  }
 });
 
 test('--keep-times is refused for a resource without times', async () => {

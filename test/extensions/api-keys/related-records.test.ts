@@ -10,13 +10,13 @@ const customer = defineResource('customer', {
 });
 const product = defineResource('product', {
   fields: { name: f.string().filterable().sortable(), cost: f.number().visibleTo('admin').filterable().sortable() },
-  policies: { list: 'public', read: 'public', create: 'admin' },
+  policies: { list: 'public', read: 'public', create: 'admin', delete: 'admin' },
 });
 const ticket = defineResource('ticket', {
   fields: {
     title: f.string().required().filterable().sortable().aggregatable(),
     customer: f.ref('customer').filterable().populate(),
-    product: f.ref('product').filterable(),
+    product: f.ref('product', { onDelete: 'restrict' }).filterable(),
     author: f.ref('user').owner().filterable(),
   },
   policies: { list: 'authenticated', read: 'authenticated', create: 'authenticated' },
@@ -116,6 +116,17 @@ describe('a key without the scope to read a related resource', () => {
     expect([await found(limited, 'product.cost=7'), await found(wide, 'product.cost=7')]).toEqual([0, 1]);
     expect((await limited.call('GET', '/api/tickets?sort=product.cost')).status).toBe(400);
     expect((await wide.call('GET', '/api/tickets?sort=product.cost')).status).toBe(200);
+  });
+
+  test('is not told by a refused deletion that its records refer to the record', async () => {
+    const refusal = async (...scopes: string[]) => {
+      const { status, body } = await (await callerWith(...scopes)).call('DELETE', `/api/products/${productId}`);
+      return [status, body.error.message];
+    };
+    const general = 'Other records refer to this record, so it cannot be deleted';
+    expect(await refusal('products:write')).toEqual([409, general]);
+    const named = 'Records of "ticket" refer to this record, so it cannot be deleted';
+    expect(await refusal('products:write', 'tickets:read')).toEqual([409, named]);
   });
 
   test('does not see its records through the filters of a stream, whatever other streams the user has', async () => {
