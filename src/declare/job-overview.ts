@@ -36,9 +36,9 @@ export interface JobActivity {
 export interface JobOverview {
   /** The declared kinds in the order of their declaration, then the others. */
   kinds: readonly JobKind[];
-  /** The statuses with more stored jobs than are counted: their numbers are lower bounds. */
-  atLeast: readonly JobStatus[];
+  /** The statuses of which counting stopped at its limit: their counts are lower bounds. */
+  cappedStatuses: readonly JobStatus[];
   schedules: readonly ScheduleState[];
-  /** The newest jobs and running jobs, up to 50 each. */
+  /** The newest jobs and running jobs, up to 50 each. A change of them tells a page with jobs to read these again. */
   recent: readonly JobActivity[];
 }

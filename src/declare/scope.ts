@@ -65,12 +65,12 @@ export function createScopeCheck(route: Route, authenticators: readonly Authenti
   };
 }
 
-/** Any credential with the scope `read` or `*` may call it. */
+/** A route that every credential with the scope `read` or `*` may call. */
 const ANY_READ: Route = { method: 'GET', path: '/', handler: () => undefined };
 
 /**
- * Creates the check whether a credential may read the records of a resource: it needs the scopes of the routes that list and read them. For a
- * name without such routes, it needs a scope for every read.
+ * Creates the check whether a credential may read the records of a resource. The credential needs the scopes of the routes that list and read
+ * them; for a name without such routes, the scope `read` or `*`.
  *
  * @param routes returns all routes of the app; called when a resource is checked for the first time
  * @returns a function that throws ApiError FORBIDDEN, naming the needed scope, for a credential that lacks it

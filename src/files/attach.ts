@@ -6,15 +6,13 @@ import { type FileRules, fileRulesOf, RefusedFile, ResolvedFile } from '../recor
 import type { RecordFiles } from '../records/files.ts';
 import type { CompiledField, CompiledResource } from '../records/schema/compiled.ts';
 import { findSizeError, findTypeError } from './content.ts';
-import { type FileRow, type FileStore, metadataOf } from './store.ts';
+import { type FileRow, type FileStore, isRemoved, metadataOf } from './store.ts';
 import { presentedTokenHash } from './uploads/uploader.ts';
 import { ownsUpload } from './uploads/uploads.ts';
 
 /** Values by field name. */
 type Values = Record<string, unknown>;
 
-/** The states of files whose bytes a sweep removes. */
-const GONE = new Set(['removing', 'emptied']);
 const USED = 'Must be an upload that no other record uses';
 /** Files in one write: more than any form needs. */
 const MAX_FILES = 1000;
@@ -71,7 +69,7 @@ export function createFileReferences(store: FileStore): Pick<RecordFiles, 'resol
         const row = file && rows.get(file.id);
         if (row === undefined) return value;
         const isForField = row.resource === resource.name && row.field === field.name;
-        const isOwn = isForField && recordId !== undefined && row.recordId === recordId && !GONE.has(row.state);
+        const isOwn = isForField && recordId !== undefined && row.recordId === recordId && !isRemoved(row);
         const mayUse = system ? row.field === null || isForField : isForField && ownsUpload(row, user, file!.tokenHash);
         const isUsable = isOwn || (row.state === 'pending' && mayUse);
         return isUsable ? checkRules(row, fileRulesOf(field.spec)!, field.name) : value;

@@ -13,7 +13,7 @@ import { createForms } from './form.ts';
 import { createFileSweep, describeUploadUserData } from './retention.ts';
 import { createServingRoutes } from './serving/routes.ts';
 import { createFileUrls } from './serving/urls.ts';
-import { createFileStore, metadataOf } from './store.ts';
+import { createFileStore, isRemoved, metadataOf } from './store.ts';
 import { createTargets } from './targets.ts';
 import { createResumableRoutes } from './uploads/resumable.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
@@ -26,8 +26,6 @@ export { createTrackingStatements } from './tracking.ts';
 
 /** Where files are kept in development and tests, below the directory of the project. */
 const DEVELOPMENT_DIRECTORY = '.data/files';
-/** The states of files without complete bytes. */
-const UNREADABLE = new Set(['receiving', 'removing', 'emptied']);
 
 /** The files of an app. */
 export interface Files {
@@ -67,7 +65,7 @@ export function createFiles(platform: Platform, resources: readonly CompiledReso
     },
     async read({ id }) {
       const [row] = await store.find([id]);
-      if (row === undefined || UNREADABLE.has(row.state)) throw new ApiError('NOT_FOUND');
+      if (row === undefined || row.state === 'receiving' || isRemoved(row)) throw new ApiError('NOT_FOUND');
       return storage.read(row.storageKey);
     },
     urlOf: urls.urlOf,

@@ -32,6 +32,11 @@ export interface FileRow {
   dueAt: string | null;
 }
 
+/** Whether a sweep removes, or has removed, the bytes of a file. */
+export function isRemoved({ state }: Pick<FileRow, 'state'>): boolean {
+  return state === 'removing' || state === 'emptied';
+}
+
 /** A new upload. */
 export type NewUpload = Pick<
   FileRow,
@@ -202,13 +207,14 @@ export interface FileStore {
   ): Promise<string[]>;
 }
 
+/** The values of the parameters $1 to $8 of `FINISH` and `FINISH_COPY`. */
 function contentValues(
   id: string,
   { type, bytes, sha256, width, height, variants }: StoredContent,
   hours: number,
 ): unknown[] {
-  const shown = variants === undefined ? null : JSON.stringify(variants);
-  return [id, type, bytes, sha256 ?? null, width ?? null, height ?? null, shown, hours];
+  const variantsJson = variants === undefined ? null : JSON.stringify(variants);
+  return [id, type, bytes, sha256 ?? null, width ?? null, height ?? null, variantsJson, hours];
 }
 
 /** Creates the access to the table `stored_files`. */
@@ -233,8 +239,8 @@ export function createFileStore(database: Database): FileStore {
       database.transaction(async (tx) => {
         // A second statement counts what others have inserted while this one waited.
         await tx.write({ text: LOCK_UPLOAD, values: [uploadId] });
-        const planned = variants === undefined ? null : JSON.stringify(variants);
-        const values = [uploadId, id, storageKey, planned, LATE_WRITE_MS];
+        const variantsJson = variants === undefined ? null : JSON.stringify(variants);
+        const values = [uploadId, id, storageKey, variantsJson, LATE_WRITE_MS];
         return (await tx.write({ name: 'files_start_copy', text: START_COPY, values })).length > 0;
       }),
     async finishCopy({ id, key }, copy, content, { hours }) {

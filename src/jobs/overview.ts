@@ -26,8 +26,8 @@ const SCHEDULES = 'select name, definition, next_at, last_at from background_sch
 type CountRow = readonly [name: string, status: JobStatus, count: number];
 type ScheduleRow = [name: string, definition: string, nextAt: string, lastAt: string | null];
 
-/** Returns the statuses of which more jobs are stored than were counted. */
-function findUncounted(rows: readonly CountRow[]): JobStatus[] {
+/** Returns the statuses of which counting stopped at its limit. */
+function findCappedStatuses(rows: readonly CountRow[]): JobStatus[] {
   return COUNTED.filter((statuses) => {
     const counted = rows.filter(([, status]) => statuses.includes(status));
     return counted.reduce((sum, [, , count]) => sum + count, 0) >= MAX_COUNTED;
@@ -71,7 +71,7 @@ export function createJobOverviewReader(
     const states = new Map(stored.map((row) => [row[0], row]));
     return {
       kinds: [...kinds].map((name) => toKind(name, jobs.get(name), counts)),
-      atLeast: findUncounted(counts),
+      cappedStatuses: findCappedStatuses(counts),
       schedules: schedules.map((schedule) => toScheduleState(schedule, states.get(schedule.name))),
       recent: recent.map(([id, status, attempts, progress]): JobActivity => ({ id, status, attempts, progress })),
     };

@@ -99,20 +99,20 @@ export function createOrganisationsApi(context: OrganisationContext): {
       throw validationError({ user: 'No such user' });
   }
 
-  // The memberships of a deleted organisation are still being deleted.
-  const existing = { 'organisation.slug': { exists: true } };
+  // The memberships of a deleted organisation are deleted later, in the background.
+  const inExistingOrganisation = { 'organisation.slug': { exists: true } };
 
   return {
     operations: { members, remove, create: (input, ctx, tx) => create(input, ctx, ctx.user!.id, tx) },
     api: {
       async roleOf(user, organisation, within) {
         if (!isId(user) || !isId(organisation)) return undefined;
-        const query = { ...existing, organisation, user };
+        const query = { ...inExistingOrganisation, organisation, user };
         return ((await serviceOf(within)(MEMBERSHIP).first(query, { as: 'system' })) as Membership | undefined)?.role;
       },
       async *members(organisation, within) {
         if (!isId(organisation)) return;
-        const query = { ...existing, organisation, sort: 'id' };
+        const query = { ...inExistingOrganisation, organisation, sort: 'id' };
         yield* serviceOf(within)(MEMBERSHIP).each(query, { as: 'system' }) as AsyncIterable<Membership>;
       },
       create: (values, owner, within) =>

@@ -5,7 +5,7 @@ import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { validationError } from '../../platform/errors.ts';
 import { f } from '../../records/fields/f.ts';
 import type { OrganisationScope } from './access.ts';
-import { createRolePolicy, withRoleRules } from './role-words.ts';
+import { createRolePolicy, withRoleRules } from './role-policies.ts';
 import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from './settings.ts';
 import { createSlugRule, MAX_SLUG, MIN_SLUG, SLUG_PATTERN, slugOfName } from './slug.ts';
 

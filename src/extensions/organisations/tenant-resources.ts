@@ -4,7 +4,7 @@ import { ACTIONS, type AnyResource, type ScopeArguments } from '../../declare/re
 import type { Route, RouteBuilder } from '../../declare/route.ts';
 import { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { intersectFilters } from './access.ts';
-import { createRolePolicy, splitPolicy, withRoleRules } from './role-words.ts';
+import { createRolePolicy, splitPolicy, withRoleRules } from './role-policies.ts';
 import { createOrganisationChooser, createTenantHooks, type TenantContext } from './tenant-hooks.ts';
 
 function withRolePolicies(

@@ -15,7 +15,7 @@ import {
   peekBody,
 } from '../content.ts';
 import { cleanFileName } from '../file-name.ts';
-import type { FileRow, FileStore, PendingLimits, StoredContent } from '../store.ts';
+import { type FileRow, type FileStore, isRemoved, type PendingLimits, type StoredContent } from '../store.ts';
 import type { UploadTarget } from '../targets.ts';
 import { createImageFacts, variantKeysOf } from './images.ts';
 import type { Uploader } from './uploader.ts';
@@ -140,7 +140,7 @@ export function createUploads({
   async function removeIfForgotten({ id, storageKey }: StartedUpload, target: UploadTarget | undefined): Promise<void> {
     try {
       const [row] = await store.find([id]);
-      if (row !== undefined && row.state !== 'removing' && row.state !== 'emptied') return;
+      if (row !== undefined && !isRemoved(row)) return;
       const variants = Object.values(variantKeysOf(rulesOf(target), storageKey) ?? {});
       await storage.remove([storageKey, ...variants.map(({ key }) => key)]);
     } catch (error) {
@@ -149,7 +149,7 @@ export function createUploads({
   }
 
   /** Returns an upload that this or another request has finished. @throws ApiError NOT_FOUND */
-  async function assertFinished(id: string, finished: FileRow | undefined): Promise<FileRow> {
+  async function getFinished(id: string, finished: FileRow | undefined): Promise<FileRow> {
     const row = finished ?? (await store.find([id]))[0];
     if (row?.state !== 'pending') throw new ApiError('NOT_FOUND', 'This upload has expired or was cancelled');
     return row;
@@ -200,7 +200,7 @@ export function createUploads({
         const checked = checkContent(all, { type, maxBytes: rules.maxBytes, field, hashes }, facts);
         await storage.write(upload.storageKey, checked, { type, ...(signal && { signal }) });
         const image = await images.read(rules, upload.storageKey, field);
-        return await assertFinished(upload.id, await store.finish(upload.id, { type, ...facts, ...image }, limits));
+        return await getFinished(upload.id, await store.finish(upload.id, { type, ...facts, ...image }, limits));
       } catch (error) {
         await discardQuietly(upload.id);
         await removeIfForgotten(upload, target);
@@ -218,7 +218,7 @@ export function createUploads({
         await discardIfInvalid(row.id, error);
         throw toUploadError(error, log);
       });
-      return assertFinished(row.id, await store.finish(row.id, content, limits));
+      return getFinished(row.id, await store.finish(row.id, content, limits));
     },
 
     async finishResumable(target, row) {
@@ -228,7 +228,7 @@ export function createUploads({
         const [current] = await store.find([row.id]);
         if (current?.state === 'receiving')
           throw new ApiError('CONFLICT', 'Other requests complete this upload; try again in a moment');
-        return assertFinished(row.id, current);
+        return getFinished(row.id, current);
       }
       const key = uploadKeyOf(row);
       let finished: FileRow | undefined;
@@ -252,7 +252,7 @@ export function createUploads({
         await storage
           .remove([key])
           .catch((error: unknown) => log.warn({ err: error }, 'the bytes of a finished upload are removed later'));
-      return assertFinished(row.id, finished);
+      return getFinished(row.id, finished);
     },
   };
 }

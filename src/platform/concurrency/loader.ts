@@ -11,7 +11,7 @@ interface PendingInput<Input, Result> extends PromiseWithResolvers<Result> {
  * @param maxBatch maximum number of inputs of one call of `load`; further inputs of the turn go into calls of their own
  * @returns a function that returns the result for one input
  */
-export function createBatcher<Input, Result>(
+export function createBatchedCall<Input, Result>(
   load: (inputs: Input[]) => Promise<readonly Result[]>,
   keyOf: (input: Input) => string,
   maxBatch = Number.POSITIVE_INFINITY,
@@ -51,7 +51,7 @@ export function createBatcher<Input, Result>(
 }
 
 /**
- * Combines the look-ups of one turn of the event loop into one query, as {@link createBatcher} does.
+ * Combines the look-ups of one turn of the event loop into one query, as {@link createBatchedCall} does.
  *
  * @param find finds the entries for a batch of keys; returns them in any order
  * @param keyOf returns the key of an entry
@@ -61,7 +61,7 @@ export function createBatchLoader<Entry>(
   find: (keys: string[]) => Promise<Entry[]>,
   keyOf: (entry: Entry) => string,
 ): (key: string) => Promise<Entry | undefined> {
-  return createBatcher<string, Entry | undefined>(
+  return createBatchedCall<string, Entry | undefined>(
     async (keys) => {
       const entries = new Map((await find(keys)).map((entry) => [keyOf(entry), entry]));
       return keys.map((key) => entries.get(key));

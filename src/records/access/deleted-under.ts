@@ -84,9 +84,9 @@ export async function authorizeRestore(
   return { deletedUnder: allowed };
 }
 
-/** The records that a policy allows, without looking at each. */
+/** The records that a policy allows, as conditions of a query. */
 interface AllowedRecords {
-  /** Whether the policy allows every record by more than owning it. */
+  /** Whether the policy allows every record, whether or not the viewer owns it. */
   every: boolean;
   /** Otherwise: conditions of which a record must meet at least one. */
   filters: Condition[];

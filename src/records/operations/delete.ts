@@ -8,7 +8,7 @@ import { runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { AffectedRecords, Deletion } from '../references/affected-records.ts';
 import { checkForeignKeys, prepareDeletion, releaseReferences, toDeletionError } from '../references/cascade.ts';
-import { needsPreparedRestore, prepareRestore, restoreOthers } from '../references/restore.ts';
+import { needsPreparedRestore, prepareRestore, restoreCascaded } from '../references/restore.ts';
 import type { Archive } from '../store/archive.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { createHookContext, resolveHookResult } from './hooks.ts';
@@ -159,20 +159,20 @@ async function restoreOne(
   return record;
 }
 
-/** Restores a record, and the records that were deleted with it, in the transaction of the context. */
-async function restoreWithOthers(
+/** Restores a record, and the records that the cascade of its deletion deleted, in the transaction of the context. */
+async function restoreWithCascaded(
   context: RecordsContext,
   entity: Entity,
   deleted: StoredRecord,
   conditions: readonly WriteCondition[],
   operation: OperationContext,
 ): Promise<StoredRecord | undefined> {
-  const others = await prepareRestore(context, entity.resource, deleted, operation);
-  if (others.size === 0) return restoreOne(context, entity, deleted, conditions, operation);
+  const cascaded = await prepareRestore(context, entity.resource, deleted, operation);
+  if (cascaded.size === 0) return restoreOne(context, entity, deleted, conditions, operation);
   try {
     const record = await restoreOne(context, entity, deleted, conditions, operation);
     if (record === undefined) throw new ApiError('NOT_FOUND');
-    await restoreOthers(context, entity.resource, others, operation);
+    await restoreCascaded(context, entity.resource, cascaded, operation);
     return record;
   } catch (error) {
     // In a transaction of the caller, a part of the records may be restored, and the foreign keys are deferred.
@@ -205,7 +205,8 @@ export async function restoreRecord(
     ? context.withTransaction(
         entity,
         operation,
-        (txContext, txEntity, txOperation) => restoreWithOthers(txContext, txEntity, deleted, conditions, txOperation),
+        (txContext, txEntity, txOperation) =>
+          restoreWithCascaded(txContext, txEntity, deleted, conditions, txOperation),
         { always: true },
       )
     : restoreOne(context, entity, deleted, conditions, operation));

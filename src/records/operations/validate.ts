@@ -167,7 +167,8 @@ async function setTenant(values: Values, { resource, operation }: Validation): P
 }
 
 /**
- * For a create, functions of `writableBy` run last: the functions decide on the record as it would be stored, so the record must be valid.
+ * For a create, functions of `writableBy` run last: the functions decide on the record as it would be stored, so the record must be valid. Sets
+ * its organisation first.
  */
 async function checkWritableByOnCreate(
   input: Values,
@@ -199,7 +200,7 @@ export function copyValuesForPolicy(resource: CompiledResource, values: Values):
  * Validates a body against the declaration.
  *
  * @param options `before`: the current record, for an update; required if `needsStoredRecord` returns true. `validated`: the result of an
- *   earlier validation, if `input` is the result of a hook. `hooked`: whether a hook will receive the result
+ *   earlier validation, if `input` is the result of a hook. `hooked`: whether a hook will receive the result. `meets`: see `FieldWrite`
  * @returns normalised values: for a create all fields with a value, for an update the sent fields (null clears)
  * @throws ApiError VALIDATION_ERROR with a message per field
  */

@@ -19,8 +19,8 @@ import { assertNoMissingReferences, findMissingReferences, type MissingReference
 /** Deleted records to restore together, with their references to records that do not exist. */
 type Restored = Map<string, Map<string, { record: StoredRecord; missing: readonly MissingReference[] }>>;
 
-/** The records that are restored with another one: ids by resource. */
-export type OthersToRestore = ReadonlyMap<string, readonly string[]>;
+/** The records that the cascade of a deletion deleted, and that are restored with its target: ids by resource. */
+export type CascadedRecords = ReadonlyMap<string, readonly string[]>;
 
 /** The references by which a cascade deletes records that are then kept in an archive. */
 function archivingReferrers({ referrers, entities }: RecordsContext, target: string): Referrer[] {
@@ -119,8 +119,8 @@ function danglingOf(restored: Restored, missing: readonly MissingReference[]): M
   return missing.filter(({ field, id }) => !restored.get(field.target!)?.has(id));
 }
 
-/** Leaves out records that another deletion would have deleted since: those with another `cascade` reference to a missing record. */
-function leaveOutOtherwiseDeleted(restored: Restored, rootId: string): void {
+/** Leaves out the records that another deletion would have deleted meanwhile: those with a further `cascade` reference to a missing record. */
+function leaveOutDeletedByOthers(restored: Restored, rootId: string): void {
   for (let isDone = false; !isDone; ) {
     isDone = true;
     for (const records of restored.values()) {
@@ -152,7 +152,7 @@ async function clearDangling(context: RecordsContext, restored: Restored): Promi
 
 /**
  * Prepares the restore of a deleted record: finds the records that the cascade of its deletion deleted with it, and clears references to
- * records that were deleted meanwhile, if that deletion would have cleared them. If there are other records, the foreign keys are then deferred.
+ * records that were deleted meanwhile, if that deletion would have cleared them. If it returns records, the foreign keys are then deferred.
  *
  * @param context in the transaction of the restore
  * @throws ApiError VALIDATION_ERROR naming the fields of the record with other references to deleted records; CONFLICT if another record has
@@ -163,12 +163,12 @@ export async function prepareRestore(
   resource: CompiledResource,
   record: StoredRecord,
   operation: OperationContext,
-): Promise<OthersToRestore> {
+): Promise<CascadedRecords> {
   const restored: Restored = new Map();
   await addRecords(context, resource.name, [record], restored, operation);
   if (archivingReferrers(context, resource.name).length > 0)
     await addRecordsOfCascade(context, { resource, id: record.id }, restored, operation);
-  leaveOutOtherwiseDeleted(restored, record.id);
+  leaveOutDeletedByOthers(restored, record.id);
   for (const records of restored.values()) {
     for (const [id, { missing }] of records) {
       const kept = danglingOf(restored, missing).filter(({ field }) => !isCleared(field));
@@ -182,13 +182,13 @@ export async function prepareRestore(
     }
   }
   await clearDangling(context, restored);
-  const others = new Map(
+  const cascaded = new Map(
     [...restored]
       .map(([name, records]) => [name, [...records.keys()].filter((id) => id !== record.id)] as const)
       .filter(([, ids]) => ids.length > 0),
   );
-  if (others.size > 0) await setConstraints(context, resource.name, 'deferred');
-  return others;
+  if (cascaded.size > 0) await setConstraints(context, resource.name, 'deferred');
+  return cascaded;
 }
 
 /**
@@ -197,14 +197,14 @@ export async function prepareRestore(
  *
  * @throws ApiError CONFLICT if a unique value is taken
  */
-export async function restoreOthers(
+export async function restoreCascaded(
   context: RecordsContext,
   root: CompiledResource,
-  others: OthersToRestore,
+  cascaded: CascadedRecords,
   operation: OperationContext,
 ): Promise<void> {
   try {
-    for (const [name, ids] of others) {
+    for (const [name, ids] of cascaded) {
       const { resource, codec } = context.entities.get(name)!;
       const statement = createRestoreOfManyStatement(resource, codec, ids, changeCauseOf(context, operation));
       for (const record of codec.fromChange(...(await context.database.write(statement))))

@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { createBatcher } from '../../platform/concurrency/loader.ts';
+import { createBatchedCall } from '../../platform/concurrency/loader.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import type { RelatedCondition } from '../query/list-query.ts';
 import type { RelatedLookup } from '../query/match.ts';
@@ -25,7 +25,7 @@ function joinValueOf({ join: { field } }: RelatedCondition, record: StoredRecord
  * made once.
  */
 export function createRelatedLookup(database: Queryable): RelatedLookup {
-  const lookUp = createBatcher<Lookup, boolean>(
+  const lookUp = createBatchedCall<Lookup, boolean>(
     async (lookups) => {
       const params = createSqlParameters();
       const checks = lookups.map(({ condition, value }) => {

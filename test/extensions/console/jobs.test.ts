@@ -69,14 +69,14 @@ test('the stream has the declared jobs with their counts, the others that are st
   const { id } = await app.jobs.enqueue(tidy, { days: 0 });
   await untilStatus(id, 'failed');
   await app.jobs.enqueue(later, undefined, { runAt: inAnHour() });
-  const { kinds, schedules, atLeast, recent } = await readState();
+  const { kinds, schedules, cappedStatuses, recent } = await readState();
   const none = { waiting: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 };
   expect(kinds).toEqual([
     { name: 'tidy', description: 'Tidies up', isDeclared: true, hasInput: true, counts: { ...none, failed: 1 } },
     { name: 'later', description: null, isDeclared: true, hasInput: false, counts: { ...none, waiting: 1 } },
     { name: 'former', description: null, isDeclared: false, hasInput: false, counts: { ...none, waiting: 1 } },
   ]);
-  expect(atLeast).toEqual([]);
+  expect(cappedStatuses).toEqual([]);
   expect(recent).toHaveLength(3);
   const tick = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
   expect(schedules).toEqual([
@@ -174,8 +174,8 @@ test('counting stops at 10,000 jobs of a status, and says so', async () => {
   await sql.connect();
   await sql.query(`insert into background_jobs (id, name, status, finished_at)
     select 'z' || i, 'former', 'cancelled', now() from generate_series(1, 10050) i`);
-  const { kinds, atLeast } = await readState();
-  expect(atLeast).toEqual(['succeeded', 'cancelled']);
+  const { kinds, cappedStatuses } = await readState();
+  expect(cappedStatuses).toEqual(['succeeded', 'cancelled']);
   const sum = kinds.reduce((total: number, { counts }: { counts: Record<string, number> }) => {
     return total + counts.succeeded! + counts.cancelled!;
   }, 0);
@@ -189,7 +189,7 @@ test('an app without jobs has an empty overview', async () => {
   const stream = await fetch(`${without.url}${PAGE}/events`);
   for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
     if (!chunk.includes('event: state')) continue;
-    expect(chunk).toContain('data: {"kinds":[],"atLeast":[],"schedules":[],"recent":[]}');
+    expect(chunk).toContain('data: {"kinds":[],"cappedStatuses":[],"schedules":[],"recent":[]}');
     break;
   }
 });

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { createBatcher, createBatchLoader } from '../../../src/platform/concurrency/loader.ts';
+import { createBatchedCall, createBatchLoader } from '../../../src/platform/concurrency/loader.ts';
 
 const keyOf = (found: { key: string }) => found.key;
 
@@ -41,7 +41,7 @@ test('a turn with more inputs than a batch may have makes several calls, and one
     if (inputs.includes(2)) throw new Error('away');
     return inputs.map((input) => input * 10);
   });
-  const multiply = createBatcher(load, String, 2);
+  const multiply = createBatchedCall(load, String, 2);
   const outcomes = await Promise.allSettled([0, 1, 2, 3, 4, 4].map(multiply));
   expect(load.mock.calls).toEqual([[[0, 1]], [[2, 3]], [[4]]]);
   expect(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : 'failed'))).toEqual([

@@ -21,10 +21,14 @@ export function element(tag, attributes = {}, ...children) {
 /** The icon of the app. */
 export const appIcon = () => element('img.bell', { src: '/console/push/icon.svg', alt: '' });
 
-/** Formats a time: `14:05`, with the day if it is not today. */
-export function timeText(at = Date.now()) {
+/**
+ * Formats a time: `14:05`, with the day if it is not today.
+ *
+ * @param {'short' | 'medium'} [timeStyle] `medium` adds the seconds
+ */
+export function timeText(at = Date.now(), timeStyle = 'short') {
   const date = new Date(at);
-  const time = date.toLocaleTimeString([], { timeStyle: 'short', hourCycle: 'h23' });
+  const time = date.toLocaleTimeString([], { timeStyle, hourCycle: 'h23' });
   return date.toDateString() === new Date().toDateString() ? time : `${date.toLocaleDateString()} ${time}`;
 }
 

@@ -84,9 +84,9 @@ function divideByOwner(events: readonly OutgoingEvent[], pageOf: (event: Outgoin
     batch.size += found.length;
     if (end !== undefined) batch.unfinished.push([event, end]);
     for (const candidate of found) {
-      const share: CandidatesByEvent = batch.byOwner.get(candidate.ownerId) ?? new Map();
-      batch.byOwner.set(candidate.ownerId, share);
-      share.set(event, [...(share.get(event) ?? []), candidate]);
+      const byEvent: CandidatesByEvent = batch.byOwner.get(candidate.ownerId) ?? new Map();
+      batch.byOwner.set(candidate.ownerId, byEvent);
+      byEvent.set(event, [...(byEvent.get(event) ?? []), candidate]);
     }
   }
   return batch;
@@ -140,7 +140,7 @@ export function createFanOut(
     result: Result,
   ): AsyncGenerator<NewDelivery[]> {
     const candidates = new Map(
-      [...byOwner.values()].flatMap((share) => [...share.values()].flat()).map((one) => [one.id, one]),
+      [...byOwner.values()].flatMap((byEvent) => [...byEvent.values()].flat()).map((one) => [one.id, one]),
     );
     const active = owners.filter((owner) => byOwner.has(owner.id) && isAccountActive(owner));
     const receiving: [owner: StoredRecord, selected: CandidatesByEvent][] = [];

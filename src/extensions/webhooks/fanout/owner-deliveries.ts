@@ -43,7 +43,7 @@ export type CandidatesByEvent = Map<OutgoingEvent, Candidate[]>;
 /** The deliveries to one owner's endpoints. Both steps reject only if the database is unavailable; the relay then tries again. */
 export interface OwnerDeliveries {
   /** Selects the events that the owner may receive, with the endpoints that receive them. */
-  select(share: CandidatesByEvent, owner: Viewer): Promise<CandidatesByEvent>;
+  select(candidates: CandidatesByEvent, owner: Viewer): Promise<CandidatesByEvent>;
   /** Creates the deliveries of selected events. */
   create(selected: CandidatesByEvent, owner: Viewer): Promise<NewDelivery[]>;
 }
@@ -58,15 +58,15 @@ export function createOwnerDeliveries(
   const declarations = new Map(host.resources.map(({ name, declaration }) => [name, declaration]));
 
   /** Selects the events for each endpoint of a user: with scope `own`, readable events; with `global`, all in the user's scope filter. */
-  async function selectReceivedEvents(share: CandidatesByEvent, user: Viewer): Promise<CandidatesByEvent> {
+  async function selectReceivedEvents(candidates: CandidatesByEvent, user: Viewer): Promise<CandidatesByEvent> {
     // One context for all events, so that the scope of each resource is evaluated once.
     const viewContext = { user, req: undefined, service: host.service };
-    const hasGlobal = [...share.values()].some((list) => list.some((one) => one.global));
+    const hasGlobal = [...candidates.values()].some((list) => list.some((one) => one.global));
     const isGlobalAllowed =
       hasGlobal &&
       (await allowsAction(settings.globalPolicy, { ...viewContext, action: 'webhook', doc: undefined }, false));
     // Side by side, so that look-ups of related records share a statement.
-    const reachedByEvent = [...share].map(async ([event, list]) => {
+    const reachedByEvent = [...candidates].map(async ([event, list]) => {
       const own = list.some((one) => !one.global);
       const all = isGlobalAllowed && list.some((one) => one.global);
       const { gateway } = event;
@@ -135,20 +135,20 @@ export function createOwnerDeliveries(
 
   /** Runs a step for the events of an owner. If a function of the project throws, the events are tried one by one, and those that fail are left out. */
   async function leaveOutFailing<T>(
-    share: CandidatesByEvent,
+    candidates: CandidatesByEvent,
     user: Viewer,
-    step: (share: CandidatesByEvent) => Promise<Iterable<T>>,
+    step: (candidates: CandidatesByEvent) => Promise<Iterable<T>>,
   ): Promise<T[]> {
     try {
-      return [...(await step(share))];
+      return [...(await step(candidates))];
     } catch (error) {
       if (isTransient(error)) throw error;
-      if (share.size > 1) {
-        const alone = await Promise.all([...share].map((entry) => leaveOutFailing(new Map([entry]), user, step)));
+      if (candidates.size > 1) {
+        const alone = await Promise.all([...candidates].map((entry) => leaveOutFailing(new Map([entry]), user, step)));
         return alone.flat();
       }
       // The owner does not receive the event; other owners are not affected.
-      const [event] = share.keys();
+      const [event] = candidates.keys();
       host.log.error(
         { err: error, event: event?.name, id: event?.id, user: user.id },
         'a policy threw; the event is not sent to this user',
@@ -158,8 +158,8 @@ export function createOwnerDeliveries(
   }
 
   return {
-    select: async (share, user) =>
-      new Map(await leaveOutFailing(share, user, (events) => selectReceivedEvents(events, user))),
+    select: async (candidates, user) =>
+      new Map(await leaveOutFailing(candidates, user, (events) => selectReceivedEvents(events, user))),
     create: (selected, user) => leaveOutFailing(selected, user, (events) => createDeliveries(events, user)),
   };
 }

@@ -27,7 +27,11 @@ export const refsType = {
     { onDelete = 'remove', max = MAX_REFERENCES, ...unknown }: ReferenceListOptions = {},
   ): Field<string[], 'optional', string[]> =>
     new Field({
-      ...{ type: refsType, inner: refType.field(target), onDelete, exists: true, max: { value: max } },
+      type: refsType,
+      inner: refType.field(target),
+      onDelete,
+      exists: true,
+      max: { value: max },
       unknownOptions: Object.keys(unknown),
     }),
   schema: (spec, context) =>

@@ -10,12 +10,12 @@ let kinds = [];
 /** The number of the newest read of the list: the response to an older one is not shown. */
 let newestRead = 0;
 
-function kindView({ name, description, isDeclared, counts, atLeast }) {
+function kindView({ name, description, isDeclared, counts, cappedStatuses }) {
   const chips = STATUSES.filter((status) => counts[status] > 0).map((status) =>
     element(
       `a.status.${status}`,
       { href: hrefOf({ job: name, status }) },
-      `${counts[status].toLocaleString()}${atLeast.includes(status) ? '+' : ''} ${status}`,
+      `${counts[status].toLocaleString()}${cappedStatuses.includes(status) ? '+' : ''} ${status}`,
     ),
   );
   return element(
@@ -113,14 +113,14 @@ function showInputField() {
   input.disabled = !hasInput;
 }
 
-function showOverview({ kinds: found, atLeast, schedules }) {
+function showOverview({ kinds: found, cappedStatuses, schedules }) {
   kinds = found;
   byId('none').hidden = kinds.length > 0;
   byId('declared').hidden = kinds.length === 0;
   byId('list').hidden = kinds.length === 0;
   updateList(
     byId('kinds'),
-    kinds.map((kind) => ({ ...kind, id: kind.name, atLeast })),
+    kinds.map((kind) => ({ ...kind, id: kind.name, cappedStatuses })),
     kindView,
   );
   updateList(

@@ -8,27 +8,30 @@ const ACTIONS = { waiting: 'cancel', running: 'cancel', failed: 'retry', cancell
 /** The number of the newest read: the response to an older one is not shown. */
 let newestRead = 0;
 
-/** A time as an element, with the exact time as a tooltip. */
-export const timeElement = (at) => element('time', { datetime: at, title: at }, timeText(at));
+/** A time with seconds as an element, with the milliseconds in a tooltip. */
+export const timeElement = (at) => element('time', { datetime: at, title: at }, timeText(at, 'medium'));
 
-const secondsBetween = (from, to) => `${((new Date(to) - new Date(from)) / 1000).toFixed(1)} s`;
+function durationText(from, to) {
+  const ms = new Date(to) - new Date(from);
+  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
 
 function factsOf(job) {
   const { id, attempts, status, runAt, scheduledAt, startedAt, finishedAt } = job;
   const isRunDone = startedAt !== null && finishedAt !== null && finishedAt >= startedAt;
   return [
-    ['Id', id],
+    ['ID', id],
     ['Attempts', String(attempts)],
     ['Enqueued', timeElement(job.createdAt)],
     [status === 'waiting' ? 'Next attempt' : 'Due', timeElement(runAt)],
     ['Scheduled for', scheduledAt === runAt ? undefined : timeElement(scheduledAt)],
     ['Last attempt', startedAt === null ? undefined : timeElement(startedAt)],
     ['Finished', finishedAt === null ? undefined : timeElement(finishedAt)],
-    ['Duration', isRunDone ? secondsBetween(startedAt, finishedAt) : undefined],
+    ['Duration', isRunDone ? durationText(startedAt, finishedAt) : undefined],
     ['Schedule', job.schedule],
     ['Unique key', job.uniqueKey],
-    ['User', job.user],
-    ['Request', job.requestId],
+    ['User ID', job.user],
+    ['Request ID', job.requestId],
   ].filter(([, value]) => value !== undefined && value !== null);
 }
 

@@ -14,7 +14,8 @@ interface SplitPolicy {
 }
 
 /**
- * Splits a policy. Unknown roles are reported; no member has them. Malformed policies stay as they are: they are reported later.
+ * Splits a policy. Reports unknown roles, and returns them like others: no member has them. Malformed policies stay as they are, because a later
+ * check reports them.
  */
 export function splitPolicy(policy: Policy, roles: Pick<OrganisationRoles, 'all'>, errors: ConfigErrors): SplitPolicy {
   const split: SplitPolicy = { roles: [], rest: [] };
@@ -56,7 +57,11 @@ export function createRolePolicy(
 }
 
 /** Like `createRolePolicy`, for the rules of a field. The creator of an organisation becomes its owner, and has every role. */
-function createRoleRule(...[role, field, roles]: Parameters<typeof createRolePolicy>): PolicyFunction {
+function createRoleRule(
+  role: string,
+  field: string | undefined,
+  roles: Pick<OrganisationRoles, 'including'>,
+): PolicyFunction {
   const policy = createRolePolicy(role, field, roles);
   if (field !== undefined) return policy;
   return describePolicyFunction(
@@ -66,7 +71,7 @@ function createRoleRule(...[role, field, roles]: Parameters<typeof createRolePol
 }
 
 /**
- * Returns fields whose rules `visibleTo` and `writableBy` look up the roles in organisations that they name.
+ * Returns the fields with the words `org:<role>` in `visibleTo` and `writableBy` replaced by functions that look up the role.
  *
  * @param field the field that holds the organisation; undefined for organisations themselves
  */
