@@ -118,6 +118,24 @@ describe('a key without the scope to read a related resource', () => {
     expect((await wide.call('GET', '/api/tickets?sort=product.cost')).status).toBe(200);
   });
 
+  test('gets no response that was stored for an Idempotency-Key of another credential', async () => {
+    const [limited, wide] = [await callerWith('tickets:write'), await callerWith('tickets:write', 'customers:read')];
+    const create = async ({ call }: { call: Person['call'] }) => {
+      const headers = { 'idempotency-key': 'one-key-for-all-credentials' };
+      const { body } = await call('POST', '/api/tickets', { title: 'once', customer: customerId }, headers);
+      return body.data;
+    };
+    const first = await create(admin);
+    expect(first.customer).toMatchObject({ name: 'Acme' });
+    expect((await create(admin)).id).toBe(first.id);
+    expect((await create(wide)).customer).toMatchObject({ name: 'Acme' });
+    const own = await create(limited);
+    expect(own.customer).toBe(customerId);
+    expect((await create(limited)).id).toBe(own.id);
+    const { data } = (await admin.call('GET', '/api/tickets?title=once')).body;
+    for (const { id } of data) await admin.call('DELETE', `/api/tickets/${id}`);
+  });
+
   test('is not told by a refused deletion that its records refer to the record', async () => {
     const refusal = async (...scopes: string[]) => {
       const { status, body } = await (await callerWith(...scopes)).call('DELETE', `/api/products/${productId}`);

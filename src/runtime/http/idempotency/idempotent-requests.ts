@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
-import { isEmailVerified, ORGANISATION_CHOICE } from '../../../declare/actor.ts';
+import { isEmailVerified, ORGANISATION_CHOICE, READ_LIMIT } from '../../../declare/actor.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Route } from '../../../declare/route.ts';
@@ -9,6 +9,7 @@ import { createKeyedHashes } from '../../../platform/crypto/keyring.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
 import { hasBody } from '../../../platform/http/json-body.ts';
+import { identityOf } from '../../../platform/http/request-context.ts';
 import type { SuccessResponse } from '../../../platform/http/response.ts';
 import { newId } from '../../../platform/ids.ts';
 import { toCanonicalJson } from '../../../platform/json/canonical-json.ts';
@@ -35,7 +36,7 @@ interface Attempt {
 interface IdempotentRequests {
   /** Returns the response of this request or of an earlier one with its key. Undefined if the handler has sent the response itself. */
   run(attempt: Attempt): Promise<SuccessResponse | undefined>;
-  /** Whether the same user has sent a request with the same key to the same route and path before. */
+  /** Whether the same user, or the same API key, has sent a request with the same key to the same route and path before. */
   isRepeated(attempt: Pick<Attempt, 'req' | 'user' | 'key'>): Promise<boolean>;
 }
 
@@ -70,6 +71,8 @@ export function createIdempotentRequests(
     // A key of one organisation must not replay a response of another.
     const choice = user?.[ORGANISATION_CHOICE];
     if (choice !== undefined) parts.push(choice.bound ?? null, choice.current ?? null);
+    // An API key must not replay a response with related records that it may not read.
+    if (user?.[READ_LIMIT] !== undefined) parts.push(`credential ${identityOf(req)?.id}`);
     return hash('sha256', JSON.stringify(parts));
   }
 
