@@ -60,8 +60,8 @@ export function withReadLimit(viewer: Viewer | undefined, limit: ReadLimit | und
 }
 
 /**
- * The viewer of a resource's records that relations of other records lead to. An API key that lacks the scopes to read the resource sees what
- * callers see that are not signed in.
+ * The viewer of records that other records lead to by relations. An API key that lacks the scopes to read the resource sees what a signed-out
+ * caller sees.
  */
 export function viewerThroughRelation(viewer: Viewer | undefined, resource: string): Viewer | undefined {
   return viewer?.[READ_LIMIT]?.(resource) === false ? undefined : viewer;

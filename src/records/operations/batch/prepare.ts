@@ -207,7 +207,7 @@ async function prepareUnlockedUpsert(
       await authorizeItem(given, item, seen, 'update');
       return 'alone';
     } catch (error) {
-      // A record that the caller may not read must not show: the create then fails with a conflict, as any create would.
+      // Do not reveal a record that the caller may not read: the create fails with a conflict, like every create of a taken value.
       const isHidden = error instanceof ApiError && (error.code === 'NOT_FOUND' || error.code === 'UNAUTHORIZED');
       if (!isHidden) throw error;
     }
