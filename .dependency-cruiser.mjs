@@ -11,6 +11,7 @@ const below = {
   push: ['accounts', 'records', 'declare', 'platform'],
   extensions: ['accounts', 'push', 'records', 'declare', 'platform'],
   runtime: ['accounts', 'jobs', 'push', 'files', 'records', 'declare', 'platform'],
+  client: ['declare'],
   'dev-servers': [],
   cli: ['runtime', 'extensions', 'dev-servers', 'accounts', 'jobs', 'push', 'records', 'declare', 'platform'],
   testing: ['runtime', 'extensions', 'dev-servers', 'accounts', 'jobs', 'push', 'records', 'declare', 'platform'],
@@ -25,7 +26,7 @@ const layers = Object.entries(below).map(([folder, allowed]) => ({
 }));
 
 const entries =
-  '^src/(index|web|testing/index|cli/belfry)\\.ts$|^workers/|^src/extensions/webhooks/verify-webhook\\.ts$';
+  '^src/(index|web|client/index|testing/index|cli/belfry)\\.ts$|^workers/|^src/extensions/webhooks/verify-webhook\\.ts$';
 
 export default {
   forbidden: [
@@ -117,6 +118,14 @@ export default {
       to: { path: 'node_modules/', reachable: true },
     },
     {
+      name: 'client-runs-in-browsers',
+      comment:
+        'At run time, the client needs no other part of Belfry and no package: of src/declare, it uses types only.',
+      severity: 'error',
+      from: { path: '^src/client/' },
+      to: { path: '^src/(?!client/)', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'no-circles',
       comment: 'No circles, type imports included.',
       severity: 'error',
@@ -135,7 +144,7 @@ export default {
       comment: 'The names of the package in the examples lead to dist/, which need not exist.',
       severity: 'error',
       from: {},
-      to: { couldNotResolve: true, pathNot: '^belfry(/testing)?$' },
+      to: { couldNotResolve: true, pathNot: '^belfry(/testing|/client|/react)?$' },
     },
   ],
   options: {
