@@ -55,6 +55,8 @@ export function withoutOrganisationChoice(viewer: Viewer | undefined): Viewer | 
 }
 
 /** Returns the viewer with the limit of a credential, or without any. */
+export function withReadLimit(viewer: Viewer, limit: ReadLimit | undefined): Viewer;
+export function withReadLimit(viewer: Viewer | undefined, limit: ReadLimit | undefined): Viewer | undefined;
 export function withReadLimit(viewer: Viewer | undefined, limit: ReadLimit | undefined): Viewer | undefined {
   return viewer?.[READ_LIMIT] === limit ? viewer : viewer && changeViewer(viewer, { [READ_LIMIT]: limit });
 }

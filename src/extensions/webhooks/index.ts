@@ -93,7 +93,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           ...recoveryRoutes(host, settings, limits, recoveries),
           explainRoute(host, settings, limits, deliverySerializer),
         ],
-        consumers: [createFanOut(host, users, settings, deleted)],
+        consumers: [createFanOut(host, users, settings, deleted, limits)],
         sweeps: [
           ...createReclaimSweeps(host, settings, pending, createResultWriter(host, settings)),
           ...createRetentionSweeps(host, users, settings, pending),

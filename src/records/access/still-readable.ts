@@ -3,6 +3,7 @@ import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../decla
 import type { Entity, RecordsContext } from '../context.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import type { ResolvedViewContext } from './operation-context.ts';
+import { relatedViewContext } from './related-visibility.ts';
 import { isFieldVisible, isInScope, isRecordVisible } from './visibility.ts';
 
 type Data = PreviousSerialization['data'];
@@ -92,10 +93,11 @@ async function isSerializedDataVisible(
   for (const { target, data: inner } of expandedDataIn(resource, data)) {
     const entity = context.entities.get(target)!;
     const referenced = entity.resource;
+    const throughRelation = relatedViewContext(viewContext, referenced);
     const stored = find(target, String(inner.id));
-    if (stored === undefined || !(await isInScope(entity, stored, viewContext))) return false;
-    if (!(await isRecordVisible(entity, 'reference', stored, viewContext))) return false;
-    if (!(await isSerializedDataVisible(context, referenced, { data: inner, record: stored, find }, viewContext)))
+    if (stored === undefined || !(await isInScope(entity, stored, throughRelation))) return false;
+    if (!(await isRecordVisible(entity, 'reference', stored, throughRelation))) return false;
+    if (!(await isSerializedDataVisible(context, referenced, { data: inner, record: stored, find }, throughRelation)))
       return false;
   }
   return true;

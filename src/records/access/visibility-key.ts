@@ -1,4 +1,4 @@
-import { isEmailVerified } from '../../declare/actor.ts';
+import { isEmailVerified, viewerThroughRelation } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { CompiledPolicy, Viewer } from '../../declare/policy.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
@@ -53,12 +53,23 @@ export function createVisibilityKey(
   const selfOwned = populatedTargets.filter((one) => hasOwnerPolicy(one.policies) && one.target.ownerField === 'id');
   const owners = [...(owned === undefined ? [] : [owned]), ...selfOwned.map(({ name }) => name)];
 
+  /** The resources whose records are expanded on every read, but not for the credential of this viewer. */
+  const findLimitedTargets = (viewer: Viewer) =>
+    populatedTargets.flatMap(({ target: { name } }) =>
+      viewerThroughRelation(viewer, name) === undefined ? [name] : [],
+    );
+
   return {
     keyOf(viewer) {
       if (viewer === undefined) return '';
-      if (isKeyPerViewer) return viewer.id;
+      const limited = findLimitedTargets(viewer);
+      if (isKeyPerViewer) return limited.length === 0 ? viewer.id : JSON.stringify([viewer.id, limited]);
       const roles = [...(viewer.roles ?? [])].sort();
-      return JSON.stringify(dependsOnVerification ? [isEmailVerified(viewer), roles] : roles);
+      const parts = [
+        ...(dependsOnVerification ? [isEmailVerified(viewer)] : []),
+        ...(limited.length > 0 ? [limited] : []),
+      ];
+      return JSON.stringify(parts.length === 0 ? roles : [...parts, roles]);
     },
     ownersIn: (record) => owners.flatMap((name) => (record[name] as string | string[] | undefined) ?? []),
   };

@@ -1,5 +1,6 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import { apiKeys, defineResource, defineUser, f, realtime } from '../../../src/index.ts';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { apiKeys, defineResource, defineUser, f, realtime, webhooks } from '../../../src/index.ts';
+import { startReceiver } from '../../fakes/receiver.ts';
 import { createClient, type Person, startTestApp } from '../../support/app.ts';
 import { ready } from '../realtime/listen.ts';
 
@@ -23,7 +24,7 @@ const ticket = defineResource('ticket', {
 });
 const { app, url, person } = await startTestApp({
   resources: [defineUser(), customer, product, ticket],
-  extensions: [apiKeys(), realtime()],
+  extensions: [apiKeys({ maxKeysPerUser: 50 }), realtime(), webhooks({ pollMs: 50 })],
 });
 
 let admin: Person;
@@ -162,6 +163,48 @@ describe('a key without the scope to read a related resource', () => {
     await stream.wait(({ data }) => JSON.stringify(data ?? '').includes(marker));
     expect(text(own)).toContain(hidden);
     expect(text(stream)).not.toContain(hidden);
+  });
+
+  test('gets the id of a populated reference in a stream, live and after a reconnect, whatever other streams the user has', async () => {
+    const credentials = [
+      admin,
+      await callerWith('tickets:read', 'realtime:read'),
+      await callerWith('tickets:read', 'customers:read', 'realtime:read'),
+    ];
+    const streams = await Promise.all(credentials.map(({ token }) => ready(url, 'subscribe=ticket', { token })));
+    const before = streams[0]!.lastId();
+    const { id } = (await admin.call('POST', '/api/tickets', { title: 'populated', customer: customerId })).body.data;
+    const expected = [{ name: 'Acme' }, customerId, { name: 'Acme' }];
+    const isCreation = ({ data }: { data?: unknown }) => (data as { id?: string } | undefined)?.id === id;
+    for (const [i, stream] of streams.entries()) {
+      const { data } = (await stream.wait(isCreation)).data as { data: { customer: unknown } };
+      if (typeof expected[i] === 'string') expect(data.customer).toBe(expected[i]);
+      else expect(data.customer).toMatchObject(expected[i]!);
+    }
+    const limited = await ready(url, 'subscribe=ticket', { token: credentials[1]!.token, after: before });
+    const missed = (await limited.wait(isCreation)).data as { data: { customer: unknown } };
+    expect(missed.data.customer).toBe(customerId);
+  });
+
+  test('gets the id of a populated reference in the webhooks that it created, whatever other webhooks the user has', async () => {
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver.close());
+    const creators = {
+      session: admin,
+      limited: await callerWith('tickets:read', 'webhooks:*'),
+      wide: await callerWith('tickets:read', 'customers:read', 'webhooks:*'),
+    };
+    for (const [path, { call }] of Object.entries(creators)) {
+      const { status } = await call('POST', '/api/webhooks', { url: `${receiver.url}/${path}`, events: ['ticket.*'] });
+      expect(status).toBe(201);
+    }
+    const { id } = (await admin.call('POST', '/api/tickets', { title: 'sent', customer: customerId })).body.data;
+    const customers = (await receiver.received(3)).map(({ path, body }) => {
+      const { data } = JSON.parse(body);
+      expect(data.id).toBe(id);
+      return [path, typeof data.customer === 'string' ? data.customer : data.customer.name];
+    });
+    expect(Object.fromEntries(customers)).toEqual({ '/hook/session': 'Acme', '/hook/limited': customerId, '/hook/wide': 'Acme' });
   });
 });
 

@@ -3,7 +3,7 @@ import type { ViewContext } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import { isEntryBefore, type RecordChange, recordBeforeChange } from '../events/entry.ts';
 import { createChangeFrame, encodeFrames, type Frame } from '../streams/frame.ts';
-import type { Bundle, Group, Listener, Subscription } from './groups.ts';
+import { type Bundle, type Group, type Listener, limitedViewerOf, type Subscription } from './groups.ts';
 import type { ViewerCache, VisibleChanges } from './visible-change.ts';
 
 /** The server-sent events of a batch of changes for the members of a subscription group. */
@@ -153,11 +153,12 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
      * @throws if the database is unreachable; in that case nothing was sent
      */
     async sendToListener(
-      { stream, viewer, subscriptions }: Listener,
+      listener: Listener,
       changes: readonly RecordChange[],
       isCurrent: () => boolean,
     ): Promise<boolean> {
-      const cache = visibleChanges.createViewerCache(viewer.user, new Map());
+      const { stream, subscriptions } = listener;
+      const cache = visibleChanges.createViewerCache(limitedViewerOf(listener).user, new Map());
       const lists = subscriptions.map(async (subscription) => {
         const { gateway, recordSubscription, text } = subscription;
         const own = await selectMatchingChanges(subscription, changes);

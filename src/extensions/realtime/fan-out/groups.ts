@@ -1,4 +1,4 @@
-import type { ReadLimit } from '../../../declare/actor.ts';
+import { type ReadLimit, withReadLimit } from '../../../declare/actor.ts';
 import type { RecordSubscription, ResourceGateway } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { RecordChange } from '../events/entry.ts';
@@ -66,6 +66,11 @@ interface ResourceGroups {
   records: Map<string, Set<Group>>;
 }
 
+/** The viewer of a listener with the limit of its credential, which decides which related records are expanded. */
+export function limitedViewerOf({ viewer, readLimit }: Pick<Listener, 'viewer' | 'readLimit'>): CurrentViewer {
+  return { user: withReadLimit(viewer.user, readLimit) };
+}
+
 const viewerIdOf = ({ user }: CurrentViewer) => user?.id ?? '';
 
 function groupKeyOf({ text, gateway, id, recordSubscription }: Subscription, { user }: CurrentViewer): string {
@@ -130,7 +135,8 @@ export function createGroups(): Groups {
     },
     hasListener: (listener) => bundleOf.has(listener),
     addListener(listener) {
-      const joined = listener.subscriptions.map((one) => addSubscriptionToGroup(one, listener.viewer));
+      const viewer = limitedViewerOf(listener);
+      const joined = listener.subscriptions.map((one) => addSubscriptionToGroup(one, viewer));
       const key = JSON.stringify(joined.map((group) => group.key));
       let bundle = bundles.get(key);
       if (bundle === undefined) {

@@ -9,7 +9,7 @@ import { createScopeCheck } from '../../../declare/scope.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
 import { setIdentity } from '../../../platform/http/request-context.ts';
-import type { Listener, Subscription } from '../fan-out/groups.ts';
+import { type Listener, limitedViewerOf, type Subscription } from '../fan-out/groups.ts';
 import type { Hub } from '../fan-out/hub.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import type { AccessWatch } from './access-watch.ts';
@@ -120,7 +120,7 @@ export function createStreamOpener(
         if (parts.hub.isStopped) throw new ApiError('UNAVAILABLE');
         const stream = openStream(res, settings.maxBufferedBytes, parts.metrics.countSlowClientDisconnect);
         stream.onClose(release);
-        // All streams of a user share a viewer, so the limit of a key is kept apart. It decides about the filters of subscriptions.
+        // All streams of a user share a viewer, so the limit of a key is kept apart.
         const viewer = parts.watch.sharedViewerOf(withReadLimit(user, undefined));
         const listener: Listener = { stream, viewer, subscriptions, readLimit: user?.[READ_LIMIT] };
         if (auth !== undefined) parts.watch.watchListener(listener, auth);
@@ -132,9 +132,9 @@ export function createStreamOpener(
     },
     /** Checks the subscriptions of a user who has changed. Ends the stream if one of them is no longer allowed. */
     async recheckSubscriptionsOrEnd(listener: Listener): Promise<void> {
-      const { viewer, stream, subscriptions, readLimit } = listener;
+      const { stream, subscriptions } = listener;
       try {
-        const viewContext = { user: withReadLimit(viewer.user, readLimit), req: undefined, service };
+        const viewContext = { user: limitedViewerOf(listener).user, req: undefined, service };
         await assertMayOpenStreams(viewContext, undefined);
         listener.subscriptions = await Promise.all(
           subscriptions.map(async (one) => {

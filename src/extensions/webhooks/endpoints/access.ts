@@ -1,8 +1,9 @@
+import type { ReadLimit } from '../../../declare/actor.ts';
 import { assertReachesAllOrganisations } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import { allowsAction } from '../../../declare/policy.ts';
 import type { Auth, AuthorizationRequest, Route, RouteContext } from '../../../declare/route.ts';
-import { createReadScopeCheck } from '../../../declare/scope.ts';
+import { createReadLimits, createReadScopeCheck } from '../../../declare/scope.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
@@ -27,6 +28,8 @@ export interface KeyLimits {
   assertKeyMayReadEvents(auth: Auth, names: readonly string[]): void;
   /** Whether a key may read the records of events. */
   reads(auth: Auth, names: readonly string[]): boolean;
+  /** The resources whose records a credential may read, which decides what is expanded in events; undefined if it is not limited. */
+  readLimitOf(auth: Auth): ReadLimit | undefined;
   /**
    * Checks that a request may change an endpoint or have deliveries sent to it. A key must be able to read everything that the endpoint
    * receives, and the endpoint must not be bound to another key.
@@ -77,6 +80,7 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
 
   return {
     assertKeyMayReadEvents,
+    readLimitOf: createReadLimits(host.routes, host.authenticators),
     reads(auth, list) {
       try {
         assertKeyMayReadEvents(auth, list);

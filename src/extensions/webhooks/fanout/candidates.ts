@@ -7,10 +7,18 @@ import type { OutgoingEvent } from './outgoing-event.ts';
 /** Why an endpoint may get an event: its owner owns the record or has a role, anyone may read the record, or the endpoint is global. */
 type Source = 'owner' | 'role' | 'anybody' | 'global';
 
-type EndpointRow = [source: Source, id: string, ownerId: string, slow: boolean, events: string[], owner: null];
+type EndpointRow = [
+  source: Source,
+  id: string,
+  ownerId: string,
+  slow: boolean,
+  events: string[],
+  keyScopes: string[] | null,
+  owner: null,
+];
 
 /** An endpoint, or, after all endpoints, an owner of endpoints. */
-type CandidateRow = EndpointRow | [null, null, null, null, null, owner: Record<string, unknown>];
+type CandidateRow = EndpointRow | [null, null, null, null, null, null, owner: Record<string, unknown>];
 
 /**
  * Maximum number of endpoints of each source that one transaction handles. The statement returns one endpoint more if more exist. For
@@ -38,7 +46,7 @@ export function candidatesSql(users: UsersSql): string {
   const open = 'e.enabled and e.removed_at is null and e.id > $6';
   const candidatesOfSourceSql = (name: Source, from: string, condition: string) => `
   (select '${name}', e.* from (
-    select e.id, e.owner_id, e.slow, e.events from ${from} where ${condition} and ${open} offset 0
+    select e.id, e.owner_id, e.slow, e.events, e.key_scopes from ${from} where ${condition} and ${open} offset 0
   ) e order by e.id limit ${MAX_CANDIDATES[name] + 1})`;
   return `
   with holders as materialized (
@@ -66,7 +74,7 @@ export function candidatesSql(users: UsersSql): string {
   )
   select f.*, null::jsonb from found f
   union all
-  select null, null, null, null, null, owner.json from (select distinct owner_id from found) o
+  select null, null, null, null, null, null, owner.json from (select distinct owner_id from found) o
     cross join lateral (select ${users.json()} as json from ${users.table} u where u.id = o.owner_id offset 0) owner`;
 }
 
@@ -76,6 +84,8 @@ export interface Candidate {
   ownerId: string;
   slow: boolean;
   global: boolean;
+  /** The scopes of the API key that the endpoint is bound to; null if it is bound to none. */
+  keyScopes: readonly string[] | null;
 }
 
 /** A page of candidates for an event. */
@@ -145,13 +155,13 @@ function createCandidateMatcher(rows: readonly EndpointRow[]): (event: OutgoingE
   const ends = findPageEnds(rows);
   const sourceKey = (source: Source, name: string, ownerId: string) =>
     source === 'owner' ? `${name} ${ownerId}` : name;
-  for (const [source, id, ownerId, slow, events] of rows) {
+  for (const [source, id, ownerId, slow, events, keyScopes] of rows) {
     const byName = bySource.get(source) ?? new Map<string, Candidate[]>();
     bySource.set(source, byName);
     for (const name of new Set(events)) {
       const at = sourceKey(source, name, ownerId);
       const list = byName.get(at) ?? [];
-      list.push({ id, ownerId, slow, global: source === 'global' });
+      list.push({ id, ownerId, slow, global: source === 'global', keyScopes });
       byName.set(at, list);
     }
   }
@@ -196,7 +206,7 @@ export function createCandidateReader(
     const rows = await executor.write<CandidateRow>({ name: 'webhook_candidates', text, values });
     return {
       pageOf: createCandidateMatcher(rows.filter(isEndpointRow)),
-      owners: rows.flatMap((row) => (isEndpointRow(row) ? [] : [users.fromRowJson(row[5])])),
+      owners: rows.flatMap((row) => (isEndpointRow(row) ? [] : [users.fromRowJson(row[6])])),
     };
   };
 }

@@ -7,6 +7,7 @@ import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
 import { plainArrayLiteral } from '../../../platform/postgres/values.ts';
 import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../delivery/endpoint-jobs.ts';
+import type { KeyLimits } from '../endpoints/access.ts';
 import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS } from '../endpoints/endpoints-sql.ts';
 import { earliestFinishOf, INSERT_DELIVERIES, INSERT_DELIVERIES_OF_CLAIMED } from '../log/deliveries-sql.ts';
 import type { DeletedRecords } from '../readability/deleted-records.ts';
@@ -123,10 +124,11 @@ export function createFanOut(
   users: ResourceGateway,
   settings: WebhookSettings,
   deleted: Pick<DeletedRecords, 'keep'>,
+  limits: Pick<KeyLimits, 'readLimitOf'>,
 ): OutboxConsumer {
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const readCandidates = createCandidateReader(users);
-  const deliveriesOfOwner = createOwnerDeliveries(host, settings);
+  const deliveriesOfOwner = createOwnerDeliveries(host, settings, limits);
   const logWork = createWorkLogger(host);
   const isSentResource = (name: string) => gateways.has(name) && gateways.get(name)!.declaration.webhooks !== false;
   const isOutgoingEvent = ({ name, resource }: OutboxRow) =>

@@ -1,7 +1,9 @@
+import { withReadLimit } from '../../../declare/actor.ts';
 import type { Host } from '../../../declare/host.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import { newId } from '../../../platform/ids.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
+import type { KeyLimits } from '../endpoints/access.ts';
 import { generateMessageId } from '../log/delivery.ts';
 import { toStoredBody } from '../readability/stored-body.ts';
 import type { WebhookSettings } from '../settings.ts';
@@ -54,6 +56,7 @@ const isRecordEvent = (event: OutgoingEvent): event is RecordEvent => event.gate
 export function createOwnerDeliveries(
   host: Pick<Host, 'service' | 'log' | 'keyring' | 'resources'>,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
+  limits: Pick<KeyLimits, 'readLimitOf'>,
 ): OwnerDeliveries {
   const declarations = new Map(host.resources.map(({ name, declaration }) => [name, declaration]));
 
@@ -78,8 +81,36 @@ export function createOwnerDeliveries(
     return new Map((await Promise.all(reachedByEvent)).filter(([, reached]) => reached.length > 0));
   }
 
-  /** Serializes events for the owner. Each record is serialized once, for all endpoints of the owner. */
-  async function serializeEventsForOwner(
+  /**
+   * Divides events by what the endpoints of an owner show of them. An endpoint that is bound to an API key expands only records that the key may
+   * read; if that leaves out nothing, it gets what the owner's other endpoints get.
+   */
+  function divideByViewer(selected: CandidatesByEvent, owner: Viewer): Map<Viewer, CandidatesByEvent> {
+    const viewerOfKey = new Map<string, Viewer>();
+    const limit = (scopes: readonly string[]): Viewer => {
+      const key = scopes.join(' ');
+      const auth = { via: 'api-key', scopes, id: '' } as const;
+      const viewer = viewerOfKey.get(key) ?? withReadLimit(owner, limits.readLimitOf(auth));
+      viewerOfKey.set(key, viewer);
+      return viewer;
+    };
+    const viewerOf = ({ gateway }: OutgoingEvent, { keyScopes }: Candidate): Viewer => {
+      if (keyScopes === null || gateway === undefined) return owner;
+      const limited = limit(keyScopes);
+      return gateway.visibilityKey(limited) === gateway.visibilityKey(owner) ? owner : limited;
+    };
+    const divided = new Map<Viewer, CandidatesByEvent>();
+    for (const [event, list] of selected) {
+      for (const [viewer, some] of Map.groupBy(list, (one) => viewerOf(event, one))) {
+        const byEvent: CandidatesByEvent = divided.get(viewer) ?? new Map();
+        divided.set(viewer, byEvent.set(event, some));
+      }
+    }
+    return divided;
+  }
+
+  /** Serializes events for a viewer. Each record is serialized once, for all endpoints with the same view. */
+  async function serializeEventsForViewer(
     events: readonly OutgoingEvent[],
     user: Viewer,
   ): Promise<Map<OutgoingEvent, EventData>> {
@@ -108,8 +139,13 @@ export function createOwnerDeliveries(
     return data;
   }
 
-  async function createDeliveries(selected: CandidatesByEvent, user: Viewer): Promise<NewDelivery[]> {
-    const data = await serializeEventsForOwner([...selected.keys()], user);
+  async function createDeliveries(selected: CandidatesByEvent, owner: Viewer): Promise<NewDelivery[]> {
+    const parts = Array.from(divideByViewer(selected, owner), ([viewer, part]) => createDeliveriesFor(viewer, part));
+    return (await Promise.all(parts)).flat();
+  }
+
+  async function createDeliveriesFor(viewer: Viewer, selected: CandidatesByEvent): Promise<NewDelivery[]> {
+    const data = await serializeEventsForViewer([...selected.keys()], viewer);
     return [...selected].flatMap(([event, list]) => {
       const { json, isEncrypted, subjectId, mentions } = data.get(event)!;
       const text = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${json}}`;

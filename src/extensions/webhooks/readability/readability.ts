@@ -1,4 +1,4 @@
-import { isAccountActive } from '../../../declare/actor.ts';
+import { isAccountActive, withReadLimit } from '../../../declare/actor.ts';
 import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
@@ -143,7 +143,7 @@ export function createReadabilityCheck(
   users: Pick<ResourceGateway, 'load' | 'fromRowJson'>,
   { globalPolicy, events }: Pick<WebhookSettings, 'globalPolicy' | 'events'>,
   deleted: Pick<DeletedRecords, 'read'>,
-  limits: Pick<KeyLimits, 'reads' | 'ended'>,
+  limits: Pick<KeyLimits, 'reads' | 'readLimitOf' | 'ended'>,
 ): CheckReadability {
   const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
   const isGlobalAllowed = createGlobalPolicyCheck({ service, log }, { globalPolicy });
@@ -201,8 +201,9 @@ export function createReadabilityCheck(
 
   return async (audience, bodies) => {
     const { owner, scope, key } = audience;
-    const [user, ended] = await Promise.all([findOwner(audience), key ? limits.ended([key.id]) : []]);
-    if (user === undefined || !isAccountActive(user) || ended.length > 0) return undefined;
+    const [found, ended] = await Promise.all([findOwner(audience), key ? limits.ended([key.id]) : []]);
+    if (found === undefined || !isAccountActive(found) || ended.length > 0) return undefined;
+    const user = withReadLimit(found, key ? limits.readLimitOf(key) : undefined);
     const isGlobal = scope === 'global';
     // One context for all deliveries, so that the scope of each resource is evaluated once.
     const viewContext = { user, req: undefined, service };
