@@ -90,6 +90,8 @@ function sniffMedia(text: string): string | undefined {
   if (text.startsWith('BM') && text.slice(6, 10) === '\0\0\0\0' && [12, 40, 108, 124].includes(at(14)))
     return 'image/bmp';
   if (at(0) !== 0xff || (at(1) & 0xe0) !== 0xe0) return undefined;
+  // The byte order mark of UTF-16. MPEG layer I with a checksum begins with the same bytes, but is no longer in use.
+  if (at(1) === 0xfe) return undefined;
   // MPEG audio without a tag: a valid version, layer, bit rate and sample rate. Layer 0 is the one of AAC.
   const hasRates = (at(2) & 0xf0) !== 0xf0 && (at(2) & 0x0c) !== 0x0c;
   if ((at(1) & 0x06) !== 0 && (at(1) & 0x18) !== 0x08 && hasRates) return 'audio/mpeg';

@@ -106,6 +106,10 @@ test.each([
   expect(sniffType(Buffer.from(text))).toBe(type);
 });
 
+test.each([utf16, utf16be])('text in UTF-16 with a byte order mark is text', (encode) => {
+  expect(sniffType(encode('\ufeffa plain text'))).toBe('text/plain');
+});
+
 test('a character that is cut off at the end of the first bytes does not make text binary', () => {
   expect(sniffType(Buffer.from('€'.repeat(SNIFF_BYTES)))).toBe('text/plain');
   expect(sniffType(Buffer.from('€').subarray(0, 2))).toBe('text/plain');

@@ -168,6 +168,7 @@ describe('a decimal number', () => {
     [f.decimal({ precision: 1001 }), 'decimal() takes a precision of 1 to 1000 digits, not 1001'],
     [f.decimal({ precision: 2, scale: 3 }), 'decimal() takes a scale from 0 to its precision, 2, not 3'],
     [f.decimal({ precision: 2, scale: 0.5 }), 'decimal() takes a scale from 0 to its precision, 2, not 0.5'],
+    [f.decimal({ precison: 4 } as object), '"precison" is not an option. Did you mean "precision"?'],
     [f.decimal().min('x'), 'min(x) is not an exact decimal number; give it as a string'],
     [f.decimal().max(0.1 + 0.2), 'max(0.30000000000000004) is not an exact decimal number; give it as a string'],
   ])('%#: with an invalid declaration is reported: %s', ({ spec }, message) => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
+import { findUnknownOptions } from '../../../platform/config/did-you-mean.ts';
 import type { ColumnType, StoredValueResult } from '../column-type.ts';
 import { type FieldType, NUMBERS, ORDER_COMPARISONS } from '../field-type.ts';
 import type { JsonSchema } from '../json-schema.ts';
@@ -7,9 +8,9 @@ import type { JsonSchema } from '../json-schema.ts';
 /** The precision and scale of a decimal field. */
 export interface DecimalOptions {
   /** Total digits, before and after the decimal point: 1 to 1000. Default 38. */
-  precision?: number;
+  precision?: number | undefined;
   /** Digits after the decimal point: 0 to the precision. Default 18, or the precision if that is less. */
-  scale?: number;
+  scale?: number | undefined;
 }
 
 /** The limit of a `numeric` with a declared precision (https://www.postgresql.org/docs/current/datatype-numeric.html). */
@@ -210,7 +211,8 @@ function createDecimalRules({ precision = 38, scale = Math.min(18, precision) }:
     });
   }
 
-  function errors({ min, max }: FieldSpec): string[] {
+  function errors({ min, max, unknownOptions = [] }: FieldSpec): string[] {
+    if (unknownOptions.length > 0) return findUnknownOptions(unknownOptions, ['precision', 'scale']);
     const isDigitCount = (value: number, least: number, most: number) =>
       Number.isInteger(value) && value >= least && value <= most;
     if (!isDigitCount(precision, 1, MAX_PRECISION))
@@ -271,6 +273,9 @@ const decimalOfAnySize = {
 export const decimalType = {
   ...decimalOfAnySize,
   ...createDecimalRules({}),
-  field: (options: DecimalOptions = {}): Field<string, 'optional', string | number> =>
-    new Field({ type: { ...decimalOfAnySize, ...createDecimalRules(options) } }),
+  field: ({ precision, scale, ...unknown }: DecimalOptions = {}): Field<string, 'optional', string | number> =>
+    new Field({
+      type: { ...decimalOfAnySize, ...createDecimalRules({ precision, scale }) },
+      unknownOptions: Object.keys(unknown),
+    }),
 } satisfies FieldType;
