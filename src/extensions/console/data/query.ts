@@ -45,7 +45,7 @@ function leadsToWriteOnly(data: DataContext, root: ResourceGateway, path: string
  *
  * @throws ApiError BAD_REQUEST
  */
-function assertNothingSecret(data: DataContext, root: ResourceGateway, query: Query): void {
+export function assertNothingSecret(data: DataContext, root: ResourceGateway, query: Query): void {
   const sorts = typeof query.sort === 'string' ? query.sort.split(',').map((term) => term.replace(/^-/, '')) : [];
   const filters = Object.keys(query).filter((name) => !LIST_PARAMETERS.has(name) && !name.endsWith('[exists]'));
   for (const path of [...sorts, ...filters.map((name) => name.replace(/\[.*$/, ''))]) {
