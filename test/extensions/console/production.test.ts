@@ -254,6 +254,10 @@ describe('the setting production', () => {
     },
   );
 
+  test('refuses a role that users cannot have', () => {
+    expect(() => create({ production: { policy: 'admn' } }, [audit()])).toThrow('Did you mean "admin"?');
+  });
+
   test('refuses unknown settings', () => {
     expect(() => create({ production: { roles: 'admin' } } as object, [audit()])).toThrow('production');
     expect(() => create({ produktion: true } as object, [audit()])).toThrow('produktion');

@@ -9,7 +9,7 @@ import { isStatementTimeout } from '../../../platform/postgres/errors.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { type ConsoleRecord, cutLongValues, maskEncryptedValues, toConsoleRecords } from './console-form.ts';
 import { type DataContext, withClientInput } from './context.ts';
-import { describePolicy, explainAccess } from './explain.ts';
+import { describePolicy, explainAccess, isRefusal } from './explain.ts';
 import { readReferenceLabels } from './labels.ts';
 import { readListQuery } from './query.ts';
 import { findReferringFields, type ReferringField } from './resource-info.ts';
@@ -47,7 +47,7 @@ async function listAsViewer(
     const serialized = await serializeForViewer(data, gateway, page.data, viewer);
     return withMeta(cutLongValues(serialized), { ...page.meta, labels: {} });
   } catch (error) {
-    if (!(error instanceof ApiError) || (error.status !== 401 && error.status !== 403)) throw error;
+    if (!isRefusal(error)) throw error;
     const { code, message, status } = error;
     const why = `${describePolicy(gateway, 'list')} does not allow this viewer`;
     return withMeta([], { limit: 0, next: null, labels: {}, refused: { status, code, message }, why });

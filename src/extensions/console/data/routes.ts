@@ -49,7 +49,7 @@ export function dataRoutes(
       input: bulkBody,
       handler: (ctx) => changeManyRecords(data, ctx),
     },
-    { ...access, method: 'GET', path: `${record}/export`, handler: (ctx) => exportRecords(data, ctx) },
+    { ...access, method: 'GET', path: `${record}/export`, handler: (ctx) => exportRecords(data, isStillAllowed, ctx) },
     {
       ...access,
       method: 'POST',
