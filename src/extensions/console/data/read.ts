@@ -1,8 +1,9 @@
+import { z } from 'zod';
 import type { Fields } from '../../../declare/field.ts';
 import type { ResourceGateway, StoredRecord, ViewContext } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError, validationError } from '../../../platform/errors.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
 import { isStatementTimeout } from '../../../platform/postgres/errors.ts';
@@ -145,4 +146,25 @@ export async function readRecord(data: DataContext, { params, query }: RouteCont
     countRelations(data, gateway, record.id),
   ]);
   return withMeta(form, { ...meta, labels, relations, hidden: [], canRead: true, canList: true, why: null });
+}
+
+/** The body of the route that reveals a value. */
+export const revealBody = z.strictObject({ field: z.string({ error: 'Must be the name of a field' }) });
+
+/**
+ * Handles `POST /records/:resource/:id/reveal`: returns the value of an encrypted field. The audit trail records that before the value
+ * leaves the server.
+ */
+export async function revealValue(data: DataContext, { params, input, req }: RouteContext): Promise<unknown> {
+  const { host } = data;
+  const gateway = data.gateway(params.resource);
+  const { field } = input as z.output<typeof revealBody>;
+  const fields = gateway.declaration.fields as Fields;
+  const spec = Object.hasOwn(fields, field) ? fields[field]!.spec : undefined;
+  if (!spec?.encrypted || spec.writeOnly)
+    throw validationError({ field: 'Must be an encrypted field that can be read' });
+  const record = await readStoredRecord(data, gateway, params.id!);
+  const action = { action: 'console.revealed', resource: gateway.name, record: record.id, details: { field } };
+  await host.auditTrail()?.add(action, req, host.database);
+  return { value: record[field] ?? null };
 }

@@ -8,8 +8,7 @@ import { exportRecords } from './export.ts';
 import { historyQuery, readHistory } from './history.ts';
 import { IMPORT_BODY, importQuery, importRecords } from './import.ts';
 import { findRecordOptions } from './labels.ts';
-import { listRecords, readRecord } from './read.ts';
-import { revealBody, revealValue } from './reveal.ts';
+import { listRecords, readRecord, revealBody, revealValue } from './read.ts';
 import { bulkBody, changeManyRecords, createRecord, deleteRecord, restoreRecord, updateRecord } from './writes.ts';
 
 const MAX_OPTIONS = 50;
