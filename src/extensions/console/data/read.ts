@@ -43,8 +43,10 @@ async function listAsViewer(
   query: Record<string, unknown>,
   viewer: NonNullable<ChosenViewer>,
 ): Promise<unknown> {
+  const service = data.host.service(gateway.name);
+  const maxBytes = data.host.settings.http.pageBytes;
   try {
-    const page = await runAsViewer(viewer, (as) => data.host.service(gateway.name).list(query as object, as));
+    const page = await runAsViewer(viewer, (as) => service.list(query as object, { ...as, maxBytes }));
     const serialized = await serializeForViewer(data, gateway, page.data, viewer);
     return withMeta(cutLongValues(serialized), { ...page.meta, labels: {} });
   } catch (error) {
@@ -63,7 +65,8 @@ export async function listRecords(data: DataContext, { params, query }: RouteCon
   const viewer = await readChosenViewer(data, as);
   if (viewer !== undefined) return listAsViewer(data, gateway, listQuery, viewer);
   const service = data.host.service(gateway.name);
-  const page = await withClientInput(() => service.list(listQuery as object, { as: 'system' }));
+  const maxBytes = data.host.settings.http.pageBytes;
+  const page = await withClientInput(() => service.list(listQuery as object, { as: 'system', maxBytes }));
   const [records, labels] = await Promise.all([
     toConsoleRecords(data.host, gateway, page.data),
     readReferenceLabels(data, gateway, page.data),
