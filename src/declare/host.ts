@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import type { MailSender } from '../platform/mail/sender.ts';
 import type { MailTextRenderer } from '../platform/mail/texts/index.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { BulkRecords } from './bulk.ts';
 import type { FilesApi } from './file.ts';
 import type { JobOverview } from './job-overview.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
@@ -97,6 +98,11 @@ export interface ResourceGateway {
   readonly name: string;
   readonly declaration: AnyResource;
   readonly readPolicy: CompiledPolicy;
+  /**
+   * The version of a stored record, which distinguishes its state from all of its other states: digits and lowercase letters. Undefined if
+   * it is unknown.
+   */
+  versionOf(record: StoredRecord): string | undefined;
   /** The id of the record's owner; undefined if the record has none. */
   ownerOf(record: StoredRecord): string | undefined;
   /** Whether this viewer may read the record: scope filter, then read policy. */
@@ -174,6 +180,8 @@ export interface Host extends Platform {
   service: Services;
   /** The resources of the app, in the order of their declaration. */
   resources: readonly ResourceGateway[];
+  /** Imports, exports and changes of many records. */
+  bulk: BulkRecords;
   /** The user resource if accounts are enabled. */
   users: ResourceGateway | undefined;
   push: PushSender;

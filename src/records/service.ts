@@ -59,7 +59,8 @@ export function createServiceLookup(
 }
 
 function addIfMatch(operation: OperationContext, as: ActAsWithIfMatch | undefined): OperationContext {
-  return as?.ifMatch === undefined ? operation : { ...operation, ifMatch: [versionOfTime(as.ifMatch)] };
+  const ifMatch = as?.ifMatch === undefined ? as?.versions : [versionOfTime(as.ifMatch)];
+  return ifMatch === undefined ? operation : { ...operation, ifMatch };
 }
 
 /** The records of a resource, for code: `app.service(name)`. Every database error becomes an ApiError. */
@@ -93,7 +94,8 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     read: (id, as) => runOperation(as, (operation) => readRecord(entity, id, operation)),
     list: (query, as) =>
       runOperation(as, async (operation) => {
-        const { records, meta } = await listRecords(context, entity, { ...query }, operation, { byCode: true });
+        const how = { byCode: true, maxBytes: as?.maxBytes };
+        const { records, meta } = await listRecords(context, entity, { ...query }, operation, how);
         return { data: records, meta };
       }),
     each(query, as) {

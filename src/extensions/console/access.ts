@@ -1,0 +1,145 @@
+import type { Request, RequestHandler } from 'express';
+import { isAccountActive } from '../../declare/actor.ts';
+import { credentialWatchOf } from '../../declare/authenticator.ts';
+import type { ExtensionHost } from '../../declare/extension.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
+import { allowsAction, type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
+import type { Route, RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isFromThisMachine } from '../../platform/http/client-address.ts';
+import { setIdentity } from '../../platform/http/request-context.ts';
+
+/**
+ * Whether a host name belongs to this console. Anyone who controls another name can point it at this machine (DNS rebinding), and
+ * the browser then treats their page as same-origin with the console. A loopback address cannot be abused in this way.
+ */
+function isConsoleHost(host: string, own: string | undefined): boolean {
+  if (host === own) return true;
+  if (!URL.canParse(`http://${host}`)) return false;
+  const { hostname } = new URL(`http://${host}`);
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127\.\d+\.\d+\.\d+$/.test(hostname)
+  );
+}
+
+/** Keeps responses with the app's data out of caches. */
+export const forbidCaching: RequestHandler = (_req, res, next) => {
+  res.setHeader('Cache-Control', 'no-store');
+  res.setHeader('Referrer-Policy', 'no-referrer');
+  next();
+};
+
+/** Whether the request is a page navigation, from the address bar or from a link on any site. */
+function isNavigation({ method, headers }: Request): boolean {
+  return method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+}
+
+/**
+ * Refuses requests from other machines, because the console needs no sign-in. It checks the connection itself, so neither a header nor
+ * `TRUST_PROXY` opens the console.
+ */
+export const requireThisMachine: RequestHandler = (req, _res, next) => {
+  if (!isFromThisMachine(req)) {
+    const { localPort } = req.socket;
+    throw new ApiError(
+      'FORBIDDEN',
+      'The console accepts requests only from the machine (or container) that Belfry runs on; this request came from another one. ' +
+        `Open it there, or forward the port: ssh -L ${localPort}:localhost:${localPort} <that machine>`,
+    );
+  }
+  next();
+};
+
+/**
+ * Refuses requests from pages of other origins, including reads and scripts. The console has no sign-in, so this is its only protection
+ * against other pages.
+ *
+ * @param appUrl a URL whose host also belongs to the app, besides localhost and loopback addresses
+ */
+export function requireSameOrigin(appUrl: string | undefined): RequestHandler {
+  const own = appUrl === undefined ? undefined : new URL(appUrl).host;
+  return (req, _res, next) => {
+    const { host = '', origin, 'sec-fetch-site': site } = req.headers;
+    if (!isConsoleHost(host, own)) {
+      throw new ApiError(
+        'FORBIDDEN',
+        'The console is available only at localhost, at a loopback address, or at APP_URL',
+      );
+    }
+    const foreign = site !== undefined && site !== 'same-origin' && site !== 'none' && !isNavigation(req);
+    const elsewhere = origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host);
+    if (foreign || elsewhere) throw new ApiError('FORBIDDEN', 'The console accepts requests only from its own page');
+    next();
+  };
+}
+
+/** What gives access to the routes of the console's API. */
+export interface ConsoleAccess {
+  /** The parts of every route, which the HTTP kernel enforces. */
+  route: Pick<Route, 'policy' | 'recentSignIn' | 'load'> & { middleware: readonly RequestHandler[] };
+  /** Whether the caller of a request that is still open would have access now. */
+  isStillAllowed(ctx: Pick<RouteContext, 'user' | 'auth'>): Promise<boolean>;
+}
+
+/**
+ * Access in development: without a sign-in.
+ *
+ * @param guards the middleware that refuses requests from other machines and from other pages
+ */
+export function createDevelopmentAccess(guards: readonly RequestHandler[]): ConsoleAccess {
+  return {
+    route: { policy: 'public', middleware: [...guards, forbidCaching] },
+    isStillAllowed: async () => true,
+  };
+}
+
+/**
+ * Refuses other credentials than sessions, and marks the request as one of the console, so that the audit trail records its changes.
+ *
+ * @throws ApiError FORBIDDEN
+ */
+async function requireSession({ auth, user, req }: Pick<RouteContext, 'auth' | 'user' | 'req'>): Promise<void> {
+  if (auth?.via !== 'session') throw new ApiError('FORBIDDEN', 'The console accepts only sessions');
+  setIdentity(req, { via: 'console', id: auth.id, userId: user!.id });
+}
+
+/** Access in production: a session that meets the policy, and whose user has signed in recently. */
+export function createProductionAccess(
+  host: Pick<ExtensionHost, 'accounts' | 'service'>,
+  users: Pick<ResourceGateway, 'load'>,
+  policy: Policy,
+): ConsoleAccess {
+  const compiled = compilePolicy(policy, () => undefined);
+
+  async function hasRecentSignIn(ctx: Pick<RouteContext, 'auth'>): Promise<boolean> {
+    try {
+      await host.accounts!.assertRecentSignIn(ctx);
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'RECENT_SIGN_IN_REQUIRED') return false;
+      throw error;
+    }
+  }
+
+  return {
+    route: { policy, recentSignIn: true, middleware: [forbidCaching], load: requireSession },
+    async isStillAllowed({ user: { id } = { id: '' }, auth }) {
+      const [[user], ended, isRecent] = await Promise.all([
+        users.load([id]),
+        credentialWatchOf(auth)?.ended([auth!.id]) ?? [],
+        hasRecentSignIn({ auth }),
+      ]);
+      if (user === undefined || !isAccountActive(user) || ended.length > 0 || !isRecent) return false;
+      const args = { user, action: 'console', doc: undefined, req: undefined, service: host.service };
+      return allowsAction(compiled, args, false, () => undefined);
+    },
+  };
+}
+
+/** Whether a policy limits the console to chosen users. Anything else would open all data to every user of the app. */
+export function limitsToChosenUsers({ public: isPublic, authenticated, verified, owner }: CompiledPolicy): boolean {
+  return !isPublic && !authenticated && !verified && !owner;
+}

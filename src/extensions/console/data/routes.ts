@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import type { Route } from '../../../declare/route.ts';
+import type { ConsoleAccess } from '../access.ts';
+import { type ConsoleTab, createAppInfoReader } from './app-info.ts';
+import type { ChangeFeed } from './changes.ts';
+import type { DataContext } from './context.ts';
+import { exportRecords } from './export.ts';
+import { historyQuery, readHistory } from './history.ts';
+import { IMPORT_BODY, importQuery, importRecords } from './import.ts';
+import { findRecordOptions } from './labels.ts';
+import { listRecords, readRecord, revealBody, revealValue } from './read.ts';
+import { bulkBody, changeManyRecords, createRecord, deleteRecord, restoreRecord, updateRecord } from './writes.ts';
+
+const MAX_OPTIONS = 50;
+const limitError = { error: `Must be a whole number from 1 to ${MAX_OPTIONS}` };
+
+const optionsQuery = z.strictObject({
+  q: z.string({ error: 'Must be a text' }).max(200, { error: 'Must have at most 200 characters' }).optional(),
+  limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_OPTIONS, limitError).default(20),
+});
+
+const changesQuery = z.strictObject({ resource: z.string().optional() });
+
+/** Writes act as the system: a viewer in their query would be misleading. */
+const noQuery = z.strictObject({});
+
+/** The routes of the data browser, below `path`. */
+export function dataRoutes(
+  path: string,
+  data: DataContext,
+  {
+    access: { route: access, isStillAllowed },
+    tabs,
+    feed,
+  }: { access: ConsoleAccess; tabs: readonly ConsoleTab[]; feed: ChangeFeed },
+): Route[] {
+  const readAppInfo = createAppInfoReader(data, tabs);
+  const record = `${path}/records/:resource`;
+  const write = { ...access, query: noQuery };
+  return [
+    { ...access, method: 'GET', path: `${path}/app`, handler: readAppInfo },
+    { ...access, method: 'GET', path: record, handler: (ctx) => listRecords(data, ctx) },
+    // Before the routes of a record, in which `/:id` also matches the path.
+    {
+      ...write,
+      method: 'POST',
+      path: `${record}/bulk`,
+      input: bulkBody,
+      handler: (ctx) => changeManyRecords(data, ctx),
+    },
+    { ...access, method: 'GET', path: `${record}/export`, handler: (ctx) => exportRecords(data, isStillAllowed, ctx) },
+    {
+      ...access,
+      method: 'POST',
+      path: `${record}/import`,
+      query: importQuery,
+      body: IMPORT_BODY,
+      handler: (ctx) => importRecords(data, isStillAllowed, ctx),
+    },
+    { ...access, method: 'GET', path: `${record}/:id`, handler: (ctx) => readRecord(data, ctx) },
+    {
+      ...write,
+      method: 'POST',
+      path: record,
+      body: 'json',
+      status: 201,
+      handler: (ctx) => createRecord(data, ctx),
+    },
+    {
+      ...write,
+      method: 'PATCH',
+      path: `${record}/:id`,
+      body: 'json',
+      checksIfMatch: true,
+      handler: (ctx) => updateRecord(data, ctx),
+    },
+    {
+      ...write,
+      method: 'DELETE',
+      path: `${record}/:id`,
+      checksIfMatch: true,
+      handler: (ctx) => deleteRecord(data, ctx),
+    },
+    {
+      ...access,
+      method: 'GET',
+      path: `${record}/:id/history`,
+      query: historyQuery,
+      handler: (ctx) => readHistory(data, ctx),
+    },
+    {
+      ...write,
+      method: 'POST',
+      path: `${record}/:id/reveal`,
+      input: revealBody,
+      handler: (ctx) => revealValue(data, ctx),
+    },
+    { ...write, method: 'POST', path: `${record}/:id/restore`, handler: (ctx) => restoreRecord(data, ctx) },
+    {
+      ...access,
+      method: 'GET',
+      path: `${path}/references/:resource`,
+      query: optionsQuery,
+      handler: ({ params, query }) =>
+        findRecordOptions(data, data.gateway(params.resource), query as unknown as z.output<typeof optionsQuery>),
+    },
+    {
+      ...access,
+      method: 'GET',
+      path: `${path}/changes`,
+      query: changesQuery,
+      handler(ctx) {
+        const { resource } = ctx.query as unknown as z.output<typeof changesQuery>;
+        feed.openStream(ctx, resource === undefined ? undefined : data.gateway(resource).name);
+      },
+    },
+  ];
+}
