@@ -16,7 +16,7 @@ interface Channel {
 }
 
 const createChannel = (): Channel | undefined => {
-  const { BroadcastChannel } = globalThis as { BroadcastChannel?: new (name: string) => Channel };
+  const { BroadcastChannel } = globalThis as unknown as { BroadcastChannel?: new (name: string) => Channel };
   return BroadcastChannel && new BroadcastChannel('belfry.session');
 };
 

@@ -157,8 +157,7 @@ export function createAuth<User extends AuthUser, Registration extends object>({
       if (token !== undefined) await session.changeUser(token, () => user);
       return user;
     },
-    register: async (fields, options) =>
-      steps.finish(await callAnonymously<object>('/auth/register', fields, options)),
+    register: async (fields, options) => steps.finish(await callAnonymously<object>('/auth/register', fields, options)),
     signIn: async ({ email, password }, options) =>
       steps.finish(await callAnonymously<object>('/auth/login', { email, password }, options)),
     resumeSignIn: steps.resume,

@@ -130,7 +130,10 @@ async function ask(
   try {
     const credential = browser.PublicKeyCredential === undefined ? undefined : await run(own.signal);
     if (credential === undefined)
-      throw createClientError('PASSKEYS_UNSUPPORTED', 'This browser has no passkeys, or the page is not served over https');
+      throw createClientError(
+        'PASSKEYS_UNSUPPORTED',
+        'This browser has no passkeys, or the page is not served over https',
+      );
     if (credential === null) throw createClientError('PASSKEY_CANCELLED', 'No passkey was chosen');
     return credential.toJSON?.() ?? credentialToJson(credential);
   } catch (error) {
@@ -141,8 +144,12 @@ async function ask(
       throw createClientError('PASSKEY_EXISTS', 'This device already has a passkey of this account', { cause: error });
     // Browsers give one reason for everything else, so that pages do not learn which passkeys exist.
     if (name === 'NotAllowedError' || name === 'AbortError')
-      throw createClientError('PASSKEY_CANCELLED', 'The passkey was not used: it was cancelled, or it took too long', { cause: error });
-    throw createClientError('PASSKEY_FAILED', `The passkey could not be used: ${(error as Error)?.message}`, { cause: error });
+      throw createClientError('PASSKEY_CANCELLED', 'The passkey was not used: it was cancelled, or it took too long', {
+        cause: error,
+      });
+    throw createClientError('PASSKEY_FAILED', `The passkey could not be used: ${(error as Error)?.message}`, {
+      cause: error,
+    });
   } finally {
     signal?.removeEventListener('abort', onAbort);
     if (asking === own) asking = undefined;
@@ -192,7 +199,10 @@ export function createPasskeyMethods<User extends AuthUser>(context: AuthContext
     isSupported,
     async signIn({ autofill = false, ...options } = {}) {
       if (!(await isSupported({ autofill })))
-        throw createClientError('PASSKEYS_UNSUPPORTED', `This browser has no passkeys${autofill ? ' in form fields' : ''}`);
+        throw createClientError(
+          'PASSKEYS_UNSUPPORTED',
+          `This browser has no passkeys${autofill ? ' in form fields' : ''}`,
+        );
       type Started = { challengeId: string; options: Json };
       const started = await callAnonymously<Started>('/auth/passkeys/sign-in/options', undefined, options);
       const response = await getResponse(started.options, { ...options, autofill });
@@ -203,7 +213,8 @@ export function createPasskeyMethods<User extends AuthUser>(context: AuthContext
       const json = await call<Json>('POST', '/auth/passkeys/options', code === undefined ? {} : { code }, options);
       const parse = browser.PublicKeyCredential?.parseCreationOptionsFromJSON?.bind(browser.PublicKeyCredential);
       const response = await ask(
-        (signal) => browser.navigator?.credentials?.create({ publicKey: (parse ?? parseCreationOptions)(json), signal }),
+        (signal) =>
+          browser.navigator?.credentials?.create({ publicKey: (parse ?? parseCreationOptions)(json), signal }),
         options,
       );
       return call('POST', '/auth/passkeys', { response, ...(name === undefined ? {} : { name }) }, options);

@@ -5,7 +5,10 @@ import type { AuthUser } from './session.ts';
 import type { StoredSession } from './storage.ts';
 
 /** The result of a sign-in: it is complete, or a step is missing. */
-export type SignInResult<User = AuthUser> = SignedIn<User> | SecondFactorRequired<User> | EmailVerificationRequired<User>;
+export type SignInResult<User = AuthUser> =
+  | SignedIn<User>
+  | SecondFactorRequired<User>
+  | EmailVerificationRequired<User>;
 
 /** The session has started. */
 export interface SignedIn<User = AuthUser> {
@@ -71,7 +74,10 @@ type SignInContext<User extends AuthUser> = Pick<AuthContext<User>, 'session' | 
 /** Creates the function that continues with the response to a sign-in. */
 export function createSignInSteps<User extends AuthUser>(
   getContext: () => AuthContext<User>,
-): { finish(response: object): Promise<SignInResult<User>>; resume(challenge: SignInChallenge): SecondFactorRequired<User> } {
+): {
+  finish(response: object): Promise<SignInResult<User>>;
+  resume(challenge: SignInChallenge): SecondFactorRequired<User>;
+} {
   function resume(challenge: SignInChallenge): SecondFactorRequired<User> {
     const { mfaToken, methods, expiresAt } = challenge;
     return {

@@ -37,12 +37,18 @@ export interface KeyValueStorage {
   removeItem(key: string): unknown;
 }
 
+interface WebStorage {
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+  removeItem(key: string): void;
+}
+
 /** The parts of a browser's `window` that storages use. */
 interface BrowserWindow {
   document?: object;
   location?: { origin: string };
-  localStorage: KeyValueStorage & { getItem(key: string): string | null };
-  sessionStorage: KeyValueStorage;
+  localStorage: WebStorage;
+  sessionStorage: WebStorage;
   addEventListener(type: string, listener: (event: { key?: string | null; persisted?: boolean }) => void): void;
   removeEventListener(type: string, listener: (event: { key?: string | null; persisted?: boolean }) => void): void;
 }
