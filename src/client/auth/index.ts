@@ -110,10 +110,11 @@ export function createAuth<User extends AuthUser, Registration extends object>({
   /** One question for all requests that wait for it. */
   let asking: Promise<boolean> | undefined;
 
-  async function confirmRecentSignIn(): Promise<boolean> {
-    if (onRecentSignInRequired === undefined) return false;
+  /** @param token of the request that needs the confirmation */
+  async function confirmRecentSignIn(token: string): Promise<boolean> {
     const userId = session.current?.user.id;
-    const { token } = session;
+    // Another user has signed in since the request was sent.
+    if (onRecentSignInRequired === undefined || session.token !== token) return false;
     asking ??= Promise.resolve(onRecentSignInRequired()).finally(() => {
       asking = undefined;
     });
