@@ -271,6 +271,6 @@ const decimalOfAnySize = {
 export const decimalType = {
   ...decimalOfAnySize,
   ...createDecimalRules({}),
-  field: (options: DecimalOptions = {}): Field<string, 'optional', string | number> =>
+  field: (options: DecimalOptions = {}): Field<string, 'optional', string | number, string, 'open', 'ordered'> =>
     new Field({ type: { ...decimalOfAnySize, ...createDecimalRules(options) } }),
 } satisfies FieldType;
