@@ -15,17 +15,17 @@ export interface TestSession {
 /** Creates the realtime part of a client. */
 export function createTestRealtime(url: string, firstToken?: string): TestSession {
   let token = firstToken;
-  const listeners = new Set<() => void>();
+  const listeners = new Set<(session: undefined) => void>();
   const signIn = (next: string | undefined) => {
     token = next;
-    for (const listener of listeners) listener();
+    for (const listener of listeners) listener(undefined);
   };
   const tokens = {
     getToken: () => token,
     onTokenRefused: (refused: string) => {
       if (token === refused) signIn(undefined);
     },
-    subscribe(listener: () => void) {
+    subscribe(listener: (session: undefined) => void) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
