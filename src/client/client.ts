@@ -1,9 +1,11 @@
 import { type AuthOptions, type ClientAuth, createAuth } from './auth/index.ts';
 import type { AuthUser } from './auth/session.ts';
 import { type ClientPush, createPush } from './push.ts';
+import type { SessionSource } from './realtime/hub.ts';
+import { createLazyRealtime } from './realtime/lazy.ts';
 import type { ResourceMethods } from './records/methods.ts';
 import { createResource } from './records/resource.ts';
-import type { ApiRequest, ApiResponse, Requester, TokenSource } from './request.ts';
+import type { ApiRequest, ApiResponse, Requester } from './request.ts';
 import { createRequester, type RequestOptions } from './requester.ts';
 import type { ApiOf } from './schema/infer.ts';
 import type { ClientRecord } from './schema/record.ts';
@@ -23,22 +25,23 @@ export interface ClientOptions extends RequestOptions, AuthOptions {
 /** The methods of a resource of which the compiler knows nothing. */
 export type ResourceClient = ReturnType<typeof createResource>;
 
-/** `client.auth` of an app: its user is that of the resource `user`. */
-type AuthOf<A> = unknown extends A ? ClientAuth : AuthOfApi<ApiOf<A>>;
-type AuthOfApi<Api> = 'users' extends keyof Api
-  ? ClientAuth<
-      ClientRecord<Api, 'users'> & AuthUser,
-      Member<Api['users'], 'create', object>,
-      Member<Api['users'], 'update', object>
-    >
-  : ClientAuth;
+/** The user of a session, the fields of a registration, and those of a change of the profile. */
+type UserOf<Api> = 'users' extends keyof Api
+  ? ClientRecord<Api, 'users'> & AuthUser
+  : AuthUser & Record<string, unknown>;
+type RegistrationOf<Api> = 'users' extends keyof Api
+  ? Extract<Member<Api['users'], 'create', never>, object>
+  : Record<string, unknown>;
+type ChangesOf<Api> = 'users' extends keyof Api
+  ? Extract<Member<Api['users'], 'update', never>, object>
+  : Record<string, unknown>;
 
 /** The members of a client besides its resources. */
-export interface ClientMembers<A = unknown> {
+export interface ClientMembers<Api = unknown> {
   /** The address of the app. */
   readonly url: string;
   /** Sign-in, and the account of the signed-in user. */
-  readonly auth: AuthOf<A>;
+  readonly auth: ClientAuth<UserOf<Api>, RegistrationOf<Api>, ChangesOf<Api>>;
   /** Push messages to the devices of the signed-in user. */
   readonly push: ClientPush;
   /**
@@ -58,10 +61,9 @@ export interface ClientMembers<A = unknown> {
  * @typeParam A the app, a function that creates it, or an interface that `npx belfry types` wrote. Left out: any resource, without types
  * @example type AppClient = Client<typeof app>
  */
-export type Client<A = unknown> = ClientMembers<A> &
-  (unknown extends A
-    ? { readonly [resource: string]: ResourceClient }
-    : { readonly [Key in keyof ApiOf<A>]: ResourceMethods<ApiOf<A>, Key> });
+export type Client<A = unknown> = unknown extends A
+  ? ClientMembers & { readonly [resource: string]: ResourceClient }
+  : ClientMembers<ApiOf<A>> & { readonly [Key in keyof ApiOf<A>]: ResourceMethods<ApiOf<A>, Key> };
 
 /** @throws TypeError for an address that requests cannot be sent to */
 function normalizeUrl(given: string | undefined): string {
@@ -78,7 +80,7 @@ function pathOf(key: string): string {
 }
 
 /** The token in the options takes the place of the session. */
-function createTokenSource({ token }: ClientOptions, session: TokenSource): TokenSource {
+function createTokenSource({ token }: ClientOptions, session: SessionSource): SessionSource {
   if (token === undefined) return session;
   return {
     getToken: () => (typeof token === 'function' ? token() : token),
@@ -95,10 +97,12 @@ function createTokenSource({ token }: ClientOptions, session: TokenSource): Toke
 export function createClient<A = unknown>(options: ClientOptions = {}): Client<A> {
   const url = normalizeUrl(options.url);
   const auth = createAuth({ ...options, url, requester: () => requester });
-  const requester: Requester = createRequester(url, createTokenSource(options, auth), options);
+  const tokens = createTokenSource(options, auth);
+  const requester: Requester = createRequester(url, tokens, options);
+  const realtime = createLazyRealtime(requester, tokens);
   const resources = new Map<string, ResourceClient>();
   const resource = (path: string): ResourceClient => {
-    const known = resources.get(path) ?? createResource(requester, path);
+    const known = resources.get(path) ?? createResource(requester, realtime, path);
     resources.set(path, known);
     return known;
   };
@@ -113,5 +117,5 @@ export function createClient<A = unknown>(options: ClientOptions = {}): Client<A
     // `then` must be missing, or `await client` would call it.
     get: (target, key) =>
       typeof key === 'symbol' || key === 'then' || key in target ? Reflect.get(target, key) : resource(pathOf(key)),
-  }) as Client<A>;
+  }) as unknown as Client<A>;
 }
