@@ -1,6 +1,8 @@
 import { createResource } from './records/resource.ts';
 import type { ApiRequest, ApiResponse, TokenSource } from './request.ts';
 import { createRequester, type RequestOptions } from './requester.ts';
+import type { ApiOf } from './schema/infer.ts';
+import type { Resources } from './schema/methods.ts';
 
 /** The options of `createClient`. */
 export interface ClientOptions extends RequestOptions {
@@ -13,7 +15,7 @@ export interface ClientOptions extends RequestOptions {
   token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
 }
 
-/** The methods of a resource. */
+/** The methods of a resource whose fields are not known at compile time. */
 export type ResourceClient = ReturnType<typeof createResource>;
 
 /** The members of a client besides its resources. */
@@ -31,8 +33,12 @@ export interface ClientMembers {
   resource(path: string): ResourceClient;
 }
 
-/** A client of an app: `client.posts` has the methods of the resource at `/api/posts`. */
-export type Client = ClientMembers & { readonly [resource: string]: ResourceClient };
+/**
+ * A client of an app: `client.posts` has the methods of the resource at `/api/posts`. `A` is the type of the app, of the function that creates
+ * it, or an interface that `npx belfry types` wrote; unknown: the resources are not known at compile time.
+ */
+export type Client<A = unknown> = ClientMembers &
+  (unknown extends A ? { readonly [resource: string]: ResourceClient } : Resources<ApiOf<A>>);
 
 /** @throws TypeError for an address that requests cannot be sent to */
 function normalizeUrl(given: string | undefined): string {
@@ -61,7 +67,7 @@ function createTokenSource({ token }: ClientOptions): TokenSource {
  * @throws TypeError for an invalid `url`
  * @example const client = createClient<typeof app>({ url: 'https://api.example.com' })
  */
-export function createClient<_Api = unknown>(options: ClientOptions = {}): Client {
+export function createClient<A = unknown>(options: ClientOptions = {}): Client<A> {
   const url = normalizeUrl(options.url);
   const requester = createRequester(url, createTokenSource(options), options);
   const resources = new Map<string, ResourceClient>();
@@ -75,5 +81,5 @@ export function createClient<_Api = unknown>(options: ClientOptions = {}): Clien
     // `then` must be missing, or `await client` would call it.
     get: (target, key) =>
       typeof key === 'symbol' || key === 'then' || key in target ? Reflect.get(target, key) : resource(pathOf(key)),
-  }) as Client;
+  }) as unknown as Client<A>;
 }

@@ -7,7 +7,7 @@ import type { Operator } from '../../declare/service.ts';
 import type { ClientFile } from './file.ts';
 import type { KeyOfPath, PluralName } from './plural.ts';
 import type { InferredRoutes } from './routes.ts';
-import type { Simplify } from './schema.ts';
+import type { Shown } from './schema.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: stands for resources of any fields
 type Declared = Resource<string, any, any, any>;
@@ -27,9 +27,15 @@ type KeyOf<X> = PathOf<X> extends `/${infer Path}` ? KeyOfPath<Path> : never;
 /** The key of the resource with a name. */
 type KeyOfName<All extends Declared, Name> = All extends { name: Name } ? KeyOf<All> : never;
 
-type Marked<F extends Fields, Mark> = {
-  [K in keyof F & string]: Mark extends MarksOf<F[K]> ? ('concealed' extends MarksOf<F[K]> ? never : K) : never;
-}[keyof F & string];
+/** The keys of resources by their names. */
+type KeysByName<All extends Declared> = { [X in All as X['name']]: KeyOf<X> };
+
+/** The names of the fields with a mark that responses can contain. A conditional type, so that errors show the names. */
+type Marked<F extends Fields, Mark> = keyof F extends infer Names extends keyof F
+  ? {
+      [K in Names]: Mark extends MarksOf<F[K]> ? ('concealed' extends MarksOf<F[K]> ? never : K & string) : never;
+    }[Names]
+  : never;
 
 /** The names of fields that some viewers do not get. Further fields of users count as such: their names may suggest personal data. */
 type Restricted<N, F extends Fields> = N extends 'user'
@@ -39,11 +45,17 @@ type Restricted<N, F extends Fields> = N extends 'user'
 type Concealed<F extends Fields> = { [K in keyof F]: 'concealed' extends MarksOf<F[K]> ? K : never }[keyof F];
 
 /** The value of a field in responses. */
-type Output<V, M> = 'file' extends M ? (V extends readonly unknown[] ? ClientFile[] : ClientFile | Extract<V, undefined>) : V;
+type Output<V, M> = 'file' extends M
+  ? V extends undefined
+    ? V
+    : V extends readonly unknown[]
+      ? ClientFile[]
+      : ClientFile
+  : V;
 
 type Outputs<R, F extends Fields> = { [K in keyof R]: K extends keyof F ? Output<R[K], MarksOf<F[K]>> : R[K] };
 
-type ClientRecord<N, F extends Fields, T extends boolean> = Simplify<
+type ClientRecord<N, F extends Fields, T extends boolean> = Shown<
   Outputs<Omit<RecordOf<F, T>, Concealed<F> | Restricted<N, F>>, F> &
     Partial<Outputs<Pick<RecordOf<F, T>, Exclude<Restricted<N, F>, Concealed<F>> & keyof RecordOf<F, T>>, F>>
 >;
@@ -75,11 +87,10 @@ type Compared<X extends { readonly $type: unknown; readonly $input: unknown }, M
     : X['$type'];
 
 type Filters<F extends Fields> = {
-  [K in keyof F as OperatorsOf<MarksOf<F[K]>> extends never
-    ? never
-    : 'concealed' extends MarksOf<F[K]>
-      ? never
-      : K]: { value: Compared<F[K], MarksOf<F[K]>>; operators: OperatorsOf<MarksOf<F[K]>> };
+  [K in keyof F as OperatorsOf<MarksOf<F[K]>> extends never ? never : 'concealed' extends MarksOf<F[K]> ? never : K]: {
+    value: Compared<F[K], MarksOf<F[K]>>;
+    operators: OperatorsOf<MarksOf<F[K]>>;
+  };
 };
 
 type References<F extends Fields, All extends Declared> = {
@@ -103,7 +114,11 @@ type Timestamps<T> = [T] extends [false] ? never : 'createdAt' | 'updatedAt';
 type OpenedTimestamps<Facts> = Facts extends { aggregates: { timestamps: readonly (infer Name)[] } } ? Name : never;
 
 /** Whether the option `aggregates` is declared. */
-type HasAggregateOption<Facts> = Facts extends { aggregates: infer A } ? (AggregateOptions extends A ? false : true) : false;
+type HasAggregateOption<Facts> = Facts extends { aggregates: infer A }
+  ? AggregateOptions extends A
+    ? false
+    : true
+  : false;
 
 type Aggregates<F extends Fields, Facts> = Marked<F, 'aggregatable'> | OpenedTimestamps<Facts> extends infer Name
   ? {
@@ -127,9 +142,25 @@ type CrudOf<Facts> = Facts extends { crud: infer C }
 
 type ActionsOf<F extends Fields, Facts> =
   | CrudOf<Facts>
-  | (Facts extends { softDelete: infer S } ? (S extends true ? (boolean extends S ? never : CrudOf<Facts> & 'delete' extends never ? never : 'restore') : never) : never)
-  | (Facts extends { batch: false } ? never : CrudOf<Facts> & ('create' | 'update' | 'delete') extends never ? never : 'batch')
-  | (HasAggregateOption<Facts> extends true ? 'aggregate' : Marked<F, 'aggregatable'> extends never ? never : 'aggregate');
+  | (Facts extends { softDelete: infer S }
+      ? S extends true
+        ? boolean extends S
+          ? never
+          : CrudOf<Facts> & 'delete' extends never
+            ? never
+            : 'restore'
+        : never
+      : never)
+  | (Facts extends { batch: false }
+      ? never
+      : CrudOf<Facts> & ('create' | 'update' | 'delete') extends never
+        ? never
+        : 'batch')
+  | (HasAggregateOption<Facts> extends true
+      ? 'aggregate'
+      : Marked<F, 'aggregatable'> extends never
+        ? never
+        : 'aggregate');
 
 /** The schema of a resource. `Extra`: fields that extensions add to users. */
 type SchemaOf<X, All extends Declared, Extra> =
@@ -139,8 +170,8 @@ type SchemaOf<X, All extends Declared, Extra> =
           path: PathOf<X>;
           actions: ActionsOf<F, Facts>;
           record: ClientRecord<N, F, T>;
-          create: CreateBody<F>;
-          update: UpdateBody<F>;
+          create: Shown<CreateBody<F>>;
+          update: Shown<UpdateBody<F>>;
           filters: Filters<F>;
           sort: Marked<F, 'sortable'> | Timestamps<T>;
           search: Marked<F, 'searchable'> extends never ? false : true;
@@ -150,7 +181,7 @@ type SchemaOf<X, All extends Declared, Extra> =
           unique: Marked<F, 'unique'>;
           files: Marked<F, 'file'>;
           aggregates: Aggregates<F, Facts>;
-          routes: InferredRoutes<Facts>;
+          routes: InferredRoutes<Facts, KeysByName<All>>;
         }
       : never
     : never;

@@ -1,4 +1,4 @@
-import type { Member, RecordAt, ReferenceName, RelationName, TargetKey } from './schema.ts';
+import type { Member, RecordAt, ReferenceName, RelationName, Shown, TargetKey } from './schema.ts';
 
 /** The names that an `include` can begin with. */
 type Includable<Api, Key extends keyof Api> =
@@ -86,8 +86,6 @@ type Expanded<Api, Key extends keyof Api, Paths extends string> = [Key] extends 
     ? RecordAt<Api, Key>
     : Shown<Included<Api, Key, Paths, never>>;
 
-type Shown<T> = { [K in keyof T]: T[K] };
-
 type Populated<Api, Key extends keyof Api, Names> = [Names] extends [never]
   ? Member<Api[Key], 'populated', never>
   : Member<Api[Key], 'populated', never> & Names;
@@ -98,6 +96,9 @@ type Populated<Api, Key extends keyof Api, Names> = [Names] extends [never]
  * @typeParam Paths the paths of `include`; never: none
  * @typeParam Names the names of `fields`; never: all fields
  */
-export type ClientRecord<Api, Key extends keyof Api, Paths extends string = never, Names extends string = never> = Shown<
-  Included<Api, Key, Paths | (Populated<Api, Key, Names> & string), Names>
->;
+export type ClientRecord<
+  Api,
+  Key extends keyof Api,
+  Paths extends string = never,
+  Names extends string = never,
+> = Shown<Included<Api, Key, Paths | (Populated<Api, Key, Names> & string), Names>>;
