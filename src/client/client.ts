@@ -1,8 +1,8 @@
+import type { ResourceMethods } from './records/methods.ts';
 import { createResource } from './records/resource.ts';
 import type { ApiRequest, ApiResponse, TokenSource } from './request.ts';
 import { createRequester, type RequestOptions } from './requester.ts';
 import type { ApiOf } from './schema/infer.ts';
-import type { Resources } from './schema/methods.ts';
 
 /** The options of `createClient`. */
 export interface ClientOptions extends RequestOptions {
@@ -15,7 +15,7 @@ export interface ClientOptions extends RequestOptions {
   token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
 }
 
-/** The methods of a resource whose fields are not known at compile time. */
+/** The methods of a resource of which the compiler knows nothing. */
 export type ResourceClient = ReturnType<typeof createResource>;
 
 /** The members of a client besides its resources. */
@@ -34,11 +34,15 @@ export interface ClientMembers {
 }
 
 /**
- * A client of an app: `client.posts` has the methods of the resource at `/api/posts`. `A` is the type of the app, of the function that creates
- * it, or an interface that `npx belfry types` wrote; unknown: the resources are not known at compile time.
+ * A client of an app: `client.posts` has the methods of the resource at `/api/posts`.
+ *
+ * @typeParam A the app, a function that creates it, or an interface that `npx belfry types` wrote. Left out: any resource, without types
+ * @example type AppClient = Client<typeof app>
  */
 export type Client<A = unknown> = ClientMembers &
-  (unknown extends A ? { readonly [resource: string]: ResourceClient } : Resources<ApiOf<A>>);
+  (unknown extends A
+    ? { readonly [resource: string]: ResourceClient }
+    : { readonly [Key in keyof ApiOf<A>]: ResourceMethods<ApiOf<A>, Key> });
 
 /** @throws TypeError for an address that requests cannot be sent to */
 function normalizeUrl(given: string | undefined): string {
@@ -81,5 +85,5 @@ export function createClient<A = unknown>(options: ClientOptions = {}): Client<A
     // `then` must be missing, or `await client` would call it.
     get: (target, key) =>
       typeof key === 'symbol' || key === 'then' || key in target ? Reflect.get(target, key) : resource(pathOf(key)),
-  }) as unknown as Client<A>;
+  }) as Client<A>;
 }

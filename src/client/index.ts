@@ -7,6 +7,7 @@ export type { Condition, ListQuery, ListSelection, RecordSelection, Where } from
 export type { Page, PageMeta } from './records/page.ts';
 export type { WriteOptions } from './records/resource.ts';
 export type { RouteCall } from './records/route.ts';
+export type { UploadedFile, UploadOptions, UploadProgress, UploadSource } from './records/upload.ts';
 export type { IfMatch } from './records/versions.ts';
 export type { ApiRequest, ApiResponse, CallOptions, QueryParameters, Requester, TokenSource } from './request.ts';
 export type { Changing, RequestOptions } from './requester.ts';

@@ -1,5 +1,5 @@
 import type { RecordMark } from '../../declare/route.ts';
-import type { CallOptions } from '../request.ts';
+import type { RouteCall } from '../records/route.ts';
 import type { ClientRecord } from './record.ts';
 import type { Member, RouteSchema } from './schema.ts';
 
@@ -48,41 +48,28 @@ type Received<Api, Data> =
       ? { [K in keyof Data]: Received<Api, Data[K]> }
       : Data;
 
-/** An option of a call: it can be left out if undefined is a value of it. */
-type Option<Name extends string, Value> = undefined extends Value
-  ? { [N in Name]?: Value | undefined }
-  : { [N in Name]: Value };
-
-type Arguments<Route extends RouteSchema> = ([Route['params']] extends [never]
-  ? { params?: undefined }
-  : { params: { readonly [P in Route['params']]: string | number } }) &
-  Option<'input', Route['input']> &
-  Option<'query', Route['query']> &
-  CallOptions & {
-    /** `safe`: the request may be sent again after a network error, a 429 or a 503. Default: `safe` for GET, else `never`. */
-    retry?: 'safe' | 'never' | undefined;
-  };
-
-/** The arguments of a call whose route is not known. */
-export interface UnknownRouteCall extends CallOptions {
-  params?: Readonly<Record<string, string | number>> | undefined;
-  query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
-  input?: unknown;
-  retry?: 'safe' | 'never' | undefined;
-}
+/** The arguments of a call: those that the declaration of the route names are required. */
+type CallOf<Route extends RouteSchema> = Omit<RouteCall, 'params' | 'input' | 'query'> &
+  ([Route['params']] extends [never] ? unknown : { params: Readonly<Record<Route['params'], string | number>> }) &
+  (undefined extends Route['input'] ? { input?: Route['input'] } : { input: Route['input'] }) &
+  (unknown extends Route['query']
+    ? Pick<RouteCall, 'query'>
+    : Record<never, never> extends Route['query']
+      ? { query?: Route['query'] }
+      : { query: Route['query'] });
 
 type RoutesOf<Api, Key extends keyof Api> = Member<Api[Key], 'routes', Record<never, never>>;
 
 type CallKnownRoute<Api, Routes> = <const Name extends keyof Routes>(
   name: Name,
-  ...options: Record<never, never> extends Arguments<Routes[Name] & RouteSchema>
-    ? [options?: Arguments<Routes[Name] & RouteSchema>]
-    : [options: Arguments<Routes[Name] & RouteSchema>]
+  ...options: Record<never, never> extends CallOf<Routes[Name] & RouteSchema>
+    ? [options?: CallOf<Routes[Name] & RouteSchema>]
+    : [options: CallOf<Routes[Name] & RouteSchema>]
 ) => Promise<Received<Api, Member<Routes[Name], 'output', unknown>>>;
 
 type CallAnyRoute = (
   name: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`,
-  options?: UnknownRouteCall,
+  options?: RouteCall,
 ) => Promise<unknown>;
 
 /** Calls custom routes by name: those that the types know, with types; if they know none, every route. */
