@@ -186,15 +186,24 @@ type SchemaOf<X, All extends Declared, Extra> =
       : never
     : never;
 
+/** What the extensions of an app add, as a union. */
+type AdditionsOf<A> = A extends { readonly $additions?: infer Added } ? NonNullable<Added> : never;
+
+type AddedResource<Added> = Added extends { resource: infer R } ? R : never;
+
 type ResourcesOf<A> =
   | (A extends { readonly $resources?: infer R } ? NonNullable<R> : never)
-  | (A extends { readonly $additions?: infer X } ? (NonNullable<X> extends { resource: infer R } ? R : never) : never);
+  | AddedResource<AdditionsOf<A>>;
 
-type UserFieldsOf<A> = A extends { readonly $additions?: infer X }
-  ? NonNullable<X> extends { userFields: infer F }
-    ? F
-    : unknown
-  : unknown;
+/** The fields that an extension adds to users; never if it adds none that the compiler knows. */
+type AddedFields<Added> = Added extends { userFields: infer F } ? (string extends keyof F ? never : F) : never;
+
+/** The intersection of the members of a union; unknown for never. */
+type Intersection<U> = (U extends unknown ? (given: U) => void : never) extends (given: infer All) => void
+  ? All
+  : never;
+
+type UserFieldsOf<A> = Intersection<AddedFields<AdditionsOf<A>>>;
 
 /** The schema of the resources of an app. */
 type SchemaOfResources<R extends Declared, Extra> = { [X in R as KeyOf<X>]: SchemaOf<X, R, Extra> };
