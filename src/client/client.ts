@@ -1,11 +1,18 @@
+import { type AuthOptions, type ClientAuth, createAuth } from './auth/index.ts';
+import type { AuthUser } from './auth/session.ts';
+import { type ClientPush, createPush } from './push.ts';
+import type { SessionSource } from './realtime/hub.ts';
+import { createLazyRealtime } from './realtime/lazy.ts';
 import type { ResourceMethods } from './records/methods.ts';
 import { createResource } from './records/resource.ts';
-import type { ApiRequest, ApiResponse, TokenSource } from './request.ts';
+import type { ApiRequest, ApiResponse, Requester } from './request.ts';
 import { createRequester, type RequestOptions } from './requester.ts';
 import type { ApiOf } from './schema/infer.ts';
+import type { ClientRecord } from './schema/record.ts';
+import type { Member } from './schema/schema.ts';
 
 /** The options of `createClient`. */
-export interface ClientOptions extends RequestOptions {
+export interface ClientOptions extends RequestOptions, AuthOptions {
   /** The address of the app: `https://api.example.com`, or a path on the origin of the page. Default: the origin of the page. */
   url?: string | undefined;
   /**
@@ -18,10 +25,22 @@ export interface ClientOptions extends RequestOptions {
 /** The methods of a resource of which the compiler knows nothing. */
 export type ResourceClient = ReturnType<typeof createResource>;
 
+/** The user of a session, and the fields of a registration. */
+type UserOf<Api> = 'users' extends keyof Api
+  ? ClientRecord<Api, 'users'> & AuthUser
+  : AuthUser & Record<string, unknown>;
+type RegistrationOf<Api> = 'users' extends keyof Api
+  ? Extract<Member<Api['users'], 'create', never>, object>
+  : Record<string, unknown>;
+
 /** The members of a client besides its resources. */
-export interface ClientMembers {
+export interface ClientMembers<Api = unknown> {
   /** The address of the app. */
   readonly url: string;
+  /** Sign-in, and the account of the signed-in user. */
+  readonly auth: ClientAuth<UserOf<Api>, RegistrationOf<Api>>;
+  /** Push messages to the devices of the signed-in user. */
+  readonly push: ClientPush;
   /**
    * Sends a request to any route of the app, with the token, the time-out and the retries of the client.
    *
@@ -39,10 +58,9 @@ export interface ClientMembers {
  * @typeParam A the app, a function that creates it, or an interface that `npx belfry types` wrote. Left out: any resource, without types
  * @example type AppClient = Client<typeof app>
  */
-export type Client<A = unknown> = ClientMembers &
-  (unknown extends A
-    ? { readonly [resource: string]: ResourceClient }
-    : { readonly [Key in keyof ApiOf<A>]: ResourceMethods<ApiOf<A>, Key> });
+export type Client<A = unknown> = unknown extends A
+  ? ClientMembers & { readonly [resource: string]: ResourceClient }
+  : ClientMembers<ApiOf<A>> & { readonly [Key in keyof ApiOf<A>]: ResourceMethods<ApiOf<A>, Key> };
 
 /** @throws TypeError for an address that requests cannot be sent to */
 function normalizeUrl(given: string | undefined): string {
@@ -58,7 +76,9 @@ function pathOf(key: string): string {
   return `/${/[-/]/.test(key) ? key : key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-function createTokenSource({ token }: ClientOptions): TokenSource {
+/** The token in the options takes the place of the session. */
+function createTokenSource({ token }: ClientOptions, session: SessionSource): SessionSource {
+  if (token === undefined) return session;
   return {
     getToken: () => (typeof token === 'function' ? token() : token),
     onTokenRefused: () => undefined,
@@ -73,17 +93,26 @@ function createTokenSource({ token }: ClientOptions): TokenSource {
  */
 export function createClient<A = unknown>(options: ClientOptions = {}): Client<A> {
   const url = normalizeUrl(options.url);
-  const requester = createRequester(url, createTokenSource(options), options);
+  const auth = createAuth<UserOf<unknown>, RegistrationOf<unknown>>({ ...options, url, requester: () => requester });
+  const tokens = createTokenSource(options, auth);
+  const requester: Requester = createRequester(url, tokens, options);
+  const realtime = createLazyRealtime(requester, tokens);
   const resources = new Map<string, ResourceClient>();
   const resource = (path: string): ResourceClient => {
-    const known = resources.get(path) ?? createResource(requester, path);
+    const known = resources.get(path) ?? createResource(requester, realtime, path);
     resources.set(path, known);
     return known;
   };
-  const members: ClientMembers = { url, request: requester.send, resource: (path) => resource(pathOf(path)) };
+  const members: ClientMembers = {
+    url,
+    auth,
+    push: createPush(requester),
+    request: requester.send,
+    resource: (path) => resource(pathOf(path)),
+  };
   return new Proxy(members, {
     // `then` must be missing, or `await client` would call it.
     get: (target, key) =>
       typeof key === 'symbol' || key === 'then' || key in target ? Reflect.get(target, key) : resource(pathOf(key)),
-  }) as Client<A>;
+  }) as unknown as Client<A>;
 }

@@ -1,5 +1,6 @@
 import type { AggregateResult } from '../../declare/aggregate.ts';
 import type { CountMode } from '../../declare/service.ts';
+import type { RealtimeMethods } from '../realtime/methods.ts';
 import type { CallOptions } from '../request.ts';
 import type {
   AggregateQueryAt,
@@ -151,7 +152,7 @@ type If<Api, Key extends keyof Api, Action extends string, Methods> =
 export type ResourceMethods<Api, Key extends keyof Api> = {
   /** The path of the resource below `/api`. */
   readonly path: string;
-} & If<Api, Key, 'list', ListMethods<Api, Key>> &
+} & If<Api, Key, 'list', ListMethods<Api, Key> & RealtimeMethods<Api, Key>> &
   If<Api, Key, 'read', ReadMethods<Api, Key>> &
   If<Api, Key, 'create', CreateMethods<Api, Key>> &
   If<Api, Key, 'update', UpdateMethods<Api, Key>> &
