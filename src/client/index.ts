@@ -1,5 +1,18 @@
 // The public API of `belfry/client`.
-export type * from './auth/account.ts';
+export type {
+  CurrentOrganisation,
+  Identity,
+  IdentityMethods,
+  InvitationMethods,
+  InvitationPreview,
+  OrganisationInvitationPreview,
+  OrganisationMethods,
+  SessionInfo,
+  SessionMethods,
+  TwoFactorEnrolment,
+  TwoFactorMethods,
+  TwoFactorStatus,
+} from './auth/account.ts';
 export {
   type CookieSession,
   type CookieSessionOptions,
@@ -7,7 +20,14 @@ export {
   type WithHeaders,
 } from './auth/cookie-session.ts';
 export { cookieStorage, type PageSession } from './auth/cookie-storage.ts';
-export type * from './auth/email.ts';
+export type {
+  EmailMethods,
+  EmailSignInMethods,
+  MailProof,
+  PasswordMethods,
+  VerificationResult,
+  VerifiedEmail,
+} from './auth/email.ts';
 export type { AuthOptions, ClientAuth } from './auth/index.ts';
 export type { OidcMethods, ProviderReturn, SignInProvider } from './auth/oidc.ts';
 export type { Passkey, PasskeyMethods } from './auth/passkeys.ts';
