@@ -67,7 +67,7 @@ export interface LoanCreate {
   const { app } = await import('./library-app.ts');
   const environment = { DATABASE_URL: 'postgres://none', REDIS_URL: 'redis://none', NODE_ENV: 'test' };
   const opened = Object.assign(app(environment), { [Symbol.asyncDispose]: async () => undefined });
-  const text = JSON.stringify(await createAppDocument(async () => opened, undefined));
+  const text = JSON.stringify(await createAppDocument(async () => opened as never, undefined));
   const file = join(folder, 'openapi.json');
   writeFileSync(file, text);
   const paths: string[] = [];
