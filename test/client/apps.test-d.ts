@@ -25,7 +25,10 @@ test('the client of the helpdesk knows its resources, also those that organisati
   expectTypeOf(ticket.comments?.data[0]?.internal).toEqualTypeOf<boolean | undefined>();
   const closed = await client.tickets.call('POST /:id/close', { params: { id: ticket.id } });
   expectTypeOf(closed.title).toEqualTypeOf<string>();
-  const reply = await client.cannedReplies.call('POST /:id/send', { params: { id: 'x' }, input: { ticket: ticket.id } });
+  const reply = await client.cannedReplies.call('POST /:id/send', {
+    params: { id: 'x' },
+    input: { ticket: ticket.id },
+  });
   expectTypeOf(reply.body).toEqualTypeOf<string>();
   const counts = await client.tickets.aggregate({ group: ['status', { week: 'createdAt' }] });
   expectTypeOf(counts.data[0]!.count).toEqualTypeOf<number>();

@@ -211,8 +211,10 @@ type Intersection<U> = (U extends unknown ? (given: U) => void : never) extends 
 
 type UserFieldsOf<A> = Intersection<AddedFields<AdditionsOf<A>>>;
 
-/** The schema of the resources of an app. */
-type SchemaOfResources<R extends Declared, Extra> = { [X in R as KeyOf<X>]: SchemaOf<X, R, Extra> };
+/** The schema of the resources of an app; unknown if the compiler does not know their names. */
+type SchemaOfResources<R extends Declared, Extra> = string extends R['name']
+  ? unknown
+  : { [X in R as KeyOf<X>]: SchemaOf<X, R, Extra> };
 
 /**
  * The schema of an API: of an app, of a function that creates an app, or of an interface that `npx belfry types` wrote.
