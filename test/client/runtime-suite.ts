@@ -83,6 +83,10 @@ const CHECKS: Record<string, (client: Client, url: string) => Promise<void>> = {
     controller.abort(reason);
     expectEqual((await call) === reason, true);
   },
+  async 'a redirect is not followed'({ posts }) {
+    const error = await errorOf(posts.call('GET /elsewhere'));
+    expectEqual([error.code, error.message.includes('a redirect')], ['INVALID_RESPONSE', true]);
+  },
   async 'files are uploaded at once and resumably, with progress'({ posts }) {
     for (const resumable of [false, true]) {
       const sent: number[] = [];
