@@ -65,4 +65,7 @@ export type { UploadedFile, UploadOptions, UploadProgress, UploadSource } from '
 export type { IfMatch } from './records/versions.ts';
 export type { ApiRequest, ApiResponse, CallOptions, QueryParameters, Requester, TokenSource } from './request.ts';
 export type { Changing, RequestOptions } from './requester.ts';
+export type { ApiOf } from './schema/infer.ts';
+export type { Where as WhereOf } from './schema/query.ts';
+export type { ClientRecord } from './schema/record.ts';
 export type { WebPushOptions } from './web-push.ts';

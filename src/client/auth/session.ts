@@ -123,7 +123,8 @@ export function createSessionStore<User extends AuthUser>(
   function readStorage(): void | Promise<void> {
     const readVersion = version;
     const found = storage.read();
-    if (!(found instanceof Promise)) return adopt(found as StoredSession<User> | undefined);
+    // Not by `instanceof`: some platforms replace the global Promise.
+    if (found === undefined || !('then' in found)) return adopt(found as StoredSession<User> | undefined);
     return found.then((session) => {
       if (readVersion === version) adopt(session as StoredSession<User> | undefined);
     });
