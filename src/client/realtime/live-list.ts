@@ -67,7 +67,7 @@ const UNKNOWN_ORDER: ListRules['order'] = { compare: () => undefined, hasSameKey
  * Creates a live list. It loads the list as soon as its subscription is ready.
  *
  * @param path the path of the resource: `/posts`
- * @throws TypeError for a filter that cannot be sent
+ * @throws TypeError for a filter that cannot be sent; RangeError for an invalid limit
  */
 export function createLiveList<Data>(
   hub: SubscriptionHub,
@@ -76,6 +76,8 @@ export function createLiveList<Data>(
   query: LiveListQuery,
 ): LiveList<Data> {
   const { where, q, count, include = [], fields, limit: step = DEFAULT_LIMIT } = query;
+  if (!Number.isInteger(step) || step < 1 || step > MAX_RECORDS)
+    throw new RangeError(`The limit of a live list must be a whole number from 1 to ${MAX_RECORDS}, not ${step}`);
   const sort = [query.sort ?? DEFAULT_SORT].flat().flatMap((text) => text.split(','));
   const lookAhead = Math.min(MAX_LOOK_AHEAD, Math.max(MIN_LOOK_AHEAD, Math.ceil(step / 4)));
   const order = createSortOrder(sort);
