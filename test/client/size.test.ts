@@ -12,7 +12,7 @@ test('a page loads at most 10 KB of the client, compressed, and the rest on dema
     folder,
   );
   expect(core).toBeLessThan(MAX_BYTES);
-  expect(Object.keys(later)).toEqual(expect.arrayContaining(['realtime/index.ts', 'records/upload.ts']));
+  expect(Object.keys(later)).toEqual(expect.arrayContaining(['realtime/index.ts', 'records/upload-file.ts']));
   for (const bytes of Object.values(later)) expect(bytes).toBeLessThan(MAX_BYTES);
 });
 
