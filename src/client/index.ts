@@ -48,3 +48,4 @@ export type { Changing, RequestOptions } from './requester.ts';
 export type { ApiOf } from './schema/infer.ts';
 export type { Where as WhereOf } from './schema/query.ts';
 export type { ClientRecord } from './schema/record.ts';
+export type { ResourceSchema } from './schema/schema.ts';
