@@ -64,7 +64,9 @@ export interface ClientMembers<Api = unknown> {
 export type Client<A = unknown> =
   unknown extends ApiOf<A>
     ? ClientMembers & { readonly [resource: string]: ResourceClient }
-    : ClientMembers<ApiOf<A>> & { readonly [Key in keyof ApiOf<A>]: ResourceMethods<ApiOf<A>, Key> };
+    : ClientMembers<ApiOf<A>> & {
+        readonly [Key in Exclude<keyof ApiOf<A>, keyof ClientMembers>]: ResourceMethods<ApiOf<A>, Key>;
+      };
 
 /** @throws TypeError for an address that requests cannot be sent to */
 function normalizeUrl(given: string | undefined): string {
