@@ -202,6 +202,28 @@ test('requests have the token, the organisation, the language and the headers of
   expect(requests[2]!.headers.authorization).toBe('Bearer own');
 });
 
+test('a path cannot lead out of the API, and its query is extended', async () => {
+  const { address, requests } = await startServer((_, res) => res.writeHead(200, JSON_TYPE).end(page));
+  const client = createClient({ url: `${address}/backend` });
+  for (const path of [
+    'posts',
+    '/../x',
+    '/a/..',
+    '/a/%2E%2e/x',
+    '/a/.%2e',
+    '/\\..\\x',
+    '/.\t./x',
+    '/a/./b',
+    '/a#b',
+    '/..?x',
+  ])
+    await expect(client.request({ method: 'GET', path })).rejects.toThrow('must begin with a slash');
+  await expect(client.request({ method: 'GET', path: '/posts', json: {} })).rejects.toThrow('cannot have a body');
+  expect(requests).toHaveLength(0);
+  await client.request({ method: 'GET', path: '/posts/a..b?x=1', query: { y: [1, 2], z: undefined } });
+  expect(requests[0]!.url).toBe('/backend/api/posts/a..b?x=1&y=1,2');
+});
+
 /** A session whose token the test sets. */
 function createTokens(token: string | undefined, parts: Partial<TokenSource> = {}) {
   const refused: string[] = [];
@@ -245,6 +267,28 @@ test('a request that needs a recent sign-in is sent again once after the user ha
   const declining = createRequester(address, { ...source, confirmRecentSignIn: () => false }, {});
   await expect(declining.send(request)).rejects.toMatchObject({ status: 403 });
   expect(requests).toHaveLength(5);
+});
+
+test('the time in which the user confirms a recent sign-in does not count for the time-out', async () => {
+  const timeoutMs = 1500;
+  const { address } = await startServer((req, res) => {
+    if (req.url!.includes('hanging')) return;
+    if (req.headers.authorization === 'Bearer new') res.writeHead(200, JSON_TYPE).end(page);
+    else res.writeHead(403, JSON_TYPE).end(refusal('RECENT_SIGN_IN_REQUIRED'));
+  });
+  let token = 'old';
+  const { source } = createTokens(undefined, {
+    getToken: () => token,
+    // Takes as long as a call may take.
+    async confirmRecentSignIn() {
+      const hanging = createClient({ url: address, timeoutMs }).hanging!.list();
+      await expect(hanging).rejects.toMatchObject({ code: 'TIMEOUT' });
+      token = 'new';
+      return true;
+    },
+  });
+  const { status } = await createRequester(address, source, { timeoutMs }).send({ method: 'DELETE', path: '/auth/me' });
+  expect(status).toBe(200);
 });
 
 test('an address that requests cannot be sent to is refused with an explanation', () => {

@@ -15,7 +15,10 @@ export interface AuthUser {
   id: string;
 }
 
-/** Called with the new session, or undefined, after a sign-in, a sign-out, or a change of the user; also by another tab. */
+/**
+ * Called with the new session, or undefined, after a sign-in, a sign-out, or a change of the user; also by another tab. A session whose user is
+ * not known yet is undefined.
+ */
 export type SessionListener<User = AuthUser> = (session: Session<User> | undefined) => void;
 
 /** The longest delay of a timer in ms: longer ones would end at once. A session may last longer. */
@@ -83,7 +86,7 @@ export function createSessionStore<User extends AuthUser>(
     if (!Number.isFinite(delay)) return;
     timer = setTimeout(
       () => {
-        if (stored !== undefined && !isLive(stored)) void end(stored.token);
+        if (stored !== undefined && !isLive(stored)) onTokenRefused(stored.token);
         else schedule();
       },
       Math.min(Math.max(delay, 0), MAX_TIMER_MS),
@@ -93,13 +96,15 @@ export function createSessionStore<User extends AuthUser>(
   }
 
   function set(next: StoredSession<User> | undefined): void {
-    if (next?.token !== stored?.token) version += 1;
+    const isOther = next?.token !== stored?.token;
+    if (isOther) version += 1;
     const hadSession = visible !== undefined;
     stored = next;
     const { token, user, expiresAt } = next ?? {};
     visible = user === undefined ? undefined : { user, token: hidesToken ? undefined : token, expiresAt };
     schedule();
-    if (hadSession || visible !== undefined) notify();
+    // Also if the user is not known yet: requests and streams use another token from now on.
+    if (isOther || hadSession || visible !== undefined) notify();
   }
 
   const withoutMissing = (session: StoredSession<User>): StoredSession<User> => JSON.parse(JSON.stringify(session));
@@ -110,13 +115,16 @@ export function createSessionStore<User extends AuthUser>(
     // The same session without a user: the sign-in pages know only the token.
     const next = live !== undefined && live.token === stored?.token ? { ...stored, ...withoutMissing(live) } : live;
     if (JSON.stringify(next) !== JSON.stringify(stored)) set(next);
+    // What is left of an expired session is removed.
+    if (found !== undefined && live === undefined && !hidesToken) onTokenRefused(found.token);
   }
 
   /** Reads the storage. The result is dropped if the session has changed since. */
   function readStorage(): void | Promise<void> {
     const readVersion = version;
     const found = storage.read();
-    if (!(found instanceof Promise)) return adopt(found as StoredSession<User> | undefined);
+    // Not by `instanceof`: some platforms replace the global Promise.
+    if (found === undefined || !('then' in found)) return adopt(found as StoredSession<User> | undefined);
     return found.then((session) => {
       if (readVersion === version) adopt(session as StoredSession<User> | undefined);
     });
@@ -140,6 +148,11 @@ export function createSessionStore<User extends AuthUser>(
       const left = found?.token === token && hidesToken ? await storage.read() : found;
       if (stored === undefined && left?.token !== token) adopt(left as StoredSession<User> | undefined);
     });
+  }
+
+  /** Ends the session without a caller who could learn that the storage fails: in this client, it has ended in any case. */
+  function onTokenRefused(token: string): void {
+    end(token).catch(() => undefined);
   }
 
   async function changeUser(token: string, change: (user: User | undefined) => User | undefined): Promise<void> {
@@ -210,7 +223,7 @@ export function createSessionStore<User extends AuthUser>(
       const settling = settle();
       return settling === undefined ? read() : settling.then(read);
     },
-    onTokenRefused: (token) => void end(token).catch(() => undefined),
+    onTokenRefused,
     subscribe(listener) {
       // A wrapper, so that a function can subscribe twice.
       const own: SessionListener<User> = (session) => listener(session);
@@ -219,7 +232,13 @@ export function createSessionStore<User extends AuthUser>(
     },
     async start(session) {
       set(session);
-      await save(() => storage.write(session));
+      try {
+        await save(() => storage.write(session));
+      } catch (error) {
+        // A sign-in that rejects leaves no session.
+        if (stored?.token === session.token) set(undefined);
+        throw error;
+      }
     },
     end,
     changeUser,
