@@ -63,7 +63,7 @@ browserTest(
       );
       await tasks.create({ title: 'meanwhile', owner: ada.id });
       proxy.reopen();
-      expect(await run(pageOfAda, untilTitles(['of Ada', 'meanwhile']))).toBe(true);
+      expect(await run(pageOfAda, untilTitles(['meanwhile', 'of Ada']))).toBe(true);
 
       await run(pageOfAda, 'client.auth.signOut()');
       await run(pageOfAda, signIn, { email: bob.email, password });
