@@ -68,4 +68,5 @@ export type { Changing, RequestOptions } from './requester.ts';
 export type { ApiOf } from './schema/infer.ts';
 export type { Where as WhereOf } from './schema/query.ts';
 export type { ClientRecord } from './schema/record.ts';
+export type { ResourceSchema } from './schema/schema.ts';
 export type { WebPushOptions } from './web-push.ts';

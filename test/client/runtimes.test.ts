@@ -24,6 +24,7 @@ const post = defineResource('post', {
     file: f.file(),
   },
   policies: open,
+  routes: (route) => [route.get('/elsewhere', { policy: 'public' }, ({ res }) => res.redirect('/api/posts'))],
 });
 const note = defineResource('note', { fields: { text: f.string() }, timestamps: false, policies: open });
 
