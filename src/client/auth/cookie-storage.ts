@@ -1,3 +1,4 @@
+import { ApiError, readApiError } from '../errors.ts';
 import type { SessionStorage, StoredSession } from './storage.ts';
 
 /** A session without its token, which a server may write into a page. */
@@ -52,15 +53,23 @@ export function cookieStorage({
   let asking: Promise<void> | undefined;
   let channel: Channel | undefined;
 
+  /** @throws ApiError, because every request of the client may need the session */
   async function askServer(): Promise<StoredSession | undefined> {
-    const response = await send(`${url}/api/auth/session`, {
-      // The handler requires the header, because other origins cannot send it.
-      headers: { authorization: 'Bearer sid_current', accept: 'application/json' },
-      cache: 'no-store',
-    });
-    if (!response.ok) throw new Error(`The session could not be read: the handler responded with ${response.status}`);
-    const { data } = (await response.json()) as { data: PageSession | null };
-    return data === null ? undefined : toStored(data);
+    const target = `${url}/api/auth/session`;
+    try {
+      const response = await send(target, {
+        // The handler requires the header, because other origins cannot send it.
+        headers: { authorization: 'Bearer sid_current', accept: 'application/json' },
+        cache: 'no-store',
+      });
+      if (!response.ok) throw await readApiError(response, `GET ${target}`);
+      const { data } = (await response.json()) as { data: PageSession | null };
+      return data === null ? undefined : toStored(data);
+    } catch (cause) {
+      if (cause instanceof ApiError) throw cause;
+      const message = `The session could not be read from ${target}: ${(cause as Error)?.message}`;
+      throw new ApiError({ status: 0, code: 'NETWORK_ERROR', message, cause });
+    }
   }
 
   /** Reads what the cookie stands for. A sign-in meanwhile is newer than the response. */

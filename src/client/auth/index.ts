@@ -43,7 +43,7 @@ export interface ClientAuth<
   Registration = Record<string, unknown>,
   Changes = Record<string, unknown>,
 > {
-  /** The session; undefined if nobody is signed in, or before `ready`. It is the same object until something changes. */
+  /** The session; undefined without one, or before `ready`. It is the same object until something changes. */
   readonly session: Session<User> | undefined;
   /**
    * Waits until the storage has been read, and until the user is known. Call it once when the app starts.
@@ -53,7 +53,7 @@ export interface ClientAuth<
   ready(options?: CallOptions & { refresh?: boolean }): Promise<Session<User> | undefined>;
   /** Calls the listener when the session changes, in this tab or another one. Returns a function that ends that. */
   subscribe(listener: SessionListener<User>): () => void;
-  /** Reads the user from the API. Returns undefined if nobody is signed in. */
+  /** Reads the user from the API. Returns undefined without a session. */
   user(options?: CallOptions): Promise<User | undefined>;
   /** Changes fields of the profile. */
   updateUser(changes: Changes, options?: CallOptions): Promise<User>;
@@ -63,7 +63,10 @@ export interface ClientAuth<
   signIn(credentials: { email: string; password: string }, options?: CallOptions): Promise<SignInResult<User>>;
   /** Goes on with a sign-in that waits for the second factor, on another page. */
   resumeSignIn(challenge: SignInChallenge): SecondFactorRequired<User>;
-  /** Ends the session. It ends in this browser at once, also if the API cannot be reached; then the promise rejects. */
+  /**
+   * Ends the session. It ends in this browser at once, also if the API cannot be reached; then the promise rejects. A session in a cookie ends
+   * when the server responds.
+   */
   signOut(options?: CallOptions): Promise<void>;
   /** Ends all sessions of the user. `disableWebhooks`: also disable their webhook endpoints. */
   signOutEverywhere(options?: CallOptions & { disableWebhooks?: boolean }): Promise<void>;

@@ -46,6 +46,7 @@ export async function startCookieApp() {
       cookies,
       jar,
       responses,
+      pageFetch,
       openTab: () =>
         createClient({ url: ORIGIN, fetch: pageFetch, storage: cookieStorage({ url: ORIGIN, fetch: pageFetch }) }),
       cookieHeader: () => Array.from(jar, ([name, value]) => `${name}=${value}`).join('; '),

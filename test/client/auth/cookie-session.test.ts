@@ -51,6 +51,19 @@ test('realtime events reach the page through the handler, as they happen', async
   await expect.poll(() => log).toEqual(['ready', 'created Bells']);
 });
 
+test('a page that cannot reach its server gets the usual error, and finds the session later', async () => {
+  const { browser, id } = await signedIn('Ada');
+  let isOffline = true;
+  const send: typeof fetch = (target, init) =>
+    isOffline ? Promise.reject(new TypeError('offline')) : browser.pageFetch(target, init);
+  const storage = cookieStorage({ url: ORIGIN, fetch: send });
+  const { auth, request } = createClient({ url: ORIGIN, fetch: send, retries: 0, storage });
+  await expect(auth.ready()).rejects.toMatchObject({ status: 0, code: 'NETWORK_ERROR' });
+  await expect(request({ method: 'GET', path: '/notes' })).rejects.toMatchObject({ status: 0, code: 'NETWORK_ERROR' });
+  isOffline = false;
+  expect(await auth.ready()).toMatchObject({ user: { id } });
+});
+
 test('a request of a tab whose user has been replaced in the cookie is not sent for the new user', async () => {
   const { browser, tab } = await signedIn('Ada');
   const bob = await person('Bob');
