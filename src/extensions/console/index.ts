@@ -9,6 +9,7 @@ import { consoleRoutes } from './routes.ts';
 import { createStateReader } from './state.ts';
 
 const HOME = '/console';
+const DATA_PATH = `${HOME}/data`;
 const PATH = `${HOME}/push`;
 const MAILS_PATH = `${HOME}/mails`;
 const JOBS_PATH = `${HOME}/jobs`;
@@ -40,12 +41,16 @@ export function developerConsole(): Extension<'console'> {
       const middleware = [requireThisMachine, requireSameOrigin(host.env.appUrl)];
       return {
         pages: [
-          { method: 'GET', path: HOME, policy: 'public', middleware, handler: ({ res }) => res.redirect(PATH) },
-          ...pageFileRoutes(
-            { 'index.html': PATH, 'mails.html': MAILS_PATH, 'jobs/index.html': JOBS_PATH },
-            PATH,
+          { method: 'GET', path: HOME, policy: 'public', middleware, handler: ({ res }) => res.redirect(DATA_PATH) },
+          ...pageFileRoutes({
+            tabs: [DATA_PATH],
+            standalone: {
+              'pages/push.html': PATH,
+              'pages/mails.html': MAILS_PATH,
+              'pages/jobs/index.html': JOBS_PATH,
+            },
             middleware,
-          ),
+          }),
           ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
           ...mailPreviewRoutes(MAILS_PATH, { host, middleware }),
           ...jobRoutes(JOBS_PATH, { host, live: liveJobs, middleware }),
