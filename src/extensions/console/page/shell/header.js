@@ -1,0 +1,71 @@
+import { signal } from '@preact/signals';
+import { html } from 'htm/preact';
+import { blocked, forgetToken, readToken } from '../api.js';
+import { Icon, IconButton } from '../components/icons.js';
+import { app } from '../data/schema.js';
+import { place } from '../router.js';
+import { liveState } from './live.js';
+import { ViewAsButton } from './view-as.js';
+
+const THEME_KEY = 'belfry.console.theme';
+const THEMES = ['system', 'light', 'dark'];
+const LIVE_TEXTS = { live: 'Live', lost: 'No connection; trying again…' };
+
+const theme = signal(localStorage.getItem(THEME_KEY) ?? 'system');
+
+function applyTheme() {
+  if (theme.value === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme.value;
+}
+applyTheme();
+
+function ThemeButton() {
+  const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length];
+  const change = () => {
+    theme.value = next;
+    localStorage.setItem(THEME_KEY, next);
+    applyTheme();
+  };
+  const icon = THEMES.includes(theme.value) ? theme.value : 'system';
+  return html`<${IconButton} icon=${icon} label=${`Colours: ${icon}. Change to ${next}`} onClick=${change} />`;
+}
+
+function LiveIndicator() {
+  const state = liveState.value;
+  if (state === 'off') return null;
+  return html`<span class=${`live ${state}`} role="status" title=${LIVE_TEXTS[state]}>
+    <span class="dot"></span><span class="text">${LIVE_TEXTS[state]}</span>
+  </span>`;
+}
+
+function User() {
+  const { user } = app.value;
+  if (!user && readToken() === undefined) return null;
+  const signOut = () => {
+    forgetToken();
+    blocked.value = { kind: 'signedOut' };
+  };
+  return html`<button type="button" class="plain user" onClick=${signOut} title=${`Sign out ${user?.label ?? ''}`}>
+    Sign out
+  </button>`;
+}
+
+/** The header of every page: the name of the app, its tabs, and what applies to all of them. */
+export function Header() {
+  const { name, mode, tabs } = app.value;
+  const { path } = place.value;
+  const isCurrent = (tab) => path === tab.path || path.startsWith(`${tab.path}/`);
+  return html`<header class="bar">
+    <a class="brand" href="/console/data">
+      <img src="/console/assets/icon.svg" alt="" width="22" height="22" /><b>${name}</b>
+    </a>
+    ${mode === 'production' && html`<span class="chip mode" title="Changes take effect in production">production</span>`}
+    <nav aria-label="Console">
+      ${tabs.map(
+        (tab) =>
+          html`<a key=${tab.id} href=${tab.path} aria-current=${isCurrent(tab) ? 'page' : undefined}>${tab.label}</a>`,
+      )}
+    </nav>
+    <div class="tools"><${LiveIndicator} /><${ViewAsButton} /><${ThemeButton} /><${User} /></div>
+  </header>`;
+}
