@@ -8,6 +8,7 @@ import type { OutboxConsumer } from '../platform/outbox/consumer.ts';
 import type { Sweep } from '../platform/outbox/relay.ts';
 import type { RunningWorker } from '../platform/redis/queues.ts';
 import type { Accounts, ConfirmStep, RevocationStep, SignInMethod, SignInStep } from './accounts.ts';
+import type { AuditTrail } from './audit-trail.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { SentEvent } from './events.ts';
 import type { Fields } from './field.ts';
@@ -76,6 +77,8 @@ export interface FeatureParts<Api extends object = object> {
   sent?: readonly SentEvent[];
   /** Publishes the app's own events to webhook endpoints: `ctx.webhooks.publish`. At most one feature can have it. */
   publishEvent?: PublishEvent;
+  /** The audit trail, for other features. At most one feature can have it. */
+  auditTrail?: AuditTrail;
   /** The feature's API for code, as `app.<name>`. */
   api?: Api;
   /** Reports configuration errors that can only be found with the whole app at hand. Called once all routes are known. */
@@ -95,6 +98,10 @@ export interface ExtensionHost extends Host {
   };
   /** All routes of the app, in mount order. Not available before every feature is set up. */
   routes(): readonly Route[];
+  /** All pages of extensions. Not available before every feature is set up. */
+  pages(): readonly Route[];
+  /** The audit trail; undefined in an app without one. Not available before every feature is set up. */
+  auditTrail(): AuditTrail | undefined;
   /** All features' data about users outside of resources. Not available before every feature is set up. */
   userData(): readonly UserData[];
   /** All ways to sign in. Not available before every feature is set up. */

@@ -97,6 +97,11 @@ export interface ResourceGateway {
   readonly name: string;
   readonly declaration: AnyResource;
   readonly readPolicy: CompiledPolicy;
+  /**
+   * The version of a stored record, which distinguishes its state from all of its other states: digits and lowercase letters. Undefined if
+   * it is unknown.
+   */
+  versionOf(record: StoredRecord): string | undefined;
   /** The id of the record's owner; undefined if the record has none. */
   ownerOf(record: StoredRecord): string | undefined;
   /** Whether this viewer may read the record: scope filter, then read policy. */

@@ -103,6 +103,9 @@ const MERGE_BY_KIND: {
   publishEvent: () => {
     throw new Error('two features publish events to webhook endpoints');
   },
+  auditTrail: () => {
+    throw new Error('two features have an audit trail');
+  },
   api: (apis) => mergeDisjointObjects(apis as Record<string, unknown>[]),
   checkConfig: (checks) => (errors: Parameters<(typeof checks)[number]>[0]) => {
     for (const check of checks) check(errors);

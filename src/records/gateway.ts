@@ -37,6 +37,7 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
     fromRow: codec.fromRow,
     rowJson: (alias) => rowJsonSql(resource, alias),
     toColumn: (name, value, id) => codec.toColumn(resource.field.get(name)!, value, id),
+    versionOf: entity.versionOf,
     ownerOf: (record) =>
       resource.ownerField === undefined ? undefined : (record[resource.ownerField] as string | undefined),
     inScope: (record, viewContext) => isInScope(entity, record, resolveViewContext(viewContext)),

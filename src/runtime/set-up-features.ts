@@ -54,7 +54,9 @@ export function setUpFeatures(
     ...host,
     accounts: accounts?.api,
     routes,
+    pages: () => mergedParts.pages ?? [],
     authenticators,
+    auditTrail: () => mergedParts.auditTrail,
     userData: () => mergedParts.userData ?? [],
   };
   const createDocument = () =>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineExtension, type Extension, wholeNumberSettingSchema } from '../../declare/extension.ts';
+import { createAuditTrail } from './reading/audit-trail.ts';
 import { auditRoutes } from './reading/routes.ts';
 import { createAuditListeners } from './recording/audited-events.ts';
 import { createAuditConsumer } from './recording/consumer.ts';
@@ -58,6 +59,7 @@ export function audit(options: AuditOptions = {}): Extension<'audit', AuditApi> 
         sweeps: [createTrailRetentionSweep(host, keepDays)],
         listeners: createAuditListeners(writer),
         routes: auditRoutes(host),
+        auditTrail: createAuditTrail(host),
         userData: [auditUserData(host, keepDays)],
         api: { verify: createTrailVerifier(host.database) },
         workers,

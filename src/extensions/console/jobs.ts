@@ -5,7 +5,7 @@ import type { JobRecord, JobStatus, Jobs } from '../../declare/job-queue.ts';
 import type { Route } from '../../declare/route.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
-import { forbidCaching } from './guards.ts';
+import { forbidCaching } from './access.ts';
 import type { LiveUpdates } from './live.ts';
 
 const PAGE_SIZE = 20;

@@ -4,7 +4,7 @@ import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type CompleteMail, validateMail } from '../../platform/mail/message.ts';
 import { createMailStore } from '../../platform/mail/store.ts';
-import { forbidCaching } from './guards.ts';
+import { forbidCaching } from './access.ts';
 
 /** The maximum number of captured e-mails in the list of the page. */
 const MAX_CAPTURED = 50;

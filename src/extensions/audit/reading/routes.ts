@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { withMeta } from '../../../platform/http/response.ts';
-import { type MeasuredPage, readPageWithinResponseRoom } from '../../../records/serialize/response-bytes.ts';
-import { type Entry, type EntryRow, restoreSealedValues, toEntry, type ValuesColumns } from '../trail/entry.ts';
-import { createPageStatement, encodeCursor, type ListQuery, listQuery } from './query.ts';
+import { readPageWithinResponseRoom } from '../../../records/serialize/response-bytes.ts';
+import { createPageReader, toPublicEntry } from './page.ts';
+import { encodeCursor, type ListQuery, listQuery } from './query.ts';
 import { createVisibleEntriesFilter } from './visible-entries.ts';
 
 const id = z.string().nullable();
@@ -39,8 +39,6 @@ const entryShape = z
   })
   .meta({ id: 'AuditEntry' });
 
-type SizedRow = [...EntryRow, ...ValuesColumns, bytes: number, isFollowed: true | null];
-
 /** The route for admins to read the audit trail. */
 export function auditRoutes({
   database,
@@ -49,14 +47,7 @@ export function auditRoutes({
 }: Pick<Host, 'database' | 'resources' | 'settings'>): Route[] {
   const filterVisibleEntries = createVisibleEntriesFilter(resources);
 
-  async function readPage(query: ListQuery, bytes: number): Promise<MeasuredPage<Entry>> {
-    const sizedRows = await database.readSlowly<SizedRow>(createPageStatement(query, bytes));
-    const records = sizedRows.map((row) => {
-      const entry = toEntry(row.slice(0, 14) as EntryRow);
-      return { ...entry, changes: restoreSealedValues(entry.changes, row[15]) };
-    });
-    return { records, bytes: sizedRows.reduce((sum, row) => sum + row[16], 0), isCut: sizedRows.at(-1)?.[17] === true };
-  }
+  const readPage = createPageReader(database);
 
   async function listAuditEntries(ctx: RouteContext) {
     const query = ctx.query as unknown as ListQuery;
@@ -66,7 +57,7 @@ export function auditRoutes({
     );
     const page = rows.slice(0, limit);
     const entries = await filterVisibleEntries(page, ctx);
-    const output = entries.map(({ previousHash: _, hash: __, ...entry }) => entry);
+    const output = entries.map(toPublicEntry);
     const isMore = isCut || rows.length > limit;
     // limit + 1 rows were read to see whether another page exists. If the byte limit cut off only that extra row, this page is complete.
     const truncated = isCut && rows.length < limit ? { truncated: true } : {};

@@ -1,11 +1,11 @@
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
-import type { Host } from '../../declare/host.ts';
-import type { SimulatedBehavior, SimulatedDevices } from '../../declare/push.ts';
-import type { Route, RouteContext } from '../../declare/route.ts';
-import { validationError } from '../../platform/errors.ts';
-import { boundedArraySchema } from '../../platform/json/bounded-array.ts';
-import type { LiveUpdates } from './live.ts';
+import type { Host } from '../../../declare/host.ts';
+import type { SimulatedBehavior, SimulatedDevices } from '../../../declare/push.ts';
+import type { Route, RouteContext } from '../../../declare/route.ts';
+import { validationError } from '../../../platform/errors.ts';
+import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
+import type { LiveUpdates } from '../live.ts';
 
 const behaviorBody = z.strictObject({ behavior: z.string({ error: 'Must be a behavior' }) });
 const tapBody = z.strictObject({ notification: z.string({ error: 'Must be an id' }) });

@@ -1,4 +1,5 @@
 import type { Request, RequestHandler } from 'express';
+import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isFromThisMachine } from '../../platform/http/client-address.ts';
 
@@ -67,4 +68,16 @@ export function requireSameOrigin(appUrl: string | undefined): RequestHandler {
     if (foreign || elsewhere) throw new ApiError('FORBIDDEN', 'The console accepts requests only from its own page');
     next();
   };
+}
+
+/** What gives access to a route of the console. */
+export type ConsoleAccess = Pick<Route, 'policy' | 'recentSignIn' | 'load'> & { middleware: readonly RequestHandler[] };
+
+/**
+ * Access in development: without a sign-in.
+ *
+ * @param guards the middleware that refuses requests from other machines and from other pages
+ */
+export function createDevelopmentAccess(guards: readonly RequestHandler[]): ConsoleAccess {
+  return { policy: 'public', middleware: [...guards, forbidCaching] };
 }

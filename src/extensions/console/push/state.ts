@@ -1,7 +1,7 @@
-import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
-import type { SimulatedDevice, SimulatedDevices } from '../../declare/push.ts';
-import type { Platform } from '../../platform/platform.ts';
-import { type RecentPush, readRecentPushes } from '../../push/history/read-push.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import type { SimulatedDevice, SimulatedDevices } from '../../../declare/push.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import { type RecentPush, readRecentPushes } from '../../../push/history/read-push.ts';
 
 const MAX_USERS = 100;
 const MAX_NOTIFICATIONS = 20;

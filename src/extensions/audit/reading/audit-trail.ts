@@ -1,0 +1,48 @@
+import type { AuditTrail } from '../../../declare/audit-trail.ts';
+import type { Host } from '../../../declare/host.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { addressOf } from '../../../platform/http/client-address.ts';
+import { identityOf, requestIdOf } from '../../../platform/http/request-context.ts';
+import { newId } from '../../../platform/ids.ts';
+import { AUDIT_EVENT_ROW, type AuditEventPayload } from '../recording/event-writer.ts';
+import { INSERT_OUTBOX } from '../sql.ts';
+import { createPageReader, toPublicEntry } from './page.ts';
+import { encodeCursor, listQuery } from './query.ts';
+
+/** Creates the access of other features to the trail. */
+export function createAuditTrail({
+  database,
+  settings,
+  wake,
+}: Pick<Host, 'database' | 'settings' | 'wake'>): AuditTrail {
+  const readPage = createPageReader(database);
+  return {
+    async add(action, req, on) {
+      const { userId = null, via = null, id = null } = identityOf(req) ?? {};
+      const payload: AuditEventPayload = {
+        ...action,
+        at: new Date().toISOString(),
+        user: userId,
+        via,
+        credential: id,
+        ip: addressOf(req) || null,
+        requestId: requestIdOf(req) ?? null,
+        changes: null,
+      };
+      const values = [[newId()], AUDIT_EVENT_ROW, [JSON.stringify(payload)]];
+      await on.write({ name: 'audit_outbox', text: INSERT_OUTBOX, values });
+      wake.hint();
+    },
+    async list(query) {
+      const { data, error } = listQuery.safeParse(query);
+      if (error !== undefined) {
+        const { path, message } = error.issues[0]!;
+        throw new ApiError('BAD_REQUEST', `The query parameter "${path.join('.')}" is invalid: ${message}`);
+      }
+      const { records, isCut } = await readPage(data, settings.http.pageBytes);
+      const page = records.slice(0, data.limit);
+      const isMore = isCut || records.length > data.limit;
+      return { entries: page.map(toPublicEntry), next: isMore ? encodeCursor(page.at(-1)!) : null };
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import type { Fields } from '../../../declare/field.ts';
+import type { RouteContext } from '../../../declare/route.ts';
+import type { DataContext } from './context.ts';
+import { fieldsOf } from './field-info.ts';
+import { labelOf, type RecordOption } from './labels.ts';
+import { describeResource, type ResourceInfo } from './resource-info.ts';
+
+/** A tab in the navigation of the console. */
+export interface ConsoleTab {
+  id: string;
+  label: string;
+  path: string;
+}
+
+/** What the pages of the console know about the app. */
+export interface AppInfo {
+  name: string;
+  mode: 'development' | 'production';
+  /** The administrator who is signed in; null in development. */
+  user: RecordOption | null;
+  features: Record<'softDelete' | 'audit' | 'realtime' | 'files' | 'organisations' | 'signInPages', boolean>;
+  tabs: readonly ConsoleTab[];
+  resources: readonly ResourceInfo[];
+}
+
+/** Creates the handler of `GET /app`. The description of the app is computed once, at the first request. */
+export function createAppInfoReader(
+  { host, users, mode }: DataContext,
+  tabs: readonly ConsoleTab[],
+): (ctx: RouteContext) => AppInfo {
+  const { env, settings, resources } = host;
+  let known: Pick<AppInfo, 'features' | 'resources'> | undefined;
+
+  function describeApp(): Pick<AppInfo, 'features' | 'resources'> {
+    const specs = resources.flatMap(({ declaration }) =>
+      fieldsOf(declaration.fields as Fields).map(([, spec]) => spec),
+    );
+    const hasAuditTrail = host.auditTrail() !== undefined;
+    return {
+      features: {
+        softDelete: resources.some(({ declaration }) => declaration.softDelete === true),
+        audit: hasAuditTrail,
+        realtime: host.routes().some(({ path }) => path === '/realtime'),
+        files: specs.some(({ file, inner }) => (file ?? inner?.spec.file) !== undefined),
+        organisations: specs.some(({ tenant }) => tenant === true),
+        signInPages: host.pages().some(({ path }) => path === '/auth/sign-in'),
+      },
+      resources: resources.map((gateway) => describeResource(gateway, resources, hasAuditTrail)),
+    };
+  }
+
+  return ({ user }) => {
+    known ??= describeApp();
+    return {
+      name: env.appUrl === undefined ? settings.openapi.title : new URL(env.appUrl).host,
+      mode,
+      user: mode === 'development' || user === undefined ? null : { id: user.id, label: labelOf(users, user) },
+      tabs,
+      ...known,
+    };
+  };
+}

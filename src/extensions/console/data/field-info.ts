@@ -1,0 +1,152 @@
+import type { AnyField, FieldSpec, Fields } from '../../../declare/field.ts';
+import { compilePolicy, type Policy } from '../../../declare/policy.ts';
+import type { Operator } from '../../../declare/service.ts';
+import { fieldTypeOf, supportedOperatorsOf } from '../../../records/fields/field-type.ts';
+import { isPersonalField } from '../../../records/fields/personal-data.ts';
+import { fileRulesOf } from '../../../records/fields/types/file.ts';
+
+/** What the pages of the console know about a field. */
+export interface FieldInfo {
+  name: string;
+  /** The kind of its type: `string`, `date`, … */
+  type: string;
+  required: boolean;
+  /** Left out if there is none, or if a function computes it: then `computedDefault` is true. */
+  default?: unknown;
+  computedDefault?: true;
+  description?: string;
+  example?: unknown;
+  /** Of an enum. */
+  values?: readonly string[];
+  /** The name of the resource that a reference, or a list of references, leads to. */
+  target?: string;
+  /** The items of an array. */
+  inner?: FieldInfo;
+  /** The members of an object. */
+  shape?: FieldInfo[];
+  min?: number | string;
+  max?: number | string;
+  /** The source of the regular expression that texts must match. */
+  pattern?: string;
+  unique: boolean;
+  immutable: boolean;
+  readOnly: boolean;
+  hidden: boolean;
+  writeOnly: boolean;
+  encrypted: boolean;
+  /** Whether the field holds personal data. */
+  pii: boolean;
+  owner: boolean;
+  /** Whether the field holds the organisation that the record belongs to. */
+  tenant: boolean;
+  /** The text of the policy. */
+  visibleTo?: string;
+  /** The text of the policy. */
+  writableBy?: string;
+  /** The operators of filters in the console. */
+  operators: readonly Operator[];
+  /** The operators that clients of the API may use, which limit filters in "View as…". */
+  clientOperators: readonly Operator[];
+  sortable: boolean;
+  /** Whether clients of the API may sort by the field. */
+  clientSortable: boolean;
+  searchable: boolean;
+  file?: { maxBytes: number; types: readonly string[]; image: boolean; many: boolean };
+  deprecated?: FieldSpec['deprecated'];
+}
+
+/** The fields of a declaration, in its order. */
+export function fieldsOf(fields: Fields): [name: string, spec: FieldSpec][] {
+  return Object.entries(fields).map(([name, { spec }]) => [name, spec]);
+}
+
+/** Whether no response contains the values of a field: neither the API's nor the console's. */
+export function isSecretField(spec: FieldSpec): boolean {
+  return spec.writeOnly === true || spec.encrypted === true || fieldTypeOf(spec).concealed === true;
+}
+
+/** The name of the resource that a field refers to. */
+export function targetOf({ target, inner }: FieldSpec): string | undefined {
+  return target ?? inner?.spec.target;
+}
+
+/** The operators by which the console filters. Comparisons of a write-only field would reveal its values bit by bit. */
+export function consoleOperatorsOf(spec: FieldSpec): readonly Operator[] {
+  if (fieldTypeOf(spec).concealed) return [];
+  return spec.writeOnly ? ['exists'] : supportedOperatorsOf(spec);
+}
+
+/** Whether the console can sort by a field: it holds single values with an order. */
+export function isConsoleSortable(spec: FieldSpec): boolean {
+  return fieldTypeOf(spec).comparable !== undefined && spec.inner === undefined && !isSecretField(spec);
+}
+
+function clientOperatorsOf(spec: FieldSpec): readonly Operator[] {
+  if (spec.filterable === undefined || spec.hidden || isSecretField(spec)) return [];
+  return spec.filterable === true ? fieldTypeOf(spec).operators : spec.filterable;
+}
+
+/** The text of a policy, in which functions are named as such. */
+export function policyText(policy: Policy): string {
+  return compilePolicy(policy, () => undefined).text;
+}
+
+function toJsonBound(bound: FieldSpec['min']): number | string | undefined {
+  return bound?.value instanceof Date ? bound.value.toISOString() : bound?.value;
+}
+
+function describeDefault({ default: preset }: FieldSpec): Pick<FieldInfo, 'default' | 'computedDefault'> {
+  if (preset === undefined) return {};
+  return typeof preset === 'function' ? { computedDefault: true } : { default: preset };
+}
+
+function describeFile(spec: FieldSpec): Pick<FieldInfo, 'file'> {
+  const rules = fileRulesOf(spec);
+  if (rules === undefined) return {};
+  const { maxBytes, types, image } = rules;
+  return { file: { maxBytes, types, image: image !== undefined, many: spec.inner !== undefined } };
+}
+
+/** Leaves out members that are undefined. */
+function defined<T extends object>(value: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as never;
+}
+
+/** Describes a field, including nested fields. */
+export function describeField(name: string, { spec }: AnyField): FieldInfo {
+  return {
+    name,
+    type: spec.type.kind,
+    required: spec.required === true,
+    unique: spec.unique === true,
+    immutable: spec.immutable === true,
+    readOnly: spec.readOnly === true,
+    hidden: spec.hidden === true,
+    writeOnly: spec.writeOnly === true,
+    encrypted: spec.encrypted === true,
+    pii: isPersonalField(name, spec),
+    owner: spec.owner === true,
+    tenant: spec.tenant === true,
+    operators: consoleOperatorsOf(spec),
+    clientOperators: clientOperatorsOf(spec),
+    sortable: isConsoleSortable(spec),
+    clientSortable: spec.sortable === true && !spec.hidden && isConsoleSortable(spec),
+    searchable: spec.searchable === true && !spec.hidden && !isSecretField(spec),
+    ...describeDefault(spec),
+    ...describeFile(spec),
+    ...defined({
+      description: spec.description,
+      example: spec.example,
+      values: spec.values,
+      target: targetOf(spec),
+      inner: spec.inner && describeField(name, spec.inner),
+      shape: spec.shape && Object.entries(spec.shape).map(([member, field]) => describeField(member, field)),
+      min: toJsonBound(spec.min),
+      max: toJsonBound(spec.max),
+      pattern: spec.pattern?.regex.source,
+      visibleTo: spec.visibleTo && policyText(spec.visibleTo),
+      writableBy: spec.writableBy && policyText(spec.writableBy),
+      deprecated: spec.deprecated,
+    }),
+  };
+}

@@ -1,0 +1,149 @@
+import type { Fields } from '../../../declare/field.ts';
+import type { ResourceGateway, StoredRecord, ViewContext } from '../../../declare/host.ts';
+import { snakeCase } from '../../../declare/naming.ts';
+import type { RouteContext } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { withMeta } from '../../../platform/http/response.ts';
+import { isId } from '../../../platform/ids.ts';
+import { isStatementTimeout } from '../../../platform/postgres/errors.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { type ConsoleRecord, cutLongValues, maskEncryptedValues, toConsoleRecords } from './console-form.ts';
+import { type DataContext, withClientInput } from './context.ts';
+import { explainAccess } from './explain.ts';
+import { readReferenceLabels } from './labels.ts';
+import { readListQuery } from './query.ts';
+import { describeResource, type ReferringField } from './resource-info.ts';
+import { type ChosenViewer, readChosenViewer, runAsViewer } from './viewer.ts';
+
+/** The number at which counting related records stops. */
+const MAX_COUNTED = 1000;
+
+/** The tag of a record's version, for `If-Match`. The part after the version keeps it apart from the tags of the API. */
+export function versionTagOf(gateway: ResourceGateway, record: StoredRecord): string | undefined {
+  const version = gateway.versionOf(record);
+  return version && `${version}-console`;
+}
+
+/** The records as the API returns them to a viewer, without encrypted values. */
+async function serializeForViewer(
+  { host, gateway: gatewayOf }: DataContext,
+  gateway: ResourceGateway,
+  records: readonly StoredRecord[],
+  { user }: NonNullable<ChosenViewer>,
+): Promise<ConsoleRecord[]> {
+  const serialized = await gateway.serialize(records, { user, req: undefined, service: host.service });
+  return serialized.map((one) => maskEncryptedValues(gateway, one, gatewayOf));
+}
+
+/** Lists records as a viewer. A viewer who may not list gets no records, and the reason. */
+async function listAsViewer(
+  data: DataContext,
+  gateway: ResourceGateway,
+  query: Record<string, unknown>,
+  viewer: NonNullable<ChosenViewer>,
+): Promise<unknown> {
+  try {
+    const page = await runAsViewer(viewer, (as) => data.host.service(gateway.name).list(query as object, as));
+    const serialized = await serializeForViewer(data, gateway, page.data, viewer);
+    return withMeta(cutLongValues(serialized), { ...page.meta, labels: {} });
+  } catch (error) {
+    if (!(error instanceof ApiError) || (error.status !== 401 && error.status !== 403)) throw error;
+    const { code, message, status } = error;
+    const { policies } = describeResource(gateway, data.host.resources, false);
+    const why = `policies.list: ${policies.list} does not allow this viewer`;
+    return withMeta([], { limit: 0, next: null, labels: {}, refused: { status, code, message }, why });
+  }
+}
+
+/** Handles `GET /records/:resource`. */
+export async function listRecords(data: DataContext, { params, query }: RouteContext): Promise<unknown> {
+  const gateway = data.gateway(params.resource);
+  const { as, ...rest } = query as Record<string, unknown>;
+  const listQuery = readListQuery(data, gateway, rest);
+  const viewer = await readChosenViewer(data, as);
+  if (viewer !== undefined) return listAsViewer(data, gateway, listQuery, viewer);
+  const service = data.host.service(gateway.name);
+  const page = await withClientInput(() => service.list(listQuery as object, { as: 'system' }));
+  const [records, labels] = await Promise.all([
+    toConsoleRecords(data.host, gateway, page.data),
+    readReferenceLabels(data, gateway, page.data),
+  ]);
+  return withMeta(cutLongValues(records), { ...page.meta, labels });
+}
+
+/**
+ * Reads a stored record, also one that is soft-deleted.
+ *
+ * @throws ApiError NOT_FOUND
+ */
+export async function readStoredRecord(
+  { host }: DataContext,
+  gateway: ResourceGateway,
+  id: string,
+): Promise<StoredRecord> {
+  const service = host.service(gateway.name);
+  try {
+    return await service.read(id, { as: 'system' });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND' || gateway.archiveTable === undefined) throw error;
+    if (!isId(id)) throw error;
+    const deleted = await service.first({ id, deleted: 'only' }, { as: 'system' });
+    if (deleted === undefined) throw error;
+    return deleted;
+  }
+}
+
+/** A relation of a record, with the number of related records. */
+type CountedRelation = ReferringField & {
+  /** Up to 1000; null if counting takes too long. */
+  count: number | null;
+};
+
+/** Counts the records that refer to a record: one query for all relations. */
+async function countRelations(
+  { host, gateway: gatewayOf }: DataContext,
+  gateway: ResourceGateway,
+  id: string,
+): Promise<CountedRelation[]> {
+  const { relations } = describeResource(gateway, host.resources, false);
+  if (relations.length === 0) return [];
+  const counts = relations.map(({ resource, field }) => {
+    const { table, declaration } = gatewayOf(resource);
+    const isList = (declaration.fields as Fields)[field]!.spec.inner !== undefined;
+    const column = quoteIdentifier(snakeCase(field));
+    const refers = isList ? `${column} @> array[$1::text]` : `${column} = $1::text`;
+    return `(select count(*)::int from (select 1 from ${quoteIdentifier(table)} where ${refers} limit ${MAX_COUNTED}) found)`;
+  });
+  try {
+    const [row] = await host.database.readSlowly<number[]>({ text: `select ${counts.join(', ')}`, values: [id] });
+    return relations.map((relation, i) => ({ ...relation, count: row![i]! }));
+  } catch (error) {
+    if (!isStatementTimeout(error)) throw error;
+    return relations.map((relation) => ({ ...relation, count: null }));
+  }
+}
+
+/** Handles `GET /records/:resource/:id`. */
+export async function readRecord(data: DataContext, { params, query }: RouteContext): Promise<unknown> {
+  const gateway = data.gateway(params.resource);
+  const { as, ...rest } = query as Record<string, unknown>;
+  const unknown = Object.keys(rest)[0];
+  if (unknown !== undefined) throw new ApiError('BAD_REQUEST', `Unknown query parameter "${unknown.slice(0, 100)}"`);
+  const viewer = await readChosenViewer(data, as);
+  const record = await readStoredRecord(data, gateway, params.id!);
+  const meta = { version: versionTagOf(gateway, record), deleted: record.deletedAt !== undefined };
+  if (viewer !== undefined) {
+    const viewContext: ViewContext = { user: viewer.user, req: undefined, service: data.host.service };
+    return runAsViewer(viewer, async () => {
+      const explanation = await explainAccess(data, gateway, record, viewContext);
+      const [serialized = null] = explanation.canRead ? await serializeForViewer(data, gateway, [record], viewer) : [];
+      return withMeta(serialized, { ...meta, labels: {}, relations: [], ...explanation });
+    });
+  }
+  const [[form], labels, relations] = await Promise.all([
+    toConsoleRecords(data.host, gateway, [record]),
+    readReferenceLabels(data, gateway, [record]),
+    countRelations(data, gateway, record.id),
+  ]);
+  return withMeta(form, { ...meta, labels, relations, hidden: [], canRead: true, canList: true, why: null });
+}

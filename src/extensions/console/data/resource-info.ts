@@ -1,0 +1,125 @@
+import type { FieldSpec, Fields } from '../../../declare/field.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
+import { pluralName } from '../../../declare/naming.ts';
+import type { ReverseRelation } from '../../../declare/relation.ts';
+import { ACTIONS, type Action, type AnyResource } from '../../../declare/resource.ts';
+import { declaredOrDefaultPolicy, ownerFieldOf } from '../../../records/schema/compile.ts';
+import { describeField, type FieldInfo, fieldsOf, isSecretField, policyText, targetOf } from './field-info.ts';
+
+/** The records of a resource that refer to a record. */
+export interface ReferringField {
+  /** A name that is unique among the relations of the resource: that of the declared relation, or one made of the referring resource. */
+  name: string;
+  /** The resource of the referring records. */
+  resource: string;
+  /** The field of these records that holds the reference. */
+  field: string;
+}
+
+/** What the pages of the console know about a resource. */
+export interface ResourceInfo {
+  name: string;
+  /** The path of its routes, below `/api`. */
+  path: string;
+  label: string;
+  plural: string;
+  description: string | undefined;
+  timestamps: boolean;
+  /** The CRUD routes that exist. */
+  crud: readonly Action[];
+  softDelete: boolean;
+  /** Whether the audit trail records every change. */
+  audit: boolean;
+  defaultSort: string;
+  ownerField: string | undefined;
+  /** The field whose values name records; undefined: their ids. */
+  labelField: string | undefined;
+  /** The texts of the policies. */
+  policies: Record<Action | 'reference', string>;
+  /** Whether a scope filter limits which records exist for a viewer. */
+  hasScope: boolean;
+  searchable: boolean;
+  fields: FieldInfo[];
+  relations: ReferringField[];
+}
+
+/** Names of fields that usually name a record, the best first. */
+const LABEL_NAMES = ['name', 'title', 'label', 'displayName', 'subject', 'headline', 'email', 'slug', 'code', 'sku'];
+const TEXT_KINDS: ReadonlySet<string> = new Set(['string', 'text', 'email', 'url']);
+
+function canBeLabel(spec: FieldSpec): boolean {
+  return TEXT_KINDS.has(spec.type.kind) && !spec.hidden && !isSecretField(spec);
+}
+
+/** The field whose values name the records of a resource: one with a usual name, else the first required text. */
+export function labelFieldOf({ fields }: AnyResource): string | undefined {
+  const candidates = fieldsOf(fields as Fields).filter(([, spec]) => canBeLabel(spec));
+  const usual = LABEL_NAMES.find((name) => candidates.some(([candidate]) => candidate === name));
+  return usual ?? candidates.find(([, spec]) => spec.required)?.[0];
+}
+
+function crudOf({ crud = true }: AnyResource): readonly Action[] {
+  if (crud === true) return ACTIONS;
+  return crud === false ? [] : crud;
+}
+
+/** The fields of all resources that refer to a resource. */
+function findReferringFields(target: AnyResource, resources: readonly ResourceGateway[]): ReferringField[] {
+  const declared = Object.entries((target.relations ?? {}) as Record<string, ReverseRelation>);
+  const found = resources.flatMap(({ name: resource, declaration }) =>
+    fieldsOf(declaration.fields as Fields)
+      .filter(([, spec]) => targetOf(spec) === target.name && !isSecretField(spec))
+      .map(([field]) => ({ resource, field })),
+  );
+  return found.map(({ resource, field }) => {
+    const relation = declared.find(([, one]) => one.target === resource && one.field === field)?.[0];
+    const isOnlyOne = found.filter((one) => one.resource === resource).length === 1;
+    return {
+      name: relation ?? (isOnlyOne ? pluralName(resource) : `${pluralName(resource)} (${field})`),
+      resource,
+      field,
+    };
+  });
+}
+
+/** The text that stands for a name in pages: `product-category` → `Product category`. */
+function toLabel(name: string): string {
+  const words = name.replaceAll('-', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/**
+ * Describes a resource.
+ *
+ * @param resources all resources of the app
+ * @param hasAuditTrail whether the app records an audit trail
+ */
+export function describeResource(
+  { name, declaration }: ResourceGateway,
+  resources: readonly ResourceGateway[],
+  hasAuditTrail: boolean,
+): ResourceInfo {
+  const fields = Object.entries(declaration.fields as Fields).map(([field, one]) => describeField(field, one));
+  const timestamps = declaration.timestamps !== false;
+  const policyTexts = ACTIONS.map((action) => [action, policyText(declaredOrDefaultPolicy(declaration, action))]);
+  const reference = policyText(declaration.policies?.reference ?? declaredOrDefaultPolicy(declaration, 'read'));
+  return {
+    name,
+    path: declaration.path ?? `/${pluralName(name)}`,
+    label: toLabel(name),
+    plural: toLabel(pluralName(name)),
+    description: declaration.description,
+    timestamps,
+    crud: crudOf(declaration),
+    softDelete: declaration.softDelete === true,
+    audit: hasAuditTrail && declaration.audit === true,
+    defaultSort: (declaration.defaultSort ?? (timestamps ? '-createdAt' : 'id')).replaceAll('_id', 'id'),
+    ownerField: ownerFieldOf(declaration),
+    labelField: labelFieldOf(declaration),
+    policies: { ...Object.fromEntries(policyTexts), reference },
+    hasScope: declaration.scope !== undefined,
+    searchable: fields.some(({ searchable }) => searchable),
+    fields,
+    relations: findReferringFields(declaration, resources),
+  };
+}
