@@ -75,7 +75,7 @@ async function prepareShell(modules: readonly string[]): Promise<ServedContent> 
   const importMap = JSON.stringify({ imports: Object.fromEntries(names.map((name) => [name, vendorPath(name)])) });
   const paths = [...names.map(vendorPath), ...modules.map((name) => `${ASSETS}/${name}`)];
   const html = shell
-    .replace('$importMap$', () => importMap)
+    .replace('"$importMap$"', () => importMap)
     .replace('$preloads$', () => paths.map((path) => `<link rel="modulepreload" href="${path}">`).join('\n'));
   const scriptHash = createHash('sha256').update(importMap).digest('base64');
   const headers = {

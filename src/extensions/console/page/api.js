@@ -116,8 +116,12 @@ function takeEvents(buffer) {
   const rest = parts.pop();
   const events = parts.map((part) => {
     const lines = part.split('\n');
-    const valueOf = (name) => lines.find((line) => line.startsWith(`${name}:`))?.slice(name.length + 1).trim();
-    return { name: valueOf('event') ?? 'message', data: valueOf('data') ?? '' };
+    const read = (name) =>
+      lines
+        .find((line) => line.startsWith(`${name}:`))
+        ?.slice(name.length + 1)
+        .trim();
+    return { name: read('event') ?? 'message', data: read('data') ?? '' };
   });
   return { events, rest };
 }

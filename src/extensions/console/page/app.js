@@ -63,7 +63,8 @@ async function loadApp() {
 }
 
 function Gate({ kind, error }) {
-  if (kind === 'loading') return html`<main class="gate" id="main" aria-busy="true"><p class="soft">Loading…</p></main>`;
+  if (kind === 'loading')
+    return html`<main class="gate" id="main" aria-busy="true"><p class="soft">Loading…</p></main>`;
   if (kind !== 'failed') return html`<${SignIn} kind=${kind} onDone=${loadApp} />`;
   return html`<main class="gate" id="main">
     <h1 tabindex="-1">The console cannot be loaded</h1>

@@ -6,6 +6,7 @@ import { Icon } from '../components/icons.js';
 import { FieldEditor } from './editors/editor.js';
 import { isEditable, toInput } from './editors/rules.js';
 import { recordsPath } from './list-data.js';
+import { nameOf } from './schema.js';
 
 /**
  * Changes several records, and shows how many could not be changed, with the reasons.
@@ -20,7 +21,7 @@ async function changeAll(resource, ids, change) {
   return { done, failed };
 }
 
-const countText = ({ label, plural }, count) => `${count} ${count === 1 ? label : plural}`;
+const countText = (resource, count) => `${count} ${nameOf(resource, count)}`;
 
 function errorText({ message, details }) {
   const texts = Object.entries(details ?? {}).map(([name, text]) => `${name}: ${text}`);

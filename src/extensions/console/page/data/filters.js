@@ -156,7 +156,11 @@ function filterText(resource, labels, { name, operator, value }) {
   const { type, target } = field === undefined ? {} : comparedType(field);
   const date = type === 'date' ? new Date(value) : undefined;
   const shown =
-    type === 'ref' ? (labels?.[target]?.[value] ?? value) : date && !Number.isNaN(date.getTime()) ? date.toLocaleString() : value;
+    type === 'ref'
+      ? (labels?.[target]?.[value] ?? value)
+      : date && !Number.isNaN(date.getTime())
+        ? date.toLocaleString()
+        : value;
   return `${name} ${operatorText(field, operator)} ${shown}`;
 }
 
@@ -175,7 +179,9 @@ export function FilterChips({ resource, labels }) {
   const deleted = params.get('deleted');
   if (filters.length === 0 && deleted === null) return null;
   const clear = () =>
-    setParams(Object.fromEntries([...filters.map(({ key }) => [key, undefined]), ['deleted', undefined], ['after', undefined]]));
+    setParams(
+      Object.fromEntries([...filters.map(({ key }) => [key, undefined]), ['deleted', undefined], ['after', undefined]]),
+    );
   return html`<div class="chips" role="group" aria-label="Filters in use">
     ${filters.map(
       (filter) => html`<span key=${filter.key} class="filter-chip">

@@ -36,8 +36,8 @@ export const bytesText = (bytes) => {
 
 export const isSecret = (value) => typeof value === 'object' && value !== null && value.$secret === true;
 
-/** A long text that the server has cut for a list: `{ "$text": "…", "$length": 5000 }`. */
-const isCutText = (value) => typeof value === 'object' && value !== null && typeof value.$text === 'string';
+/** A long value whose text the server has cut for a list. */
+const isCut = (value) => typeof value === 'object' && value !== null && value.$cut === true;
 
 export const isSafeLink = (text) => typeof text === 'string' && SAFE_LINK.test(text);
 
@@ -79,7 +79,7 @@ function ListValue({ field, value, labels }) {
 export function Value({ field, value, labels }) {
   if (isEmpty(value)) return html`<${Empty} />`;
   if (isSecret(value)) return html`<span class="soft">${value.isSet ? '••••••••' : 'not set'}</span>`;
-  if (isCutText(value)) return `${value.$text}…`;
+  if (isCut(value)) return `${value.text}…`;
   if (Array.isArray(value)) return html`<${ListValue} field=${field} value=${value} labels=${labels} />`;
   switch (field.type) {
     case 'boolean':

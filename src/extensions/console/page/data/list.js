@@ -7,8 +7,9 @@ import { hrefOf, navigate, place, setParams } from '../router.js';
 import { BulkBar } from './bulk.js';
 import { FilterChips } from './filters.js';
 import { useList } from './list-data.js';
-import { isFiltered, requestParams } from './query.js';
-import { apiPathOf, dataHref, viewer } from './schema.js';
+import { isFiltered } from './query.js';
+import { dataHref, nameOf, viewer } from './schema.js';
+import { listCommand, newRecordCommand } from './shell-command.js';
 import { RecordTable } from './table.js';
 import { Toolbar } from './toolbar.js';
 import { exportRecords, importRecords } from './transfer.js';
@@ -33,22 +34,11 @@ const showShortcuts = () =>
     <//>`,
   );
 
-/** The request that returns this list from the app's API. */
-function listCommand(resource) {
-  const params = requestParams(place.value.params);
-  params.delete('after');
-  const address = hrefOf(`${location.origin}${apiPathOf(resource)}`, params);
-  return `curl -g ${quote(address)} \\\n  -H "Authorization: Bearer $TOKEN"`;
-}
-
-/** Quotes a text for a shell. */
-export const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
-
 const showCommand = (resource) =>
   openDialog(
     ({ close }) => html`<${Dialog} title="The same list from the API" onClose=${() => close()} wide=${true}>
       <p>Clients may use the filters, searches and orders that the declaration allows, and see what its policies allow.</p>
-      <${Code} text=${listCommand(resource)} label="Command" />
+      <${Code} text=${listCommand(resource, place.value.params)} label="Command" />
     <//>`,
   );
 
@@ -102,12 +92,17 @@ function useSelection(rows) {
     last.current = id;
     setSelected(next);
   };
-  return { selected, toggle, toggleAll: (all) => setSelected(new Set(all ? ids : [])), clear: () => setSelected(new Set()) };
+  return {
+    selected,
+    toggle,
+    toggleAll: (all) => setSelected(new Set(all ? ids : [])),
+    clear: () => setSelected(new Set()),
+  };
 }
 
-function totalText({ label, plural }, { total, totalCapped }) {
+function totalText(resource, { total, totalCapped }) {
   if (typeof total !== 'number') return '';
-  return `${total.toLocaleString()}${totalCapped ? '+' : ''} ${total === 1 ? label : plural}`;
+  return `${total.toLocaleString()}${totalCapped ? '+' : ''} ${nameOf(resource, total)}`;
 }
 
 /** Steps through the pages. The cursors of former pages are in the history, so that the link of a page stays short. */
@@ -132,27 +127,21 @@ function NoRecords({ resource }) {
   if (isFiltered(params) || params.has('after')) {
     const keep = new URLSearchParams([...params].filter(([key]) => ['as', 'columns'].includes(key)));
     return html`<div class="nothing">
-      <h2>No ${resource.label} matches</h2>
+      <h2>No ${nameOf(resource)} matches</h2>
       <p>Change the search or the filters, or show all.</p>
-      <a class="button" href=${hrefOf(place.value.path, keep)}>Show all ${resource.plural}</a>
+      <a class="button" href=${hrefOf(place.value.path, keep)}>Show all ${nameOf(resource, 2)}</a>
     </div>`;
   }
   if (viewer() !== undefined)
     return html`<div class="nothing">
-      <h2>This viewer sees no ${resource.plural}</h2>
+      <h2>This viewer sees no ${nameOf(resource, 2)}</h2>
       <p>Policy of the list: <code>${resource.policies?.list ?? 'not stated'}</code>${resource.hasScope && ', and a scope filter'}.</p>
     </div>`;
-  const example = Object.fromEntries(
-    resource.fields.filter(({ required, type }) => required && type !== 'password').map(({ name, type }) => [name, `<${type}>`]),
-  );
-  const command = `curl ${quote(location.origin + apiPathOf(resource))} \\
-  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
-  -d ${quote(JSON.stringify(example))}`;
   return html`<div class="nothing">
-    <h2>No ${resource.plural} yet</h2>
+    <h2>No ${nameOf(resource, 2)} yet</h2>
     <p>Create the first one here, import a file, or send it to the API:</p>
-    <a class="button primary" href=${dataHref([resource.name, 'new'])}><${Icon} name="add" />Create the first ${resource.label}</a>
-    <${Code} text=${command} label="Command" />
+    <a class="button primary" href=${dataHref([resource.name, 'new'])}><${Icon} name="add" />Create the first ${nameOf(resource)}</a>
+    <${Code} text=${newRecordCommand(resource)} label="Command" />
   </div>`;
 }
 
@@ -182,7 +171,7 @@ function Actions({ resource, reload }) {
     ${
       !isReadOnly &&
       html`<a class="button primary" href=${dataHref([resource.name, 'new'])}
-        ><${Icon} name="add" /><span class="text">New ${resource.label}</span></a
+        ><${Icon} name="add" /><span class="text">New ${nameOf(resource)}</span></a
       >`
     }
   </div>`;

@@ -1,4 +1,4 @@
-import { columnsOf } from './schema.js';
+import { columnsOf, viewer } from './schema.js';
 
 /** Parameters of the page that no filter can have: filters always name their operator, as in `limit[eq]=5`. */
 const LIST_PARAMETERS = ['q', 'sort', 'limit', 'after', 'deleted'];
@@ -38,7 +38,9 @@ export function filtersIn(params) {
 
 /** The part of the address that selects records, for a request: without the columns and other choices of the page. */
 export function requestParams(params) {
-  const kept = [...params].filter(([key, value]) => (LIST_PARAMETERS.includes(key) || FILTER.test(key)) && value !== '');
+  const kept = [...params].filter(
+    ([key, value]) => (LIST_PARAMETERS.includes(key) || FILTER.test(key)) && value !== '',
+  );
   return new URLSearchParams(kept);
 }
 
@@ -68,7 +70,13 @@ export function nextSort(resource, params, name) {
   return params.has('sort') ? undefined : name;
 }
 
-export const filterableColumns = (resource) => columnsOf(resource).filter(({ operators }) => operators.length > 0);
+/** The fields that filters can compare, with their operators: for a viewer, those that the declaration allows to clients. */
+export function filterableColumns(resource) {
+  const columns = columnsOf(resource).map((one) =>
+    viewer() === undefined ? one : { ...one, operators: one.clientOperators },
+  );
+  return columns.filter(({ operators }) => operators.length > 0);
+}
 
 /** The columns that the user chose, or undefined. */
 export function chosenColumns(resource, params) {
@@ -85,7 +93,9 @@ const viewsKey = (resource) => `belfry.console.views:${resource.name}`;
 export function readViews(resource) {
   try {
     const views = JSON.parse(localStorage.getItem(viewsKey(resource)) ?? '[]');
-    return Array.isArray(views) ? views.filter((one) => typeof one?.name === 'string' && typeof one.query === 'string') : [];
+    return Array.isArray(views)
+      ? views.filter((one) => typeof one?.name === 'string' && typeof one.query === 'string')
+      : [];
   } catch {
     return [];
   }

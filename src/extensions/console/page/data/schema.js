@@ -14,8 +14,6 @@ const SYSTEM_FIELDS = {
   deletedAt: { type: 'date', description: 'When the record was deleted.' },
 };
 
-const RANGE = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'exists'];
-
 export const resourceOf = (name) => app.value?.resources.find((one) => one.name === name);
 
 /** The whose view is shown: undefined for everything, `visitor`, or the id of a user. */
@@ -31,7 +29,7 @@ export function dataHref(segments, params = {}) {
 /** All fields of the records of a resource, in the order in which lists offer them. */
 export function columnsOf(resource) {
   const { timestamps = true, softDelete, fields } = resource;
-  const named = (name) => ({ name, operators: [], ...SYSTEM_FIELDS[name], isSystem: true });
+  const named = (name) => ({ name, operators: [], clientOperators: [], ...SYSTEM_FIELDS[name], isSystem: true });
   const declared = fields.filter(({ name }) => !(name in SYSTEM_FIELDS));
   const listed = fields.filter(({ name }) => name in SYSTEM_FIELDS && name !== 'id');
   const has = (name) => listed.some((one) => one.name === name);
@@ -41,7 +39,7 @@ export function columnsOf(resource) {
     named('id'),
     ...declared,
     ...[...times, ...listed, ...deleted].map((one) => ({ ...SYSTEM_FIELDS[one.name], ...one, isSystem: true })),
-  ].map((one) => (one.isSystem && one.type === 'date' && one.operators.length === 0 ? { ...one, operators: RANGE } : one));
+  ];
 }
 
 // A narrow list shows the most telling columns: what names a record, then its state, its references, numbers and dates.
@@ -95,9 +93,15 @@ export function labelOf(resource, record) {
 /** The resource of the app's users, to which sessions belong. */
 export const userResource = () => resourceOf('user') ?? app.value?.resources.find(({ name }) => name === 'users');
 
+/** The name of a resource within a sentence: `post`, `posts`. */
+export const nameOf = ({ label, plural }, count = 1) => (count === 1 ? label : plural).toLowerCase();
+
 /** `firstName` as `First name`. */
 export function titleOf(name) {
-  const words = name.replaceAll(/([a-z\d])([A-Z])/g, '$1 $2').replaceAll('_', ' ').toLowerCase();
+  const words = name
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+    .replaceAll('_', ' ')
+    .toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

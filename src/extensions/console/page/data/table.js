@@ -61,7 +61,9 @@ function NameCell({ resource, column, record, labels }) {
 function Row({ resource, columns, record, labels, isSelected, isChanged, onSelect }) {
   const [first, ...rest] = columns;
   const isDeleted = fieldValue(record, 'deletedAt') != null;
-  const className = [isSelected && 'selected', isChanged && 'changed', isDeleted && 'deleted'].filter(Boolean).join(' ');
+  const className = [isSelected && 'selected', isChanged && 'changed', isDeleted && 'deleted']
+    .filter(Boolean)
+    .join(' ');
   return html`<tr role="row" class=${className} data-id=${record.id}>
     <td role="cell" class="select">
       <input

@@ -1,12 +1,12 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { showToast } from '../components/feedback.js';
-import { Icon, IconButton } from '../components/icons.js';
+import { IconButton } from '../components/icons.js';
 import { Menu } from '../components/menu.js';
 import { hrefOf, navigate, place, setParams } from '../router.js';
 import { FilterMenu } from './filters.js';
 import { chosenColumns, PAGE_SIZES, readViews, sortOf, viewParams, writeViews } from './query.js';
-import { columnsOf, DATA, defaultColumns, viewer } from './schema.js';
+import { columnsOf, DATA, defaultColumns, nameOf, viewer } from './schema.js';
 
 const TYPING_MS = 250;
 
@@ -23,7 +23,7 @@ function Search({ resource }) {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setParams({ q: next.trim(), after: undefined }, { replace: true }), TYPING_MS);
   };
-  const label = resource.searchable ? `Search ${resource.plural}` : 'No field of this resource is searchable()';
+  const label = resource.searchable ? `Search ${nameOf(resource, 2)}` : 'No field of this resource is searchable()';
   return html`<div class="search">
     <${Icon} name="search" />
     <input
@@ -139,7 +139,9 @@ function ViewsMenu({ resource }) {
     close();
   };
   return html`<${Menu} label="Views" icon="star" isEnd=${true}>
-    ${(close) => html`${views.length === 0 && html`<p class="soft">Save what you see now, to find it again quickly.</p>`}
+    ${(
+      close,
+    ) => html`${views.length === 0 && html`<p class="soft">Save what you see now, to find it again quickly.</p>`}
       <ul class="views">
         ${views.map(
           (view) => html`<li key=${view.name}>
@@ -170,7 +172,7 @@ function ViewsMenu({ resource }) {
 
 /** What selects the records of a list, and how they are shown. */
 export function Toolbar({ resource }) {
-  return html`<div class="toolbar" role="search" aria-label=${`Find ${resource.plural}`}>
+  return html`<div class="toolbar" role="search" aria-label=${`Find ${nameOf(resource, 2)}`}>
     <${Search} resource=${resource} />
     <${FilterMenu} key=${`filter ${resource.name}`} resource=${resource} />
     <${SortChoice} resource=${resource} />

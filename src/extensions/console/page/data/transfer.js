@@ -5,6 +5,7 @@ import { Dialog, openDialog, showError, showToast } from '../components/feedback
 import { hrefOf, place } from '../router.js';
 import { recordsPath } from './list-data.js';
 import { requestParams } from './query.js';
+import { nameOf } from './schema.js';
 
 const MAX_SHOWN_ERRORS = 50;
 
@@ -55,7 +56,10 @@ function ImportResult({ result, isChecked }) {
           <tbody>
             ${rejected
               .slice(0, MAX_SHOWN_ERRORS)
-              .map((one, index) => html`<tr key=${index}><td>${one.row ?? one.line ?? index + 1}</td><td>${describeError(one)}</td></tr>`)}
+              .map(
+                (one, index) =>
+                  html`<tr key=${index}><td>${one.row ?? one.line ?? index + 1}</td><td>${describeError(one)}</td></tr>`,
+              )}
           </tbody>
         </table>
       </div>`
@@ -87,7 +91,7 @@ function ImportDialog({ resource, close }) {
     setChecked(undefined);
     apply(event);
   };
-  return html`<${Dialog} title=${`Import ${resource.plural}`} onClose=${() => close(undefined)} wide=${true}>
+  return html`<${Dialog} title=${`Import ${nameOf(resource, 2)}`} onClose=${() => close(undefined)} wide=${true}>
     <p>A CSV file whose first row names the fields, or NDJSON: one JSON object on each line.</p>
     <div class="stack">
       <label>

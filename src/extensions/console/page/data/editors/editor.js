@@ -89,7 +89,8 @@ export function FieldEditor(props) {
   const { field, value, saved, onChange, error, labels, isNew = false, isChanged = false, onReset } = props;
   const id = `field-${field.name}`;
   const reason = lockedReason(field, isNew);
-  if (reason !== undefined) return html`<${LockedField} id=${id} field=${field} value=${saved} labels=${labels} reason=${reason} />`;
+  if (reason !== undefined)
+    return html`<${LockedField} id=${id} field=${field} value=${saved} labels=${labels} reason=${reason} />`;
   const isGroup = GROUPS.includes(field.type) && !isConcealed(field);
   const describedBy = [error && `${id}-error`, `${id}-hint`].filter(Boolean).join(' ');
   const name = html`${field.name}${field.required && html`<span class="required" title="Required">*</span>`}`;

@@ -75,7 +75,8 @@ const emptyItem = ({ type }) => structuredClone(EMPTY_ITEMS[type] ?? null);
 export function ArrayEditor({ id, field, value, onChange, labels, resource, Inner }) {
   const items = Array.isArray(value) ? value : [];
   const { inner } = field;
-  if (!inner) return html`<${Inner} id=${id} field=${{ ...field, type: 'json' }} value=${value} onChange=${onChange} />`;
+  if (!inner)
+    return html`<${Inner} id=${id} field=${{ ...field, type: 'json' }} value=${value} onChange=${onChange} />`;
   if (inner.type === 'ref')
     return html`<${ReferencesEditor} id=${id} field=${{ ...field, target: inner.target }} value=${value} onChange=${onChange} labels=${labels} />`;
   // The items of a list of files are the files themselves; new ones are uploaded for the field.

@@ -7,7 +7,10 @@ import { recordsPath } from '../list-data.js';
 
 /** Reads the value of an encrypted field. The server records it in the audit trail. @throws RequestError */
 async function reveal(resource, record, field) {
-  const { data } = await call(recordsPath(resource, record.id, 'reveal'), { method: 'POST', body: { field: field.name } });
+  const { data } = await call(recordsPath(resource, record.id, 'reveal'), {
+    method: 'POST',
+    body: { field: field.name },
+  });
   return typeof data === 'object' && data !== null && Object.hasOwn(data, 'value') ? data.value : data;
 }
 
@@ -15,7 +18,19 @@ async function reveal(resource, record, field) {
  * A value that the server does not return: whether it is set, a new value, and for encrypted fields the stored one on request. A draft of
  * `undefined` keeps the stored value.
  */
-export function SecretEditor({ id, field, resource, record, value, saved, onChange, invalid, describedBy, isNew, Inner }) {
+export function SecretEditor({
+  id,
+  field,
+  resource,
+  record,
+  value,
+  saved,
+  onChange,
+  invalid,
+  describedBy,
+  isNew,
+  Inner,
+}) {
   const [revealed, setRevealed] = useState(undefined);
   const [isReplacing, setReplacing] = useState(isNew === true);
   const isSet = saved?.isSet === true;
