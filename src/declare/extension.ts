@@ -144,6 +144,11 @@ export interface Extension<Name extends string = string, Api extends object = ob
    * The project must not declare fields of these names.
    */
   userFields?: (user: AnyResource) => Fields;
+  /**
+   * Whether the outbox rows of all resources contain the origin of a change: how the caller was authenticated, and their address. Default:
+   * only those of resources with `audit: true`.
+   */
+  recordsOrigins?: boolean;
   /** Reports configuration errors before anything is set up. */
   checkConfig?(errors: ConfigErrors): void;
   /** Returns the parts of the extension. It runs when the app is created, before anything is connected, so it must do no I/O. */

@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import type { MailSender } from '../platform/mail/sender.ts';
 import type { MailTextRenderer } from '../platform/mail/texts/index.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { BulkRecords } from './bulk.ts';
 import type { FilesApi } from './file.ts';
 import type { JobOverview } from './job-overview.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
@@ -179,6 +180,8 @@ export interface Host extends Platform {
   service: Services;
   /** The resources of the app, in the order of their declaration. */
   resources: readonly ResourceGateway[];
+  /** Imports, exports and changes of many records. */
+  bulk: BulkRecords;
   /** The user resource if accounts are enabled. */
   users: ResourceGateway | undefined;
   push: PushSender;

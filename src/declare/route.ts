@@ -148,6 +148,8 @@ export interface Route {
    * the error RECENT_SIGN_IN_REQUIRED.
    */
   recentSignIn?: boolean;
+  /** The handler checks `If-Match` itself. Otherwise only routes of a single record of a resource accept it. */
+  checksIfMatch?: boolean;
   /** The scope that an API key needs. */
   scope?: string;
   /** Left out of the OpenAPI document. */

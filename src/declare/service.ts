@@ -30,6 +30,8 @@ type AsSystem = ActAs & ({ as: 'system' } | { as?: 'system' | undefined; user?: 
 export interface ActAsWithIfMatch extends ActAs {
   /** Change the record only if its `updatedAt` still has this value; otherwise PRECONDITION_FAILED. */
   ifMatch?: string | undefined;
+  /** Change the record only if it has one of these versions, as `versionOf` of its gateway returns them. */
+  versions?: '*' | readonly string[] | undefined;
 }
 
 /** Comparison operators of list queries. */

@@ -1,8 +1,10 @@
+import type { BulkChange, BulkRecords, BulkResource, BulkRow } from '../declare/bulk.ts';
 import type { StoredRecord } from '../declare/host.ts';
 import { normalizeResourceName } from '../declare/naming.ts';
 import type { Viewer } from '../declare/policy.ts';
 import { suggestKnownNames } from '../platform/config/did-you-mean.ts';
-import type { ApiError } from '../platform/errors.ts';
+import { ApiError } from '../platform/errors.ts';
+import { isId } from '../platform/ids.ts';
 import { createServiceCallContext, type OperationContext } from './access/operation-context.ts';
 import { toPublicOperationError } from './access/public-error.ts';
 import type { Entity, RecordsContext } from './context.ts';
@@ -10,54 +12,12 @@ import type { BatchItem, Outcome } from './operations/batch/item.ts';
 import { fieldsToUpsertBy, parseUpsertKey } from './operations/batch/parse.ts';
 import { runBatchPerItem } from './operations/batch/run.ts';
 import { readRecordPages } from './operations/read.ts';
+import { restoreRecords } from './operations/restore-many.ts';
 import type { CompiledField } from './schema/compiled.ts';
 import { serializeFields } from './serialize/serialize-fields.ts';
-import type { RecordTimes } from './store/store.ts';
 
-/** A row to import. */
-export interface BulkRow {
-  values: Record<string, unknown>;
-  /** The id that a created record must get; left out: a new one. */
-  id?: string | undefined;
-  /** The times that a created record must get; left out: now. Only for resources with timestamps. */
-  times?: RecordTimes | undefined;
-}
-
-/** How rows are imported. */
-export interface BulkWriteOptions {
-  /** The user whose policies and field rules apply; left out: the system. */
-  user?: Viewer | undefined;
-  /** A unique field: a row updates the record with the same value. Left out: every row creates a record. */
-  upsertBy?: string | undefined;
-  /** Rolls the rows back, so that only errors are found. Hooks run, and their writes are rolled back. */
-  dryRun?: boolean;
-}
-
-/** Bulk access to the records of a resource, for the command line. */
-export interface BulkResource {
-  name: string;
-  /** The fields that can be exported. Passwords and write-only fields are left out. */
-  readable: readonly CompiledField[];
-  /** The fields that can be imported. */
-  writable: readonly CompiledField[];
-  timestamps: boolean;
-  /** The unique fields by which rows can update records. */
-  upsertFields(user?: Viewer): string[];
-  /**
-   * Writes rows in order; each succeeds or fails by itself.
-   *
-   * @returns the public error of each row that was not written; undefined for the others
-   */
-  write(rows: readonly BulkRow[], options: BulkWriteOptions): Promise<(ApiError | undefined)[]>;
-  /** Reads all records that match the filters, page by page, with the fields that the user may see; without a user, all readable ones. */
-  read(where: Record<string, string>, user?: Viewer): AsyncGenerator<Record<string, unknown>[]>;
-}
-
-/** Bulk access to the records of an app. */
-export interface BulkRecords {
-  /** @throws Error for an unknown resource */
-  resource(name: string): BulkResource;
-}
+/** Records that `change` changes in one transaction. */
+const IDS_AT_ONCE = 100;
 
 function createItem(
   row: BulkRow,
@@ -101,6 +61,37 @@ function createBulkResource(context: RecordsContext, entity: Entity): BulkResour
     return error;
   }
 
+  /** The error of a record that was not changed. An unexpected error is logged. */
+  function toChangeError(error: unknown, id: string): ApiError {
+    const known = toPublicOperationError(error);
+    if (known.status >= 500) context.log.error({ err: error, resource: resource.name, record: id }, 'a change failed');
+    return known;
+  }
+
+  async function changeTogether(
+    ids: readonly string[],
+    change: BulkChange,
+    operation: OperationContext,
+  ): Promise<(ApiError | undefined)[]> {
+    if (change.action === 'restore') {
+      if (entity.archive === undefined) return ids.map(() => new ApiError('NOT_FOUND'));
+      const failures = await restoreRecords(context, entity, ids.filter(isId), operation);
+      return ids.map((id) => {
+        if (!isId(id)) return new ApiError('NOT_FOUND');
+        return failures.has(id) ? toChangeError(failures.get(id), id) : undefined;
+      });
+    }
+    const data = change.action === 'update' ? change.values : undefined;
+    const items = ids.map(
+      (id, place): BatchItem => ({ place, op: change.action, id, data, by: undefined, operation }) as BatchItem,
+    );
+    const outcomes = await runBatchPerItem(context, entity, items, { operation, ...unlimited() });
+    return ids.map((id, i) => {
+      const outcome = outcomes[i]!;
+      return 'error' in outcome ? toChangeError(outcome.error, id) : undefined;
+    });
+  }
+
   return {
     name: resource.name,
     readable: resource.fields.filter(({ secret }) => !secret),
@@ -124,14 +115,21 @@ function createBulkResource(context: RecordsContext, entity: Entity): BulkResour
         : await runBatchPerItem(context, entity, items, { operation, ...unlimited() });
       return rows.map((_, place) => errors.get(place) ?? toRowError(outcomes[place]));
     },
-    async *read(where, user) {
+    async change(ids, change) {
+      const operation = operationOf(undefined);
+      const errors: (ApiError | undefined)[] = [];
+      for (let at = 0; at < ids.length; at += IDS_AT_ONCE)
+        errors.push(...(await changeTogether(ids.slice(at, at + IDS_AT_ONCE), change, operation)));
+      return errors;
+    },
+    async *read(query, user) {
       const operation = operationOf(user);
       const copyFields = (record: StoredRecord) => {
         const names = ['id', ...resource.fields.filter(({ secret }) => !secret).map(({ name }) => name)];
         if (resource.timestamps) names.push('createdAt', 'updatedAt');
         return Object.fromEntries(names.map((name) => [name, record[name]]));
       };
-      for await (const page of readRecordPages(context, entity, where, operation)) {
+      for await (const page of readRecordPages(context, entity, query, operation)) {
         yield user === undefined ? page.map(copyFields) : await serializeFields(entity, page, operation);
       }
     },

@@ -59,7 +59,8 @@ export function createServiceLookup(
 }
 
 function addIfMatch(operation: OperationContext, as: ActAsWithIfMatch | undefined): OperationContext {
-  return as?.ifMatch === undefined ? operation : { ...operation, ifMatch: [versionOfTime(as.ifMatch)] };
+  const ifMatch = as?.ifMatch === undefined ? as?.versions : [versionOfTime(as.ifMatch)];
+  return ifMatch === undefined ? operation : { ...operation, ifMatch };
 }
 
 /** The records of a resource, for code: `app.service(name)`. Every database error becomes an ApiError. */

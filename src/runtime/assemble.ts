@@ -1,6 +1,7 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Administration } from '../accounts/administration.ts';
 import type { Sessions } from '../accounts/sessions/sessions.ts';
+import type { BulkRecords } from '../declare/bulk.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host } from '../declare/host.ts';
 import { createTrackingStatements, type Files } from '../files/index.ts';
@@ -11,7 +12,6 @@ import { createEncryption, type Encryption } from '../platform/crypto/encryption
 import type { Mail } from '../platform/mail/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Push } from '../push/index.ts';
-import { type BulkRecords, createBulkRecords } from '../records/bulk.ts';
 import { createResourceTables, type Records, withArchives } from '../records/index.ts';
 import { withMigrationClient, withPostgres } from './connect.ts';
 import { createCore, createPlatform } from './core.ts';
@@ -105,7 +105,7 @@ export function assembleApp(
     mail,
     encryption: createEncryption(platform, parts.encrypted ?? [], ready),
     startSession: accounts?.startSession,
-    bulk: { ...createBulkRecords(records.context), ready },
+    bulk: { ...host.bulk, ready },
     administration: accounts && { ...accounts.administration, ready },
     parts,
     apis,

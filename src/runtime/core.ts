@@ -31,6 +31,7 @@ import { openReplica } from '../platform/replica/index.ts';
 import { VERSION } from '../platform/version.ts';
 import { createPush, type Push } from '../push/index.ts';
 import { createRuleErrorReporter } from '../records/access/rule-errors.ts';
+import { createBulkRecords } from '../records/bulk.ts';
 import { compileResources, createRecordsRuntime, type Records } from '../records/index.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
 import { createAfterCommitQueue, createTransactionContext } from '../records/transaction/transaction.ts';
@@ -140,6 +141,7 @@ export function createCore(
     taken,
     createRuleErrorReporter(log),
     createFileSerializer(platform),
+    extensions.some(({ recordsOrigins }) => recordsOrigins === true),
   );
   const files = createFiles(platform, compiled);
   const hasAccounts = settings.auth.enabled && findAccountFields(resources) !== undefined;
@@ -173,6 +175,7 @@ export function createCore(
     ...platform,
     service: records.service,
     resources: records.gateways,
+    bulk: createBulkRecords(records.context),
     users,
     push: push.sender,
     simulated: push.simulated,

@@ -19,9 +19,9 @@ export function requestIdOf(req: IncomingMessage): string | undefined {
   return ids.get(req);
 }
 
-/** How a request is signed in. `id`: the id of the session or API key. */
+/** How a request is signed in. `id`: the id of the session or API key. `console`: a session that uses the console. */
 interface Identity {
-  via: 'session' | 'api-key';
+  via: 'session' | 'api-key' | 'console';
   id: string;
   userId: string;
 }

@@ -146,7 +146,7 @@ function compileResource(
     timestamps,
     softDelete: resource.softDelete === true,
     holdsFiles: fields.some((field) => field.holdsFiles),
-    audit: resource.audit === true,
+    recordsOrigin: resource.audit === true,
     fields,
     field: new Map(fields.map((field) => [field.name, field])),
     checkedReferences: fields.filter((field) => field.spec.exists),
@@ -181,8 +181,9 @@ function compileResource(
  * Compiles declarations of resources for use by requests. The declarations must be valid.
  *
  * @param taken names that other tables and their indexes use
- * @param serializeFile adds the URLs of a file in responses; left out: responses contain the stored metadata
  * @param reportRuleError logs errors of policy, `visibleTo` and scope functions; left out: the errors of these functions are thrown
+ * @param serializeFile adds the URLs of a file in responses; left out: responses contain the stored metadata
+ * @param recordsOrigins whether events of all resources record the origin of a change; otherwise only those with `audit: true`
  */
 export function compileResources(
   resources: readonly AnyResource[],
@@ -190,11 +191,12 @@ export function compileResources(
   taken: Iterable<string> = [],
   reportRuleError: ReportRuleError = rethrow,
   serializeFile: SerializeFile = (file) => file,
+  recordsOrigins = false,
 ): CompiledResource[] {
-  const compiled = resources.map((resource) => ({
-    ...compileResource(resource, unknownFields, serializeFile),
-    reportRuleError,
-  }));
+  const compiled = resources.map((resource) => {
+    const own = compileResource(resource, unknownFields, serializeFile);
+    return { ...own, recordsOrigin: recordsOrigins || own.recordsOrigin, reportRuleError };
+  });
   const relations = compileRelations(compiled);
   const byName = new Map<string, CompiledResource>();
   const resourceOf = (name: string) => byName.get(name)!;

@@ -94,7 +94,7 @@ export interface CompiledResource {
   /** Whether a field of the resource holds files. */
   holdsFiles: boolean;
   /** Whether events of the resource record the origin of a change and which passwords are set. */
-  audit: boolean;
+  recordsOrigin: boolean;
   /** Whether this describes the archive of a resource: deleted records, each with `deletedAt`. */
   archived?: boolean;
   fields: readonly CompiledField[];

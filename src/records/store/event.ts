@@ -63,7 +63,7 @@ export function createEventValues(resource: CompiledResource, action: Action, ca
 export function createCauseValues(resource: CompiledResource, cause: Cause): unknown[] {
   const { userId, requestId, trace } = cause;
   const values = [resource.name, userId ?? null, requestId ?? null, trace ?? null];
-  return resource.audit ? [...values, formatOriginJson(cause)] : values;
+  return resource.recordsOrigin ? [...values, formatOriginJson(cause)] : values;
 }
 
 const OUTBOX_COLUMNS =
@@ -76,10 +76,10 @@ const OUTBOX_COLUMNS =
  */
 function payloadSql(resource: CompiledResource, action: Action, origin: string): string {
   const parts = [`'record', ${rowJsonSql(resource, '_new')}`];
-  if (resource.audit) parts.push(`'origin', ${origin}::jsonb`);
+  if (resource.recordsOrigin) parts.push(`'origin', ${origin}::jsonb`);
   // An update never sets a password.
   if (action === 'updated') parts.push(`'previous', ${rowJsonSql(resource, '_old')}`);
-  else if (resource.audit) parts.push(`'passwords', ${passwordsSetJsonSql(resource)}`);
+  else if (resource.recordsOrigin) parts.push(`'passwords', ${passwordsSetJsonSql(resource)}`);
   return `jsonb_build_object(${parts.join(', ')})`;
 }
 

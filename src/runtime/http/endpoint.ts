@@ -200,7 +200,7 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
 
   /** Runs the handler and serializes its result. Returns undefined if the handler has sent the response itself. */
   async function runHandler(ctx: RouteContext): Promise<SuccessResponse | undefined> {
-    assertWritePreconditions(ctx.req, item, ctx.doc);
+    if (!route.checksIfMatch) assertWritePreconditions(ctx.req, item, ctx.doc);
     const value = await route.handler(ctx);
     if (ctx.res.headersSent) {
       // Count the bytes that wait to be sent: this response can no longer be refused, but the client's next ones can.

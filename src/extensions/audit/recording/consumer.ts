@@ -12,7 +12,7 @@ import type { AuditEvent } from '../trail/entry.ts';
 import { computeRecordChanges } from './changes.ts';
 import { AUDIT_EVENT_ROW, type AuditEventPayload } from './event-writer.ts';
 
-/** A resource whose changes are recorded. */
+/** A resource whose changes can be recorded. */
 interface AuditedResource {
   gateway: ResourceGateway;
   /** Fields to mask although their names do not look personal: an erasure removes their values, but cannot change the trail. */
@@ -109,20 +109,24 @@ function createUserIdFinder(users: ResourceGateway | undefined) {
  * The consumer runs last, because it locks the end of the chain until the transaction ends.
  */
 export function createAuditConsumer({ resources, users }: Pick<Host, 'resources' | 'users'>): OutboxConsumer {
-  const audited = new Map(
-    resources
-      .filter((gateway) => gateway.declaration.audit === true)
-      .map((gateway) => [gateway.name, compileAuditedResource(gateway, gateway === users)]),
+  const compiled = new Map(
+    resources.map((gateway) => [gateway.name, compileAuditedResource(gateway, gateway === users)]),
   );
+  // Changes that administrators make in the console are recorded for every resource.
+  const isAudited = ({ resource, payload }: OutboxRow) => {
+    const { via } = (payload.origin ?? {}) as Origin;
+    return via === 'console' || compiled.get(resource!)?.gateway.declaration.audit === true;
+  };
   const findUserIds = createUserIdFinder(users);
 
   return {
     last: true,
-    wants: (row) => row.name === AUDIT_EVENT_ROW || (isRecordChange(row) && audited.has(row.resource!)),
+    wants: (row) =>
+      row.name === AUDIT_EVENT_ROW || (isRecordChange(row) && compiled.has(row.resource!) && isAudited(row)),
     async handle(rows, tx) {
       const userIdByEmail = await findUserIds(rows, tx);
       const events = rows.map((row): AuditEvent => {
-        if (row.name !== AUDIT_EVENT_ROW) return toAuditEvent(audited.get(row.resource!)!, row);
+        if (row.name !== AUDIT_EVENT_ROW) return toAuditEvent(compiled.get(row.resource!)!, row);
         const { email, ...event } = row.payload as unknown as AuditEventPayload;
         return email === undefined ? event : { ...event, record: userIdByEmail.get(email) ?? null };
       });

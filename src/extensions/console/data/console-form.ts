@@ -7,7 +7,7 @@ import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import type { Queryable } from '../../../platform/postgres/queryable.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { fileRulesOf } from '../../../records/fields/types/file.ts';
-import { fieldsOf, isSecretField, targetOf } from './field-info.ts';
+import { fieldsOf, isSecretField, passwordFieldsOf, targetOf } from './field-info.ts';
 
 /** A record, as the pages of the console show it. */
 export type ConsoleRecord = Record<string, unknown>;
@@ -58,20 +58,13 @@ function toConsoleValue(spec: FieldSpec, value: unknown, files: Pick<FilesApi, '
   return Array.isArray(value) ? value.map(convert) : convert(value as StoredFile);
 }
 
-/** The password fields of a resource, by name. */
-function passwordFieldsOf({ declaration }: ResourceGateway): string[] {
-  return fieldsOf(declaration.fields as Fields).flatMap(([name, spec]) =>
-    fieldTypeOf(spec).concealed === true ? [name] : [],
-  );
-}
-
 /** Finds which password fields of records are set: one query, and none for a resource without passwords. */
 async function findSetPasswords(
   database: Pick<Queryable, 'readList'>,
   gateway: ResourceGateway,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const names = passwordFieldsOf(gateway);
+  const names = passwordFieldsOf(gateway.declaration);
   if (names.length === 0 || ids.length === 0) return new Map();
   const tests = names.map((name) => {
     const column = quoteIdentifier(snakeCase(name));

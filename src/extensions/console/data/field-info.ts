@@ -1,5 +1,6 @@
 import type { AnyField, FieldSpec, Fields } from '../../../declare/field.ts';
 import { compilePolicy, type Policy } from '../../../declare/policy.ts';
+import type { AnyResource } from '../../../declare/resource.ts';
 import type { Operator } from '../../../declare/service.ts';
 import { fieldTypeOf, supportedOperatorsOf } from '../../../records/fields/field-type.ts';
 import { isPersonalField } from '../../../records/fields/personal-data.ts';
@@ -58,6 +59,11 @@ export interface FieldInfo {
 /** The fields of a declaration, in its order. */
 export function fieldsOf(fields: Fields): [name: string, spec: FieldSpec][] {
   return Object.entries(fields).map(([name, { spec }]) => [name, spec]);
+}
+
+/** The names of the password fields of a resource. */
+export function passwordFieldsOf({ fields }: AnyResource): string[] {
+  return fieldsOf(fields as Fields).flatMap(([name, spec]) => (fieldTypeOf(spec).concealed === true ? [name] : []));
 }
 
 /** Whether no response contains the values of a field: neither the API's nor the console's. */

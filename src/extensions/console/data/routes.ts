@@ -5,6 +5,7 @@ import { type ConsoleTab, createAppInfoReader } from './app-info.ts';
 import type { DataContext } from './context.ts';
 import { findRecordOptions } from './labels.ts';
 import { listRecords, readRecord } from './read.ts';
+import { bulkBody, changeManyRecords, createRecord, deleteRecord, restoreRecord, updateRecord } from './writes.ts';
 
 const MAX_OPTIONS = 50;
 const limitError = { error: `Must be a whole number from 1 to ${MAX_OPTIONS}` };
@@ -14,6 +15,9 @@ const optionsQuery = z.strictObject({
   limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_OPTIONS, limitError).default(20),
 });
 
+/** Writes act as the system: a viewer in their query would be misleading. */
+const noQuery = z.strictObject({});
+
 /** The routes of the data browser, below `path`. */
 export function dataRoutes(
   path: string,
@@ -22,10 +26,43 @@ export function dataRoutes(
 ): Route[] {
   const readAppInfo = createAppInfoReader(data, tabs);
   const record = `${path}/records/:resource`;
+  const write = { ...access, query: noQuery };
   return [
     { ...access, method: 'GET', path: `${path}/app`, handler: readAppInfo },
     { ...access, method: 'GET', path: record, handler: (ctx) => listRecords(data, ctx) },
+    // Before the routes of a record, in which `/:id` also matches the path.
+    {
+      ...write,
+      method: 'POST',
+      path: `${record}/bulk`,
+      input: bulkBody,
+      handler: (ctx) => changeManyRecords(data, ctx),
+    },
     { ...access, method: 'GET', path: `${record}/:id`, handler: (ctx) => readRecord(data, ctx) },
+    {
+      ...write,
+      method: 'POST',
+      path: record,
+      body: 'json',
+      status: 201,
+      handler: (ctx) => createRecord(data, ctx),
+    },
+    {
+      ...write,
+      method: 'PATCH',
+      path: `${record}/:id`,
+      body: 'json',
+      checksIfMatch: true,
+      handler: (ctx) => updateRecord(data, ctx),
+    },
+    {
+      ...write,
+      method: 'DELETE',
+      path: `${record}/:id`,
+      checksIfMatch: true,
+      handler: (ctx) => deleteRecord(data, ctx),
+    },
+    { ...write, method: 'POST', path: `${record}/:id/restore`, handler: (ctx) => restoreRecord(data, ctx) },
     {
       ...access,
       method: 'GET',
