@@ -4,6 +4,8 @@ import { columnsOf, viewer } from './schema.js';
 const LIST_PARAMETERS = ['q', 'sort', 'limit', 'after', 'deleted'];
 const FILTER = /^(.+)\[(\w+)\]$/;
 export const PAGE_SIZES = ['20', '50', '100'];
+/** The page size if the address names none. */
+export const DEFAULT_PAGE_SIZE = '50';
 
 /** The names of operators, as a sentence continues after the name of a field. */
 export const OPERATOR_TEXTS = {

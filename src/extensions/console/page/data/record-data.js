@@ -82,6 +82,8 @@ export async function saveRecord(resource, { record, meta }, values) {
 export const createRecord = async (resource, values) =>
   (await call(recordsPath(resource), { method: 'POST', body: values })).data;
 
-export const deleteRecord = (resource, id) => call(recordsPath(resource, id), { method: 'DELETE' });
+/** Deletes the version that was read. @throws RequestError 412 if the record has changed since */
+export const deleteRecord = (resource, { record, meta }) =>
+  call(recordsPath(resource, record.id), { method: 'DELETE', headers: headersOf(meta) });
 
 export const restoreRecord = (resource, id) => call(recordsPath(resource, id, 'restore'), { method: 'POST' });

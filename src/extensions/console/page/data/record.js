@@ -140,7 +140,7 @@ function RecordActions({ resource, record, meta, reload }) {
     };
     if (!(await confirmAction(question))) return;
     try {
-      await deleteRecord(resource, record.id);
+      await deleteRecord(resource, { record, meta });
       guardLeaving(async () => true)();
       showToast(`${resource.label} deleted`, resource.softDelete ? { action: { label: 'Undo', run: undo } } : {});
       await navigate(dataHref([resource.name]));

@@ -25,13 +25,13 @@ function useColumns(resource, container) {
   return { columns, isCards, minWidth: isCards ? undefined : SELECT_WIDTH + columns.length * (COLUMN_WIDTH - 20) };
 }
 
-function HeaderCell({ resource, column }) {
+function HeaderCell({ resource, column, isFirst }) {
   const { params } = place.value;
   const sort = sortOf(resource, params);
   const isSorted = sort.name === column.name;
   const direction = sort.isDescending ? 'descending' : 'ascending';
   const change = () => setParams({ sort: nextSort(resource, params, column.name), after: undefined });
-  return html`<th scope="col" role="columnheader" aria-sort=${isSorted ? direction : undefined} class=${`type-${column.type}`}>
+  return html`<th scope="col" role="columnheader" aria-sort=${isSorted ? direction : undefined} class=${`type-${column.type} ${isFirst ? 'first' : ''}`}>
     ${
       column.sortable
         ? html`<button type="button" class="sort" onClick=${change} title=${`Sort by ${column.name}`}>
@@ -125,7 +125,10 @@ export function RecordTable({ resource, list, selected, onSelect, onSelectAll })
               onClick=${() => onSelectAll(!areAllSelected)}
             />
           </th>
-          ${columns.map((column) => html`<${HeaderCell} key=${column.name} resource=${resource} column=${column} />`)}
+          ${columns.map(
+            (column, index) =>
+              html`<${HeaderCell} key=${column.name} resource=${resource} column=${column} isFirst=${index === 0} />`,
+          )}
         </tr>
       </thead>
       <tbody role="rowgroup">

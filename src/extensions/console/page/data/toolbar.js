@@ -1,11 +1,11 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { showToast } from '../components/feedback.js';
-import { IconButton } from '../components/icons.js';
+import { Icon, IconButton } from '../components/icons.js';
 import { Menu } from '../components/menu.js';
 import { hrefOf, navigate, place, setParams } from '../router.js';
 import { FilterMenu } from './filters.js';
-import { chosenColumns, PAGE_SIZES, readViews, sortOf, viewParams, writeViews } from './query.js';
+import { chosenColumns, DEFAULT_PAGE_SIZE, PAGE_SIZES, readViews, sortOf, viewParams, writeViews } from './query.js';
 import { columnsOf, DATA, defaultColumns, nameOf, viewer } from './schema.js';
 
 const TYPING_MS = 250;
@@ -94,7 +94,7 @@ function DisplayMenu({ resource }) {
     <label>
       Records per page
       <select
-        value=${params.get('limit') ?? PAGE_SIZES[0]}
+        value=${params.get('limit') ?? DEFAULT_PAGE_SIZE}
         onChange=${(event) => setParams({ limit: event.target.value, after: undefined })}
       >
         ${PAGE_SIZES.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}

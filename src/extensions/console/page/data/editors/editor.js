@@ -53,11 +53,11 @@ function typeText({ type, target, inner, min, max }) {
 
 const isGiven = (value) => value !== undefined && value !== null;
 
-function Description({ id, field, isNew }) {
+function Description({ id, field, isNew, isLocked = false }) {
   const notes = [
     isNew && isGiven(field.default) && `Default: ${plainText(field.default)}`,
     field.pattern && `Pattern: ${field.pattern}`,
-    ...fieldNotes(field),
+    ...fieldNotes(field, isLocked),
   ].filter(Boolean);
   if (!field.description && notes.length === 0) return null;
   return html`<p class="hint" id=${`${id}-hint`}>
@@ -75,7 +75,7 @@ function LockedField({ id, field, value, labels, reason }) {
       <span class="locked-mark" title=${reason}><${Icon} name="lock" size=${12} />${reason}</span>
     </div>
     <div class="locked-value"><${Value} field=${field} value=${value} labels=${labels} /></div>
-    <${Description} id=${id} field=${field} />
+    <${Description} id=${id} field=${field} isLocked=${true} />
   </div>`;
 }
 

@@ -9,15 +9,15 @@ const isConcealed = ({ encrypted, writeOnly, type }) => encrypted || writeOnly |
  */
 export function lockedReason(field, isNew) {
   if (field.isSystem) return 'Set by the system';
-  if (field.type === 'password' && !isNew) return 'Passwords are changed by their owner, or reset by e-mail';
+  if (field.type === 'password') return 'Users set their own password, for example with a reset link';
   if (field.immutable && !isNew) return 'immutable(): set on create only';
   return undefined;
 }
 
 export const isEditable = (field, isNew) => lockedReason(field, isNew) === undefined;
 
-/** What the declaration says about who may set or see a field, in words. */
-export function fieldNotes(field) {
+/** What the declaration says about who may set or see a field, in words. `isLocked`: its reason is shown already. */
+export function fieldNotes(field, isLocked) {
   return [
     field.owner && 'The owner of the record',
     field.tenant && 'The organisation of the record',
@@ -27,7 +27,7 @@ export function fieldNotes(field) {
     field.encrypted && 'Stored encrypted',
     field.visibleTo && `visibleTo: ${field.visibleTo}`,
     field.writableBy && `writableBy: ${field.writableBy}`,
-    field.immutable && 'immutable()',
+    field.immutable && !isLocked && 'immutable(): cannot be changed later',
     field.unique && 'Unique',
     field.pii && 'Personal data',
     field.deprecated && 'Deprecated',
