@@ -1,7 +1,13 @@
 import type { Request, RequestHandler } from 'express';
-import type { Route } from '../../declare/route.ts';
+import { isAccountActive } from '../../declare/actor.ts';
+import { credentialWatchOf } from '../../declare/authenticator.ts';
+import type { ExtensionHost } from '../../declare/extension.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
+import { allowsAction, type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
+import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isFromThisMachine } from '../../platform/http/client-address.ts';
+import { setIdentity } from '../../platform/http/request-context.ts';
 
 /**
  * Whether a host name belongs to this console. Anyone who controls another name can point it at this machine (DNS rebinding), and
@@ -70,8 +76,13 @@ export function requireSameOrigin(appUrl: string | undefined): RequestHandler {
   };
 }
 
-/** What gives access to a route of the console. */
-export type ConsoleAccess = Pick<Route, 'policy' | 'recentSignIn' | 'load'> & { middleware: readonly RequestHandler[] };
+/** What gives access to the routes of the console's API. */
+export interface ConsoleAccess {
+  /** The parts of every route, which the HTTP kernel enforces. */
+  route: Pick<Route, 'policy' | 'recentSignIn' | 'load'> & { middleware: readonly RequestHandler[] };
+  /** Whether the caller of a request that is still open would have access now. */
+  isStillAllowed(ctx: Pick<RouteContext, 'user' | 'auth'>): Promise<boolean>;
+}
 
 /**
  * Access in development: without a sign-in.
@@ -79,5 +90,56 @@ export type ConsoleAccess = Pick<Route, 'policy' | 'recentSignIn' | 'load'> & { 
  * @param guards the middleware that refuses requests from other machines and from other pages
  */
 export function createDevelopmentAccess(guards: readonly RequestHandler[]): ConsoleAccess {
-  return { policy: 'public', middleware: [...guards, forbidCaching] };
+  return {
+    route: { policy: 'public', middleware: [...guards, forbidCaching] },
+    isStillAllowed: async () => true,
+  };
+}
+
+/**
+ * Refuses other credentials than sessions, and marks the request as one of the console, so that the audit trail records its changes.
+ *
+ * @throws ApiError FORBIDDEN
+ */
+async function requireSession({ auth, user, req }: Pick<RouteContext, 'auth' | 'user' | 'req'>): Promise<void> {
+  if (auth?.via !== 'session') throw new ApiError('FORBIDDEN', 'The console accepts only sessions');
+  setIdentity(req, { via: 'console', id: auth.id, userId: user!.id });
+}
+
+/** Access in production: a session that meets the policy, and whose user has signed in recently. */
+export function createProductionAccess(
+  host: Pick<ExtensionHost, 'accounts' | 'service'>,
+  users: Pick<ResourceGateway, 'load'>,
+  policy: Policy,
+): ConsoleAccess {
+  const compiled = compilePolicy(policy, () => undefined);
+
+  async function hasRecentSignIn(ctx: Pick<RouteContext, 'auth'>): Promise<boolean> {
+    try {
+      await host.accounts!.assertRecentSignIn(ctx);
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'RECENT_SIGN_IN_REQUIRED') return false;
+      throw error;
+    }
+  }
+
+  return {
+    route: { policy, recentSignIn: true, middleware: [forbidCaching], load: requireSession },
+    async isStillAllowed({ user: { id } = { id: '' }, auth }) {
+      const [[user], ended, isRecent] = await Promise.all([
+        users.load([id]),
+        credentialWatchOf(auth)?.ended([auth!.id]) ?? [],
+        hasRecentSignIn({ auth }),
+      ]);
+      if (user === undefined || !isAccountActive(user) || ended.length > 0 || !isRecent) return false;
+      const args = { user, action: 'console', doc: undefined, req: undefined, service: host.service };
+      return allowsAction(compiled, args, false, () => undefined);
+    },
+  };
+}
+
+/** Whether a policy limits the console to chosen users. Anything else would open all data to every user of the app. */
+export function limitsToChosenUsers({ public: isPublic, authenticated, verified, owner }: CompiledPolicy): boolean {
+  return !isPublic && !authenticated && !verified && !owner;
 }

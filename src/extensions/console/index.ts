@@ -1,7 +1,12 @@
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import { defineExtension, type Extension, type ExtensionHost, type FeatureParts } from '../../declare/extension.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
+import type { Policy } from '../../declare/policy.ts';
+import type { SimulatedDevices } from '../../declare/push.ts';
+import type { Route } from '../../declare/route.ts';
 import { StartupError } from '../../platform/config/environment.ts';
-import { createDevelopmentAccess, requireSameOrigin, requireThisMachine } from './access.ts';
+import { createDevelopmentAccess, createProductionAccess, requireSameOrigin, requireThisMachine } from './access.ts';
 import type { ConsoleTab } from './data/app-info.ts';
+import { createChangeFeed } from './data/changes.ts';
 import { createDataContext } from './data/context.ts';
 import { dataRoutes } from './data/routes.ts';
 import { jobRoutes } from './jobs.ts';
@@ -10,75 +15,121 @@ import { mailPreviewRoutes } from './mails.ts';
 import { pageFileRoutes } from './page-files.ts';
 import { consoleRoutes } from './push/routes.ts';
 import { createStateReader } from './push/state.ts';
+import { type ConsoleOptions, consoleSettings, productionPolicyOf } from './settings.ts';
+
+export type { ConsoleOptions } from './settings.ts';
 
 const HOME = '/console';
 const API_PATH = `${HOME}/api`;
-const DATA_PATH = `${HOME}/data`;
 const PATH = `${HOME}/push`;
 const MAILS_PATH = `${HOME}/mails`;
 const JOBS_PATH = `${HOME}/jobs`;
 
-const TABS: readonly ConsoleTab[] = [
-  { id: 'data', label: 'Data', path: `${HOME}/data` },
+const DATA_TAB: ConsoleTab = { id: 'data', label: 'Data', path: `${HOME}/data` };
+const DEVELOPMENT_TABS: readonly ConsoleTab[] = [
+  DATA_TAB,
   { id: 'push', label: 'Push', path: PATH },
   { id: 'mails', label: 'Mails', path: MAILS_PATH },
   { id: 'jobs', label: 'Jobs', path: JOBS_PATH },
 ];
 
-/** In-process events after which the console page's data is read again. */
-const EVENTS = ['push.sent', 'push.failed', 'push.receipt', 'push.opened', 'push.simulated'];
+const HOME_ROUTE: Route = {
+  method: 'GET',
+  path: HOME,
+  policy: 'public',
+  handler: ({ res }) => res.redirect(DATA_TAB.path),
+};
+
+/** In-process events after which the page of the push simulator is read again. */
+const PUSH_EVENTS = ['push.sent', 'push.failed', 'push.receipt', 'push.opened', 'push.simulated'];
+
+/** The console of a development machine: all tabs, without a sign-in. */
+function createDevelopmentParts(
+  host: ExtensionHost,
+  users: ResourceGateway,
+  simulated: SimulatedDevices,
+): FeatureParts {
+  const live = createLiveUpdates(createStateReader(host, users, simulated), host.log);
+  const liveJobs = createLiveUpdates(host.readJobOverview, host.log);
+  const middleware = [requireThisMachine, requireSameOrigin(host.env.appUrl)];
+  const access = createDevelopmentAccess(middleware);
+  const data = createDataContext(host, users, 'development');
+  const feed = createChangeFeed(host, access);
+  return {
+    pages: [
+      { ...HOME_ROUTE, middleware },
+      ...pageFileRoutes({
+        tabs: [DATA_TAB.path],
+        standalone: { 'pages/push.html': PATH, 'pages/mails.html': MAILS_PATH, 'pages/jobs/index.html': JOBS_PATH },
+        middleware,
+      }),
+      ...dataRoutes(API_PATH, data, { access, tabs: DEVELOPMENT_TABS, feed }),
+      ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
+      ...mailPreviewRoutes(MAILS_PATH, { host, middleware }),
+      ...jobRoutes(JOBS_PATH, { host, live: liveJobs, middleware }),
+    ],
+    listeners: { ...feed.listeners, ...Object.fromEntries(PUSH_EVENTS.map((name) => [name, live.refreshStreams])) },
+    // The server waits for open streams when it stops, so they must end here.
+    workers: {
+      web: () => ({
+        async stop() {
+          await Promise.all([live.stop(), liveJobs.stop(), feed.stop()]);
+        },
+      }),
+    },
+  };
+}
+
+/** The console in production: the data browser, for users who meet the policy. */
+function createProductionParts(host: ExtensionHost, users: ResourceGateway, policy: Policy): FeatureParts {
+  const access = createProductionAccess(host, users, policy);
+  const feed = createChangeFeed(host, access);
+  const data = createDataContext(host, users, 'production');
+  return {
+    // The files of the page are public. They contain no data.
+    pages: [
+      HOME_ROUTE,
+      ...pageFileRoutes({ tabs: [DATA_TAB.path], standalone: {}, middleware: [] }),
+      ...dataRoutes(API_PATH, data, { access, tabs: [DATA_TAB], feed }),
+    ],
+    listeners: feed.listeners,
+    workers: { web: () => feed },
+  };
+}
 
 /**
  * The developer's console: a browser for the records of the app, a page at `/console/push` with a phone for each simulated device, and the
  * newest pushes, a page at `/console/mails` with all e-mails of the app, and a page at `/console/jobs` with its background jobs and
- * schedules. `/console` redirects to the first page. In production the extension adds nothing.
+ * schedules. `/console` redirects to the first page. In production the extension adds nothing, unless the setting `production` opens the
+ * data browser for administrators.
  *
- * @example createApp({ resources, extensions: [developerConsole()] }, process.env)
+ * @example createApp({ resources, extensions: [audit(), developerConsole({ production: true })] }, process.env)
  */
-export function developerConsole(): Extension<'console'> {
+export function developerConsole(options: ConsoleOptions = {}): Extension<'console'> {
   return defineExtension({
     name: 'console',
-    setup(host) {
-      const { users, simulated } = host;
+    settings: consoleSettings,
+    options,
+    // The audit trail records changes that administrators make in the console, whatever the resource.
+    recordsOrigins: options.production !== undefined && options.production !== false,
+    setup(host, settings) {
+      const { users, simulated, env } = host;
       if (users === undefined) {
         throw new StartupError('developerConsole() cannot work:', [
           'devices belong to users; declare a user resource with defineUser()',
         ]);
       }
-      // Simulated devices do not exist in production.
-      if (simulated === undefined) return {};
-      const live = createLiveUpdates(createStateReader(host, users, simulated), host.log);
-      const liveJobs = createLiveUpdates(host.readJobOverview, host.log);
-      const middleware = [requireThisMachine, requireSameOrigin(host.env.appUrl)];
-      const access = createDevelopmentAccess(middleware);
-      const data = createDataContext(host, users, 'development');
-      return {
-        pages: [
-          { method: 'GET', path: HOME, policy: 'public', middleware, handler: ({ res }) => res.redirect(DATA_PATH) },
-          ...pageFileRoutes({
-            tabs: [DATA_PATH],
-            standalone: {
-              'pages/push.html': PATH,
-              'pages/mails.html': MAILS_PATH,
-              'pages/jobs/index.html': JOBS_PATH,
-            },
-            middleware,
-          }),
-          ...dataRoutes(API_PATH, data, { access, tabs: TABS }),
-          ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
-          ...mailPreviewRoutes(MAILS_PATH, { host, middleware }),
-          ...jobRoutes(JOBS_PATH, { host, live: liveJobs, middleware }),
-        ],
-        listeners: Object.fromEntries(EVENTS.map((name) => [name, () => live.refreshStreams()])),
-        // The server waits for open streams when it stops, so they must end here.
-        workers: {
-          web: () => ({
-            async stop() {
-              await Promise.all([live.stop(), liveJobs.stop()]);
-            },
-          }),
-        },
+      const policy = productionPolicyOf(settings);
+      const checkConfig: FeatureParts['checkConfig'] = (errors) => {
+        if (policy !== undefined && host.auditTrail() === undefined)
+          errors
+            .at('developerConsole({ production })')
+            .report('needs the extension audit(), which records what administrators do; add it to the extensions');
       };
+      // Simulated devices do not exist in production.
+      if (env.nodeEnv !== 'production' && simulated !== undefined)
+        return { ...createDevelopmentParts(host, users, simulated), checkConfig };
+      return policy === undefined ? {} : { ...createProductionParts(host, users, policy), checkConfig };
     },
   });
 }

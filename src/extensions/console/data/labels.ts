@@ -32,13 +32,14 @@ function labelSql(field: string): string {
   return `left(${quoteIdentifier(snakeCase(field))}, ${MAX_LABEL_LENGTH})`;
 }
 
-async function readLabels(
+/** Reads the labels of records by id, without those of records that do not exist: at most one query. */
+export async function labelsOf(
   { host }: DataContext,
   gateway: ResourceGateway,
   ids: readonly string[],
 ): Promise<Record<string, string>> {
   const field = labelFieldOf(gateway.declaration);
-  if (field === undefined) return {};
+  if (field === undefined || ids.length === 0) return {};
   const text = `select "id", ${labelSql(field)} from ${quoteIdentifier(gateway.table)} where "id" = any($1::text[])`;
   const rows = await host.database.readList<[id: string, label: string | null]>({ text, values: [ids] });
   return Object.fromEntries(rows.map(([id, label]) => [id, label === null || label.trim() === '' ? id : label]));
@@ -60,7 +61,7 @@ export async function readReferenceLabels(
     if (known.size > 0) ids.set(target, known);
   }
   const labels = await Promise.all(
-    [...ids].map(async ([target, of]) => [target, await readLabels(data, data.gateway(target), [...of])] as const),
+    [...ids].map(async ([target, of]) => [target, await labelsOf(data, data.gateway(target), [...of])] as const),
   );
   return Object.fromEntries(labels);
 }

@@ -2,9 +2,12 @@ import { z } from 'zod';
 import type { Route } from '../../../declare/route.ts';
 import type { ConsoleAccess } from '../access.ts';
 import { type ConsoleTab, createAppInfoReader } from './app-info.ts';
+import type { ChangeFeed } from './changes.ts';
 import type { DataContext } from './context.ts';
+import { historyQuery, readHistory } from './history.ts';
 import { findRecordOptions } from './labels.ts';
 import { listRecords, readRecord } from './read.ts';
+import { revealBody, revealValue } from './reveal.ts';
 import { bulkBody, changeManyRecords, createRecord, deleteRecord, restoreRecord, updateRecord } from './writes.ts';
 
 const MAX_OPTIONS = 50;
@@ -15,6 +18,8 @@ const optionsQuery = z.strictObject({
   limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_OPTIONS, limitError).default(20),
 });
 
+const changesQuery = z.strictObject({ resource: z.string().optional() });
+
 /** Writes act as the system: a viewer in their query would be misleading. */
 const noQuery = z.strictObject({});
 
@@ -22,7 +27,7 @@ const noQuery = z.strictObject({});
 export function dataRoutes(
   path: string,
   data: DataContext,
-  { access, tabs }: { access: ConsoleAccess; tabs: readonly ConsoleTab[] },
+  { access: { route: access }, tabs, feed }: { access: ConsoleAccess; tabs: readonly ConsoleTab[]; feed: ChangeFeed },
 ): Route[] {
   const readAppInfo = createAppInfoReader(data, tabs);
   const record = `${path}/records/:resource`;
@@ -62,6 +67,20 @@ export function dataRoutes(
       checksIfMatch: true,
       handler: (ctx) => deleteRecord(data, ctx),
     },
+    {
+      ...access,
+      method: 'GET',
+      path: `${record}/:id/history`,
+      query: historyQuery,
+      handler: (ctx) => readHistory(data, ctx),
+    },
+    {
+      ...write,
+      method: 'POST',
+      path: `${record}/:id/reveal`,
+      input: revealBody,
+      handler: (ctx) => revealValue(data, ctx),
+    },
     { ...write, method: 'POST', path: `${record}/:id/restore`, handler: (ctx) => restoreRecord(data, ctx) },
     {
       ...access,
@@ -70,6 +89,16 @@ export function dataRoutes(
       query: optionsQuery,
       handler: ({ params, query }) =>
         findRecordOptions(data, data.gateway(params.resource), query as unknown as z.output<typeof optionsQuery>),
+    },
+    {
+      ...access,
+      method: 'GET',
+      path: `${path}/changes`,
+      query: changesQuery,
+      handler(ctx) {
+        const { resource } = ctx.query as unknown as z.output<typeof changesQuery>;
+        feed.openStream(ctx, resource === undefined ? undefined : data.gateway(resource).name);
+      },
     },
   ];
 }

@@ -1,0 +1,167 @@
+import type { Response } from 'express';
+import { emittedActionsOf, type RecordAction } from '../../../declare/events.ts';
+import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { StoredRecord } from '../../../declare/host.ts';
+import type { RouteContext } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { ConsoleAccess } from '../access.ts';
+
+/** Interval in ms at which streams send a heartbeat, and renew the mark that makes other processes publish their changes. */
+const HEARTBEAT_MS = 5000;
+/** Interval in ms at which the access of the caller is checked again. */
+const CHECK_ACCESS_MS = 1000;
+/** Delay in ms before a page reconnects. */
+const RETRY_MS = 1000;
+const WATCHED_SECONDS = 15;
+/** How long in ms a process relies on its last look for open streams. */
+const WATCHED_FRESH_MS = 1000;
+const MAX_STREAMS = 100;
+
+/** A change of a record, as pages of the console receive it. */
+interface RecordChange {
+  resource: string;
+  id: string;
+  action: RecordAction;
+}
+
+interface OpenStream {
+  res: Response;
+  /** The resource whose changes the page shows; undefined for all. */
+  resource: string | undefined;
+  ctx: Pick<RouteContext, 'user' | 'auth'>;
+  /** Whether a change was left out because the client had not received the earlier ones. */
+  isBehind: boolean;
+}
+
+/** Streams of the changes of records. */
+export interface ChangeFeed {
+  /** Responds with a stream of the events `change`, `lost` (changes were left out; read again) and `beat` (a heartbeat). */
+  openStream(ctx: RouteContext, resource: string | undefined): void;
+  /** The listeners of the changes of this process, by event. */
+  listeners: Record<string, (event: { resource: string; action: RecordAction; record: StoredRecord }) => void>;
+  /** Ends all streams; new ones get 503. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Creates the streams. Changes of this process arrive in-process, those of others over Redis, which they use only while a stream is open
+ * anywhere. Without Redis, changes of other processes are missing.
+ */
+export function createChangeFeed(
+  { resources, redis, env, log }: Pick<ExtensionHost, 'resources' | 'redis' | 'env' | 'log'>,
+  { isStillAllowed }: Pick<ConsoleAccess, 'isStillAllowed'>,
+): ChangeFeed {
+  const channel = `${env.redisPrefix}:console:changes`;
+  const watchedKey = `${env.redisPrefix}:console:watched`;
+  const process = newId();
+  const streams = new Set<OpenStream>();
+  let subscription: ReturnType<typeof redis.subscribe> | undefined;
+  let timers: NodeJS.Timeout[] = [];
+  let watched: { until: number; isWatched: Promise<boolean> } = { until: 0, isWatched: Promise.resolve(false) };
+  let stopped = false;
+
+  function sendChange({ resource, id, action }: RecordChange): void {
+    const text = `event: change\ndata: ${JSON.stringify({ resource, id, action })}\n\n`;
+    for (const stream of streams) {
+      if (stream.resource !== undefined && stream.resource !== resource) continue;
+      if (stream.res.writableNeedDrain) stream.isBehind = true;
+      else stream.res.write(text);
+    }
+  }
+
+  function receiveChange(message: string): void {
+    const { from, ...change } = JSON.parse(message) as RecordChange & { from: string };
+    if (from !== process) sendChange(change);
+  }
+
+  /** Whether a process has an open stream. While Redis is down, no other process can receive changes. */
+  function isWatchedAnywhere(): Promise<boolean> {
+    const now = performance.now();
+    if (now >= watched.until) {
+      const isWatched = redis.commands.exists(watchedKey).then(
+        (count) => count > 0,
+        () => false,
+      );
+      watched = { until: now + WATCHED_FRESH_MS, isWatched };
+    }
+    return watched.isWatched;
+  }
+
+  async function publishChange(change: RecordChange): Promise<void> {
+    sendChange(change);
+    if (!(await isWatchedAnywhere())) return;
+    // The message is a hint: without Redis, pages show the change when they read again.
+    await redis.commands.publish(channel, JSON.stringify({ from: process, ...change })).catch(() => undefined);
+  }
+
+  function sendHeartbeats(): void {
+    redis.commands.set(watchedKey, '1', 'EX', WATCHED_SECONDS).catch(() => undefined);
+    for (const stream of streams) {
+      if (stream.res.writableNeedDrain) continue;
+      stream.res.write(stream.isBehind ? 'event: lost\ndata:\n\n' : 'event: beat\ndata:\n\n');
+      stream.isBehind = false;
+    }
+  }
+
+  /** Ends the streams of callers who have lost their access. */
+  async function endRefusedStreams(): Promise<void> {
+    const checks = [...streams].map(async ({ ctx, res }) => {
+      if (!(await isStillAllowed(ctx))) res.end('event: ended\ndata:\n\n');
+    });
+    for (const result of await Promise.allSettled(checks)) {
+      if (result.status === 'rejected')
+        log.warn({ err: result.reason }, 'Could not check the access of a console stream');
+    }
+  }
+
+  function startWatching(): void {
+    subscription = redis.subscribe(channel, receiveChange);
+    timers = [setInterval(sendHeartbeats, HEARTBEAT_MS), setInterval(endRefusedStreams, CHECK_ACCESS_MS)];
+  }
+
+  function stopWatching(): void {
+    for (const timer of timers) clearInterval(timer);
+    timers = [];
+    subscription?.stop();
+    subscription = undefined;
+  }
+
+  return {
+    openStream({ req, res, user, auth }, resource) {
+      if (stopped) throw new ApiError('UNAVAILABLE');
+      if (streams.size >= MAX_STREAMS) throw new ApiError('UNAVAILABLE', 'Too many pages of the console are open');
+      res.writeHead(200, {
+        'Content-Type': 'text/event-stream',
+        'Cache-Control': 'no-store',
+        'X-Accel-Buffering': 'no',
+      });
+      if (req.method === 'HEAD') {
+        res.end();
+        return;
+      }
+      const stream: OpenStream = { res, resource, ctx: { user, auth }, isBehind: false };
+      if (streams.size === 0) startWatching();
+      streams.add(stream);
+      res.on('close', () => {
+        streams.delete(stream);
+        if (streams.size === 0) stopWatching();
+      });
+      res.write(`retry: ${RETRY_MS}\n\n`);
+      sendHeartbeats();
+    },
+    listeners: Object.fromEntries(
+      resources.flatMap(({ name, declaration }) =>
+        emittedActionsOf(declaration).map((action) => [
+          `${name}.${action}`,
+          ({ record }: { record: StoredRecord }) => publishChange({ resource: name, id: record.id, action }),
+        ]),
+      ),
+    ),
+    async stop() {
+      stopped = true;
+      stopWatching();
+      for (const { res } of streams) res.end();
+    },
+  };
+}

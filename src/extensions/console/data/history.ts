@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import type { AuditTrailEntry } from '../../../declare/audit-trail.ts';
+import type { RouteContext } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { withMeta } from '../../../platform/http/response.ts';
+import { isId } from '../../../platform/ids.ts';
+import type { DataContext } from './context.ts';
+import { labelsOf } from './labels.ts';
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
+
+/** The query parameters of a history. */
+export const historyQuery = z.strictObject({
+  after: z.string().max(100).optional(),
+  limit: z.coerce
+    .number(limitError)
+    .int(limitError)
+    .min(1, limitError)
+    .max(MAX_LIMIT, limitError)
+    .default(DEFAULT_LIMIT),
+});
+
+/** The labels of the users who made changes. */
+function userIdsOf(entries: readonly AuditTrailEntry[]): string[] {
+  return [...new Set(entries.flatMap(({ user }) => user ?? []))];
+}
+
+/** Handles `GET /records/:resource/:id/history`: what the audit trail has about a record, also about a deleted one. */
+export async function readHistory(data: DataContext, { params, query }: RouteContext): Promise<unknown> {
+  const { name: resource } = data.gateway(params.resource);
+  const trail = data.host.auditTrail();
+  if (trail === undefined) throw new ApiError('NOT_FOUND', 'This app records no audit trail');
+  const record = params.id!;
+  if (!isId(record)) throw new ApiError('NOT_FOUND');
+  const { after, limit } = query as unknown as z.output<typeof historyQuery>;
+  const { entries, next } = await trail.list({ resource, record, after, limit });
+  const users = await labelsOf(data, data.users, userIdsOf(entries));
+  return withMeta(entries, { limit, next, labels: { [data.users.name]: users } });
+}
