@@ -29,7 +29,7 @@ const DATA_TAB: ConsoleTab = { id: 'data', label: 'Data', path: `${HOME}/data` }
 const DEVELOPMENT_TABS: readonly ConsoleTab[] = [
   DATA_TAB,
   { id: 'push', label: 'Push', path: PATH },
-  { id: 'mails', label: 'Mails', path: MAILS_PATH },
+  { id: 'mails', label: 'E-mails', path: MAILS_PATH },
   { id: 'jobs', label: 'Jobs', path: JOBS_PATH },
 ];
 

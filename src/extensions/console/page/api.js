@@ -29,11 +29,20 @@ export function forgetToken() {
 }
 
 /** Asks the user to prove again who they are; set by the sign-in. */
-let confirmIdentity = async () => false;
+let askForIdentity = async () => false;
+/** The question that is open, because several requests may need the same confirmation. */
+let openQuestion;
 
-/** @param {() => Promise<boolean>} confirm resolves to whether the user has confirmed */
-export function onRecentSignInRequired(confirm) {
-  confirmIdentity = confirm;
+/** @param {() => Promise<boolean>} ask resolves to whether the user has confirmed */
+export function onRecentSignInRequired(ask) {
+  askForIdentity = ask;
+}
+
+function confirmIdentity() {
+  openQuestion ??= askForIdentity().finally(() => {
+    openQuestion = undefined;
+  });
+  return openQuestion;
 }
 
 /**

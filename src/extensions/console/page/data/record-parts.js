@@ -3,8 +3,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api.js';
 import { Icon } from '../components/icons.js';
 import { Code } from '../components/menu.js';
+import { hrefOf } from '../router.js';
 import { toInput } from './editors/rules.js';
-import { isSame, plainText, Reference, Time } from './format.js';
+import { plainText, Reference, Time } from './format.js';
 import { recordsPath } from './list-data.js';
 import { dataHref, fieldValue, userResource } from './schema.js';
 import { recordCommands } from './shell-command.js';
@@ -24,7 +25,7 @@ export function Details({ resource, record, meta }) {
   return html`<aside class="details" aria-label="Details">
     <dl>
       ${times.map(
-        (name) => html`<div key=${name}>
+        (name) => html`<div class="fact" key=${name}>
           <dt>${{ createdAt: 'Created', updatedAt: 'Changed', deletedAt: 'Deleted' }[name]}</dt>
           <dd><${Time} value=${record[name]} /></dd>
         </div>`,
@@ -46,79 +47,99 @@ export function Details({ resource, record, meta }) {
     <h2>Policies</h2>
     <dl class="policies">
       ${Object.entries(resource.policies ?? {}).map(
-        ([action, text]) => html`<div key=${action}><dt>${action}</dt><dd><code>${text}</code></dd></div>`,
+        ([action, text]) => html`<div class="fact" key=${action}><dt>${action}</dt><dd><code>${text}</code></dd></div>`,
       )}
     </dl>
     ${resource.hasScope && html`<p class="soft">A scope filter limits which records exist for a viewer.</p>`}
   </aside>`;
 }
 
-/** The changed fields of an entry: those whose values differ. */
-function changesOf({ before, after, changes }) {
-  if (Array.isArray(changes)) return changes;
-  if (changes && typeof changes === 'object')
-    return Object.entries(changes).map(([field, change]) => ({
-      field,
-      before: change?.before ?? change?.from,
-      after: change?.after ?? change?.to,
-    }));
-  const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
-  return [...names]
-    .filter((name) => name !== 'updatedAt' && !isSame(before?.[name], after?.[name]))
-    .map((name) => ({ field: name, before: before?.[name], after: after?.[name] }));
+const ACTIONS = {
+  created: 'Created',
+  updated: 'Changed',
+  deleted: 'Deleted',
+  restored: 'Restored',
+  'console.revealed': 'Value revealed',
+};
+
+/** One change of a field. The audit trail does not contain secret values. */
+function Change({ field, change }) {
+  const hasValues = Object.hasOwn(change, 'from') || Object.hasOwn(change, 'to');
+  return html`<div>
+    <dt>${field}</dt>
+    <dd>
+      ${
+        hasValues
+          ? html`<del>${plainText(change.from)}</del><${Icon} name="chevron" size=${12} /><ins>${plainText(change.to)}</ins>`
+          : 'changed'
+      }
+    </dd>
+  </div>`;
 }
 
-const ACTIONS = { created: 'created', updated: 'changed', deleted: 'deleted', restored: 'restored' };
-
 function Entry({ entry, labels }) {
-  const changes = changesOf(entry);
-  const { actor, action, at, createdAt } = entry;
-  const actorId = typeof actor === 'object' && actor !== null ? actor.id : (actor ?? entry.user ?? entry.actorId);
+  const { action, user, via, at, changes, details } = entry;
   const users = userResource();
-  const verb = String(action).split('.').at(-1);
+  const fields = Object.entries(changes ?? {});
   return html`<li>
     <p class="entry-head">
-      <b>${ACTIONS[verb] ?? verb}</b>
-      ${actorId && users ? html` by <${Reference} target=${users.name} id=${actorId} labels=${labels} />` : ' by the system'}
-      <span class="soft"> · <${Time} value=${at ?? createdAt} /></span>
+      <b>${Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : action}</b>
+      ${user && users ? html` by <${Reference} target=${users.name} id=${user} labels=${labels} />` : ' by the system'}
+      <span class="soft"> ${via && `· ${via} `}· <${Time} value=${at} /></span>
     </p>
     ${
-      changes.length > 0 &&
+      fields.length > 0 &&
       html`<dl class="diff">
-        ${changes.map(
-          ({ field, before, after }) => html`<div key=${field}>
-            <dt>${field}</dt>
-            <dd><del>${plainText(before)}</del><${Icon} name="chevron" size=${12} /><ins>${plainText(after)}</ins></dd>
-          </div>`,
-        )}
+        ${fields.map(([field, change]) => html`<${Change} key=${field} field=${field} change=${change} />`)}
       </dl>`
     }
+    ${details && html`<p class="soft">${plainText(details)}</p>`}
   </li>`;
+}
+
+/** Why there are no entries, and how to get some. */
+function NoHistory({ resource, error }) {
+  if (error) return html`<div class="nothing"><h2>No history</h2><p>${error.message}</p></div>`;
+  return html`<div class="nothing">
+    <h2>No recorded changes</h2>
+    <p>
+      ${
+        resource.audit
+          ? 'Changes of this record will appear here.'
+          : html`Record the changes of this resource with <code>audit: true</code> in its declaration.`
+      }
+    </p>
+  </div>`;
 }
 
 /** The changes of a record, from the audit trail. */
 export function History({ resource, record }) {
   const [state, setState] = useState(undefined);
+  const load = async (after) => {
+    const query = new URLSearchParams(after === undefined ? {} : { after });
+    try {
+      const { data, meta } = await call(hrefOf(recordsPath(resource, record.id, 'history'), query));
+      setState({
+        entries: [...(after === undefined ? [] : state.entries), ...data],
+        labels: { ...state?.labels, ...meta.labels },
+        next: meta.next,
+      });
+    } catch (error) {
+      setState({ entries: [], error });
+    }
+  };
   useEffect(() => {
-    call(recordsPath(resource, record.id, 'history'))
-      .then(({ data, meta }) => setState({ entries: data, labels: meta.labels }))
-      .catch((error) => setState({ entries: [], error }));
+    load(undefined);
   }, [record.id]);
   if (state === undefined) return html`<div aria-busy="true"><span class="bone"></span></div>`;
-  const { entries, error, labels } = state;
-  if (error) return html`<div class="nothing"><h2>No history</h2><p>${error.message}</p></div>`;
-  if (entries.length === 0)
-    return html`<div class="nothing">
-      <h2>No recorded changes</h2>
-      <p>${
-        resource.audit
-          ? 'Changes of this record will appear here.'
-          : html`Record the changes of this resource with <code>audit: true</code> in its declaration.`
-      }</p>
-    </div>`;
-  return html`<ol class="history">
-    ${entries.map((entry, index) => html`<${Entry} key=${entry.id ?? index} entry=${entry} labels=${labels} />`)}
-  </ol>`;
+  const { entries, error, labels, next } = state;
+  if (entries.length === 0) return html`<${NoHistory} resource=${resource} error=${error} />`;
+  return html`<div>
+    <ol class="history">
+      ${entries.map((entry) => html`<${Entry} key=${entry.id} entry=${entry} labels=${labels} />`)}
+    </ol>
+    ${next && html`<nav class="pager" aria-label="Pages"><button type="button" onClick=${() => load(next)}>Older</button></nav>`}
+  </div>`;
 }
 
 /** The changed values that are valid, for the example of an update. */

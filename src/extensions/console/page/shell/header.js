@@ -1,33 +1,25 @@
 import { signal } from '@preact/signals';
 import { html } from 'htm/preact';
 import { blocked, forgetToken, readToken } from '../api.js';
-import { Icon, IconButton } from '../components/icons.js';
+import { IconButton } from '../components/icons.js';
 import { app } from '../data/schema.js';
 import { place } from '../router.js';
+import { chooseTheme, readTheme, THEMES } from '../theme.js';
 import { liveState } from './live.js';
 import { ViewAsButton } from './view-as.js';
 
-const THEME_KEY = 'belfry.console.theme';
-const THEMES = ['system', 'light', 'dark'];
 const LIVE_TEXTS = { live: 'Live', lost: 'No connection; trying again…' };
 
-const theme = signal(localStorage.getItem(THEME_KEY) ?? 'system');
-
-function applyTheme() {
-  if (theme.value === 'system') delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme.value;
-}
-applyTheme();
+const theme = signal(readTheme());
 
 function ThemeButton() {
-  const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length];
+  const current = theme.value;
+  const next = THEMES[(THEMES.indexOf(current) + 1) % THEMES.length];
   const change = () => {
+    chooseTheme(next);
     theme.value = next;
-    localStorage.setItem(THEME_KEY, next);
-    applyTheme();
   };
-  const icon = THEMES.includes(theme.value) ? theme.value : 'system';
-  return html`<${IconButton} icon=${icon} label=${`Colours: ${icon}. Change to ${next}`} onClick=${change} />`;
+  return html`<${IconButton} icon=${current} label=${`Colours: ${current}. Change to ${next}`} onClick=${change} />`;
 }
 
 function LiveIndicator() {
@@ -60,7 +52,7 @@ export function Header() {
       <img src="/console/assets/icon.svg" alt="" width="22" height="22" /><b>${name}</b>
     </a>
     ${mode === 'production' && html`<span class="chip mode" title="Changes take effect in production">production</span>`}
-    <nav aria-label="Console">
+    <nav class="tab-links" aria-label="Console">
       ${tabs.map(
         (tab) =>
           html`<a key=${tab.id} href=${tab.path} aria-current=${isCurrent(tab) ? 'page' : undefined}>${tab.label}</a>`,

@@ -20,8 +20,8 @@ function parseChange(data) {
   }
 }
 
-/** Reads the stream of changes until it is aborted, and reconnects when it ends. */
-async function follow(path, stop, onChange, onReconnect) {
+/** Reads the stream of changes until it is aborted, and reconnects when it ends. `onMissed`: some changes did not arrive. */
+async function follow(path, stop, { onChange, onMissed }) {
   let isFirst = true;
   while (!stop.aborted) {
     const attempt = new AbortController();
@@ -34,14 +34,15 @@ async function follow(path, stop, onChange, onReconnect) {
         onOpen() {
           liveState.value = 'live';
           // Changes during the interruption are unknown.
-          if (!isFirst) onReconnect();
+          if (!isFirst) onMissed();
           isFirst = false;
         },
-        onEvent({ data }) {
+        onEvent({ name, data }) {
           clearTimeout(silence);
           silence = setTimeout(abort, SILENCE_MS);
           const change = parseChange(data);
           if (change !== undefined) onChange(change);
+          else if (name === 'lost') onMissed();
         },
       });
     } catch (error) {
@@ -81,7 +82,10 @@ export function useChanges(resource, onChange) {
       if (change !== undefined) ids.add(change.id);
       timer ??= setTimeout(report, GATHER_MS);
     };
-    follow(`/changes?${new URLSearchParams({ resource })}`, stop.signal, gather, () => gather(undefined));
+    follow(`/changes?${new URLSearchParams({ resource })}`, stop.signal, {
+      onChange: gather,
+      onMissed: () => gather(undefined),
+    });
     return () => {
       clearTimeout(timer);
       stop.abort();

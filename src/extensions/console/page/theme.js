@@ -1,0 +1,28 @@
+/** The key in localStorage of the colours that the user chose, for all pages of the console. */
+const THEME_KEY = 'belfry.console.theme';
+
+/** The choices: those of the operating system, or always the same. */
+export const THEMES = ['system', 'light', 'dark'];
+
+/** Returns the choice of the user. Anything else in the storage counts as `system`. */
+export function readTheme() {
+  const stored = localStorage.getItem(THEME_KEY);
+  return THEMES.includes(stored) ? stored : 'system';
+}
+
+function applyTheme(theme) {
+  if (theme === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+/** Stores a choice and applies it to this page. */
+export function chooseTheme(theme) {
+  localStorage.setItem(THEME_KEY, theme);
+  applyTheme(theme);
+}
+
+applyTheme(readTheme());
+// Other open pages of the console follow.
+addEventListener('storage', ({ key }) => {
+  if (key === THEME_KEY || key === null) applyTheme(readTheme());
+});
