@@ -6,7 +6,7 @@ import { Icon } from './icons.js';
 /**
  * A button that opens a panel below it. Escape and a click outside close the panel.
  *
- * @param {{ label: string, icon?: string, title?: string, children: any, isEnd?: boolean, badge?: number }} props `children`: a function
+ * @param {{ label: string, icon?: string, children: any, isEnd?: boolean, badge?: number }} props `children`: a function
  *   gets `close`; `title`: the name of the button if its label is not shown on narrow screens
  */
 export function Menu({ label, icon, children, isEnd = false, badge }) {
@@ -36,7 +36,6 @@ export function Menu({ label, icon, children, isEnd = false, badge }) {
       type="button"
       ref=${button}
       aria-expanded=${isOpen ? 'true' : 'false'}
-      aria-label=${label}
       onClick=${() => setOpen(!isOpen)}
     >
       ${icon && html`<${Icon} name=${icon} />`}<span class="text">${label}</span>

@@ -1,4 +1,4 @@
-import { columnsOf, viewer } from './schema.js';
+import { columnsOf, defaultColumns, viewer } from './schema.js';
 
 /** Parameters of the page that no filter can have: filters always name their operator, as in `limit[eq]=5`. */
 const LIST_PARAMETERS = ['q', 'sort', 'limit', 'after', 'deleted'];
@@ -80,13 +80,18 @@ export function filterableColumns(resource) {
   return columns.filter(({ operators }) => operators.length > 0);
 }
 
-/** The columns that the user chose, or undefined. */
-export function chosenColumns(resource, params) {
-  const text = params.get('columns');
-  if (text === null) return undefined;
+/**
+ * The columns of a list: those that the user chose, or as many as fit.
+ *
+ * @param {number} count how many fit
+ */
+export function shownColumns(resource, params, count) {
   const all = columnsOf(resource);
-  const chosen = text.split(',').flatMap((name) => all.find((one) => one.name === name) ?? []);
-  return chosen.length > 0 ? chosen : undefined;
+  const names = params.get('columns')?.split(',') ?? [];
+  const chosen = names.flatMap((name) => all.find((one) => one.name === name) ?? []);
+  if (chosen.length > 0) return chosen;
+  const used = filtersIn(params).map(({ name }) => name);
+  return defaultColumns(resource, count, params.has('sort') ? [...used, sortOf(resource, params).name] : used);
 }
 
 const viewsKey = (resource) => `belfry.console.views:${resource.name}`;

@@ -101,7 +101,8 @@ function ErrorSummary({ problems }) {
     event.preventDefault();
     const field = document.querySelector(`[data-field="${CSS.escape(name)}"]`);
     field?.scrollIntoView({ block: 'center' });
-    field?.querySelector('input, textarea, select, button')?.focus({ preventScroll: true });
+    const control = document.getElementById(`field-${name}`) ?? field?.querySelector('input, textarea, select, button');
+    control?.focus({ preventScroll: true });
   };
   return html`<div class="banner bad summary" role="alert" tabindex="-1" ref=${box}>
     <h2>${message ?? 'Some values are not valid'}</h2>

@@ -202,16 +202,24 @@ function EditableRecord({ resource, id }) {
     hasDraft.current = false;
     if (newer !== undefined) reload();
   };
+  // The heading keeps its place in all states, and with it the focus.
   if (error !== undefined)
     return html`<main id="main" class="page record-page">
-      <${Heading} resource=${resource} title=${error.status === 404 ? `There is no such ${nameOf(resource)}` : 'The record cannot be read'} />
+      <header class="page-head">
+        <${Heading}
+          resource=${resource}
+          title=${error.status === 404 ? `There is no such ${nameOf(resource)}` : 'The record cannot be read'}
+        />
+      </header>
       <p>${error.message}</p>
       <p><a href=${dataHref([resource.name])}>Show all ${nameOf(resource, 2)}</a></p>
     </main>`;
   if (record === undefined)
     return html`<main id="main" class="page record-page" aria-busy="true">
-      <${Heading} resource=${resource} title="…" />
-      <div class="record-columns skeleton-form">${resource.fields.map(({ name }) => html`<span key=${name} class="bone"></span>`)}</div>
+      <header class="page-head"><${Heading} resource=${resource} title="…" /></header>
+      <div class="record-columns skeleton-form">
+        ${resource.fields.map(({ name }) => html`<span key=${name} class="bone"></span>`)}
+      </div>
     </main>`;
   const tab = place.value.params.get('tab') ?? 'fields';
   return html`<main id="main" class=${`page record-page ${isChanged ? 'changed' : ''}`}>

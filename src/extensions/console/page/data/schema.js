@@ -60,8 +60,9 @@ const PRIORITY = {
   text: 1,
 };
 
-const priorityOf = ({ name, type, isSystem, hidden, writeOnly, encrypted }, resource) => {
+const priorityOf = ({ name, type, isSystem, hidden, writeOnly, encrypted }, resource, preferred) => {
   if (name === resource.labelField) return 100;
+  if (preferred.includes(name)) return 50;
   if (name === 'createdAt') return 4.5;
   if (name === 'id') return resource.labelField ? 0.5 : 100;
   if (isSystem || hidden || writeOnly || encrypted || type === 'password') return 0;
@@ -72,11 +73,12 @@ const priorityOf = ({ name, type, isSystem, hidden, writeOnly, encrypted }, reso
  * The columns that a list shows unless the user chose some: as many as fit, the most telling ones, in their usual order.
  *
  * @param {number} count
+ * @param {string[]} preferred the names of fields that are compared or sorted by
  */
-export function defaultColumns(resource, count) {
+export function defaultColumns(resource, count, preferred) {
   const columns = columnsOf(resource);
   const ranked = columns
-    .map((column, index) => ({ column, index, rank: priorityOf(column, resource) }))
+    .map((column, index) => ({ column, index, rank: priorityOf(column, resource, preferred) }))
     .filter(({ rank }) => rank > 0)
     .sort((a, b) => b.rank - a.rank || a.index - b.index)
     .slice(0, Math.max(1, count))

@@ -4,12 +4,14 @@ import { Icon } from '../components/icons.js';
 import { place, setParams } from '../router.js';
 import { Value } from './format.js';
 import { useWidth } from './list-data.js';
-import { chosenColumns, nextSort, sortOf } from './query.js';
-import { dataHref, defaultColumns, fieldValue, labelOf, titleOf } from './schema.js';
+import { nextSort, shownColumns, sortOf } from './query.js';
+import { dataHref, fieldValue, labelOf, titleOf } from './schema.js';
 
 /** The least width of a column, in pixels. */
 const COLUMN_WIDTH = 150;
 const SELECT_WIDTH = 40;
+/** Columns of a list unless the user chose some. */
+const MAX_COLUMNS = 9;
 /** Below this width, records are cards. */
 const CARDS_BELOW = 600;
 const CARD_FIELDS = 5;
@@ -19,9 +21,8 @@ const SKELETON_ROWS = 8;
 function useColumns(resource, container) {
   const width = useWidth(container);
   const isCards = width > 0 && width < CARDS_BELOW;
-  const chosen = chosenColumns(resource, place.value.params);
   const count = isCards ? CARD_FIELDS : Math.floor((Math.max(width, COLUMN_WIDTH) - SELECT_WIDTH) / COLUMN_WIDTH);
-  const columns = chosen ?? defaultColumns(resource, Math.min(count, 9));
+  const columns = shownColumns(resource, place.value.params, Math.min(count, MAX_COLUMNS));
   return { columns, isCards, minWidth: isCards ? undefined : SELECT_WIDTH + columns.length * (COLUMN_WIDTH - 20) };
 }
 

@@ -5,10 +5,12 @@ import { Icon, IconButton } from '../components/icons.js';
 import { Menu } from '../components/menu.js';
 import { hrefOf, navigate, place, setParams } from '../router.js';
 import { FilterMenu } from './filters.js';
-import { chosenColumns, DEFAULT_PAGE_SIZE, PAGE_SIZES, readViews, sortOf, viewParams, writeViews } from './query.js';
-import { columnsOf, DATA, defaultColumns, nameOf, viewer } from './schema.js';
+import { DEFAULT_PAGE_SIZE, PAGE_SIZES, readViews, shownColumns, sortOf, viewParams, writeViews } from './query.js';
+import { columnsOf, DATA, nameOf, viewer } from './schema.js';
 
 const TYPING_MS = 250;
+/** The columns that a choice starts with, if the user has not chosen any. */
+const USUAL_COLUMNS = 6;
 
 function Search({ resource }) {
   const value = place.value.params.get('q') ?? '';
@@ -63,8 +65,7 @@ function SortChoice({ resource }) {
 /** Chooses the columns, the page size and whether deleted records are shown. */
 function DisplayMenu({ resource }) {
   const { params } = place.value;
-  const chosen = chosenColumns(resource, params) ?? defaultColumns(resource, 7);
-  const names = chosen.map(({ name }) => name);
+  const names = shownColumns(resource, params, USUAL_COLUMNS).map(({ name }) => name);
   const all = columnsOf(resource);
   const show = (next) => setParams({ columns: next.join(',') }, { replace: true });
   const toggle = (name) => {

@@ -20,6 +20,9 @@ function FieldValue({ field, value, labels }) {
     : html`<${Value} field=${field} value=${value} labels=${labels} />`;
 }
 
+/** A modifier of the declaration as it is written there: `hidden` as `hidden()`. */
+const ruleText = (rule) => (/^\w+$/.test(rule) && rule !== 'password' ? `${rule}()` : rule);
+
 /** Why a viewer does not get a record. */
 function Refused({ resource, meta }) {
   return html`<div class="nothing">
@@ -32,7 +35,7 @@ function Refused({ resource, meta }) {
 /** A record exactly as a viewer gets it from the API, with the rules that hide fields. */
 export function ViewerRecord({ resource, id }) {
   const { record, meta, error } = useRecord(resource, id, () => false);
-  const rules = new Map((meta.hidden ?? []).map(({ field, rule }) => [field, rule]));
+  const rules = new Map((meta.hidden ?? []).map(({ field, rule }) => [field, ruleText(rule)]));
   const columns = columnsOf(resource).filter(({ name }) => name !== 'deletedAt');
   const isLoading = record === undefined && error === undefined;
   return html`<main id="main" class="page record-page viewer-page" aria-busy=${isLoading ? 'true' : undefined}>

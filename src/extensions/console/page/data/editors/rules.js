@@ -1,3 +1,5 @@
+import { findJsonError } from './json-position.js';
+
 /** Types whose values come as `{ $secret, isSet }`. */
 const isConcealed = ({ encrypted, writeOnly, type }) => encrypted || writeOnly || type === 'password';
 
@@ -46,14 +48,6 @@ function toNumber(text, type) {
   return number;
 }
 
-/** The position of an error of `JSON.parse`, as line and column. */
-function positionText(text, message) {
-  const found = /position (\d+)/.exec(message);
-  if (found === null) return '';
-  const before = text.slice(0, Number(found[1])).split('\n');
-  return ` (line ${before.length}, column ${before.at(-1).length + 1})`;
-}
-
 /** A text of the JSON editor, until it is valid. */
 export class JsonText {
   constructor(text) {
@@ -65,9 +59,9 @@ export class JsonText {
     if (this.text.trim() === '') return null;
     try {
       return JSON.parse(this.text);
-    } catch (error) {
-      const message = error.message.replace(/ in JSON at position.*| \(line.*/s, '');
-      throw new Error(`Is not valid JSON: ${message}${positionText(this.text, error.message)}`);
+    } catch {
+      const { line, column } = findJsonError(this.text);
+      throw new Error(`Is not valid JSON: see line ${line}, column ${column}`);
     }
   }
 }
