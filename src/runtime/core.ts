@@ -31,7 +31,7 @@ import { openReplica } from '../platform/replica/index.ts';
 import { VERSION } from '../platform/version.ts';
 import { createPush, type Push } from '../push/index.ts';
 import { createRuleErrorReporter } from '../records/access/rule-errors.ts';
-import { createBulkRecords } from '../records/bulk.ts';
+import { createBulkRecords } from '../records/bulk/index.ts';
 import { compileResources, createRecordsRuntime, type Records } from '../records/index.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
 import { createAfterCommitQueue, createTransactionContext } from '../records/transaction/transaction.ts';

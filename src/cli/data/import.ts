@@ -1,23 +1,14 @@
-import { existsSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import type { BulkResource } from '../../declare/bulk.ts';
+import type { FileRow, Format } from '../../records/bulk/read-rows.ts';
+import { readRows } from '../../records/bulk/read-rows.ts';
+import { createRowConverter, type ImportTotals, type RowImport, writeRows } from '../../records/bulk/write-rows.ts';
 import type { OpenedApp } from '../project.ts';
 import { formatCount, pluralize, stripControlCharacters } from '../terminal.ts';
-import type { Resource } from './cells.ts';
-import {
-  type ColumnTargets,
-  type ConvertedRow,
-  convertCells,
-  convertObject,
-  createColumnTargets,
-  findRepeatedColumn,
-  type RowOptions,
-} from './columns.ts';
 import { createProgress } from './progress.ts';
-import { type FileRow, type Format, openRows } from './read-rows.ts';
 import { createRejects, formatErrors, type Rejects } from './rejects.ts';
 import { readViewer, type Viewer } from './viewer.ts';
 
-/** Rows that are written together. */
-const ROWS_PER_CHUNK = 500;
 /** Rejected rows that are printed; the file contains all of them. */
 const PRINTED_REJECTIONS = 10;
 
@@ -35,23 +26,11 @@ export interface ImportOptions {
   skip: number;
 }
 
-/** What an import has done. */
-interface Totals {
-  /** The number of the last row that was handled. */
-  row: number;
-  written: number;
-}
-
-function assertCanUpsertBy(resource: Resource, field: string, viewer: Viewer | undefined): void {
+function assertCanUpsertBy(resource: BulkResource, field: string, viewer: Viewer | undefined): void {
   const fields = resource.upsertFields(viewer);
   if (fields.includes(field)) return;
   const known = fields.length === 0 ? 'It has none.' : `Choose from ${fields.join(', ')}.`;
   throw new Error(`--upsert-by ${field}: it must be a unique field of ${resource.name}. ${known}`);
-}
-
-/** Converts the public error of a row to messages by column. */
-function errorsOf(error: { message: string; details: Record<string, string> | undefined }): Record<string, string> {
-  return error.details ?? { row: error.message };
 }
 
 function printRejection(rejects: Rejects, { row }: FileRow, errors: Record<string, string>): void {
@@ -60,79 +39,17 @@ function printRejection(rejects: Rejects, { row }: FileRow, errors: Record<strin
   if (rejects.count() === PRINTED_REJECTIONS + 1) console.error('More rows were rejected; the file has all of them.');
 }
 
-interface ImportRun {
-  resource: Resource;
-  viewer: Viewer | undefined;
-  options: ImportOptions;
-  convert(row: FileRow): ConvertedRow;
-  rejects: Rejects;
-}
-
-/** Writes rows, and rejects those that are invalid. Returns the number of rows that were written. */
-async function writeChunk(
-  { resource, viewer, options, convert, rejects }: ImportRun,
-  rows: readonly FileRow[],
-): Promise<number> {
-  const converted = rows.map(
-    (row): ConvertedRow => (row.error === undefined ? convert(row) : { errors: { row: row.error } }),
-  );
-  const valid = converted.flatMap((one, i) => ('errors' in one ? [] : [{ ...one, i }]));
-  const { upsertBy, dryRun = false } = options;
-  const results = valid.length === 0 ? [] : await resource.write(valid, { user: viewer, upsertBy, dryRun });
-  const errors = converted.map((one) => ('errors' in one ? one.errors : undefined));
-  for (const [at, error] of results.entries()) if (error !== undefined) errors[valid[at]!.i] = errorsOf(error);
-  for (const [i, row] of rows.entries()) {
-    if (errors[i] === undefined) continue;
-    rejects.add(row, errors[i]);
-    printRejection(rejects, row, errors[i]);
-  }
-  return errors.filter((one) => one === undefined).length;
-}
-
-/** Writes all rows in chunks, until the end of the file or until the signal. */
-async function writeRows(
-  run: ImportRun,
-  rows: AsyncIterable<FileRow>,
-  signal: AbortSignal,
-  onChunk: (totals: Totals) => void,
-): Promise<Totals> {
-  const totals: Totals = { row: run.options.skip, written: 0 };
-  let chunk: FileRow[] = [];
-  const flush = async () => {
-    if (chunk.length === 0) return;
-    totals.written += await writeChunk(run, chunk);
-    totals.row = chunk.at(-1)!.row;
-    chunk = [];
-    onChunk(totals);
-  };
-  for await (const row of rows) {
-    if (row.row <= run.options.skip) continue;
-    chunk.push(row);
-    if (chunk.length === ROWS_PER_CHUNK) await flush();
-    if (signal.aborted) return totals;
-  }
-  await flush();
-  return totals;
-}
-
-function assertColumnsKnown(
-  header: readonly string[] | undefined,
-  targets: ColumnTargets,
-  { map, upsertBy }: ImportOptions,
-): void {
+function assertColumnsMatchOptions(header: readonly string[] | undefined, { map, upsertBy }: ImportOptions): void {
   if (header === undefined) return;
-  for (const column of header) targets.of(column);
   const missing = [...map.keys()].find((column) => !header.includes(column));
   if (missing !== undefined)
     throw new Error(`--map: the file has no column "${missing}"; columns: ${header.join(', ')}`);
-  const repeated = findRepeatedColumn(header, map);
-  if (repeated !== undefined) throw new Error(repeated);
   if (upsertBy !== undefined && !header.some((column) => (map.get(column) ?? column) === upsertBy))
     throw new Error(`--upsert-by ${upsertBy}: the file has no such column.`);
 }
 
 function printTotals(
-  { row, written }: Totals,
+  { row, written }: ImportTotals,
   rejects: Rejects,
   file: string,
   options: ImportOptions,
@@ -170,24 +87,32 @@ export async function importRows(
   const size = file === '-' ? undefined : statSync(file).size;
   let bytes = 0;
   let handled = options.skip;
-  const { header, rows } = await openRows(file, format, (read) => {
+  const input = file === '-' ? process.stdin : createReadStream(file);
+  const { header, rows } = await readRows(input, format, (read) => {
     bytes += read;
   });
-  const targets = createColumnTargets(resource, { map });
-  assertColumnsKnown(header, targets, options);
-  const rowOptions: RowOptions = { map, keepIds, keepTimes, isUpsert: upsertBy !== undefined };
+  const rowOptions = { map, mapOption: '--map', keepIds, keepTimes, isUpsert: upsertBy !== undefined };
+  const convert = createRowConverter(resource, { header }, rowOptions);
+  assertColumnsMatchOptions(header, options);
   const rejectsFile = options.rejects ?? `${file === '-' ? resource.name : file}.rejected.${format}`;
   const rejects = createRejects(rejectsFile, header);
-  const convert = ({ content }: FileRow) =>
-    header === undefined
-      ? convertObject(content as Record<string, unknown>, targets, rowOptions)
-      : convertCells(header, content as readonly string[], targets, rowOptions);
-  try {
-    const run = { resource, viewer, options, convert, rejects };
-    const totals = await writeRows(run, rows, signal, ({ row }) => {
+  const run: RowImport = {
+    resource,
+    write: { user: viewer, upsertBy, dryRun: options.dryRun ?? false },
+    convert,
+    skip: options.skip,
+    onRejected(row, errors) {
+      rejects.add(row, errors);
+      printRejection(rejects, row, errors);
+    },
+    onChunk({ row }) {
       handled = row;
       progress.update(row, size === undefined ? undefined : bytes / size);
-    });
+    },
+    isStopped: () => signal.aborted,
+  };
+  try {
+    const totals = await writeRows(run, rows);
     progress.end();
     printTotals(totals, rejects, rejectsFile, options, signal.aborted);
     return rejects.count() === 0;

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { stringify } from 'csv-stringify/sync';
-import { REJECTION_COLUMNS } from './columns.ts';
-import type { FileRow } from './read-rows.ts';
+import { REJECTION_COLUMNS } from '../../records/bulk/columns.ts';
+import type { FileRow } from '../../records/bulk/read-rows.ts';
 
 /** The file of rejected rows. It exists only if a row was rejected. */
 export interface Rejects {

@@ -13,7 +13,7 @@ export const auditEntries = pgTable(
     resource: text('resource'),
     recordId: text('record_id'),
     userId: text('user_id'),
-    /** `session`, `api-key` or `system`. */
+    /** `session`, `api-key`, `console` or `system`. */
     via: text('via'),
     /** The id of the session or key. */
     credentialId: text('credential_id'),

@@ -17,8 +17,8 @@ export const outbox = vacuumOften(
       userId: text('user_id'),
       requestId: text('request_id'),
       /**
-       * Record events: `{ record, previous }`, columns by name, as stored, without passwords. For audited resources also `origin`
-       * and, except for updates, `passwords`: the password fields that are set. `erased: true`: the change is part of an account erasure.
+       * Record events: `{ record, previous }`, columns by name, as stored, without passwords. For audited resources, and all in
+       * apps whose console is open in production, also `origin` and, except for updates, `passwords`: the password fields that are set. `erased: true`: the change is part of an account erasure.
        */
       payload: jsonb('payload').notNull(),
       /** When the event happened; changes of one record are in order. */

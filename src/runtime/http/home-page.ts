@@ -9,7 +9,7 @@ const LINKS = [
   {
     path: '/console',
     name: 'Console',
-    text: 'Push notifications on simulated devices, all e-mails, and background jobs.',
+    text: 'The records of this app, push notifications on simulated devices, all e-mails, and background jobs.',
   },
   {
     path: '/api/openapi.json',

@@ -21,7 +21,7 @@ const entryShape = z
     via: z
       .string()
       .nullable()
-      .meta({ description: '`session`, `api-key`, or `system` for code that acts for no user' }),
+      .meta({ description: '`session`, `api-key`, `console`, or `system` for code that acts for no user' }),
     credential: id.meta({ description: 'The id of the session or key' }),
     ip: z.string().nullable(),
     requestId: z.string().nullable(),

@@ -59,6 +59,7 @@ export function createChangeFeed(
   let subscription: ReturnType<typeof redis.subscribe> | undefined;
   let timers: NodeJS.Timeout[] = [];
   let watched: { until: number; isWatched: Promise<boolean> } = { until: 0, isWatched: Promise.resolve(false) };
+  let checking: Promise<void> | undefined;
   let stopped = false;
 
   function sendChange({ resource, id, action }: RecordChange): void {
@@ -104,10 +105,12 @@ export function createChangeFeed(
     }
   }
 
-  /** Ends the streams of callers who have lost their access. */
+  /** Ends the streams of callers who have lost their access: one check for each session. */
   async function endRefusedStreams(): Promise<void> {
-    const checks = [...streams].map(async ({ ctx, res }) => {
-      if (!(await isStillAllowed(ctx))) res.end('event: ended\ndata:\n\n');
+    const bySession = Map.groupBy(streams, ({ ctx }) => ctx.auth?.id);
+    const checks = [...bySession.values()].map(async (own) => {
+      if (await isStillAllowed(own[0]!.ctx)) return;
+      for (const { res } of own) res.end('event: ended\ndata:\n\n');
     });
     for (const result of await Promise.allSettled(checks)) {
       if (result.status === 'rejected')
@@ -115,9 +118,16 @@ export function createChangeFeed(
     }
   }
 
+  /** Checks the access again and again. A check that takes long is not repeated meanwhile. */
+  function checkAccess(): void {
+    checking ??= endRefusedStreams().finally(() => {
+      checking = undefined;
+    });
+  }
+
   function startWatching(): void {
     subscription = redis.subscribe(channel, receiveChange);
-    timers = [setInterval(sendHeartbeats, HEARTBEAT_MS), setInterval(endRefusedStreams, CHECK_ACCESS_MS)];
+    timers = [setInterval(sendHeartbeats, HEARTBEAT_MS), setInterval(checkAccess, CHECK_ACCESS_MS)];
   }
 
   function stopWatching(): void {
@@ -162,6 +172,7 @@ export function createChangeFeed(
       stopped = true;
       stopWatching();
       for (const { res } of streams) res.end();
+      await checking;
     },
   };
 }

@@ -28,7 +28,8 @@ function hasRoute({ declaration: { crud = true } }: ResourceGateway, action: Act
   return crud === true || (crud !== false && crud.includes(action));
 }
 
-function describePolicy({ declaration }: ResourceGateway, action: Action): string {
+/** The text of a policy with its name: `policies.read: owner | admin`. */
+export function describePolicy({ declaration }: ResourceGateway, action: Action): string {
   return `policies.${action}: ${policyText(declaredOrDefaultPolicy(declaration, action))}`;
 }
 

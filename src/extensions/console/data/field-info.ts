@@ -77,13 +77,13 @@ export function targetOf({ target, inner }: FieldSpec): string | undefined {
 }
 
 /** The operators by which the console filters. Comparisons of a write-only field would reveal its values bit by bit. */
-export function consoleOperatorsOf(spec: FieldSpec): readonly Operator[] {
+function consoleOperatorsOf(spec: FieldSpec): readonly Operator[] {
   if (fieldTypeOf(spec).concealed) return [];
   return spec.writeOnly ? ['exists'] : supportedOperatorsOf(spec);
 }
 
 /** Whether the console can sort by a field: it holds single values with an order. */
-export function isConsoleSortable(spec: FieldSpec): boolean {
+function isConsoleSortable(spec: FieldSpec): boolean {
   return fieldTypeOf(spec).comparable !== undefined && spec.inner === undefined && !isSecretField(spec);
 }
 

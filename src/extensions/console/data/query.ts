@@ -1,4 +1,4 @@
-import type { Fields } from '../../../declare/field.ts';
+import type { FieldSpec, Fields } from '../../../declare/field.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import type { ReverseRelation } from '../../../declare/relation.ts';
 import { ApiError } from '../../../platform/errors.ts';
@@ -16,28 +16,32 @@ const FORM_PARAMETERS = ['include', 'fields'];
 /** Parameters of lists that are not filters. */
 const LIST_PARAMETERS: ReadonlySet<string> = new Set(['page', 'limit', 'sort', 'after', 'count', 'q', 'deleted']);
 
-/** The declaration to which the first part of a path leads; undefined if that part is not a relation. */
-function followRelation(
-  { gateway }: DataContext,
-  { declaration }: ResourceGateway,
-  part: string,
-): ResourceGateway | undefined {
-  const fields = declaration.fields as Fields;
-  const relations = (declaration.relations ?? {}) as Record<string, ReverseRelation>;
-  const spec = Object.hasOwn(fields, part) ? fields[part]!.spec : undefined;
-  const target =
-    spec === undefined && Object.hasOwn(relations, part) ? relations[part]!.target : spec && targetOf(spec);
-  return target === undefined ? undefined : gateway(target);
+/** A part of a path: the field that holds its values, and the resource to which it leads. */
+interface PathStep {
+  field: FieldSpec;
+  target: string | undefined;
 }
 
-/** Whether a path leads to a write-only field. */
-function leadsToWriteOnly(data: DataContext, root: ResourceGateway, path: string): boolean {
-  const parts = path.split('.');
-  const last = parts.pop()!;
-  let holder: ResourceGateway | undefined = root;
-  for (const part of parts) holder = holder && followRelation(data, holder, part);
-  const fields = (holder?.declaration.fields ?? {}) as Fields;
-  return Object.hasOwn(fields, last) && fields[last]!.spec.writeOnly === true;
+/** Finds the field or the reverse relation that a part of a path names; undefined for any other name. */
+function findStep(data: DataContext, { declaration }: ResourceGateway, part: string): PathStep | undefined {
+  const fields = declaration.fields as Fields;
+  if (Object.hasOwn(fields, part)) return { field: fields[part]!.spec, target: targetOf(fields[part]!.spec) };
+  const relations = (declaration.relations ?? {}) as Record<string, ReverseRelation>;
+  if (!Object.hasOwn(relations, part)) return undefined;
+  const { target, field } = relations[part]!;
+  return { field: (data.gateway(target).declaration.fields as Fields)[field]!.spec, target };
+}
+
+/** Whether a path names a write-only field, or follows one. */
+function usesWriteOnly(data: DataContext, root: ResourceGateway, path: string): boolean {
+  let holder = root;
+  for (const part of path.split('.')) {
+    const step = findStep(data, holder, part);
+    if (step?.field.writeOnly) return true;
+    if (step?.target === undefined) return false;
+    holder = data.gateway(step.target);
+  }
+  return false;
 }
 
 /**
@@ -45,12 +49,15 @@ function leadsToWriteOnly(data: DataContext, root: ResourceGateway, path: string
  *
  * @throws ApiError BAD_REQUEST
  */
-function assertNothingSecret(data: DataContext, root: ResourceGateway, query: Query): void {
+export function assertNothingSecret(data: DataContext, root: ResourceGateway, query: Query): void {
   const sorts = typeof query.sort === 'string' ? query.sort.split(',').map((term) => term.replace(/^-/, '')) : [];
-  const filters = Object.keys(query).filter((name) => !LIST_PARAMETERS.has(name) && !name.endsWith('[exists]'));
-  for (const path of [...sorts, ...filters.map((name) => name.replace(/\[.*$/, ''))]) {
-    if (leadsToWriteOnly(data, root, path))
-      throw new ApiError('BAD_REQUEST', `"${path}" is write-only: lists can neither compare nor sort its values`);
+  const filters = Object.keys(query).filter((name) => !LIST_PARAMETERS.has(name));
+  for (const parameter of [...sorts, ...filters]) {
+    const path = parameter.replace(/\[.*$/, '');
+    // Whether a value is set is shown anyway.
+    if (parameter.endsWith('[exists]') && !path.includes('.')) continue;
+    if (usesWriteOnly(data, root, path))
+      throw new ApiError('BAD_REQUEST', `"${path}" uses a write-only field, whose values lists do not compare`);
   }
 }
 

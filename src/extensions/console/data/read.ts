@@ -9,10 +9,10 @@ import { isStatementTimeout } from '../../../platform/postgres/errors.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { type ConsoleRecord, cutLongValues, maskEncryptedValues, toConsoleRecords } from './console-form.ts';
 import { type DataContext, withClientInput } from './context.ts';
-import { explainAccess } from './explain.ts';
+import { describePolicy, explainAccess } from './explain.ts';
 import { readReferenceLabels } from './labels.ts';
 import { readListQuery } from './query.ts';
-import { describeResource, type ReferringField } from './resource-info.ts';
+import { findReferringFields, type ReferringField } from './resource-info.ts';
 import { type ChosenViewer, readChosenViewer, runAsViewer } from './viewer.ts';
 
 /** The number at which counting related records stops. */
@@ -49,8 +49,7 @@ async function listAsViewer(
   } catch (error) {
     if (!(error instanceof ApiError) || (error.status !== 401 && error.status !== 403)) throw error;
     const { code, message, status } = error;
-    const { policies } = describeResource(gateway, data.host.resources, false);
-    const why = `policies.list: ${policies.list} does not allow this viewer`;
+    const why = `${describePolicy(gateway, 'list')} does not allow this viewer`;
     return withMeta([], { limit: 0, next: null, labels: {}, refused: { status, code, message }, why });
   }
 }
@@ -105,7 +104,7 @@ async function countRelations(
   gateway: ResourceGateway,
   id: string,
 ): Promise<CountedRelation[]> {
-  const { relations } = describeResource(gateway, host.resources, false);
+  const relations = findReferringFields(gateway.declaration, host.resources);
   if (relations.length === 0) return [];
   const counts = relations.map(({ resource, field }) => {
     const { table, declaration } = gatewayOf(resource);

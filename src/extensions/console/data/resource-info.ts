@@ -64,7 +64,7 @@ function crudOf({ crud = true }: AnyResource): readonly Action[] {
 }
 
 /** The fields of all resources that refer to a resource. */
-function findReferringFields(target: AnyResource, resources: readonly ResourceGateway[]): ReferringField[] {
+export function findReferringFields(target: AnyResource, resources: readonly ResourceGateway[]): ReferringField[] {
   const declared = Object.entries((target.relations ?? {}) as Record<string, ReverseRelation>);
   const found = resources.flatMap(({ name: resource, declaration }) =>
     fieldsOf(declaration.fields as Fields)

@@ -4,7 +4,9 @@ import type { ConsoleAccess } from '../access.ts';
 import { type ConsoleTab, createAppInfoReader } from './app-info.ts';
 import type { ChangeFeed } from './changes.ts';
 import type { DataContext } from './context.ts';
+import { exportRecords } from './export.ts';
 import { historyQuery, readHistory } from './history.ts';
+import { IMPORT_BODY, importQuery, importRecords } from './import.ts';
 import { findRecordOptions } from './labels.ts';
 import { listRecords, readRecord } from './read.ts';
 import { revealBody, revealValue } from './reveal.ts';
@@ -27,7 +29,11 @@ const noQuery = z.strictObject({});
 export function dataRoutes(
   path: string,
   data: DataContext,
-  { access: { route: access }, tabs, feed }: { access: ConsoleAccess; tabs: readonly ConsoleTab[]; feed: ChangeFeed },
+  {
+    access: { route: access, isStillAllowed },
+    tabs,
+    feed,
+  }: { access: ConsoleAccess; tabs: readonly ConsoleTab[]; feed: ChangeFeed },
 ): Route[] {
   const readAppInfo = createAppInfoReader(data, tabs);
   const record = `${path}/records/:resource`;
@@ -42,6 +48,15 @@ export function dataRoutes(
       path: `${record}/bulk`,
       input: bulkBody,
       handler: (ctx) => changeManyRecords(data, ctx),
+    },
+    { ...access, method: 'GET', path: `${record}/export`, handler: (ctx) => exportRecords(data, ctx) },
+    {
+      ...access,
+      method: 'POST',
+      path: `${record}/import`,
+      query: importQuery,
+      body: IMPORT_BODY,
+      handler: (ctx) => importRecords(data, isStillAllowed, ctx),
     },
     { ...access, method: 'GET', path: `${record}/:id`, handler: (ctx) => readRecord(data, ctx) },
     {

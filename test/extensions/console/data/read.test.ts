@@ -3,7 +3,8 @@ import { audit, defineResource, defineUser, developerConsole, f, softDelete } fr
 import { startTestApp } from '../../../support/app.ts';
 
 const project = defineResource('project', {
-  fields: { name: f.string().required().searchable(), lead: f.ref('user') },
+  fields: { name: f.string().required().searchable(), lead: f.ref('user'), sponsor: f.ref('user').writeOnly() },
+  relations: { work: f.reverse('task', 'project') },
   policies: { list: 'public', read: 'public' },
 });
 const task = defineResource('task', {
@@ -16,7 +17,7 @@ const task = defineResource('task', {
     tags: f.array(f.string()),
     place: f.object({ street: f.string().required(), number: f.integer() }),
     due: f.date(),
-    project: f.ref('project'),
+    project: f.ref('project').index(),
     reviewers: f.refs('user'),
     rank: f.integer().hidden(),
     pin: f.string().writeOnly(),
@@ -129,6 +130,11 @@ test.each([
   ['pin=1234', 'write-only'],
   ['pin[gte]=1', 'write-only'],
   ['sort=pin', 'write-only'],
+  ['sort=project.sponsor.name', 'write-only'],
+  ['project.sponsor=5f0000000000000000000000', 'write-only'],
+  ['project.sponsor[exists]=true', 'write-only'],
+  ['project.sponsor.name=Ada', 'write-only'],
+  ['project.work.pin=1234', 'write-only'],
   ['limit=101', '"limit"'],
   ['fields=title', '"fields"'],
   ['account=DE89', 'account'],
@@ -146,7 +152,7 @@ test('a record comes with its version, its labels and the number of records that
   expect(body.data.notes).toHaveLength(5000);
   expect(body.meta).toMatchObject({ deleted: false, canRead: true, version: expect.stringMatching(/^\w+-console$/) });
   const found = await get(`/records/project/${lunar.id}`);
-  expect(found.body.meta.relations).toEqual([{ name: 'tasks', resource: 'task', field: 'project', count: 1 }]);
+  expect(found.body.meta.relations).toEqual([{ name: 'work', resource: 'task', field: 'project', count: 1 }]);
   const user = await get(`/records/user/${ada.id}`);
   expect(user.body.data).toMatchObject({ email: ada.email, password: { $secret: true, isSet: true } });
   expect(user.body.meta.relations).toContainEqual({

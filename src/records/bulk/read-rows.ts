@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { type Readable, Transform } from 'node:stream';
 import { parse } from 'csv-parse';
 
@@ -153,14 +152,17 @@ async function* readNdjsonRows(text: Readable): AsyncGenerator<FileRow> {
 }
 
 /**
- * Opens a file of rows, to be read in constant memory.
+ * Reads rows of a file in constant memory.
  *
- * @param file the path, or `-` for standard input
+ * @param bytes the content of the file
  * @param onBytes called with the number of bytes that were read
  * @throws Error if the file cannot be read, is not UTF-8, or has no header
  */
-export async function openRows(file: string, format: Format, onBytes: (bytes: number) => void): Promise<RowSource> {
-  const bytes: Readable = file === '-' ? process.stdin : createReadStream(file);
+export async function readRows(
+  bytes: Readable,
+  format: Format,
+  onBytes: (bytes: number) => void = () => undefined,
+): Promise<RowSource> {
   const decoder = createUtf8Decoder(onBytes);
   bytes.on('error', (error) => decoder.destroy(error));
   const text = bytes.pipe(decoder);

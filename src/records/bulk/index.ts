@@ -1,20 +1,20 @@
-import type { BulkChange, BulkRecords, BulkResource, BulkRow } from '../declare/bulk.ts';
-import type { StoredRecord } from '../declare/host.ts';
-import { normalizeResourceName } from '../declare/naming.ts';
-import type { Viewer } from '../declare/policy.ts';
-import { suggestKnownNames } from '../platform/config/did-you-mean.ts';
-import { ApiError } from '../platform/errors.ts';
-import { isId } from '../platform/ids.ts';
-import { createServiceCallContext, type OperationContext } from './access/operation-context.ts';
-import { toPublicOperationError } from './access/public-error.ts';
-import type { Entity, RecordsContext } from './context.ts';
-import type { BatchItem, Outcome } from './operations/batch/item.ts';
-import { fieldsToUpsertBy, parseUpsertKey } from './operations/batch/parse.ts';
-import { runBatchPerItem } from './operations/batch/run.ts';
-import { readRecordPages } from './operations/read.ts';
-import { restoreRecords } from './operations/restore-many.ts';
-import type { CompiledField } from './schema/compiled.ts';
-import { serializeFields } from './serialize/serialize-fields.ts';
+import type { BulkChange, BulkRecords, BulkResource, BulkRow } from '../../declare/bulk.ts';
+import type { StoredRecord } from '../../declare/host.ts';
+import { normalizeResourceName } from '../../declare/naming.ts';
+import type { Viewer } from '../../declare/policy.ts';
+import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import { createServiceCallContext, type OperationContext } from '../access/operation-context.ts';
+import { toPublicOperationError } from '../access/public-error.ts';
+import type { Entity, RecordsContext } from '../context.ts';
+import type { BatchItem, Outcome } from '../operations/batch/item.ts';
+import { fieldsToUpsertBy, parseUpsertKey } from '../operations/batch/parse.ts';
+import { runBatchPerItem } from '../operations/batch/run.ts';
+import { readRecordPages } from '../operations/read.ts';
+import { restoreRecords } from '../operations/restore-many.ts';
+import type { CompiledField } from '../schema/compiled.ts';
+import { serializeFields } from '../serialize/serialize-fields.ts';
 
 /** Records that `change` changes in one transaction. */
 const IDS_AT_ONCE = 100;

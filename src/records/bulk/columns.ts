@@ -1,6 +1,6 @@
+import type { BulkField, BulkResource } from '../../declare/bulk.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { isId } from '../../platform/ids.ts';
-import type { Resource, ResourceField } from './cells.ts';
 import { parseCell } from './cells.ts';
 import { type ImportedTimes, isTimeName, parseTimes, type TimeName } from './times.ts';
 
@@ -16,6 +16,8 @@ export interface RowOptions {
   map: ReadonlyMap<string, string>;
   keepIds: boolean;
   keepTimes: boolean;
+  /** The option of a command that maps columns, for error messages: `--map`. Left out: there is none. */
+  mapOption?: string;
   /** Whether rows may update records: then an empty cell clears an optional field. */
   isUpsert: boolean;
 }
@@ -26,7 +28,7 @@ export type ConvertedRow =
   | { errors: Record<string, string> };
 
 /** What a column of a file sets. */
-type Target = ResourceField | 'id' | TimeName | undefined;
+type Target = BulkField | 'id' | TimeName | undefined;
 
 /** Finds the field that each column sets. */
 export interface ColumnTargets {
@@ -35,7 +37,10 @@ export interface ColumnTargets {
 }
 
 /** Creates the lookup of columns in the fields of a resource. */
-export function createColumnTargets(resource: Resource, { map }: Pick<RowOptions, 'map'>): ColumnTargets {
+export function createColumnTargets(
+  resource: Pick<BulkResource, 'name' | 'writable'>,
+  { map, mapOption }: Pick<RowOptions, 'map' | 'mapOption'>,
+): ColumnTargets {
   const fields = new Map(resource.writable.map((field) => [field.name, field]));
   return {
     of(column) {
@@ -44,7 +49,8 @@ export function createColumnTargets(resource: Resource, { map }: Pick<RowOptions
       if (name === 'id' || isTimeName(name)) return name;
       const field = fields.get(name);
       if (field !== undefined) return field;
-      const advice = map.has(column) ? '' : ` To leave it out, add --map "${column}=".`;
+      const advice =
+        map.has(column) || mapOption === undefined ? '' : ` To leave it out, add ${mapOption} "${column}=".`;
       throw new Error(
         `The column "${column}" is not a field of ${resource.name}${suggestKnownNames(name, 'fields', ['id', ...fields.keys()])}${advice}`,
       );
@@ -53,10 +59,14 @@ export function createColumnTargets(resource: Resource, { map }: Pick<RowOptions
 }
 
 /** The error of a header that names a column or a field twice; undefined if there is none. */
-export function findRepeatedColumn(header: readonly string[], map: ReadonlyMap<string, string>): string | undefined {
+export function findRepeatedColumn(
+  header: readonly string[],
+  { map, mapOption }: Pick<RowOptions, 'map' | 'mapOption'>,
+): string | undefined {
   const names = header.map((column) => map.get(column) ?? column).filter((name) => name !== '');
   const repeated = names.find((name, i) => names.indexOf(name) < i);
-  return repeated === undefined ? undefined : `Two columns set "${repeated}". Rename one, or leave it out with --map.`;
+  if (repeated === undefined) return undefined;
+  return `Two columns set "${repeated}". Rename one, or leave it out${mapOption === undefined ? '' : ` with ${mapOption}`}.`;
 }
 
 function readId(value: unknown, keepIds: boolean, errors: Record<string, string>): string | undefined {

@@ -1,4 +1,4 @@
-import { NOT_A_DATE, parseDateToIso } from '../../records/fields/types/date.ts';
+import { NOT_A_DATE, parseDateToIso } from '../fields/types/date.ts';
 
 const NAMES = ['createdAt', 'updatedAt'] as const;
 

@@ -1,10 +1,4 @@
-import type { AppBulkRecords } from '../../runtime/assemble.ts';
-
-/** The bulk access to one resource, as commands use it. */
-export type Resource = ReturnType<AppBulkRecords['resource']>;
-
-/** A field of a resource. */
-export type ResourceField = Resource['writable'][number];
+import type { BulkField } from '../../declare/bulk.ts';
 
 const BOOLEANS: Record<string, boolean> = { true: true, false: false, yes: true, no: false, 1: true, 0: false };
 
@@ -23,7 +17,7 @@ function parseJsonCell(text: string, expected: string): { value: unknown } | { e
  * Converts the text of a CSV cell to a value of a field. The value is validated later: a text that is not a number stays a text, so that the
  * error is that of the field.
  */
-export function parseCell({ type }: ResourceField, text: string): { value: unknown } | { error: string } {
+export function parseCell({ type }: BulkField, text: string): { value: unknown } | { error: string } {
   switch (type.jsonType) {
     case 'number': {
       const number = Number(text);
