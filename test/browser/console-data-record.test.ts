@@ -82,7 +82,7 @@ browserTest('every type of field has its own editor, and only changed fields are
     account: 'DE89',
     author: ada.id,
   });
-  expect(await field(page, 'slug').textContent()).toContain('set on create only');
+  expect(await field(page, 'slug').textContent()).toContain('clients set it on create only');
   await field(page, 'views').getByRole('textbox').fill('13');
   await field(page, 'featured').getByRole('combobox').selectOption('');
   const sent = page.waitForRequest((request) => request.method() === 'PATCH');

@@ -57,7 +57,7 @@ async function runBulk(resource, ids, change, { verb, undo }) {
 }
 
 function SetFieldDialog({ resource, count, close }) {
-  const fields = resource.fields.filter((field) => isEditable(field, false));
+  const fields = resource.fields.filter(isEditable);
   const [name, setName] = useState(fields[0]?.name);
   const [value, setValue] = useState(null);
   const [error, setError] = useState(undefined);

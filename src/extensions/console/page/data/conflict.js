@@ -5,7 +5,12 @@ import { JsonText } from './editors/rules.js';
 import { isSame, isSecret, plainText } from './format.js';
 import { fieldValue } from './schema.js';
 
-const shownDraft = (value) => (value instanceof JsonText ? value.text : plainText(value));
+/** A value as text; references by the labels that are known. */
+function textOf(field, value, labels) {
+  if (value instanceof JsonText) return value.text;
+  const label = field.type === 'ref' ? labels?.[field.target]?.[value] : undefined;
+  return label === undefined ? plainText(value) : `${label} (${value})`;
+}
 
 /** The same value for both: `{ id }` of a file, or its metadata. */
 const comparable = (value) => (value instanceof JsonText ? value.parse() : value);
@@ -36,6 +41,7 @@ const Version = ({ label, text, isKept }) => html`<div class=${`version ${isKept
 
 function ConflictDialog({ resource, versions, close }) {
   const rows = compare(resource, versions);
+  const { labels } = versions;
   const conflicts = rows.filter(({ isConflict }) => isConflict);
   const [choices, setChoices] = useState({});
   const isMissing = conflicts.some(({ field }) => choices[field.name] === undefined);
@@ -56,25 +62,25 @@ function ConflictDialog({ resource, versions, close }) {
       ${rows.map(
         ({ field, before, now, mine, isMine, isTheirs, isConflict }) => html`<fieldset key=${field.name}>
           <legend>${field.name}</legend>
-          <${Version} label="Before" text=${plainText(before)} />
+          <${Version} label="Before" text=${textOf(field, before, labels)} />
           ${
             isConflict
               ? html`<${Choice}
                     name=${field.name}
                     label="Stored now"
-                    text=${plainText(now)}
+                    text=${textOf(field, now, labels)}
                     isChosen=${choices[field.name] === 'theirs'}
                     onChoose=${() => setChoices({ ...choices, [field.name]: 'theirs' })}
                   />
                   <${Choice}
                     name=${field.name}
                     label="Yours"
-                    text=${shownDraft(mine)}
+                    text=${textOf(field, mine, labels)}
                     isChosen=${choices[field.name] === 'mine'}
                     onChoose=${() => setChoices({ ...choices, [field.name]: 'mine' })}
                   />`
-              : html`<${Version} label="Stored now" text=${plainText(now)} isKept=${isTheirs && !isMine} />
-                  <${Version} label="Yours" text=${isMine ? shownDraft(mine) : 'not changed'} isKept=${isMine} />`
+              : html`<${Version} label="Stored now" text=${textOf(field, now, labels)} isKept=${isTheirs && !isMine} />
+                  <${Version} label="Yours" text=${isMine ? textOf(field, mine, labels) : 'not changed'} isKept=${isMine} />`
           }
         </fieldset>`,
       )}
@@ -89,7 +95,8 @@ function ConflictDialog({ resource, versions, close }) {
 /**
  * Shows the three versions of a record and lets the user choose.
  *
- * @param {{ base: any, theirs: any, draft: any }} versions as it was read, as it is stored now, and the changes to `base`
+ * @param {{ base: any, theirs: any, draft: any, labels: any }} versions as it was read, as it is stored now, the changes to `base`, and the
+ *   labels of references
  * @returns {Promise<any>} the changes to `theirs`; undefined if the user continues to edit
  */
 export const resolveConflict = (resource, versions) =>

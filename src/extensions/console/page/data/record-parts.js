@@ -85,7 +85,7 @@ function Entry({ entry, labels }) {
     <p class="entry-head">
       <b>${Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : action}</b>
       ${user && users ? html` by <${Reference} target=${users.name} id=${user} labels=${labels} />` : ' by the system'}
-      <span class="soft"> ${via && `· ${via} `}· <${Time} value=${at} /></span>
+      <span class="soft"> ${via && via !== 'system' && `· ${via} `}· <${Time} value=${at} /></span>
     </p>
     ${
       fields.length > 0 &&

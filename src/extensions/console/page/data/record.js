@@ -80,7 +80,8 @@ function useSave(resource, shown, form) {
   const [isBusy, setBusy] = useState(false);
   /** @param {any} theirs the current version, if it is known to be newer */
   const resolve = async (theirs) => {
-    const choices = await resolveConflict(resource, { base: shown.record, theirs: theirs.record, draft: form.draft });
+    const versions = { base: shown.record, theirs: theirs.record, draft: form.draft, labels: theirs.meta.labels };
+    const choices = await resolveConflict(resource, versions);
     if (choices === undefined) return;
     shown.accept(theirs);
     form.replace(choices);

@@ -33,36 +33,30 @@ async function sendFile(resource, { file, format, upsertBy }, mode) {
   return (await call(hrefOf(recordsPath(resource, 'import'), params), { method: 'POST', body: file, headers })).data;
 }
 
-const rejectedOf = (result) => result.errors ?? result.rejected ?? [];
-
-function describeError({ message, details, error, errors }) {
-  const texts = Object.entries(details ?? errors ?? {}).map(([name, text]) => `${name}: ${text}`);
-  return [message ?? (typeof error === 'string' ? error : error?.message), ...texts].filter(Boolean).join(' · ');
-}
-
 function ImportResult({ result, isChecked }) {
-  const rejected = rejectedOf(result);
-  const { created = 0, updated = 0 } = result;
-  const verb = isChecked ? 'would be' : 'were';
-  return html`<div role="status">
-      <p><b>${created.toLocaleString()}</b> ${verb} created, <b>${updated.toLocaleString()}</b> ${verb} updated,
-        <b class=${rejected.length > 0 ? 'bad-text' : ''}> ${(result.failed ?? rejected.length).toLocaleString()}</b> rejected.</p>
-    </div>
+  const { written, rejected, errors } = result;
+  const verb = isChecked ? 'would be written' : 'were written';
+  const shown = errors.slice(0, MAX_SHOWN_ERRORS);
+  return html`<p role="status">
+      <b>${written.toLocaleString()}</b> ${verb},${' '}
+      <b class=${rejected > 0 ? 'bad-text' : ''}>${rejected.toLocaleString()}</b> rejected.
+    </p>
     ${
-      rejected.length > 0 &&
-      html`<div class="table-box">
-        <table class="plain-table">
-          <thead><tr><th scope="col">Row</th><th scope="col">Error</th></tr></thead>
-          <tbody>
-            ${rejected
-              .slice(0, MAX_SHOWN_ERRORS)
-              .map(
-                (one, index) =>
-                  html`<tr key=${index}><td>${one.row ?? one.line ?? index + 1}</td><td>${describeError(one)}</td></tr>`,
+      shown.length > 0 &&
+      html`<div class="table-box" tabindex="0" role="region" aria-label="Rejected rows">
+          <table class="plain-table">
+            <thead><tr><th scope="col">Row</th><th scope="col">Error</th></tr></thead>
+            <tbody>
+              ${shown.map(
+                (one) => html`<tr key=${one.row}>
+                  <td>${one.row}</td>
+                  <td>${Object.entries(one.errors).map(([name, text]) => html`<p key=${name}>${name}: ${text}</p>`)}</td>
+                </tr>`,
               )}
-          </tbody>
-        </table>
-      </div>`
+            </tbody>
+          </table>
+        </div>
+        ${rejected > shown.length && html`<p class="soft">The first ${shown.length} are shown.</p>`}`
     }`;
 }
 
@@ -113,8 +107,8 @@ function ImportDialog({ resource, close }) {
       <button type="button" class=${checked ? '' : 'primary'} disabled=${file === undefined || isBusy} onClick=${() => run('check')}>Check</button>
       ${
         checked &&
-        html`<button type="button" class="primary" disabled=${isBusy} onClick=${() => run('write')}>
-          ${rejectedOf(checked).length > 0 ? 'Import the valid rows' : 'Import'}
+        html`<button type="button" class="primary" disabled=${isBusy || checked.written === 0} onClick=${() => run('write')}>
+          ${checked.rejected > 0 ? 'Import the valid rows' : 'Import'}
         </button>`
       }
     </footer>
@@ -126,9 +120,8 @@ export async function importRecords(resource, onDone) {
   const result = await openDialog(({ close }) => html`<${ImportDialog} resource=${resource} close=${close} />`);
   if (result === undefined) return;
   await onDone();
-  const { created = 0, updated = 0 } = result;
-  if (rejectedOf(result).length === 0) {
-    showToast(`Imported: ${created} created, ${updated} updated`);
+  if (result.rejected === 0) {
+    showToast(`Imported ${result.written.toLocaleString()} ${nameOf(resource, result.written)}`);
     return;
   }
   await openDialog(

@@ -1,4 +1,5 @@
 import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
 import { isSafeLink } from '../format.js';
 
 /** A text of this length or more gets a field of several lines. */
@@ -14,7 +15,8 @@ const aria = ({ invalid, describedBy }) => ({
 export function TextEditor(props) {
   const { id, field, value, onChange } = props;
   const text = typeof value === 'string' ? value : value === null || value === undefined ? '' : String(value);
-  const isLong = field.type === 'text' || text.length > LONG_TEXT || text.includes('\n');
+  // Decided once: the control must not be replaced while the user types.
+  const [isLong] = useState(field.type === 'text' || text.length > LONG_TEXT || text.includes('\n'));
   const handle = (event) => onChange(event.target.value);
   if (isLong)
     return html`<textarea id=${id} rows=${Math.min(14, Math.max(3, text.split('\n').length + 1))} value=${text} onInput=${handle} ...${aria(props)}></textarea>`;

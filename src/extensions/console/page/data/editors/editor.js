@@ -53,11 +53,11 @@ function typeText({ type, target, inner, min, max }) {
 
 const isGiven = (value) => value !== undefined && value !== null;
 
-function Description({ id, field, isNew, isLocked = false }) {
+function Description({ id, field, isNew }) {
   const notes = [
     isNew && isGiven(field.default) && `Default: ${plainText(field.default)}`,
     field.pattern && `Pattern: ${field.pattern}`,
-    ...fieldNotes(field, isLocked),
+    ...fieldNotes(field),
   ].filter(Boolean);
   if (!field.description && notes.length === 0) return null;
   return html`<p class="hint" id=${`${id}-hint`}>
@@ -75,7 +75,7 @@ function LockedField({ id, field, value, labels, reason }) {
       <span class="locked-mark" title=${reason}><${Icon} name="lock" size=${12} />${reason}</span>
     </div>
     <div class="locked-value"><${Value} field=${field} value=${value} labels=${labels} /></div>
-    <${Description} id=${id} field=${field} isLocked=${true} />
+    <${Description} id=${id} field=${field} />
   </div>`;
 }
 
@@ -88,7 +88,7 @@ function LockedField({ id, field, value, labels, reason }) {
 export function FieldEditor(props) {
   const { field, value, saved, onChange, error, labels, isNew = false, isChanged = false, onReset } = props;
   const id = `field-${field.name}`;
-  const reason = lockedReason(field, isNew);
+  const reason = lockedReason(field);
   if (reason !== undefined)
     return html`<${LockedField} id=${id} field=${field} value=${saved} labels=${labels} reason=${reason} />`;
   const isGroup = GROUPS.includes(field.type) && !isConcealed(field);

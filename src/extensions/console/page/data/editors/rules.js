@@ -7,19 +7,17 @@ const isConcealed = ({ encrypted, writeOnly, type }) => encrypted || writeOnly |
  * Why the console cannot set a field; undefined if it can.
  *
  * @param {any} field
- * @param {boolean} isNew whether the record is being created
  */
-export function lockedReason(field, isNew) {
+export function lockedReason(field) {
   if (field.isSystem) return 'Set by the system';
   if (field.type === 'password') return 'Users set their own password, for example with a reset link';
-  if (field.immutable && !isNew) return 'immutable(): set on create only';
   return undefined;
 }
 
-export const isEditable = (field, isNew) => lockedReason(field, isNew) === undefined;
+export const isEditable = (field) => lockedReason(field) === undefined;
 
-/** What the declaration says about who may set or see a field, in words. `isLocked`: its reason is shown already. */
-export function fieldNotes(field, isLocked) {
+/** What the declaration says about who may set or see a field, in words. */
+export function fieldNotes(field) {
   return [
     field.owner && 'The owner of the record',
     field.tenant && 'The organisation of the record',
@@ -29,7 +27,7 @@ export function fieldNotes(field, isLocked) {
     field.encrypted && 'Stored encrypted',
     field.visibleTo && `visibleTo: ${field.visibleTo}`,
     field.writableBy && `writableBy: ${field.writableBy}`,
-    field.immutable && !isLocked && 'immutable(): cannot be changed later',
+    field.immutable && 'immutable(): clients set it on create only',
     field.unique && 'Unique',
     field.pii && 'Personal data',
     field.deprecated && 'Deprecated',
