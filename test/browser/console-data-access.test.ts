@@ -221,3 +221,44 @@ browserTest('with sign-in pages, the console links to them, and their session op
   await page.getByRole('link', { name: 'Users' }).click();
   await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
 });
+
+const EMPTY = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] });
+
+browserTest('an app without resources of its own shows how to declare one', 60_000, async () => {
+  const { page, pageErrors } = await openConsole(browser, `${EMPTY.url}/console`);
+  await page.getByRole('heading', { name: 'This app declares no resources yet' }).waitFor();
+  await page.getByText("defineResource('post'").waitFor();
+  await checkScreens(page, 'no-resources', [360, 1280]);
+  expect(pageErrors).toEqual([]);
+});
+
+browserTest(
+  'every control has a visible focus, in light and in dark mode, and from right to left nothing overflows',
+  120_000,
+  async () => {
+    const { page } = await openConsole(browser, `${DATA}/article`);
+    await page.getByRole('link', { name: 'Open Of Ada' }).waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.getByRole('heading', { level: 1 }).click();
+      const seen: { tag: string; isOutlined: boolean }[] = [];
+      for (let i = 0; i < 30; i++) {
+        await page.keyboard.press('Tab');
+        seen.push(
+          (await page.evaluate(`(() => {
+          const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+          return { tag: document.activeElement.outerHTML.slice(0, 80), isOutlined: outlineStyle === 'solid' && parseFloat(outlineWidth) >= 2 };
+        })()`)) as { tag: string; isOutlined: boolean },
+        );
+      }
+      expect(seen.filter(({ tag, isOutlined }) => !isOutlined && !tag.startsWith('<body'))).toEqual([]);
+    }
+    await page.evaluate(`document.documentElement.dir = 'rtl'`);
+    for (const path of ['article', `article/${owned.id}`]) {
+      await page.goto(`${DATA}/${path}`);
+      await page.locator('main h1').waitFor();
+      await page.evaluate(`document.documentElement.dir = 'rtl'`);
+      await checkScreens(page, `rtl-${path.includes('/') ? 'record' : 'list'}`, [360, 1280]);
+    }
+  },
+);

@@ -5,7 +5,7 @@ import { navigate, place } from '../router.js';
 import { ViewAsBanner } from '../shell/view-as.js';
 import { ListPage } from './list.js';
 import { CreatePage, RecordPage } from './record.js';
-import { app, DATA, dataHref, resourceOf } from './schema.js';
+import { app, DATA, dataHref, resourceOf, userResource } from './schema.js';
 
 /** From this number of resources on, their list has a search field. */
 const SEARCHED_FROM = 9;
@@ -19,11 +19,13 @@ export const post = defineResource('post', {
 
 export const app = createApp({ resources: [user, post] }, process.env);`;
 
-/** What an app without resources shows. */
+/** What an app shows that has no resources besides its users. */
 function NoResources() {
   return html`<main id="main" class="page">
-    <h1 tabindex="-1">This app declares no resources</h1>
-    <p>A resource is a kind of record: declare its fields, and it has a table, an API and this page. Add one to your app:</p>
+    <h1 tabindex="-1">This app declares no resources yet</h1>
+    <p class="intro">
+      A resource is a kind of record: declare its fields, and it has a table, an API and a list here. Add one to your app:
+    </p>
     <${Code} text=${DECLARATION} label="Declaration of a resource" />
   </main>`;
 }
@@ -68,7 +70,6 @@ function currentResource() {
 /** The resources beside the page; on narrow screens, a menu above it. */
 function DataLayout({ children }) {
   const current = currentResource();
-  if (app.value.resources.length === 0) return html`<${NoResources} />`;
   return html`<div class="layout">
     <nav class="sidebar" aria-label="Resources"><${ResourceLinks} current=${current} /></nav>
     <div class="resource-menu">
@@ -80,13 +81,13 @@ function DataLayout({ children }) {
   </div>`;
 }
 
-/** The tab opens with the first resource. */
+/** The tab opens with the first resource, or shows how to declare one. */
 function FirstResource() {
+  const [first] = app.value.resources.filter(({ name }) => name !== userResource()?.name);
   useEffect(() => {
-    const [first] = app.value.resources;
     if (first !== undefined) navigate(dataHref([first.name]), { replace: true });
   }, []);
-  return null;
+  return first === undefined ? html`<${NoResources} />` : null;
 }
 
 /** Shows a page of a resource, or says that there is no such resource. */
