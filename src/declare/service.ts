@@ -26,6 +26,12 @@ export interface ActAs {
 /** The options of a service call with system privilege. */
 type AsSystem = ActAs & ({ as: 'system' } | { as?: 'system' | undefined; user?: never });
 
+/** The options of a service call that lists records. */
+export interface ActAsForList extends ActAs {
+  /** Maximum bytes of the records as JSON. A page that would be larger has fewer records, and `meta.truncated`. Default: no limit. */
+  maxBytes?: number | undefined;
+}
+
 /** The options of a service call that changes a record: its caller, and a condition on the record. */
 export interface ActAsWithIfMatch extends ActAs {
   /** Change the record only if its `updatedAt` still has this value; otherwise PRECONDITION_FAILED. */
@@ -109,7 +115,7 @@ export interface PageMeta {
   pages: number;
   /** The cursor of the next page; absent on the last page. */
   next?: string;
-  /** Whether the page holds fewer records than `limit` because more would be too large; only in responses to clients. */
+  /** Whether the page holds fewer records than `limit` because more would be too large: in responses to clients, and with `maxBytes`. */
   truncated?: true;
 }
 
@@ -118,7 +124,7 @@ export interface CursorMeta {
   limit: number;
   /** The `after` value for the next page; null on the last page. */
   next: string | null;
-  /** Whether the page holds fewer records than `limit` because more would be too large; only in responses to clients. */
+  /** Whether the page holds fewer records than `limit` because more would be too large: in responses to clients, and with `maxBytes`. */
   truncated?: true;
 }
 
@@ -144,7 +150,7 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
   /**
    * Returns one page of records. `limit` may be up to 1,000. With system privilege, the query may filter and sort by any stored field.
    */
-  list<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<Page<Data, Q>>;
+  list<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAsForList): Promise<Page<Data, Q>>;
   /**
    * Iterates over every record of a list, by id unless `sort` says otherwise. It reads a hundred at a time, so a list of any length needs
    * little memory. Policy and scope are evaluated once, at the beginning.

@@ -94,7 +94,8 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     read: (id, as) => runOperation(as, (operation) => readRecord(entity, id, operation)),
     list: (query, as) =>
       runOperation(as, async (operation) => {
-        const { records, meta } = await listRecords(context, entity, { ...query }, operation, { byCode: true });
+        const how = { byCode: true, maxBytes: as?.maxBytes };
+        const { records, meta } = await listRecords(context, entity, { ...query }, operation, how);
         return { data: records, meta };
       }),
     each(query, as) {

@@ -4,6 +4,7 @@ import type { Policy } from '../../declare/policy.ts';
 import type { SimulatedDevices } from '../../declare/push.ts';
 import type { Route } from '../../declare/route.ts';
 import { StartupError } from '../../platform/config/environment.ts';
+import { declaredUserRoles, unknownRoleErrors } from '../../records/configuration/roles.ts';
 import { createDevelopmentAccess, createProductionAccess, requireSameOrigin, requireThisMachine } from './access.ts';
 import type { ConsoleTab } from './data/app-info.ts';
 import { createChangeFeed } from './data/changes.ts';
@@ -121,10 +122,12 @@ export function developerConsole(options: ConsoleOptions = {}): Extension<'conso
       }
       const policy = productionPolicyOf(settings);
       const checkConfig: FeatureParts['checkConfig'] = (errors) => {
-        if (policy !== undefined && host.auditTrail() === undefined)
-          errors
-            .at('developerConsole({ production })')
-            .report('needs the extension audit(), which records what administrators do; add it to the extensions');
+        if (policy === undefined) return;
+        const at = errors.at('developerConsole({ production })');
+        if (host.auditTrail() === undefined)
+          at.report('needs the extension audit(), which records what administrators do; add it to the extensions');
+        const roles = declaredUserRoles(host.resources.map(({ declaration }) => declaration));
+        for (const text of unknownRoleErrors(policy, roles)) at.at('policy').report(text);
       };
       // Simulated devices do not exist in production.
       if (env.nodeEnv !== 'production' && simulated !== undefined)

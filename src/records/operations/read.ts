@@ -177,21 +177,25 @@ async function runListWithTimeoutError<T>(
  * Lists the records that the caller may list.
  *
  * @param options `byCode`: code passes the query, with typed values, rather than a client with texts; `source`: where to read the
- *   list, by default from the primary
+ *   list, by default from the primary; `maxBytes`: maximum bytes of the page, by default unlimited for code
  */
 export async function listRecords(
   context: RecordsContext,
   entity: Entity,
   raw: RawQuery,
   operation: OperationContext,
-  { byCode = false, source }: { byCode?: boolean; source?: ListSource | Promise<ListSource> } = {},
+  {
+    byCode = false,
+    source,
+    maxBytes = byCode ? undefined : context.settings.http.pageBytes,
+  }: { byCode?: boolean; source?: ListSource | Promise<ListSource>; maxBytes?: number | undefined } = {},
 ): Promise<StoredPage> {
   const { allowed, query, whole } = await parseAndAuthorizeList(context, entity, raw, operation, byCode);
   const from = storeOf((await source)?.entity ?? entity, query);
   return runListWithTimeoutError(entity.resource, query, raw, async () => {
     const after = await resolveStartPosition(entity, from, query, allowed);
-    const bytes = byCode ? undefined : context.settings.http.pageBytes;
-    return { ...(await readPage(entity.resource, { store: from, query: whole, after, operation, bytes })), query };
+    const pageRead = { store: from, query: whole, after, operation, bytes: maxBytes };
+    return { ...(await readPage(entity.resource, pageRead)), query };
   });
 }
 

@@ -79,6 +79,8 @@ describe.each(ROUTES)('%s %s', (method, path, body) => {
     expect((await send(createClient(url, 'nonsense'))).status).toBe(401);
     const head = await fetch(url + API + path, { method: 'HEAD' });
     expect(head.status).toBeOneOf([401, 405]);
+    const options = await fetch(url + API + path, { method: 'OPTIONS' });
+    expect([options.status, await options.text()]).toEqual([204, '']);
     const override = { 'x-http-method-override': method };
     expect((await call('POST', API + path, {}, override)).status).toBeOneOf([401, 405]);
   });
@@ -253,6 +255,10 @@ describe('the setting production', () => {
       expect(() => create({ production: { policy } }, [audit()])).toThrow(/must name roles or be a function/);
     },
   );
+
+  test('refuses a role that users cannot have', () => {
+    expect(() => create({ production: { policy: 'admn' } }, [audit()])).toThrow('Did you mean "admin"?');
+  });
 
   test('refuses unknown settings', () => {
     expect(() => create({ production: { roles: 'admin' } } as object, [audit()])).toThrow('production');

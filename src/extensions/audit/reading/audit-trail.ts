@@ -6,8 +6,7 @@ import { identityOf, requestIdOf } from '../../../platform/http/request-context.
 import { newId } from '../../../platform/ids.ts';
 import { AUDIT_EVENT_ROW, type AuditEventPayload } from '../recording/event-writer.ts';
 import { INSERT_OUTBOX } from '../sql.ts';
-import { createPageReader, toPublicEntry } from './page.ts';
-import { encodeCursor, listQuery } from './query.ts';
+import { createPageReader, encodeCursor, listQuery, toPublicEntry } from './query.ts';
 
 /** Creates the access of other features to the trail. */
 export function createAuditTrail({

@@ -1,7 +1,19 @@
 import { z } from 'zod';
 import { isId } from '../../../platform/ids.ts';
+import type { Queryable } from '../../../platform/postgres/queryable.ts';
+import type { MeasuredPage } from '../../../records/serialize/response-bytes.ts';
 import { createPageWithinBytes } from '../../../records/store/within-bytes.ts';
-import { ENTRIES_WITH_VALUES, ENTRY_COLUMNS, ROW_BYTES_SQL, VALUES_COLUMNS } from '../trail/entry.ts';
+import {
+  ENTRIES_WITH_VALUES,
+  ENTRY_COLUMNS,
+  type Entry,
+  type EntryRow,
+  ROW_BYTES_SQL,
+  restoreSealedValues,
+  toEntry,
+  VALUES_COLUMNS,
+  type ValuesColumns,
+} from '../trail/entry.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
@@ -93,7 +105,7 @@ const limitToBytes = createPageWithinBytes(PAGE_COLUMNS, ROW_BYTES_SQL);
  *
  * @param bytes approximate maximum size of the page; the first row is always read
  */
-export function createPageStatement(query: ListQuery, bytes: number): { text: string; values: unknown[] } {
+function createPageStatement(query: ListQuery, bytes: number): { text: string; values: unknown[] } {
   const values: unknown[] = [query.limit + 1];
   const terms = FILTERS.flatMap(([name, term]) => {
     const value = query[name];
@@ -106,4 +118,29 @@ export function createPageStatement(query: ListQuery, bytes: number): { text: st
   const where = terms.length === 0 ? '' : `where ${terms.join(' and ')}`;
   const text = `select ${PAGE_COLUMNS} from ${ENTRIES_WITH_VALUES} ${where} order by at desc, id desc limit $1`;
   return { text: limitToBytes(text, `$${values.push(bytes)}::bigint`), values };
+}
+
+type SizedRow = [...EntryRow, ...ValuesColumns, bytes: number, isFollowed: true | null];
+
+/**
+ * Creates the function that reads a page of entries, newest first, and one more entry if there is another page.
+ *
+ * @returns a function whose `bytes` is the approximate maximum size of the page
+ */
+export function createPageReader({
+  readSlowly,
+}: Pick<Queryable, 'readSlowly'>): (query: ListQuery, bytes: number) => Promise<MeasuredPage<Entry>> {
+  return async (query, bytes) => {
+    const sizedRows = await readSlowly<SizedRow>(createPageStatement(query, bytes));
+    const records = sizedRows.map((row) => {
+      const entry = toEntry(row.slice(0, 14) as EntryRow);
+      return { ...entry, changes: restoreSealedValues(entry.changes, row[15]) };
+    });
+    return { records, bytes: sizedRows.reduce((sum, row) => sum + row[16], 0), isCut: sizedRows.at(-1)?.[17] === true };
+  };
+}
+
+/** The entry without the hashes that chain it to others. */
+export function toPublicEntry({ previousHash: _, hash: __, ...entry }: Entry): Omit<Entry, 'previousHash' | 'hash'> {
+  return entry;
 }

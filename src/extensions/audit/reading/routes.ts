@@ -3,8 +3,7 @@ import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { readPageWithinResponseRoom } from '../../../records/serialize/response-bytes.ts';
-import { createPageReader, toPublicEntry } from './page.ts';
-import { encodeCursor, type ListQuery, listQuery } from './query.ts';
+import { createPageReader, encodeCursor, type ListQuery, listQuery, toPublicEntry } from './query.ts';
 import { createVisibleEntriesFilter } from './visible-entries.ts';
 
 const id = z.string().nullable();

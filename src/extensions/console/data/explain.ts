@@ -33,13 +33,18 @@ export function describePolicy({ declaration }: ResourceGateway, action: Action)
   return `policies.${action}: ${policyText(declaredOrDefaultPolicy(declaration, action))}`;
 }
 
+/** Whether an error of a list says that the viewer may not list, rather than that the query is wrong or the server failed. */
+export function isRefusal(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status < 500 && error.code !== 'BAD_REQUEST';
+}
+
 /** Whether the list policy includes a record. A viewer who may not list at all gets an error, which counts as no. */
 async function isInList(gateway: ResourceGateway, record: StoredRecord, viewContext: ViewContext): Promise<boolean> {
   try {
     const { includes } = await gateway.subscribe({ id: undefined, filters: {} }, viewContext);
     return await includes(record);
   } catch (error) {
-    if (error instanceof ApiError && (error.status === 401 || error.status === 403)) return false;
+    if (isRefusal(error)) return false;
     throw error;
   }
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { createRowFormatter, exportColumnsOf } from '../../../records/bulk/format-rows.ts';
+import type { ConsoleAccess } from '../access.ts';
 import { type DataContext, withClientInput } from './context.ts';
 import { assertNothingSecret } from './query.ts';
 
@@ -14,6 +15,9 @@ const exportOptions = z.object({
 });
 
 const MEDIA_TYPES = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson; charset=utf-8' };
+
+/** Interval in ms at which the access of the caller is checked again: an export may take minutes. */
+const CHECK_ACCESS_MS = 2000;
 
 /** Parameters of a list that an export does not have. */
 const REFUSED_PARAMETERS = ['as', 'include', 'fields', 'page', 'limit', 'after', 'count'];
@@ -28,10 +32,15 @@ function readExportOptions(query: Readonly<Record<string, unknown>>) {
 /**
  * Handles `GET /records/:resource/export`: streams all records of a list as a file, in constant memory. Encrypted values are left out, like
  * passwords and write-only values. In CSV, texts that a spreadsheet would calculate as formulas get an apostrophe, unless
- * `forSpreadsheet=false`. An export is recorded in the audit trail.
+ * `forSpreadsheet=false`. An export is recorded in the audit trail. It breaks off if the caller loses their access.
  */
-export async function exportRecords(data: DataContext, { params, query, req, res }: RouteContext): Promise<void> {
+export async function exportRecords(
+  data: DataContext,
+  isStillAllowed: ConsoleAccess['isStillAllowed'],
+  ctx: RouteContext,
+): Promise<void> {
   const { host } = data;
+  const { params, query, req, res } = ctx;
   const gateway = data.gateway(params.resource);
   const { format, forSpreadsheet: _, ...list } = query as Record<string, unknown>;
   const options = readExportOptions(query);
@@ -56,7 +65,14 @@ export async function exportRecords(data: DataContext, { params, query, req, res
     yield rows.header;
     if (first.done) return;
     yield rows.format(first.value);
-    for await (const page of pages) yield rows.format(page);
+    let checkAt = performance.now() + CHECK_ACCESS_MS;
+    for await (const page of pages) {
+      if (performance.now() > checkAt) {
+        if (!(await isStillAllowed(ctx))) throw new ApiError('FORBIDDEN');
+        checkAt = performance.now() + CHECK_ACCESS_MS;
+      }
+      yield rows.format(page);
+    }
   }
 
   res.writeHead(200, {

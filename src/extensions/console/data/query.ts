@@ -50,7 +50,13 @@ function usesWriteOnly(data: DataContext, root: ResourceGateway, path: string): 
  * @throws ApiError BAD_REQUEST
  */
 export function assertNothingSecret(data: DataContext, root: ResourceGateway, query: Query): void {
-  const sorts = typeof query.sort === 'string' ? query.sort.split(',').map((term) => term.replace(/^-/, '')) : [];
+  // A parameter that is sent twice is a list, which the service joins.
+  const sorts =
+    query.sort === undefined
+      ? []
+      : String(query.sort)
+          .split(',')
+          .map((term) => term.replace(/^-/, ''));
   const filters = Object.keys(query).filter((name) => !LIST_PARAMETERS.has(name));
   for (const parameter of [...sorts, ...filters]) {
     const path = parameter.replace(/\[.*$/, '');

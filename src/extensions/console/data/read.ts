@@ -1,15 +1,16 @@
+import { z } from 'zod';
 import type { Fields } from '../../../declare/field.ts';
 import type { ResourceGateway, StoredRecord, ViewContext } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError, validationError } from '../../../platform/errors.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
 import { isStatementTimeout } from '../../../platform/postgres/errors.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { type ConsoleRecord, cutLongValues, maskEncryptedValues, toConsoleRecords } from './console-form.ts';
 import { type DataContext, withClientInput } from './context.ts';
-import { describePolicy, explainAccess } from './explain.ts';
+import { describePolicy, explainAccess, isRefusal } from './explain.ts';
 import { readReferenceLabels } from './labels.ts';
 import { readListQuery } from './query.ts';
 import { findReferringFields, type ReferringField } from './resource-info.ts';
@@ -42,12 +43,14 @@ async function listAsViewer(
   query: Record<string, unknown>,
   viewer: NonNullable<ChosenViewer>,
 ): Promise<unknown> {
+  const service = data.host.service(gateway.name);
+  const maxBytes = data.host.settings.http.pageBytes;
   try {
-    const page = await runAsViewer(viewer, (as) => data.host.service(gateway.name).list(query as object, as));
+    const page = await runAsViewer(viewer, (as) => service.list(query as object, { ...as, maxBytes }));
     const serialized = await serializeForViewer(data, gateway, page.data, viewer);
     return withMeta(cutLongValues(serialized), { ...page.meta, labels: {} });
   } catch (error) {
-    if (!(error instanceof ApiError) || (error.status !== 401 && error.status !== 403)) throw error;
+    if (!isRefusal(error)) throw error;
     const { code, message, status } = error;
     const why = `${describePolicy(gateway, 'list')} does not allow this viewer`;
     return withMeta([], { limit: 0, next: null, labels: {}, refused: { status, code, message }, why });
@@ -62,7 +65,8 @@ export async function listRecords(data: DataContext, { params, query }: RouteCon
   const viewer = await readChosenViewer(data, as);
   if (viewer !== undefined) return listAsViewer(data, gateway, listQuery, viewer);
   const service = data.host.service(gateway.name);
-  const page = await withClientInput(() => service.list(listQuery as object, { as: 'system' }));
+  const maxBytes = data.host.settings.http.pageBytes;
+  const page = await withClientInput(() => service.list(listQuery as object, { as: 'system', maxBytes }));
   const [records, labels] = await Promise.all([
     toConsoleRecords(data.host, gateway, page.data),
     readReferenceLabels(data, gateway, page.data),
@@ -145,4 +149,25 @@ export async function readRecord(data: DataContext, { params, query }: RouteCont
     countRelations(data, gateway, record.id),
   ]);
   return withMeta(form, { ...meta, labels, relations, hidden: [], canRead: true, canList: true, why: null });
+}
+
+/** The body of the route that reveals a value. */
+export const revealBody = z.strictObject({ field: z.string({ error: 'Must be the name of a field' }) });
+
+/**
+ * Handles `POST /records/:resource/:id/reveal`: returns the value of an encrypted field. The audit trail records that before the value
+ * leaves the server.
+ */
+export async function revealValue(data: DataContext, { params, input, req }: RouteContext): Promise<unknown> {
+  const { host } = data;
+  const gateway = data.gateway(params.resource);
+  const { field } = input as z.output<typeof revealBody>;
+  const fields = gateway.declaration.fields as Fields;
+  const spec = Object.hasOwn(fields, field) ? fields[field]!.spec : undefined;
+  if (!spec?.encrypted || spec.writeOnly)
+    throw validationError({ field: 'Must be an encrypted field that can be read' });
+  const record = await readStoredRecord(data, gateway, params.id!);
+  const action = { action: 'console.revealed', resource: gateway.name, record: record.id, details: { field } };
+  await host.auditTrail()?.add(action, req, host.database);
+  return { value: record[field] ?? null };
 }

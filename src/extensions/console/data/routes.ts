@@ -8,8 +8,7 @@ import { exportRecords } from './export.ts';
 import { historyQuery, readHistory } from './history.ts';
 import { IMPORT_BODY, importQuery, importRecords } from './import.ts';
 import { findRecordOptions } from './labels.ts';
-import { listRecords, readRecord } from './read.ts';
-import { revealBody, revealValue } from './reveal.ts';
+import { listRecords, readRecord, revealBody, revealValue } from './read.ts';
 import { bulkBody, changeManyRecords, createRecord, deleteRecord, restoreRecord, updateRecord } from './writes.ts';
 
 const MAX_OPTIONS = 50;
@@ -49,7 +48,7 @@ export function dataRoutes(
       input: bulkBody,
       handler: (ctx) => changeManyRecords(data, ctx),
     },
-    { ...access, method: 'GET', path: `${record}/export`, handler: (ctx) => exportRecords(data, ctx) },
+    { ...access, method: 'GET', path: `${record}/export`, handler: (ctx) => exportRecords(data, isStillAllowed, ctx) },
     {
       ...access,
       method: 'POST',

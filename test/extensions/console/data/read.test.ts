@@ -130,6 +130,7 @@ test.each([
   ['pin=1234', 'write-only'],
   ['pin[gte]=1', 'write-only'],
   ['sort=pin', 'write-only'],
+  ['sort=pin&sort=title', 'write-only'],
   ['sort=project.sponsor.name', 'write-only'],
   ['project.sponsor=5f0000000000000000000000', 'write-only'],
   ['project.sponsor[exists]=true', 'write-only'],
