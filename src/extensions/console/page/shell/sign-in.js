@@ -13,8 +13,8 @@ async function hasSignInPages() {
 }
 
 /** A form whose submit shows its error and waits for the server. `onSubmit` gets the values by the names of the inputs. */
-function Form({ onSubmit, submit, children, error: initialError }) {
-  const [error, setError] = useState(initialError);
+function Form({ onSubmit, submit, children }) {
+  const [error, setError] = useState(undefined);
   const [isBusy, setBusy] = useState(false);
   const handle = async (event) => {
     event.preventDefault();
