@@ -14,14 +14,20 @@ const ASSETS = '/console/assets';
 /** The folder in `page/` of the pages that are not part of the application. */
 const STANDALONE = 'pages/';
 
-/** The modules of packages that the application imports, by their name in the imports. */
-const VENDOR_MODULES: Readonly<Record<string, { package: string; file: string; from?: string }>> = {
-  preact: { package: 'preact', file: 'dist/preact.mjs' },
-  'preact/hooks': { package: 'preact', file: 'hooks/dist/hooks.mjs' },
-  htm: { package: 'htm', file: 'dist/htm.mjs' },
-  'htm/preact': { package: 'htm', file: 'preact/index.mjs' },
-  '@preact/signals': { package: '@preact/signals', file: 'dist/signals.mjs' },
-  '@preact/signals-core': { package: '@preact/signals-core', file: 'dist/signals-core.mjs', from: '@preact/signals' },
+/** A dependency of `@preact/signals`, which Belfry does not depend on itself. */
+const SIGNALS_CORE = '@preact/signals-core';
+
+/** The modules of packages that the application imports: returns the URL of the file, by the name in the imports. */
+const VENDOR_MODULES: Readonly<Record<string, () => URL>> = {
+  preact: () => new URL(import.meta.resolve('preact')),
+  'preact/hooks': () => new URL(import.meta.resolve('preact/hooks')),
+  htm: () => new URL(import.meta.resolve('htm')),
+  'htm/preact': () => new URL(import.meta.resolve('htm/preact')),
+  '@preact/signals': () => new URL(import.meta.resolve('@preact/signals')),
+  [SIGNALS_CORE]: () => {
+    const packageFile = findPackageJSON(SIGNALS_CORE, import.meta.resolve('@preact/signals'))!;
+    return new URL('dist/signals-core.mjs', pathToFileURL(packageFile));
+  },
 };
 
 const vendorPath = (name: string) => `${ASSETS}/vendor/${name}.js`;
@@ -60,13 +66,6 @@ function pageHeaders({ images, frames, scriptHash }: { images: string; frames: s
 }
 
 const STANDALONE_HEADERS = pageHeaders({ images: "'self' https:", frames: "'self'" });
-
-/** The file of a package. `from`: the package that depends on it, if Belfry does not. */
-async function readVendorFile(name: string): Promise<Buffer> {
-  const { package: packageName, file, from } = VENDOR_MODULES[name]!;
-  const base = from === undefined ? import.meta.url : pathToFileURL(findPackageJSON(from, import.meta.url)!);
-  return readFile(new URL(file, pathToFileURL(findPackageJSON(packageName, base)!)));
-}
 
 /** Fills the shell with the import map, and lets the browser load all modules at once instead of import by import. */
 async function prepareShell(modules: readonly string[]): Promise<ServedContent> {
@@ -130,9 +129,9 @@ export function pageFileRoutes({
         ),
       ),
     ),
-    ...Object.keys(VENDOR_MODULES).map((name) =>
+    ...Object.entries(VENDOR_MODULES).map(([name, locate]) =>
       createRoute(vendorPath(name), async () =>
-        prepareContent(CONTENT_TYPES['.js']!, await readVendorFile(name), SHARED_HEADERS),
+        prepareContent(CONTENT_TYPES['.js']!, await readFile(locate()), SHARED_HEADERS),
       ),
     ),
   ];
