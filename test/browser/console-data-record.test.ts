@@ -173,6 +173,10 @@ browserTest('changes that are not saved are not lost by a link, the back button 
   await page.goBack();
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   expect(new URL(page.url()).pathname).toBe(`/console/data/article/${id}`);
+  expect(await page.title()).toBe('Precious · Articles · API console');
+  await page.getByRole('button', { name: 'View as…' }).click();
+  await page.getByRole('button', { name: 'A visitor' }).click();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
   expect(await field(page, 'body').getByRole('textbox').inputValue()).toBe('Not saved');
   const asked = page.waitForEvent('dialog');
   page.evaluate('location.reload()').catch(() => undefined);

@@ -53,7 +53,7 @@ async function loadApp() {
   try {
     const { data } = await call('/app');
     app.value = data;
-    document.title = `${data.name} · console`;
+    document.title = `${data.name} console`;
     blocked.value = undefined;
   } catch (error) {
     if (error.status === 401) blocked.value = { kind: 'signedOut' };

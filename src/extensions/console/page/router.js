@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 
 /**
  * The page that is shown. All that the user chose is in it, so that every view has a link.
@@ -15,7 +16,7 @@ const readPlace = () => ({
 /** The current place. Changes with every navigation. */
 export const place = signal(readPlace());
 
-/** Asks whether the page may be left; undefined if nothing would be lost. */
+/** Asks whether the content may be left; undefined if nothing would be lost. */
 let leaveGuard;
 /** The position in the session's history, to undo a step that the user refused. */
 let position = history.state?.position ?? 0;
@@ -23,7 +24,7 @@ let position = history.state?.position ?? 0;
 let isReturning = false;
 
 /**
- * Sets the function that is asked before the path changes. Returns a function that removes it.
+ * Sets the function that is asked before the page or the viewer changes. Returns a function that removes it.
  *
  * @param {() => Promise<boolean>} guard resolves to whether the page may be left
  */
@@ -37,11 +38,26 @@ export function guardLeaving(guard) {
   };
 }
 
+/**
+ * Names the page in the title of the document, which screen readers and the history show.
+ *
+ * @param {string} title
+ * @param {string} name of the app
+ */
+export function usePageTitle(title, name) {
+  useEffect(() => {
+    document.title = `${title} · ${name} console`;
+  }, [title, name]);
+}
+
 /** A new page gets the focus at its heading, as after the load of a document. */
 function focusHeading() {
   requestAnimationFrame(() => document.querySelector('main h1')?.focus({ preventScroll: true }));
   scrollTo(0, 0);
 }
+
+/** Whether two places show the same content: the same page, as the same viewer sees it. */
+const showSame = (a, b) => a.path === b.path && a.params.get('as') === b.params.get('as');
 
 /**
  * Shows another page.
@@ -53,8 +69,9 @@ function focusHeading() {
 export async function navigate(href, { replace = false, state = {} } = {}) {
   const url = new URL(href, location.href);
   const isNewPath = url.pathname !== location.pathname;
-  if (isNewPath && leaveGuard !== undefined && !(await leaveGuard())) return false;
-  if (isNewPath) leaveGuard = undefined;
+  const isLeaving = !showSame({ path: url.pathname, params: url.searchParams }, place.value);
+  if (isLeaving && leaveGuard !== undefined && !(await leaveGuard())) return false;
+  if (isLeaving) leaveGuard = undefined;
   if (!replace) position++;
   history[replace ? 'replaceState' : 'pushState']({ ...state, position }, '', url);
   place.value = readPlace();
@@ -91,7 +108,7 @@ async function handlePopState() {
   const target = readPlace();
   const isNewPath = target.path !== place.value.path;
   const targetPosition = target.state.position ?? 0;
-  if (isNewPath && leaveGuard !== undefined) {
+  if (!showSame(target, place.value) && leaveGuard !== undefined) {
     // The browser has already changed the address: return to the page with the changes while the user decides.
     const step = targetPosition - position;
     isReturning = true;

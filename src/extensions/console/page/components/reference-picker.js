@@ -6,9 +6,37 @@ const LIMIT = 20;
 const TYPING_MS = 200;
 
 /** Finds records by their label or id, newest first without a text. @returns {Promise<{ id: string, label: string }[]>} */
-export async function findReferences(resource, text, limit = LIMIT) {
+async function findReferences(resource, text, limit = LIMIT) {
   const query = new URLSearchParams({ limit: String(limit), ...(text.trim() === '' ? {} : { q: text.trim() }) });
   return (await call(`/references/${encodeURIComponent(resource)}?${query}`)).data;
+}
+
+/** Labels that are known already, by resource and id. */
+const knownLabels = new Map();
+
+/** Keeps the label of a record that was chosen, so that showing it needs no request. */
+export const rememberLabel = (resource, { id, label }) => knownLabels.set(`${resource} ${id}`, label);
+
+/**
+ * The label of a record; its id until the label is known, or if there is no such record.
+ *
+ * @param {string | undefined} resource undefined: nothing is read
+ * @param {string} id
+ */
+export function useReferenceLabel(resource, id) {
+  const [, setLoaded] = useState(0);
+  const key = `${resource} ${id}`;
+  useEffect(() => {
+    if (resource === undefined || knownLabels.has(key)) return;
+    findReferences(resource, id, 1)
+      .then(([found]) => {
+        if (found?.id === id) rememberLabel(resource, found);
+        setLoaded((count) => count + 1);
+      })
+      // The id is shown instead.
+      .catch(() => undefined);
+  }, [key]);
+  return knownLabels.get(key) ?? id;
 }
 
 /** The found records while the picker is open; undefined while they are read. */
@@ -49,7 +77,9 @@ export function ReferencePicker({ id, resource, value, label, onChange, disabled
   const choose = (option) => {
     setOpen(false);
     setText('');
-    if (option !== undefined) onChange(option.id, option.label);
+    if (option === undefined) return;
+    rememberLabel(resource, option);
+    onChange(option.id, option.label);
   };
   const move = (step) => {
     const count = options?.length ?? 0;

@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { Icon } from '../components/icons.js';
 import { Menu } from '../components/menu.js';
-import { ReferencePicker } from '../components/reference-picker.js';
+import { ReferencePicker, useReferenceLabel } from '../components/reference-picker.js';
 import { place, setParams } from '../router.js';
 import { filterableColumns, filtersIn, operatorText } from './query.js';
 
@@ -93,13 +93,13 @@ function FilterValue({ field, operator, value, onChange, label, onLabel }) {
 }
 
 /** The form of one filter. `initial`: the filter to change; undefined for a new one. */
-function FilterForm({ resource, initial, onDone }) {
+function FilterForm({ resource, initial, initialLabel, onDone }) {
   const columns = filterableColumns(resource);
   const [name, setName] = useState(initial?.name ?? columns[0]?.name);
   const field = columns.find((one) => one.name === name) ?? columns[0];
   const [operator, setOperator] = useState(initial?.operator ?? field?.operators[0]);
   const [value, setValue] = useState(initial?.value ?? '');
-  const [label, setLabel] = useState(undefined);
+  const [label, setLabel] = useState(initialLabel);
   if (field === undefined) return html`<p class="soft">No field of this resource can be compared.</p>`;
   const chooseField = (next) => {
     const { operators } = columns.find((one) => one.name === next);
@@ -150,18 +150,36 @@ function FilterForm({ resource, initial, onDone }) {
   </form>`;
 }
 
-function filterText(resource, labels, { name, operator, value }) {
-  const field = filterableColumns(resource).find((one) => one.name === name);
-  if (operator === 'exists') return `${name} has ${value === 'true' ? 'a' : 'no'} value`;
-  const { type, target } = field === undefined ? {} : comparedType(field);
+/** A compared value, for people. */
+function valueText(type, value, label) {
+  if (type === 'ref') return label;
   const date = type === 'date' ? new Date(value) : undefined;
-  const shown =
-    type === 'ref'
-      ? (labels?.[target]?.[value] ?? value)
-      : date && !Number.isNaN(date.getTime())
-        ? date.toLocaleString()
-        : value;
-  return `${name} ${operatorText(field, operator)} ${shown}`;
+  return date === undefined || Number.isNaN(date.getTime()) ? value : date.toLocaleString();
+}
+
+/** A filter in use, which can be changed and removed. */
+function FilterChip({ resource, filter }) {
+  const { key, name, operator, value } = filter;
+  const field = filterableColumns(resource).find((one) => one.name === name);
+  const { type, target } = field === undefined ? {} : comparedType(field);
+  const isOne = type === 'ref' && !LISTS.includes(operator) && operator !== 'exists';
+  const label = useReferenceLabel(isOne ? target : undefined, value);
+  const text =
+    operator === 'exists'
+      ? `${name} has ${value === 'true' ? 'a' : 'no'} value`
+      : `${name} ${operatorText(field, operator)} ${valueText(type, value, label)}`;
+  return html`<span class="filter-chip">
+    <${Menu} label=${text}>
+      ${(close) => html`<${FilterForm} resource=${resource} initial=${filter} initialLabel=${label} onDone=${close} />`}
+    <//>
+    <button
+      type="button"
+      aria-label=${`Remove the filter ${text}`}
+      onClick=${() => setParams({ [key]: undefined, after: undefined })}
+    >
+      <${Icon} name="close" size=${12} />
+    </button>
+  </span>`;
 }
 
 /** The button that adds a filter. */
@@ -172,8 +190,8 @@ export function FilterMenu({ resource }) {
   <//>`;
 }
 
-/** The filters in use. Each can be changed and removed. */
-export function FilterChips({ resource, labels }) {
+/** The filters in use. */
+export function FilterChips({ resource }) {
   const { params } = place.value;
   const filters = filtersIn(params);
   const deleted = params.get('deleted');
@@ -183,20 +201,7 @@ export function FilterChips({ resource, labels }) {
       Object.fromEntries([...filters.map(({ key }) => [key, undefined]), ['deleted', undefined], ['after', undefined]]),
     );
   return html`<div class="chips" role="group" aria-label="Filters in use">
-    ${filters.map(
-      (filter) => html`<span key=${filter.key} class="filter-chip">
-        <${Menu} label=${filterText(resource, labels, filter)}>
-          ${(close) => html`<${FilterForm} resource=${resource} initial=${filter} onDone=${close} />`}
-        <//>
-        <button
-          type="button"
-          aria-label=${`Remove the filter ${filterText(resource, labels, filter)}`}
-          onClick=${() => setParams({ [filter.key]: undefined, after: undefined })}
-        >
-          <${Icon} name="close" size=${12} />
-        </button>
-      </span>`,
-    )}
+    ${filters.map((filter) => html`<${FilterChip} key=${filter.key} resource=${resource} filter=${filter} />`)}
     ${
       deleted !== null &&
       html`<span class="filter-chip"

@@ -3,12 +3,12 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog, openDialog } from '../components/feedback.js';
 import { Icon } from '../components/icons.js';
 import { Code, isTyping, Menu } from '../components/menu.js';
-import { hrefOf, navigate, place, setParams } from '../router.js';
+import { hrefOf, navigate, place, setParams, usePageTitle } from '../router.js';
 import { BulkBar } from './bulk.js';
 import { FilterChips } from './filters.js';
 import { useList } from './list-data.js';
 import { isFiltered } from './query.js';
-import { dataHref, nameOf, viewer } from './schema.js';
+import { app, dataHref, nameOf, viewer } from './schema.js';
 import { listCommand, newRecordCommand } from './shell-command.js';
 import { RecordTable } from './table.js';
 import { Toolbar } from './toolbar.js';
@@ -180,6 +180,7 @@ function Actions({ resource, reload }) {
 /** The list of a resource. */
 export function ListPage({ resource }) {
   const list = useList(resource);
+  usePageTitle(resource.plural, app.value.name);
   const { rows, meta, error } = list;
   const { selected, toggle, toggleAll, clear } = useSelection(rows);
   useShortcuts(resource, { toggle, clear });
@@ -196,7 +197,7 @@ export function ListPage({ resource }) {
       <${Actions} resource=${resource} reload=${list.reload} />
     </header>
     <${Toolbar} resource=${resource} />
-    <${FilterChips} resource=${resource} labels=${meta.labels} />
+    <${FilterChips} resource=${resource} />
     ${error && html`<p class="banner bad" role="alert">${error.message} ${Object.values(error.details ?? {}).join(' · ')}</p>`}
     ${
       rows?.length === 0 && !error && !list.isLoading

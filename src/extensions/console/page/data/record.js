@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { confirmAction, showError, showToast } from '../components/feedback.js';
 import { Icon, IconButton } from '../components/icons.js';
 import { copyText } from '../components/menu.js';
-import { guardLeaving, navigate, place, setParams } from '../router.js';
+import { guardLeaving, navigate, place, setParams, usePageTitle } from '../router.js';
 import { resolveConflict } from './conflict.js';
 import { createRecord, deleteRecord, readCurrent, restoreRecord, saveRecord, useRecord } from './record-data.js';
 import { RecordForm, useDraft } from './record-form.js';
@@ -25,6 +25,7 @@ function useLeaveGuard(isDirty) {
 }
 
 function Heading({ resource, children, title }) {
+  usePageTitle(`${title} · ${resource.plural}`, app.value.name);
   return html`<div class="record-heading">
     <nav aria-label="Breadcrumb"><a href=${dataHref([resource.name])}>${resource.plural}</a></nav>
     <h1 tabindex="-1">${title}</h1>

@@ -1,9 +1,10 @@
 import { html } from 'htm/preact';
 import { Icon } from '../components/icons.js';
+import { usePageTitle } from '../router.js';
 import { FileView } from './editors/file.js';
 import { isSecret, plainText, Time, Value } from './format.js';
 import { useRecord } from './record-data.js';
-import { columnsOf, dataHref, fieldValue, nameOf } from './schema.js';
+import { app, columnsOf, dataHref, fieldValue, nameOf } from './schema.js';
 
 function FieldValue({ field, value, labels }) {
   if (field.type === 'file' && value) return html`<${FileView} file=${value} />`;
@@ -38,10 +39,12 @@ export function ViewerRecord({ resource, id }) {
   const rules = new Map((meta.hidden ?? []).map(({ field, rule }) => [field, ruleText(rule)]));
   const columns = columnsOf(resource).filter(({ name }) => name !== 'deletedAt');
   const isLoading = record === undefined && error === undefined;
+  const title = record ? (fieldValue(record, resource.labelField) ?? id) : `${resource.label} ${id}`;
+  usePageTitle(`${title} · ${resource.plural}`, app.value.name);
   return html`<main id="main" class="page record-page viewer-page" aria-busy=${isLoading ? 'true' : undefined}>
     <div class="record-heading">
       <nav aria-label="Breadcrumb"><a href=${dataHref([resource.name])}>${resource.plural}</a></nav>
-      <h1 tabindex="-1">${record ? (fieldValue(record, resource.labelField) ?? id) : `${resource.label} ${id}`}</h1>
+      <h1 tabindex="-1">${title}</h1>
     </div>
     ${error && html`<p class="banner bad" role="alert">${error.message} ${Object.values(error.details ?? {}).join(' · ')}</p>`}
     ${record === null && html`<${Refused} resource=${resource} meta=${meta} />`}

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { html } from 'htm/preact';
-import { blocked, forgetToken, readToken } from '../api.js';
+import { blocked, callApp, forgetToken, readToken } from '../api.js';
+import { showError } from '../components/feedback.js';
 import { IconButton } from '../components/icons.js';
 import { app } from '../data/schema.js';
 import { place } from '../router.js';
@@ -33,7 +34,16 @@ function LiveIndicator() {
 function User() {
   const { user } = app.value;
   if (!user && readToken() === undefined) return null;
-  const signOut = () => {
+  const signOut = async () => {
+    try {
+      await callApp('/auth/logout', { method: 'POST' });
+    } catch (error) {
+      // A session that has already ended needs no logout.
+      if (error.status !== 401) {
+        showError(error);
+        return;
+      }
+    }
     forgetToken();
     blocked.value = { kind: 'signedOut' };
   };

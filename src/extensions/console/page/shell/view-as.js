@@ -1,33 +1,17 @@
 import { html } from 'htm/preact';
-import { useEffect, useState } from 'preact/hooks';
-import { call } from '../api.js';
-import { Dialog, openDialog, showError } from '../components/feedback.js';
+import { Dialog, openDialog } from '../components/feedback.js';
 import { Icon } from '../components/icons.js';
-import { ReferencePicker } from '../components/reference-picker.js';
+import { ReferencePicker, useReferenceLabel } from '../components/reference-picker.js';
 import { userResource, viewer } from '../data/schema.js';
 import { setParams } from '../router.js';
 
-/** The labels of users that have been chosen, so that the banner needs no further request. */
-const labels = new Map();
-
-/** The name of the viewer: `undefined` while the label of the user is not known yet. */
-export function useViewerLabel() {
+/** The name of the viewer; undefined if the page shows everything. */
+function useViewerLabel() {
   const id = viewer();
-  const [, setLoaded] = useState(0);
   const isUser = id !== undefined && id !== 'visitor' && id !== 'system';
-  useEffect(() => {
-    const users = userResource();
-    if (!isUser || labels.has(id) || users === undefined) return;
-    const query = new URLSearchParams({ q: id, limit: '1' });
-    call(`/references/${encodeURIComponent(users.name)}?${query}`)
-      .then(({ data }) => {
-        labels.set(id, data.find((one) => one.id === id)?.label ?? id);
-        setLoaded((count) => count + 1);
-      })
-      .catch(showError);
-  }, [id]);
-  if (!isUser) return id === 'visitor' ? 'a visitor' : undefined;
-  return labels.get(id) ?? id;
+  const label = useReferenceLabel(isUser ? userResource()?.name : undefined, id ?? '');
+  if (isUser) return label;
+  return id === 'visitor' ? 'a visitor' : undefined;
 }
 
 /** The parameters that a change of the viewer must not keep: the position belongs to the list of the former viewer. */
@@ -57,10 +41,7 @@ function ViewerDialog({ close }) {
           id="viewer-picker"
           resource=${users.name}
           value=${null}
-          onChange=${(id, label) => {
-            if (label !== undefined) labels.set(id, label);
-            choose(id);
-          }}
+          onChange=${choose}
         />
       </div>`
     }
