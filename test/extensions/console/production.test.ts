@@ -160,6 +160,14 @@ test('every write is in the audit trail with its administrator, also for resourc
   expect((await admin.call('GET', `${path}/history?after=nonsense`)).status).toBe(400);
 });
 
+test('a user who is created in the console is in the audit trail, without a password', async () => {
+  const { status, body } = await admin.call('POST', `${API}/records/user`, { name: 'Zoe', email: 'zoe@example.com' });
+  expect(status).toBe(201);
+  const [entry] = await entriesOf(`user&record=${body.data.id}&action=created`, 1);
+  expect(entry).toMatchObject({ user: admin.id, via: 'console' });
+  expect(JSON.stringify(entry)).not.toContain('scrypt');
+});
+
 test('other changes of a resource without the option audit are not recorded', async () => {
   const { body } = await admin.call('POST', '/api/notes', { title: 'By the API' });
   await admin.call('PATCH', `/api/notes/${body.data.id}`, { title: 'Changed' });

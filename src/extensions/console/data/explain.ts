@@ -24,7 +24,8 @@ export interface Explanation {
   hidden: HiddenField[];
 }
 
-function hasRoute({ declaration: { crud = true } }: ResourceGateway, action: Action): boolean {
+/** Whether the API of a resource has the route of an action. */
+export function hasRoute({ declaration: { crud = true } }: ResourceGateway, action: Action): boolean {
   return crud === true || (crud !== false && crud.includes(action));
 }
 

@@ -22,7 +22,7 @@ export const historyQuery = z.strictObject({
     .default(DEFAULT_LIMIT),
 });
 
-/** The labels of the users who made changes. */
+/** The ids of the users who made the changes. */
 function userIdsOf(entries: readonly AuditTrailEntry[]): string[] {
   return [...new Set(entries.flatMap(({ user }) => user ?? []))];
 }

@@ -10,7 +10,7 @@ import { isStatementTimeout } from '../../../platform/postgres/errors.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { type ConsoleRecord, cutLongValues, maskEncryptedValues, toConsoleRecords } from './console-form.ts';
 import { type DataContext, withClientInput } from './context.ts';
-import { describePolicy, explainAccess, isRefusal } from './explain.ts';
+import { describePolicy, explainAccess, hasRoute, isRefusal } from './explain.ts';
 import { readReferenceLabels } from './labels.ts';
 import { readListQuery } from './query.ts';
 import { findReferringFields, type ReferringField } from './resource-info.ts';
@@ -45,15 +45,18 @@ async function listAsViewer(
 ): Promise<unknown> {
   const service = data.host.service(gateway.name);
   const maxBytes = data.host.settings.http.pageBytes;
+  const refuse = ({ code, message, status }: ApiError, why: string) =>
+    withMeta([], { limit: 0, next: null, labels: {}, refused: { status, code, message }, why });
+  if (!hasRoute(gateway, 'list')) return refuse(new ApiError('NOT_FOUND'), 'The resource has no list');
   try {
-    const page = await runAsViewer(viewer, (as) => service.list(query as object, { ...as, maxBytes }));
-    const serialized = await serializeForViewer(data, gateway, page.data, viewer);
-    return withMeta(cutLongValues(serialized), { ...page.meta, labels: {} });
+    return await runAsViewer(viewer, async (as) => {
+      const page = await service.list(query as object, { ...as, maxBytes });
+      const serialized = await serializeForViewer(data, gateway, page.data, viewer);
+      return withMeta(cutLongValues(serialized), { ...page.meta, labels: {} });
+    });
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    const { code, message, status } = error;
-    const why = `${describePolicy(gateway, 'list')} does not allow this viewer`;
-    return withMeta([], { limit: 0, next: null, labels: {}, refused: { status, code, message }, why });
+    return refuse(error, `${describePolicy(gateway, 'list')} does not allow this viewer`);
   }
 }
 
@@ -79,11 +82,7 @@ export async function listRecords(data: DataContext, { params, query }: RouteCon
  *
  * @throws ApiError NOT_FOUND
  */
-export async function readStoredRecord(
-  { host }: DataContext,
-  gateway: ResourceGateway,
-  id: string,
-): Promise<StoredRecord> {
+async function readStoredRecord({ host }: DataContext, gateway: ResourceGateway, id: string): Promise<StoredRecord> {
   const service = host.service(gateway.name);
   try {
     return await service.read(id, { as: 'system' });

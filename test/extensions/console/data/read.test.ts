@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { audit, defineResource, defineUser, developerConsole, f, softDelete } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
+import { otherAddress } from '../../../support/other-address.ts';
 
 const project = defineResource('project', {
   fields: { name: f.string().required().searchable(), lead: f.ref('user'), sponsor: f.ref('user').writeOnly() },
@@ -30,7 +31,7 @@ const task = defineResource('task', {
   audit: true,
 });
 const options = { resources: [defineUser(), project, task], extensions: [softDelete(), audit(), developerConsole()] };
-const { app, call, person } = await startTestApp(options, { start: { roles: ['web'] } });
+const { app, url, call, person } = await startTestApp(options, { start: { roles: ['web'] } });
 const API = '/console/api';
 const tasks = app.service('task');
 const ada = await person('Ada');
@@ -200,4 +201,17 @@ test('pages of other sites cannot read the data', async () => {
     403,
   );
   expect((await get('/app', { origin: 'https://evil.example.com' })).status).toBe(403);
+});
+
+test.runIf(otherAddress)('other machines cannot read or change the data', async () => {
+  const at = `http://${otherAddress}:${new URL(url).port}${API}`;
+  for (const [method, path] of [
+    ['GET', '/app'],
+    ['GET', '/records/task'],
+    ['DELETE', `/records/task/${first.id}`],
+    ['POST', '/records/task/bulk'],
+    ['GET', '/changes'],
+  ] as const)
+    expect((await fetch(at + path, { method })).status).toBe(403);
+  expect(await tasks.count({ id: first.id })).toBe(1);
 });

@@ -34,6 +34,11 @@ const note = defineResource('note', {
   },
   scope: ({ user }) => (user?.roles?.includes('admin') ? undefined : { archived: false }),
 });
+const inbox = defineResource('inbox', {
+  fields: { text: f.string() },
+  policies: { list: 'public', read: 'public', create: 'public' },
+  crud: ['create'],
+});
 const folder = defineResource('folder', {
   fields: { organisation: tenant(), name: f.string().required() },
 });
@@ -44,7 +49,7 @@ function byReader({ user, doc }: { user: { id: string } | undefined; doc: { read
 
 const { app, call, person } = await startTestApp(
   {
-    resources: [defineUser({ roles: ['editor'] }), shelf, note, folder],
+    resources: [defineUser({ roles: ['editor'] }), shelf, note, inbox, folder],
     extensions: [organisations(), developerConsole()],
   },
   { start: { roles: ['web'] } },
@@ -129,6 +134,17 @@ test('the scope filter, the read policy and the list policy are told apart', asy
   expect(await why(notes[0]!.id, eve.id)).toBe(
     'policies.read: owner | admin | function does not allow this viewer. policies.list: owner | admin | function leaves the record out of lists',
   );
+});
+
+test('records that the API has no routes for are in no view, whatever the policies', async () => {
+  const { id } = await app.service('inbox').create({ text: 'a message' });
+  expect((await readConsole('inbox', 'system')).body.data).toHaveLength(1);
+  const list = await readConsole('inbox', admin.id);
+  expect([list.body.data, list.body.meta.why]).toEqual([[], 'The resource has no list']);
+  const { body } = await readConsole(`inbox/${id}`, admin.id);
+  expect(body.data).toBeNull();
+  expect(body.meta).toMatchObject({ canRead: false, canList: false });
+  expect(body.meta.why).toBe('The resource has no route that reads a record. The resource has no list');
 });
 
 test('encrypted values stay masked in every view', async () => {
