@@ -8,7 +8,7 @@ const TOKEN_KEY = 'belfry.token';
 export const blocked = signal({ kind: 'loading' });
 
 /** An error of the server, or of the connection (`status` 0). `details` has a message for each field. */
-export class RequestError extends Error {
+class RequestError extends Error {
   constructor(status, { code, message, details, requestId } = {}) {
     super(message ?? 'The server did not respond as expected.');
     this.status = status;
@@ -54,7 +54,7 @@ function confirmIdentity() {
  * @returns {Promise<Response>} a response that is a success
  * @throws RequestError
  */
-export async function send(path, { method = 'GET', body, headers = {}, signal: abort } = {}) {
+async function send(path, { method = 'GET', body, headers = {}, signal: abort } = {}) {
   const token = readToken();
   const isRaw = body === undefined || typeof body === 'string' || body instanceof Blob || body instanceof FormData;
   let response;

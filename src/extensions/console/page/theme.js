@@ -2,13 +2,16 @@
 const THEME_KEY = 'belfry.console.theme';
 
 /** The choices: those of the operating system, or always the same. */
-export const THEMES = ['system', 'light', 'dark'];
+const THEMES = ['system', 'light', 'dark'];
 
 /** Returns the choice of the user. Anything else in the storage counts as `system`. */
 export function readTheme() {
   const stored = localStorage.getItem(THEME_KEY);
   return THEMES.includes(stored) ? stored : 'system';
 }
+
+/** Returns the choice that follows another one, for a button that goes through all of them. */
+export const themeAfter = (theme) => THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
 
 function applyTheme(theme) {
   if (theme === 'system') delete document.documentElement.dataset.theme;

@@ -15,7 +15,7 @@ async function findReferences(resource, text, limit = LIMIT) {
 const knownLabels = new Map();
 
 /** Keeps the label of a record that was chosen, so that showing it needs no request. */
-export const rememberLabel = (resource, { id, label }) => knownLabels.set(`${resource} ${id}`, label);
+const rememberLabel = (resource, { id, label }) => knownLabels.set(`${resource} ${id}`, label);
 
 /**
  * The label of a record; its id until the label is known, or if there is no such record.

@@ -107,6 +107,10 @@ export function titleOf(name) {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** The path of the records of a resource, below `/console/api`. */
+export const recordsPath = (resource, ...segments) =>
+  ['/records', ...[resource.name, ...segments].map(encodeURIComponent)].join('/');
+
 /** The path of a resource's routes, below `/api`. */
 export const apiPathOf = ({ path }) => `/api/${path.replace(/^\/?(api\/)?/, '')}`;
 

@@ -1,12 +1,12 @@
 import { hrefOf } from '../router.js';
-import { requestParams } from './query.js';
+import { requestParams } from './list/query.js';
 import { apiPathOf } from './schema.js';
 
 const AUTHORIZATION = '-H "Authorization: Bearer $TOKEN"';
 const JSON_BODY = "-H 'Content-Type: application/json'";
 
 /** Quotes a text for a shell. */
-export const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** The command that reads a list from the app's API. @param {URLSearchParams} params of the page */
 export function listCommand(resource, params) {

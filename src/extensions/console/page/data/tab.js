@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { Code, Menu } from '../components/menu.js';
 import { navigate, place } from '../router.js';
 import { ViewAsBanner } from '../shell/view-as.js';
-import { ListPage } from './list.js';
-import { CreatePage, RecordPage } from './record.js';
+import { ListPage } from './list/list.js';
+import { CreatePage, RecordPage } from './record/record.js';
 import { app, DATA, dataHref, resourceOf, userResource } from './schema.js';
 
 /** From this number of resources on, their list has a search field. */

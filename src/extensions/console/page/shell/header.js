@@ -5,7 +5,7 @@ import { showError } from '../components/feedback.js';
 import { IconButton } from '../components/icons.js';
 import { app } from '../data/schema.js';
 import { place } from '../router.js';
-import { chooseTheme, readTheme, THEMES } from '../theme.js';
+import { chooseTheme, readTheme, themeAfter } from '../theme.js';
 import { liveState } from './live.js';
 import { ViewAsButton } from './view-as.js';
 
@@ -15,7 +15,7 @@ const theme = signal(readTheme());
 
 function ThemeButton() {
   const current = theme.value;
-  const next = THEMES[(THEMES.indexOf(current) + 1) % THEMES.length];
+  const next = themeAfter(current);
   const change = () => {
     chooseTheme(next);
     theme.value = next;

@@ -35,7 +35,7 @@ const isConcealed = ({ encrypted, writeOnly, type }) => encrypted || writeOnly |
 const GROUPS = ['array', 'object', 'refs', 'file'];
 
 /** The control for values of a field: `ValueEditor` of its type. */
-export function ValueEditor(props) {
+function ValueEditor(props) {
   const { field } = props;
   const Editor = isConcealed(field) ? SecretEditor : (EDITORS[field.type] ?? JsonEditor);
   return html`<${Editor} ...${props} Inner=${ValueEditor} />`;

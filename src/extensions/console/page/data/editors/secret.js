@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
 import { showError } from '../../components/feedback.js';
 import { Icon } from '../../components/icons.js';
-import { recordsPath } from '../list-data.js';
+import { recordsPath } from '../schema.js';
 
 /** Reads the value of an encrypted field. The server records it in the audit trail. @throws RequestError */
 async function reveal(resource, record, field) {

@@ -1,15 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call } from '../api.js';
-import { hrefOf, place } from '../router.js';
-import { useChanges } from '../shell/live.js';
+import { call } from '../../api.js';
+import { hrefOf, place } from '../../router.js';
+import { useChanges } from '../../shell/live.js';
+import { recordsPath, viewer } from '../schema.js';
 import { requestParams } from './query.js';
-import { viewer } from './schema.js';
 
 const HIGHLIGHT_MS = 2500;
-
-/** The path of the records of a resource, below `/console/api`. */
-export const recordsPath = (resource, ...segments) =>
-  ['/records', ...[resource.name, ...segments].map(encodeURIComponent)].join('/');
 
 /** The path of the page of a list that the address selects. */
 function listPath(resource, params) {

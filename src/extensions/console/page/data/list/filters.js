@@ -1,9 +1,9 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
-import { Icon } from '../components/icons.js';
-import { Menu } from '../components/menu.js';
-import { ReferencePicker, useReferenceLabel } from '../components/reference-picker.js';
-import { place, setParams } from '../router.js';
+import { Icon } from '../../components/icons.js';
+import { Menu } from '../../components/menu.js';
+import { ReferencePicker, useReferenceLabel } from '../../components/reference-picker.js';
+import { place, setParams } from '../../router.js';
 import { filterableColumns, filtersIn, operatorText } from './query.js';
 
 const NUMBERS = ['integer', 'number', 'decimal'];

@@ -1,9 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call } from '../api.js';
-import { hrefOf, place } from '../router.js';
-import { useChanges } from '../shell/live.js';
-import { recordsPath } from './list-data.js';
-import { viewer } from './schema.js';
+import { call } from '../../api.js';
+import { hrefOf, place } from '../../router.js';
+import { useChanges } from '../../shell/live.js';
+import { recordsPath, viewer } from '../schema.js';
 
 /** Reads a record, as the viewer of the page sees it. @throws RequestError */
 async function readRecord(resource, id) {

@@ -1,12 +1,11 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
-import { call } from '../api.js';
-import { confirmAction, Dialog, openDialog, showError, showToast } from '../components/feedback.js';
-import { Icon } from '../components/icons.js';
-import { FieldEditor } from './editors/editor.js';
-import { isEditable, toInput } from './editors/rules.js';
-import { recordsPath } from './list-data.js';
-import { nameOf } from './schema.js';
+import { call } from '../../api.js';
+import { confirmAction, Dialog, openDialog, showError, showToast } from '../../components/feedback.js';
+import { Icon } from '../../components/icons.js';
+import { FieldEditor } from '../editors/editor.js';
+import { isEditable, toInput } from '../editors/rules.js';
+import { nameOf, recordsPath } from '../schema.js';
 
 /**
  * Changes several records, and shows how many could not be changed, with the reasons.

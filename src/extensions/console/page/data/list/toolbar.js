@@ -1,12 +1,12 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { showToast } from '../components/feedback.js';
-import { Icon, IconButton } from '../components/icons.js';
-import { Menu } from '../components/menu.js';
-import { hrefOf, navigate, place, setParams } from '../router.js';
+import { showToast } from '../../components/feedback.js';
+import { Icon, IconButton } from '../../components/icons.js';
+import { Menu } from '../../components/menu.js';
+import { hrefOf, navigate, place, setParams } from '../../router.js';
+import { columnsOf, DATA, nameOf, viewer } from '../schema.js';
 import { FilterMenu } from './filters.js';
 import { DEFAULT_PAGE_SIZE, PAGE_SIZES, readViews, shownColumns, sortOf, viewParams, writeViews } from './query.js';
-import { columnsOf, DATA, nameOf, viewer } from './schema.js';
 
 const TYPING_MS = 250;
 /** The columns that a choice starts with, if the user has not chosen any. */

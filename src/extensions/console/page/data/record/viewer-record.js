@@ -1,10 +1,10 @@
 import { html } from 'htm/preact';
-import { Icon } from '../components/icons.js';
-import { usePageTitle } from '../router.js';
-import { FileView } from './editors/file.js';
-import { isSecret, plainText, Time, Value } from './format.js';
+import { Icon } from '../../components/icons.js';
+import { usePageTitle } from '../../router.js';
+import { FileView } from '../editors/file.js';
+import { isSecret, plainText, Time, Value } from '../format.js';
+import { app, columnsOf, dataHref, fieldValue, nameOf } from '../schema.js';
 import { useRecord } from './record-data.js';
-import { app, columnsOf, dataHref, fieldValue, nameOf } from './schema.js';
 
 function FieldValue({ field, value, labels }) {
   if (field.type === 'file' && value) return html`<${FileView} file=${value} />`;

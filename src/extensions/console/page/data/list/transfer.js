@@ -1,11 +1,10 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
-import { call, download } from '../api.js';
-import { Dialog, openDialog, showError, showToast } from '../components/feedback.js';
-import { hrefOf, place } from '../router.js';
-import { recordsPath } from './list-data.js';
+import { call, download } from '../../api.js';
+import { Dialog, openDialog, showError, showToast } from '../../components/feedback.js';
+import { hrefOf, place } from '../../router.js';
+import { nameOf, recordsPath } from '../schema.js';
 import { requestParams } from './query.js';
-import { nameOf } from './schema.js';
 
 const MAX_SHOWN_ERRORS = 50;
 

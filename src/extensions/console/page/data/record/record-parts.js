@@ -1,14 +1,13 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
-import { call } from '../api.js';
-import { Icon } from '../components/icons.js';
-import { Code } from '../components/menu.js';
-import { hrefOf } from '../router.js';
-import { toInput } from './editors/rules.js';
-import { plainText, Reference, Time } from './format.js';
-import { recordsPath } from './list-data.js';
-import { dataHref, fieldValue, userResource } from './schema.js';
-import { recordCommands } from './shell-command.js';
+import { call } from '../../api.js';
+import { Icon } from '../../components/icons.js';
+import { Code } from '../../components/menu.js';
+import { hrefOf } from '../../router.js';
+import { toInput } from '../editors/rules.js';
+import { plainText, Reference, Time } from '../format.js';
+import { dataHref, fieldValue, recordsPath, userResource } from '../schema.js';
+import { recordCommands } from '../shell-command.js';
 
 const MAX_COUNTED = 1000;
 const COMMAND_TITLES = { read: 'Read it', update: 'Change it', delete: 'Delete it' };

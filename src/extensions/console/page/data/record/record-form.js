@@ -1,9 +1,9 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { FieldEditor } from './editors/editor.js';
-import { isEditable, toDraft, toInput } from './editors/rules.js';
-import { isSame } from './format.js';
-import { fieldValue } from './schema.js';
+import { FieldEditor } from '../editors/editor.js';
+import { isEditable, toDraft, toInput } from '../editors/rules.js';
+import { isSame } from '../format.js';
+import { fieldValue } from '../schema.js';
 
 /** Whether a value of an editor differs from the stored one. A value that is not valid yet does. */
 function differs(field, value, saved) {

@@ -1,14 +1,14 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { confirmAction, showError, showToast } from '../components/feedback.js';
-import { Icon, IconButton } from '../components/icons.js';
-import { copyText } from '../components/menu.js';
-import { guardLeaving, navigate, place, setParams, usePageTitle } from '../router.js';
+import { confirmAction, showError, showToast } from '../../components/feedback.js';
+import { Icon, IconButton } from '../../components/icons.js';
+import { copyText } from '../../components/menu.js';
+import { guardLeaving, navigate, place, setParams, usePageTitle } from '../../router.js';
+import { app, dataHref, labelOf, nameOf, viewer } from '../schema.js';
 import { resolveConflict } from './conflict.js';
 import { createRecord, deleteRecord, readCurrent, restoreRecord, saveRecord, useRecord } from './record-data.js';
 import { RecordForm, useDraft } from './record-form.js';
 import { Details, History, RawRecord } from './record-parts.js';
-import { app, dataHref, labelOf, nameOf, viewer } from './schema.js';
 import { ViewerRecord } from './viewer-record.js';
 
 const confirmLeaving = () =>

@@ -1,11 +1,11 @@
 import { html } from 'htm/preact';
 import { useRef } from 'preact/hooks';
-import { Icon } from '../components/icons.js';
-import { place, setParams } from '../router.js';
-import { Value } from './format.js';
+import { Icon } from '../../components/icons.js';
+import { place, setParams } from '../../router.js';
+import { Value } from '../format.js';
+import { dataHref, fieldValue, labelOf, titleOf } from '../schema.js';
 import { useWidth } from './list-data.js';
 import { nextSort, shownColumns, sortOf } from './query.js';
-import { dataHref, fieldValue, labelOf, titleOf } from './schema.js';
 
 /** The least width of a column, in pixels. */
 const COLUMN_WIDTH = 150;

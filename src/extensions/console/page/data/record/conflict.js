@@ -1,9 +1,9 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
-import { Dialog, openDialog } from '../components/feedback.js';
-import { JsonText } from './editors/rules.js';
-import { isSame, isSecret, plainText } from './format.js';
-import { fieldValue } from './schema.js';
+import { Dialog, openDialog } from '../../components/feedback.js';
+import { JsonText } from '../editors/rules.js';
+import { isSame, isSecret, plainText } from '../format.js';
+import { fieldValue } from '../schema.js';
 
 /** A value as text; references by the labels that are known. */
 function textOf(field, value, labels) {

@@ -1,15 +1,15 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Dialog, openDialog } from '../components/feedback.js';
-import { Icon } from '../components/icons.js';
-import { Code, isTyping, Menu } from '../components/menu.js';
-import { hrefOf, navigate, place, setParams, usePageTitle } from '../router.js';
+import { Dialog, openDialog } from '../../components/feedback.js';
+import { Icon } from '../../components/icons.js';
+import { Code, isTyping, Menu } from '../../components/menu.js';
+import { hrefOf, navigate, place, setParams, usePageTitle } from '../../router.js';
+import { app, dataHref, nameOf, viewer } from '../schema.js';
+import { listCommand, newRecordCommand } from '../shell-command.js';
 import { BulkBar } from './bulk.js';
 import { FilterChips } from './filters.js';
 import { useList } from './list-data.js';
 import { isFiltered } from './query.js';
-import { app, dataHref, nameOf, viewer } from './schema.js';
-import { listCommand, newRecordCommand } from './shell-command.js';
 import { RecordTable } from './table.js';
 import { Toolbar } from './toolbar.js';
 import { exportRecords, importRecords } from './transfer.js';
@@ -122,7 +122,7 @@ function Pager({ meta, isLoading }) {
 }
 
 /** What a list without records says: how to get the first one, or that the filters match none. */
-function NoRecords({ resource }) {
+function NoRecords({ resource, meta }) {
   const { params } = place.value;
   if (isFiltered(params) || params.has('after')) {
     const keep = new URLSearchParams([...params].filter(([key]) => ['as', 'columns'].includes(key)));
@@ -135,7 +135,7 @@ function NoRecords({ resource }) {
   if (viewer() !== undefined)
     return html`<div class="nothing">
       <h2>This viewer sees no ${nameOf(resource, 2)}</h2>
-      <p>Policy of the list: <code>${resource.policies?.list ?? 'not stated'}</code>${resource.hasScope && ', and a scope filter'}.</p>
+      <p>${meta.why ?? html`Policy of the list: <code>${resource.policies.list}</code>${resource.hasScope && ', and a scope filter'}`}.</p>
     </div>`;
   return html`<div class="nothing">
     <h2>No ${nameOf(resource, 2)} yet</h2>
@@ -201,7 +201,7 @@ export function ListPage({ resource }) {
     ${error && html`<p class="banner bad" role="alert">${error.message} ${Object.values(error.details ?? {}).join(' · ')}</p>`}
     ${
       rows?.length === 0 && !error && !list.isLoading
-        ? html`<${NoRecords} resource=${resource} />`
+        ? html`<${NoRecords} resource=${resource} meta=${meta} />`
         : !error &&
           html`<${RecordTable} resource=${resource} list=${list} selected=${selected} onSelect=${toggle} onSelectAll=${toggleAll} />`
     }

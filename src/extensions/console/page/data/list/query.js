@@ -1,4 +1,4 @@
-import { columnsOf, defaultColumns, viewer } from './schema.js';
+import { columnsOf, defaultColumns, viewer } from '../schema.js';
 
 /** Parameters of the page that no filter can have: filters always name their operator, as in `limit[eq]=5`. */
 const LIST_PARAMETERS = ['q', 'sort', 'limit', 'after', 'deleted'];
@@ -8,7 +8,7 @@ export const PAGE_SIZES = ['20', '50', '100'];
 export const DEFAULT_PAGE_SIZE = '50';
 
 /** The names of operators, as a sentence continues after the name of a field. */
-export const OPERATOR_TEXTS = {
+const OPERATOR_TEXTS = {
   eq: 'is',
   ne: 'is not',
   gt: 'is greater than',
