@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, developerConsole, f } from '../../../../src/index.ts';
-import { startTestApp } from '../../../support/app.ts';
+import { type ApiResponse, startTestApp } from '../../../support/app.ts';
 
 const product = defineResource('product', {
   fields: {
@@ -27,8 +27,7 @@ await products.createMany([
 
 async function send(query: string, body: string, type = 'text/csv') {
   const response = await fetch(`${API}/import?${query}`, { method: 'POST', headers: { 'content-type': type }, body });
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
-  return { status: response.status, body: (await response.json()) as any };
+  return { status: response.status, body: (await response.json()) as ApiResponse['body'] };
 }
 
 test('an export has all records of the list, without secrets, and spreadsheets calculate nothing in it', async () => {
