@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { audit, defineResource, defineUser, developerConsole, f, signInPages, twoFactor } from '../../src/index.ts';
+import { codeOf } from '../extensions/two-factor/two-factor-user.ts';
 import { createClient, startTestApp } from '../support/app.ts';
 import { browserTest, startBrowser } from './browser.ts';
 import { checkScreens, openConsole, startConsoleApp } from './console-app.ts';
@@ -203,6 +204,34 @@ browserTest(
     expect(pageErrors.filter((text) => !/status of (401|403|404)/.test(text))).toEqual([]);
   },
 );
+
+browserTest('an administrator with two-factor login signs in and confirms with codes', 120_000, async () => {
+  const production = await startProduction([twoFactor()]);
+  const admin = await production.person('Root', ['user', 'admin']);
+  const { secret } = (await admin.call('POST', '/api/auth/2fa/enrol', { password: PASSWORD })).body.data;
+  const confirmed = await admin.call('POST', '/api/auth/2fa/confirm', { code: codeOf(secret) });
+  const [recoveryCode] = confirmed.body.data.recoveryCodes;
+  const { page } = await openConsole(browser, `${production.url}/console/data/note/new`);
+  await page.getByLabel('E-mail address').fill(admin.email);
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByLabel('Code of your authenticator app').fill(recoveryCode);
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  await page.getByRole('heading', { name: 'New note' }).waitFor();
+  let refusals = 1;
+  await page.route('**/console/api/records/note', (route) =>
+    refusals-- > 0
+      ? route.fulfill({ status: 403, json: { error: { code: 'RECENT_SIGN_IN_REQUIRED', message: 'Sign in again' } } })
+      : route.continue(),
+  );
+  await page.locator('#field-title').fill('With a code');
+  await page.getByRole('button', { name: 'Create note' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
+  await dialog.getByLabel('Password').fill(PASSWORD);
+  await dialog.getByLabel('Code of your authenticator app').fill(codeOf(secret, 1));
+  await dialog.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('heading', { name: 'With a code' }).waitFor();
+});
 
 browserTest('with sign-in pages, the console links to them, and their session opens it', 120_000, async () => {
   const production = await startProduction([signInPages(), twoFactor()]);

@@ -39,9 +39,9 @@ const PasswordField = () => html`<label>
   <input name="password" type="password" autocomplete="current-password" required />
 </label>`;
 
-const CodeField = ({ isRequired }) => html`<label>
-  Code of your authenticator app
-  <input name="code" autocomplete="one-time-code" required=${isRequired} spellcheck="false" />
+const CodeField = () => html`<label>
+  Code of your authenticator app, or a recovery code
+  <input name="code" autocomplete="one-time-code" required spellcheck="false" />
 </label>`;
 
 /** The form of an app without sign-in pages: password, then the second factor if the account has one. */
@@ -61,7 +61,7 @@ function PasswordSignIn({ onDone }) {
       const body = { mfaToken: challenge.mfaToken, method, code: code.trim() };
       finish(await callApp('/auth/2fa/verify', { method: 'POST', body }));
     };
-    return html`<${Form} key="code" submit="Confirm" onSubmit=${verify}><${CodeField} isRequired=${true} /><//>`;
+    return html`<${Form} key="code" submit="Confirm" onSubmit=${verify}><${CodeField} /><//>`;
   }
   const signIn = async (body) => finish(await callApp('/auth/login', { method: 'POST', body }));
   return html`<${Form} key="password" submit="Sign in" onSubmit=${signIn}>
@@ -115,7 +115,7 @@ export async function confirmIdentity() {
       <p>The console needs a recent sign-in. Enter your password to continue.</p>
       <${Form} submit="Continue" onSubmit=${confirm}>
         <${PasswordField} />
-        ${factors?.enabled && html`<${CodeField} isRequired=${true} />`}
+        ${factors?.enabled && html`<${CodeField} />`}
       <//>
       <p class="soft">
         No password? <a href=${`${SIGN_IN_PAGE}?next=${encodeURIComponent(location.pathname)}`}>Sign in again</a>.
