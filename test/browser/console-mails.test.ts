@@ -111,14 +111,18 @@ browserTest('captured e-mails appear without a reload', 60_000, async () => {
   await frameOf(page).getByText('How are you?').waitFor();
 });
 
-browserTest('the two pages of the console link to each other', 60_000, async () => {
+browserTest('the pages of the console link to each other', 60_000, async () => {
   const { page } = await openMails();
   await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Push' }).click();
   await page.getByRole('heading', { level: 1, name: 'Push' }).waitFor();
   const links = page.getByRole('navigation', { name: 'Console' }).getByRole('link');
-  expect(await links.first().getAttribute('aria-current')).toBe('page');
-  await links.nth(1).click();
+  expect(await links.nth(1).getAttribute('aria-current')).toBe('page');
+  await links.nth(2).click();
   await page.getByRole('heading', { level: 1, name: 'E-mails' }).waitFor();
+  await links.first().click();
+  await page.getByRole('heading', { level: 1, name: 'This app declares no resources yet' }).waitFor();
+  await links.nth(3).click();
+  await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
 });
 
 browserTest(

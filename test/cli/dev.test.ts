@@ -70,7 +70,7 @@ test('belfry dev listens only on this machine, prints its pages, and says that r
   expect(output).toContain(`Console        ${url}/console`);
   expect(output).toContain('LOOPBACK_RATE_LIMITS=off, which belfry dev sets');
   const page = await fetch(`${url}/console`);
-  expect([page.status, page.url]).toEqual([200, `${url}/console/push`]);
+  expect([page.status, page.url]).toEqual([200, `${url}/console/data`]);
   expect([...(await askOften(url, 12))]).toEqual([202]);
   if (otherAddress !== undefined) await expect(fetch(`http://${otherAddress}:${port}/healthz`)).rejects.toThrow();
 });

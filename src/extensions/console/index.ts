@@ -2,6 +2,7 @@ import { defineExtension, type Extension, type ExtensionHost, type FeatureParts 
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { Policy } from '../../declare/policy.ts';
 import type { SimulatedDevices } from '../../declare/push.ts';
+import type { Route } from '../../declare/route.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { declaredUserRoles, unknownRoleErrors } from '../../records/configuration/roles.ts';
 import { createDevelopmentAccess, createProductionAccess, requireSameOrigin, requireThisMachine } from './access.ts';
@@ -29,9 +30,16 @@ const DATA_TAB: ConsoleTab = { id: 'data', label: 'Data', path: `${HOME}/data` }
 const DEVELOPMENT_TABS: readonly ConsoleTab[] = [
   DATA_TAB,
   { id: 'push', label: 'Push', path: PATH },
-  { id: 'mails', label: 'Mails', path: MAILS_PATH },
+  { id: 'mails', label: 'E-mails', path: MAILS_PATH },
   { id: 'jobs', label: 'Jobs', path: JOBS_PATH },
 ];
+
+const HOME_ROUTE: Route = {
+  method: 'GET',
+  path: HOME,
+  policy: 'public',
+  handler: ({ res }) => res.redirect(DATA_TAB.path),
+};
 
 /** In-process events after which the page of the push simulator is read again. */
 const PUSH_EVENTS = ['push.sent', 'push.failed', 'push.receipt', 'push.opened', 'push.simulated'];
@@ -50,12 +58,12 @@ function createDevelopmentParts(
   const feed = createChangeFeed(host, access);
   return {
     pages: [
-      { method: 'GET', path: HOME, policy: 'public', middleware, handler: ({ res }) => res.redirect(PATH) },
-      ...pageFileRoutes(
-        { 'index.html': PATH, 'mails.html': MAILS_PATH, 'jobs/index.html': JOBS_PATH },
-        PATH,
+      { ...HOME_ROUTE, middleware },
+      ...pageFileRoutes({
+        tabs: [DATA_TAB.path],
+        standalone: { 'pages/push.html': PATH, 'pages/mails.html': MAILS_PATH, 'pages/jobs/index.html': JOBS_PATH },
         middleware,
-      ),
+      }),
       ...dataRoutes(API_PATH, data, { access, tabs: DEVELOPMENT_TABS, feed }),
       ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
       ...mailPreviewRoutes(MAILS_PATH, { host, middleware }),
@@ -79,7 +87,12 @@ function createProductionParts(host: ExtensionHost, users: ResourceGateway, poli
   const feed = createChangeFeed(host, access);
   const data = createDataContext(host, users, 'production');
   return {
-    pages: dataRoutes(API_PATH, data, { access, tabs: [DATA_TAB], feed }),
+    // The files of the page are public. They contain no data.
+    pages: [
+      HOME_ROUTE,
+      ...pageFileRoutes({ tabs: [DATA_TAB.path], standalone: {}, middleware: [] }),
+      ...dataRoutes(API_PATH, data, { access, tabs: [DATA_TAB], feed }),
+    ],
     listeners: feed.listeners,
     workers: { web: () => feed },
   };

@@ -13,6 +13,7 @@ const { app, url, call, person } = await startTestApp(
   { env: () => ({ APP_URL: 'https://dev.example.com', CORS_ORIGINS: '*' }) },
 );
 const PAGE = '/console/push';
+const ASSETS = '/console/assets/pages';
 
 /** Starts another app, which runs until the end of the test. */
 async function startOther(env: Record<string, string>) {
@@ -51,7 +52,7 @@ test('the page and its assets are served, and its policy allows nothing inline a
     const response = await fetch(new URL(path, url));
     expect(response.status, path).toBe(200);
     if (!path.endsWith('.js')) continue;
-    for (const match of (await response.text()).matchAll(/from '\.\/([^']+)'/g)) scripts.add(`${PAGE}/${match[1]}`);
+    for (const match of (await response.text()).matchAll(/from '\.\/([^']+)'/g)) scripts.add(`${ASSETS}/${match[1]}`);
   }
   expect(scripts.size).toBeGreaterThan(7);
 });
@@ -82,7 +83,7 @@ test.each<[string, Record<string, string>, number]>([
   ['a foreign name that resolves to this machine', { host: 'evil.example.com' }, 403],
   ['a foreign name that starts like an allowed one', { host: 'localhost.evil.example.com' }, 403],
 ])('a request from %s gets its expected status', async (_who, headers, status) => {
-  for (const path of [PAGE, `${PAGE}/events`, `${PAGE}/main.js`, '/console/mails', '/console/mails/captured']) {
+  for (const path of [PAGE, `${PAGE}/events`, `${ASSETS}/main.js`, '/console/mails', '/console/mails/captured']) {
     expect((await head(path, headers)).status, path).toBe(status);
   }
 });
@@ -115,9 +116,9 @@ test('a proxy on this machine that forwards for another client is refused, with 
   }
 });
 
-test('/console redirects to the page', async () => {
+test('/console redirects to the data browser', async () => {
   const { status, headers } = await fetch(`${url}/console`, { redirect: 'manual' });
-  expect([status, headers.get('location')]).toEqual([302, PAGE]);
+  expect([status, headers.get('location')]).toEqual([302, '/console/data']);
 });
 
 test('another origin can change nothing, even if CORS allows it for the API', async () => {
@@ -218,7 +219,7 @@ test('the console does not exist in production', { timeout: 240_000 }, async () 
   for (const path of [
     '/console',
     PAGE,
-    `${PAGE}/main.js`,
+    `${ASSETS}/main.js`,
     `${PAGE}/events`,
     '/console/mails',
     '/console/mails/texts',

@@ -59,7 +59,9 @@ test('the page and its assets are served, and contain nothing inline', async () 
     for (const match of (await response.text()).matchAll(/from '([^']+)'/g))
       paths.add(new URL(match[1]!, new URL(path, url)).pathname);
   }
-  expect([...paths]).toEqual(expect.arrayContaining(['/console/push/live.js', '/console/push/jobs/run.js']));
+  expect([...paths]).toEqual(
+    expect.arrayContaining(['/console/assets/pages/live.js', '/console/assets/pages/jobs/run.js']),
+  );
 });
 
 test('the stream has the declared jobs with their counts, the others that are stored, and the schedules with their ticks', async () => {

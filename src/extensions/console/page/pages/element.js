@@ -19,7 +19,7 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 /** The icon of the app. */
-export const appIcon = () => element('img.bell', { src: '/console/push/icon.svg', alt: '' });
+export const appIcon = () => element('img.bell', { src: '/console/assets/icon.svg', alt: '' });
 
 /**
  * Formats a time: `14:05`, with the day if it is not today.

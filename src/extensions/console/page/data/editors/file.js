@@ -1,0 +1,60 @@
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import { callApp } from '../../api.js';
+import { Icon } from '../../components/icons.js';
+import { bytesText, fileUrl, isImage } from '../format.js';
+
+/** Uploads a file for a field, as a client of the app does. @throws RequestError */
+async function upload(resource, field, file) {
+  const query = new URLSearchParams({ field: `${resource.name}.${field.name}` });
+  const body = new FormData();
+  body.append('file', file, file.name);
+  return callApp(`/files/uploads?${query}`, { method: 'POST', body });
+}
+
+/** What is known about a file, with a preview of images. */
+export function FileView({ file }) {
+  const [isBroken, setBroken] = useState(false);
+  const url = typeof file.url === 'string' ? fileUrl(file.url) : undefined;
+  const size = file.width ? ` · ${file.width} × ${file.height}` : '';
+  return html`<div class="file">
+    ${
+      isImage(file) &&
+      url &&
+      !isBroken &&
+      html`<img src=${url} alt=${`Preview of ${file.name}`} loading="lazy" onError=${() => setBroken(true)} />`
+    }
+    <div>
+      <b class="file-name">${file.name ?? file.id}</b>
+      <p class="soft">${file.type ?? ''}${file.bytes !== undefined && ` · ${bytesText(file.bytes)}`}${size}</p>
+      ${url && html`<a href=${url} target="_blank" rel="noopener noreferrer">Open</a>`}
+    </div>
+  </div>`;
+}
+
+/** A file: what is stored, its replacement, and its removal. */
+export function FileEditor({ id, field, resource, value, onChange }) {
+  const [error, setError] = useState(undefined);
+  const [isBusy, setBusy] = useState(false);
+  const choose = async ({ target }) => {
+    const [file] = target.files;
+    if (file === undefined) return;
+    setBusy(true);
+    setError(undefined);
+    try {
+      onChange(await upload(resource, field, file));
+    } catch (failure) {
+      setError([failure.message, ...Object.values(failure.details)].join(' · '));
+    }
+    setBusy(false);
+  };
+  const accepted = field.file?.types?.filter((type) => type !== '*/*').join(',');
+  return html`<div class="file-editor">
+    ${value && html`<${FileView} key=${value.id} file=${value} />`}
+    <label class="upload">
+      <${Icon} name="upload" />${isBusy ? 'Uploading…' : value ? 'Replace the file' : 'Upload a file'}
+      <input id=${id} type="file" accept=${accepted} disabled=${isBusy} onChange=${choose} />
+    </label>
+    ${error && html`<p class="field-error" role="alert">${error}</p>`}
+  </div>`;
+}

@@ -1,0 +1,118 @@
+import { signal } from '@preact/signals';
+import { hrefOf, place } from '../router.js';
+
+/** What the server says about the app: its mode, features, tabs and resources. */
+export const app = signal(undefined);
+
+export const DATA = '/console/data';
+
+/** The fields of every record that are not declared. */
+const SYSTEM_FIELDS = {
+  id: { type: 'id', description: 'The id of the record.' },
+  createdAt: { type: 'date', sortable: true, description: 'When the record was created.' },
+  updatedAt: { type: 'date', sortable: true, description: 'When the record was last changed.' },
+  deletedAt: { type: 'date', description: 'When the record was deleted.' },
+};
+
+export const resourceOf = (name) => app.value?.resources.find((one) => one.name === name);
+
+/** The whose view is shown: undefined for everything, `visitor`, or the id of a user. */
+export const viewer = () => place.value.params.get('as') ?? undefined;
+
+/** A link to a page of the Data tab, which keeps the viewer. */
+export function dataHref(segments, params = {}) {
+  const all = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== undefined && value !== ''));
+  if (viewer() !== undefined && !all.has('as')) all.set('as', viewer());
+  return hrefOf([DATA, ...segments.map(encodeURIComponent)].join('/'), all);
+}
+
+/** All fields of the records of a resource, in the order in which lists offer them. */
+export function columnsOf(resource) {
+  const { timestamps = true, softDelete, fields } = resource;
+  const named = (name) => ({ name, operators: [], clientOperators: [], ...SYSTEM_FIELDS[name], isSystem: true });
+  const declared = fields.filter(({ name }) => !(name in SYSTEM_FIELDS));
+  const listed = fields.filter(({ name }) => name in SYSTEM_FIELDS && name !== 'id');
+  const has = (name) => listed.some((one) => one.name === name);
+  const times = ['createdAt', 'updatedAt'].filter((name) => timestamps && !has(name)).map(named);
+  const deleted = softDelete && !has('deletedAt') ? [named('deletedAt')] : [];
+  return [
+    named('id'),
+    ...declared,
+    ...[...times, ...listed, ...deleted].map((one) => ({ ...SYSTEM_FIELDS[one.name], ...one, isSystem: true })),
+  ];
+}
+
+// A narrow list shows the most telling columns: what names a record, then its state, its references, numbers and dates.
+const PRIORITY = {
+  enum: 8,
+  boolean: 7,
+  ref: 6,
+  email: 6,
+  string: 5,
+  decimal: 5,
+  integer: 5,
+  number: 5,
+  date: 4,
+  url: 3,
+  file: 3,
+  refs: 2,
+  array: 2,
+  text: 1,
+};
+
+const priorityOf = ({ name, type, isSystem, hidden, writeOnly, encrypted }, resource, preferred) => {
+  if (name === resource.labelField) return 100;
+  if (preferred.includes(name)) return 50;
+  if (name === 'createdAt') return 4.5;
+  if (name === 'id') return resource.labelField ? 0.5 : 100;
+  if (isSystem || hidden || writeOnly || encrypted || type === 'password') return 0;
+  return PRIORITY[type] ?? 0.5;
+};
+
+/**
+ * The columns that a list shows unless the user chose some: as many as fit, the most telling ones, in their usual order.
+ *
+ * @param {number} count
+ * @param {string[]} preferred the names of fields that are compared or sorted by
+ */
+export function defaultColumns(resource, count, preferred) {
+  const columns = columnsOf(resource);
+  const ranked = columns
+    .map((column, index) => ({ column, index, rank: priorityOf(column, resource, preferred) }))
+    .filter(({ rank }) => rank > 0)
+    .sort((a, b) => b.rank - a.rank || a.index - b.index)
+    .slice(0, Math.max(1, count))
+    .sort((a, b) => Number(b.rank === 100) - Number(a.rank === 100) || a.index - b.index);
+  return ranked.map(({ column }) => column);
+}
+
+/** The name of a record for people: the value of its label field, or its id. */
+export function labelOf(resource, record) {
+  const value = resource.labelField && fieldValue(record, resource.labelField);
+  return typeof value === 'string' && value.trim() !== '' ? value : String(record.id);
+}
+
+/** The resource of the app's users, to which sessions belong. */
+export const userResource = () => resourceOf('user') ?? app.value?.resources.find(({ name }) => name === 'users');
+
+/** The name of a resource within a sentence: `post`, `posts`. */
+export const nameOf = ({ label, plural }, count = 1) => (count === 1 ? label : plural).toLowerCase();
+
+/** `firstName` as `First name`. */
+export function titleOf(name) {
+  const words = name
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+    .replaceAll('_', ' ')
+    .toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** The path of the records of a resource, below `/console/api`. */
+export const recordsPath = (resource, ...segments) =>
+  ['/records', ...[resource.name, ...segments].map(encodeURIComponent)].join('/');
+
+/** The path of a resource's routes, below `/api`. */
+export const apiPathOf = ({ path }) => `/api/${path.replace(/^\/?(api\/)?/, '')}`;
+
+/** The value of a field. A name such as `constructor` is not taken from the prototype. */
+export const fieldValue = (record, name) => (Object.hasOwn(record, name) ? record[name] : undefined);

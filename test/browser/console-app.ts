@@ -1,0 +1,93 @@
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
+import { audit, defineResource, defineUser, developerConsole, f, softDelete } from '../../src/index.ts';
+import { createTestStorage } from '../files/support.ts';
+import { startTestApp } from '../support/app.ts';
+import { keepScreenshot } from './browser.ts';
+import { expectReadable } from './readable.ts';
+
+const topic = defineResource('topic', {
+  fields: { name: f.string().required().unique().searchable() },
+  policies: { list: 'public', read: 'public' },
+});
+
+const article = defineResource('article', {
+  description: 'What readers see on the front page.',
+  fields: {
+    title: f.string().required().max(200).searchable().filterable().sortable().describe('The headline'),
+    status: f.enum(['draft', 'review', 'published']).default('draft').filterable(),
+    featured: f.boolean(),
+    views: f.integer().min(0).filterable().sortable(),
+    rating: f.number(),
+    price: f.decimal(),
+    contact: f.email(),
+    website: f.url(),
+    due: f.date().filterable(),
+    body: f.text().searchable(),
+    tags: f.array(f.string()),
+    place: f.object({ street: f.string().required(), number: f.integer() }),
+    extra: f.json(),
+    topic: f.ref('topic').filterable(),
+    reviewers: f.refs('user'),
+    cover: f.file({ types: ['image/*'] }),
+    slug: f.string().immutable(),
+    rank: f.integer().readOnly(),
+    notes: f.string().hidden(),
+    pin: f.string().writeOnly(),
+    account: f.string().encrypted(),
+    budget: f.decimal().visibleTo('owner | admin'),
+    author: f.ref('user').owner(),
+  },
+  policies: { list: 'public', read: 'public', create: 'authenticated' },
+  softDelete: true,
+  audit: true,
+});
+
+const emptyThing = defineResource('empty-thing', { fields: { name: f.string().required() } });
+
+/** Starts an app in development whose resources have a field of every type, and the console. */
+export async function startConsoleApp() {
+  const { storage } = await createTestStorage();
+  return startTestApp({
+    resources: [article, topic, emptyThing, defineUser()],
+    extensions: [softDelete(), audit(), developerConsole()],
+    settings: { files: { storage } },
+  });
+}
+
+/** Opens a page of the console. Also returns its errors; the browser logs violations of its content security policy there. */
+export async function openConsole(
+  browser: Browser,
+  address: string,
+  { width = 1280, height = 900 } = {},
+): Promise<{ page: Page; pageErrors: string[] }> {
+  const page = await browser.newPage({ viewport: { width, height }, reducedMotion: 'reduce' });
+  onTestFinished(() => page.close());
+  const pageErrors: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) pageErrors.push(message.text());
+  });
+  page.on('pageerror', (error) => pageErrors.push(String(error)));
+  await page.goto(address);
+  await page.locator('main h1').waitFor();
+  return { page, pageErrors };
+}
+
+/** Checks contrast, overflow and accessibility on every screen, and keeps a screenshot of each. */
+export async function checkScreens(page: Page, name: string, widths = [360, 390, 1280, 1920]): Promise<void> {
+  await page.evaluate(axe.source);
+  for (const width of widths) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme });
+      // The columns of a list follow its width.
+      await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
+      await keepScreenshot(page, `console-data-${name}-${width}-${colorScheme}`);
+      await expectReadable(page);
+      const { violations } = await page.evaluate<AxeResults>('axe.run()');
+      const found = violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+      expect(found, `${name}, ${width}, ${colorScheme}`).toEqual([]);
+    }
+  }
+}

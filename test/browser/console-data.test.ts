@@ -1,0 +1,199 @@
+import type { Browser, Page } from 'playwright-core';
+import { beforeAll, expect } from 'vitest';
+import { browserTest, startBrowser } from './browser.ts';
+import { checkScreens, openConsole, startConsoleApp } from './console-app.ts';
+
+const WIDE = 'Wide'.repeat(50);
+const { app, url, person } = await startConsoleApp();
+const articles = app.service('article');
+const DATA = `${url}/console/data`;
+let browser: Browser;
+beforeAll(async () => {
+  if (process.env.TEST_CHROMIUM === undefined) return;
+  browser = await startBrowser();
+  return () => browser.close();
+});
+
+const ada = await person('Ada');
+const space = await app.service('topic').create({ name: 'Space' });
+const statuses = ['draft', 'review', 'published'] as const;
+await articles.createMany(
+  Array.from({ length: 60 }, (_, index) => ({
+    title: `Article ${index + 1}`,
+    status: statuses[index % 3]!,
+    views: (index + 1) * 10,
+    ...(index % 2 === 0 && { topic: space.id }),
+    author: ada.id,
+    featured: index % 2 === 0,
+    price: '19.90',
+    tags: ['bell', 'tower'],
+  })),
+);
+
+const rows = (page: Page) => page.locator('tbody tr[data-id]');
+const firstTitle = (page: Page) => rows(page).first().locator('.row-link').textContent();
+const untilFirst = (page: Page, title: string) =>
+  expect.poll(async () => (await firstTitle(page))?.trim(), { timeout: 30_000 }).toBe(title);
+const untilCount = (page: Page, text: string) => page.getByText(text, { exact: true }).waitFor();
+const focusedTitle = (page: Page) =>
+  page.evaluate(`document.activeElement.closest('tr')?.querySelector('.row-link').textContent.trim()`);
+
+async function addFilter(page: Page, field: string, comparison: string, value: string): Promise<void> {
+  await page.getByRole('button', { name: /^Filter/ }).click();
+  await page.getByRole('combobox', { name: 'Field' }).selectOption(field);
+  await page.getByRole('combobox', { name: 'Comparison' }).selectOption({ label: comparison });
+  const choice = page.getByRole('combobox', { name: 'Value' });
+  if (await choice.isVisible()) await choice.selectOption(value);
+  else await page.getByRole('textbox', { name: 'Value' }).fill(value);
+  await page.getByRole('button', { name: 'Apply' }).click();
+}
+
+browserTest(
+  'filters, searches, orders and pages are in the address, and the back button undoes them',
+  180_000,
+  async () => {
+    const { page, pageErrors } = await openConsole(browser, `${url}/console`);
+    await untilFirst(page, 'Article 60');
+    expect(new URL(page.url()).pathname).toBe('/console/data/article');
+    await addFilter(page, 'status', 'is', 'published');
+    await untilCount(page, '20 articles');
+    await addFilter(page, 'views', 'is at least', '400');
+    await untilCount(page, '7 articles');
+    expect(new URL(page.url()).search).toBe('?status[eq]=published&views[gte]=400');
+    await page.getByTitle('Sort by views').click();
+    await untilFirst(page, 'Article 42');
+    await page.reload();
+    await untilFirst(page, 'Article 42');
+    await page.goBack();
+    await page.goBack();
+    await untilCount(page, '20 articles');
+    await page.getByRole('button', { name: /^Remove the filter status/ }).click();
+    await untilCount(page, '60 articles');
+    await page.keyboard.press('/');
+    await page.keyboard.type('article 5');
+    await untilCount(page, '11 articles');
+    expect(new URL(page.url()).searchParams.get('q')).toBe('article 5');
+    await page.getByRole('searchbox').fill('nothing like it');
+    await page.getByRole('heading', { name: 'No article matches' }).waitFor();
+    await page.getByRole('link', { name: 'Show all articles' }).click();
+    await untilCount(page, '60 articles');
+    expect(pageErrors).toEqual([]);
+  },
+);
+
+browserTest('pages follow each other in both directions, and a link to a page works', 120_000, async () => {
+  const { page } = await openConsole(browser, `${DATA}/article?limit=20&sort=views`);
+  await untilFirst(page, 'Article 1');
+  await page.getByRole('button', { name: 'Next' }).click();
+  await untilFirst(page, 'Article 21');
+  await page.getByRole('button', { name: 'Next' }).click();
+  await untilFirst(page, 'Article 41');
+  await page.getByRole('button', { name: 'Previous' }).click();
+  await untilFirst(page, 'Article 21');
+  const { page: other } = await openConsole(browser, page.url());
+  await untilFirst(other, 'Article 21');
+  await other.getByRole('button', { name: 'First' }).click();
+  await untilFirst(other, 'Article 1');
+});
+
+browserTest('the keyboard moves through the list, opens, selects and creates', 120_000, async () => {
+  const { page } = await openConsole(browser, `${DATA}/article?sort=views`);
+  await untilFirst(page, 'Article 1');
+  await page.keyboard.press('j');
+  await page.keyboard.press('ArrowDown');
+  expect(await focusedTitle(page)).toBe('Article 2');
+  await page.keyboard.press('k');
+  expect(await focusedTitle(page)).toBe('Article 1');
+  await page.keyboard.press('x');
+  await page.getByText('1 selected').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByText('1 selected').waitFor({ state: 'detached' });
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Article 1', exact: true }).waitFor();
+  expect(await page.evaluate('document.activeElement.tagName')).toBe('H1');
+  await page.goBack();
+  await untilFirst(page, 'Article 1');
+  await page.keyboard.press('n');
+  await page.getByRole('heading', { name: 'New article' }).waitFor();
+});
+
+browserTest('columns can be chosen, and a saved view brings everything back', 120_000, async () => {
+  const { page } = await openConsole(browser, `${DATA}/article?views[gt]=500`);
+  await untilCount(page, '10 articles');
+  await page.getByRole('button', { name: 'Display' }).click();
+  await page.getByLabel('tags', { exact: true }).check();
+  await page.getByRole('columnheader', { name: 'tags' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Views', exact: true }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Popular');
+  await page.getByRole('button', { name: 'Save this view' }).click();
+  await page.goto(`${DATA}/article`);
+  await untilCount(page, '60 articles');
+  await page.getByRole('button', { name: 'Views', exact: true }).click();
+  await page.getByRole('button', { name: 'Popular', exact: true }).click();
+  await untilCount(page, '10 articles');
+  await page.getByRole('columnheader', { name: 'tags' }).waitFor();
+});
+
+browserTest(
+  'selected records are changed, deleted and restored together, and failures are listed',
+  120_000,
+  async () => {
+    const names = ['Red', 'Green', 'Blue'];
+    const made = await articles.createMany(names.map((title) => ({ title: `Bulk ${title}` })));
+    const { page } = await openConsole(browser, `${DATA}/article?q=bulk`);
+    await untilCount(page, '3 articles');
+    await page.getByLabel('Select all records of this page').check();
+    await page.getByRole('button', { name: 'Set a field…' }).click();
+    await page.getByRole('dialog').getByRole('combobox', { name: 'Field' }).selectOption('status');
+    await page.locator('#field-status').selectOption('review');
+    await page.getByRole('button', { name: 'Set it for 3' }).click();
+    await page.getByText('3 articles changed').waitFor();
+    expect((await articles.read(made[0]!.id)).status).toBe('review');
+    await page.getByLabel('Select all records of this page').check();
+    await page.getByRole('button', { name: 'Set a field…' }).click();
+    await page.getByRole('dialog').getByRole('combobox', { name: 'Field' }).selectOption('views');
+    await page.locator('#field-views').fill('-1');
+    await page.getByRole('button', { name: 'Set it for 3' }).click();
+    await page.getByRole('heading', { name: '3 articles could not be changed' }).waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+    await page.getByLabel('Select all records of this page').check();
+    await page.getByRole('region', { name: 'Selected records' }).getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete 3' }).click();
+    await page.getByText('3 articles deleted').waitFor();
+    await page.getByRole('heading', { name: 'No article matches' }).waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await untilCount(page, '3 articles');
+  },
+);
+
+browserTest('changes of other clients appear in the list without a reload', 120_000, async () => {
+  const { page } = await openConsole(browser, `${DATA}/article?q=live`);
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'No article matches' }).waitFor();
+  const { id } = await articles.create({ title: 'Live one' });
+  await untilFirst(page, 'Live one');
+  await articles.update(id, { title: 'Live two' });
+  await untilFirst(page, 'Live two');
+  await articles.delete(id);
+  await page.getByRole('heading', { name: 'No article matches' }).waitFor();
+});
+
+browserTest('the list fits every screen, light and dark, and is accessible', 300_000, async () => {
+  const { page, pageErrors } = await openConsole(browser, `${DATA}/article?status[eq]=published`);
+  await untilCount(page, '20 articles');
+  await page.getByLabel('Select all records of this page').check();
+  await checkScreens(page, 'list');
+  await page.goto(`${DATA}/empty-thing`);
+  await page.getByRole('heading', { name: 'No empty things yet' }).waitFor();
+  await checkScreens(page, 'empty', [360, 1280]);
+  await app.service('topic').create({ name: WIDE });
+  await page.goto(`${DATA}/topic`);
+  await page.getByRole('link', { name: `Open ${WIDE}` }).waitFor();
+  await checkScreens(page, 'long', [360, 1280]);
+  expect(pageErrors).toEqual([]);
+});
