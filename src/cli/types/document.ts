@@ -116,7 +116,12 @@ export async function createAppDocument(openApp: AppOpener, appFile: string | un
     environment: { ...DATABASE_ONLY, ...(process.env.DATABASE_URL ? {} : { DATABASE_URL: 'postgres://none' }) },
   });
   try {
-    return assemblyOf(app)!.createOpenApiDocument() as unknown as ApiDocument;
+    const assembly = assemblyOf(app);
+    if (assembly === undefined)
+      throw new Error(
+        'The app uses another copy of Belfry than this command. Run npx belfry types in the folder of the app.',
+      );
+    return assembly.createOpenApiDocument() as unknown as ApiDocument;
   } finally {
     await app.close();
   }
