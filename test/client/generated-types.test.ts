@@ -79,6 +79,7 @@ export interface LoanCreate {
   afterAll(() => void server.close());
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   writeFileSync(join(folder, 'other.json'), '{"openapi":"3.1.0","paths":{}}');
+  writeFileSync(join(folder, 'hostile.json'), text.replaceAll('"Loan"', '"Loan{};evil();interface X"'));
   const results = await run(
     `types --from ${file}`,
     `types --from ${address}`,
@@ -86,11 +87,13 @@ export interface LoanCreate {
     `types --from ${address}/gone`,
     `types --from ${join(folder, 'other.json')}`,
     `types --from ${join(folder, 'missing.json')}`,
+    `types --from ${join(folder, 'hostile.json')}`,
   );
   for (const { output } of results.slice(0, 3)) expect(output).toBe(printed!.output);
   expect(paths).toEqual(['/api/openapi.json', '/v2/openapi.json', '/gone/api/openapi.json']);
-  expect(results.slice(3).map(({ code }) => code)).toEqual([1, 1, 1]);
+  expect(results.slice(3).map(({ code }) => code)).toEqual([1, 1, 1, 1]);
   expect(results[3]!.output).toContain('responds with 404');
-  expect(results[4]!.output).toContain('the document has no x-resources');
+  expect(results[4]!.output).toContain('the document has no valid x-resources');
   expect(results[5]!.output).toContain('ENOENT');
+  expect(results[6]!.output).toContain('the document has no valid x-resources');
 });

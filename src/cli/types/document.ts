@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
 import { assemblyOf } from '../../runtime/create-app.ts';
 import type { ResourceFacts } from '../../runtime/openapi/resource-facts.ts';
 import { type AppOpener, DATABASE_ONLY } from '../project.ts';
@@ -36,13 +37,42 @@ export interface ApiDocument {
 /** ms until a server must have sent its document. */
 const TIMEOUT_MS = 30_000;
 
+// The names of schemas become those of interfaces; all other texts are written in quotes.
+const schemaName = z.string().regex(/^[A-Za-z_]\w*$/);
+const names = z.array(z.string());
+const targets = z.record(z.string(), z.string());
+const resourceFacts = z.object({
+  name: z.string(),
+  path: z.string().startsWith('/'),
+  schemas: z.object({ record: schemaName, create: schemaName.optional(), update: schemaName.optional() }),
+  actions: names,
+  always: names,
+  filters: z.record(z.string(), names),
+  sort: names,
+  search: z.boolean(),
+  references: targets,
+  relations: targets,
+  populated: names,
+  unique: names,
+  files: names,
+  aggregates: z.object({ group: names, buckets: names, numbers: names, ordered: names }),
+  routes: z.array(z.string().regex(/^[A-Z]+ \/\S*$/)),
+});
+
 /** @throws Error for a document that no Belfry app created */
 function checkDocument(document: unknown, from: string): ApiDocument {
-  const { openapi, 'x-resources': facts } = (document ?? {}) as Record<string, unknown>;
-  if (typeof openapi !== 'string') throw new Error(`--from ${from}: this is not an OpenAPI document.`);
-  if (!Array.isArray(facts))
+  const given = (document ?? {}) as Record<string, unknown>;
+  if (typeof given.openapi !== 'string') throw new Error(`--from ${from}: this is not an OpenAPI document.`);
+  const facts = z.array(resourceFacts).safeParse(given['x-resources']);
+  const { schemas } = (given.components ?? {}) as { schemas?: Record<string, unknown> };
+  const hasSchemas = facts.data?.every((one) =>
+    Object.values(one.schemas).every(
+      (name) => name === undefined || (schemas?.[name] as Schema | undefined)?.properties,
+    ),
+  );
+  if (!hasSchemas)
     throw new Error(
-      `--from ${from}: the document has no x-resources. It must be of a Belfry app, of this version or a later one.`,
+      `--from ${from}: the document has no valid x-resources. It must be of a Belfry app, of this version or a later one.`,
     );
   return document as ApiDocument;
 }
@@ -86,7 +116,12 @@ export async function createAppDocument(openApp: AppOpener, appFile: string | un
     environment: { ...DATABASE_ONLY, ...(process.env.DATABASE_URL ? {} : { DATABASE_URL: 'postgres://none' }) },
   });
   try {
-    return assemblyOf(app)!.createOpenApiDocument() as unknown as ApiDocument;
+    const assembly = assemblyOf(app);
+    if (assembly === undefined)
+      throw new Error(
+        'The app uses another copy of Belfry than this command. Run npx belfry types in the folder of the app.',
+      );
+    return assembly.createOpenApiDocument() as unknown as ApiDocument;
   } finally {
     await app.close();
   }

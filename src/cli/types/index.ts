@@ -18,10 +18,8 @@ export function addTypesCommand(program: Command, openApp: AppOpener): void {
     )
     .option('--out <file>', 'The file to write. Default: standard output')
     .action(async ({ from, out }: TypesOptions, command: Command) => {
-      const [{ readDocument, createAppDocument }, { writeApi }] = await Promise.all([
-        import('./document.ts'),
-        import('./api-file.ts'),
-      ]);
+      const { createAppDocument, readDocument } = await import('./document.ts');
+      const { writeApi } = await import('./api-file.ts');
       const document =
         from === undefined ? await createAppDocument(openApp, command.optsWithGlobals().app) : await readDocument(from);
       const text = writeApi(document);
