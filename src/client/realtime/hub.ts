@@ -173,7 +173,7 @@ export function createSubscriptionHub(requester: Requester, tokens: SessionSourc
     subscribe(path, subscription, listener) {
       const text = subscriptionText(path, subscription);
       if (text.length > MAX_TEXT_LENGTH)
-        throw new TypeError(`The filters of a subscription can have at most ${MAX_TEXT_LENGTH} characters`);
+        throw new TypeError(`A subscription can have at most ${MAX_TEXT_LENGTH} characters`);
       if (topics.size === 0 && stopWatching === undefined) start();
       const known = topics.get(text);
       const recordPath = subscription.id === undefined ? undefined : text.split('?', 1)[0];
