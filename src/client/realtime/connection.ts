@@ -60,7 +60,7 @@ export function openConnection(requester: Requester, request: ConnectionRequest,
   function watchSilence(): void {
     const leftMs = arrivedAt + silenceLimitMs - Date.now();
     if (leftMs > 0) timer = setTimeout(watchSilence, leftMs);
-    else abort.abort(new Error(`The stream was silent for ${silenceLimitMs} ms`));
+    else abort.abort(new Error('The stream was silent'));
   }
 
   async function read(): Promise<void> {
@@ -75,12 +75,12 @@ export function openConnection(requester: Requester, request: ConnectionRequest,
     });
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
       response.body?.cancel().catch(() => undefined);
-      const message = 'The response to a stream is not one of the API. Check the proxies in between';
+      const message = 'The response is no event stream. Check the proxies in between';
       throw new ApiError({ status: response.status, code: 'INVALID_RESPONSE', message });
     }
     const reader = response.body?.getReader();
     if (reader === undefined) {
-      const message = 'The fetch of this runtime cannot read a response while it arrives, as realtime requires';
+      const message = 'The fetch of this runtime cannot read streams';
       throw new ApiError({ status: 0, code: STREAMS_UNSUPPORTED, message });
     }
     const parse = createEventParser(sink);

@@ -1,4 +1,4 @@
-import type { ApiError } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { Requester, TokenSource } from '../request.ts';
 import { type RecordSubscription, subscriptionText } from './record-event.ts';
 import { createStream, type Stream } from './stream.ts';
@@ -12,6 +12,8 @@ interface SessionIdentity {
 
 /** The session of a client: the source of tokens, and if it can change, the way to learn about that. */
 export interface SessionSource extends TokenSource {
+  /** The current session, as far as its user is known. */
+  readonly session?: SessionIdentity | undefined;
   /** Calls the listener after each change of the session. Returns a function that stops this. */
   subscribe?(listener: (session: SessionIdentity | undefined) => void): () => void;
 }
@@ -40,6 +42,12 @@ const REMOVE_DELAY_MS = 1000;
 
 const textLength = (topics: readonly Topic[]) =>
   topics.reduce((sum, { text }) => sum + encodeURIComponent(text).length, 0);
+
+/** The error for an app without realtime: the server only says that it has no such route. */
+function explainMissingRoute(error: ApiError): ApiError {
+  const message = 'The app has no route /api/realtime. Add the extension realtime()';
+  return new ApiError({ ...error, message, cause: error });
+}
 
 /** Creates the hub of a client. It opens streams while there are subscriptions. */
 export function createSubscriptionHub(requester: Requester, tokens: SessionSource): SubscriptionHub {
@@ -99,6 +107,7 @@ export function createSubscriptionHub(requester: Requester, tokens: SessionSourc
   }
 
   function start(): void {
+    userId = tokens.session?.user.id;
     const stopWakeUps = watchWakeUps(() => {
       for (const stream of streams) stream.wake();
     });
@@ -135,8 +144,9 @@ export function createSubscriptionHub(requester: Requester, tokens: SessionSourc
   function refuse(stream: Stream, refused: readonly Topic[], error: ApiError): void {
     for (const topic of refused) topic.refuse(error);
     schedule(0);
-    // The open connection cannot go on for topics that were part of it.
-    if (stream.topics.every(({ state }) => state === 'refused')) stream.close();
+    if (stream.topics.some(({ state }) => state !== 'refused')) return;
+    stream.close();
+    streams.delete(stream);
   }
 
   const host = {
@@ -152,7 +162,7 @@ export function createSubscriptionHub(requester: Requester, tokens: SessionSourc
         maxTopics = Math.max(stream.openTopics, Math.floor(requested.length / 2));
         schedule(0);
       } else {
-        refuse(stream, requested, error);
+        refuse(stream, requested, error.status === 404 ? explainMissingRoute(error) : error);
         // The session may have ended with this response.
         if (error.status === 401) confirmSession().catch(() => undefined);
       }
@@ -163,7 +173,7 @@ export function createSubscriptionHub(requester: Requester, tokens: SessionSourc
     subscribe(path, subscription, listener) {
       const text = subscriptionText(path, subscription);
       if (text.length > MAX_TEXT_LENGTH)
-        throw new TypeError(`The filters of a subscription can have at most ${MAX_TEXT_LENGTH} characters`);
+        throw new TypeError(`A subscription can have at most ${MAX_TEXT_LENGTH} characters`);
       if (topics.size === 0 && stopWatching === undefined) start();
       const known = topics.get(text);
       const recordPath = subscription.id === undefined ? undefined : text.split('?', 1)[0];

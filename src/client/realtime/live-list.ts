@@ -77,7 +77,7 @@ export function createLiveList<Data>(
 ): LiveList<Data> {
   const { where, q, count, include = [], fields, limit: step = DEFAULT_LIMIT } = query;
   if (!Number.isInteger(step) || step < 1 || step > MAX_RECORDS)
-    throw new RangeError(`The limit of a live list must be a whole number from 1 to ${MAX_RECORDS}, not ${step}`);
+    throw new RangeError(`The limit of a live list must be a whole number from 1 to ${MAX_RECORDS}`);
   const sort = [query.sort ?? DEFAULT_SORT].flat().flatMap((text) => text.split(','));
   const lookAhead = Math.min(MAX_LOOK_AHEAD, Math.max(MIN_LOOK_AHEAD, Math.ceil(step / 4)));
   const order = createSortOrder(sort);

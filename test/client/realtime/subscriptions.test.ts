@@ -227,6 +227,43 @@ test('a loop over events ends its subscription, and rejects for a refused one an
   await expect(next).rejects.toThrow('enough');
 });
 
+test('an app without realtime refuses subscriptions with an error that names the extension', async () => {
+  const plain = await startTestApp(
+    { resources: [defineUser(), post], extensions: [softDelete()] },
+    { start: { roles: ['web'] } },
+  );
+  const { log, errors } = record(createTestRealtime(plain.url), '/blog-posts');
+  await noted(log, 'error');
+  expect(errors[0]).toMatchObject({ status: 404, message: expect.stringContaining('realtime()') });
+});
+
+test('after a subscription was refused, a new one of the same client still works', async () => {
+  const session = createTestRealtime(url);
+  const refused = record(session, '/secrets');
+  await noted(refused.log, 'error');
+  const fine = record(session, '/blog-posts');
+  await noted(fine.log, 'ready');
+  const again = record(session, '/secrets');
+  await noted(again.log, 'error');
+  await posts.create({ title: 'works' });
+  await noted(fine.log, 'created works');
+});
+
+test('a refused subscription and a new one at the same moment do not get in the way of each other', async () => {
+  const session = createTestRealtime(url);
+  const fine: ReturnType<typeof record>[] = [];
+  const close = session.realtime.subscribe(
+    '/secrets',
+    {},
+    {
+      onError: () => fine.push(record(session, '/blog-posts')),
+    },
+  );
+  onTestFinished(close);
+  await vi.waitUntil(() => fine.length > 0, { timeout: 60_000 });
+  await noted(fine[0]!.log, 'ready');
+});
+
 test('a slow loop gets a reset instead of the events that did not fit', async () => {
   const { realtime: streams } = createTestRealtime(url);
   const title = `slow ${Math.random()}`;
