@@ -99,6 +99,8 @@ export interface ExtensionHost extends Host {
   userData(): readonly UserData[];
   /** All ways to sign in. Not available before every feature is set up. */
   authenticators(): readonly Authenticator[];
+  /** The OpenAPI document of the app, which is created once. Not available before every feature is set up. */
+  openApiDocument(): Readonly<Record<string, unknown>>;
 }
 
 /** A feature that an app can include: tables, and parts that are created with the app. Created with `defineExtension`. */

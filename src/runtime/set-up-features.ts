@@ -50,12 +50,17 @@ export function setUpFeatures(
   let mergedParts: FeatureParts = {};
   const routes = () => mergedParts.routes ?? [];
   const authenticators = () => mergedParts.authenticators ?? [];
+  let document: Record<string, unknown> | undefined;
   const extensionHost = {
     ...host,
     accounts: accounts?.api,
     routes,
     authenticators,
     userData: () => mergedParts.userData ?? [],
+    openApiDocument: () => {
+      document ??= createDocument();
+      return document;
+    },
   };
   const createDocument = () =>
     createOpenApiDocument({

@@ -19,9 +19,9 @@ export function requestIdOf(req: IncomingMessage): string | undefined {
   return ids.get(req);
 }
 
-/** How a request is signed in. `id`: the id of the session or API key. */
+/** How a request is signed in. `id`: the id of the session, API key or portal link. */
 interface Identity {
-  via: 'session' | 'api-key';
+  via: 'session' | 'api-key' | 'portal';
   id: string;
   userId: string;
 }

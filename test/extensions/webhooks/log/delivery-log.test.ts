@@ -274,7 +274,7 @@ test.each(['succeeded', 'failed'] as const)(
      from generate_series(1, ${waiting}) n`,
       [endpoint],
     );
-    const text = listDeliveriesSql(status, isKeptSql({ keepDeliveriesDays: KEEP_DAYS }));
+    const text = listDeliveriesSql({ status }, isKeptSql({ keepDeliveriesDays: KEEP_DAYS }));
     try {
       await client.query('analyze webhook_deliveries');
       const { rows } = await client.query(`explain (analyze, format json) ${text}`, [endpoint, 50]);
