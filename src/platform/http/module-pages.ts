@@ -50,13 +50,16 @@ export interface ModulePage {
 
 /** How `createModulePage` builds a page. */
 export interface ModulePageOptions {
-  /** The folder of the page's files. Its `index.html` is the shell, with the placeholders `$importMap$` and `$preloads$`. */
+  /** The folder of the page's files. Its `index.html` is the shell, with the placeholders `"$importMap$"` and `$preloads$`. */
   folder: URL;
   /** The path below which the assets are served: `/console/assets`. */
   assets: string;
   /** Whether a file of the folder, by its path in it, belongs to the page. Default: all files do. */
   includes?: (name: string) => boolean;
-  /** Returns the texts for further placeholders of the shell, such as `$title$`, as HTML. Called at the first request. */
+  /**
+   * Returns the texts for further placeholders of the shell, such as `$title$`, as HTML. A placeholder in quotes, such as `"$config$"`, is
+   * replaced with its quotes. Called at the first request.
+   */
   fill?: () => Readonly<Record<string, string>>;
   /** The origins whose pages may show this page in a frame. Default: none. */
   frameAncestors?: readonly string[];
@@ -131,11 +134,11 @@ export function createModulePage({
     );
     const values: Readonly<Record<string, string>> = {
       ...fill?.(),
-      $importMap$: importMap,
+      '"$importMap$"': importMap,
       $preloads$: preloads.join('\n'),
     };
     // One pass, so that a filled-in text is never searched for placeholders itself.
-    const html = shell.replaceAll(/\$\w+\$/g, (placeholder) => values[placeholder] ?? placeholder);
+    const html = shell.replaceAll(/"\$\w+\$"|\$\w+\$/g, (placeholder) => values[placeholder] ?? placeholder);
     const scriptHash = createHash('sha256').update(importMap).digest('base64');
     return prepareContent(CONTENT_TYPES['.html']!, Buffer.from(html), pageHeaders(scriptHash, frameAncestors));
   }

@@ -21,7 +21,7 @@ function fillShell({ title, logo, stylesheet, frameAncestors }: PortalSettings):
     $brand$: image === '' && name === '' ? '' : `<header class="brand">${image}<span>${name}</span></header>`,
     $stylesheet$: stylesheet === undefined ? '' : `<link rel="stylesheet" href="${escapeHtml(stylesheet)}">`,
     // A script element ends at the first `</script`, so no `<` may stay.
-    $config$: JSON.stringify(config).replaceAll('<', '\\u003c'),
+    '"$config$"': JSON.stringify(config).replaceAll('<', '\\u003c'),
   };
 }
 

@@ -94,6 +94,7 @@ test.each([
     const attempt = { statusCode: answer, durationMs: expect.any(Number), error };
     const expected = {
       ...{ id: one.id, type: 'note.created', messageId: headers['webhook-id'], status, attempts: 1, ...attempt },
+      createdAt: expect.any(String),
       ...{ nextAttemptAt: null, response: '', payload: body, payloadTruncated: false },
       attemptLog: [{ at: expect.any(String), ...attempt }],
     };

@@ -18,11 +18,12 @@ const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
   policies: { list: 'public', read: 'owner | admin', create: 'public' },
 });
+const createLink = (id: string): Promise<{ url: string }> => app.webhooks.portalLink(id);
 const shop = defineResource('shop', {
   fields: { name: f.string() },
   routes: (route) => [
-    route.post('/link', { scope: 'webhooks:write' }, async ({ user }) => app.webhooks.portalLink(user!.id)),
-    route.post('/link-for-anyone', async ({ input }) => app.webhooks.portalLink((input as { id: string }).id)),
+    route.post('/link', { scope: 'webhooks:write' }, ({ user }) => createLink(user!.id)),
+    route.post('/link-for-anyone', ({ input }) => createLink((input as { id: string }).id)),
   ],
 });
 const options = {
@@ -35,13 +36,9 @@ const options = {
     organisations(),
   ],
 } as const;
-const {
-  app: started,
-  url,
-  env,
-  person,
-} = await startTestApp(options, { env: () => ({ APP_URL: 'https://api.example.com' }) });
-const app: { webhooks: typeof started.webhooks } = started;
+const running = await startTestApp(options, { env: () => ({ APP_URL: 'https://api.example.com' }) });
+const { url, env, person } = running;
+const app = running.app as unknown as ReturnType<typeof createApp<typeof options.resources, typeof options.extensions>>;
 const receiver: Receiver = await startReceiver();
 afterAll(() => receiver.close());
 
@@ -237,8 +234,8 @@ test('a link that no session requested ends with the password, and when its user
         currentPassword: 'correct horse battery',
         newPassword: 'another horse battery',
       }),
-    ({ id }: Person) => started.service('user').update(id, { status: 'disabled' }),
-    ({ id }: Person) => started.service('user').delete(id),
+    ({ id }: Person) => app.service('user').update(id, { status: 'disabled' }),
+    ({ id }: Person) => app.service('user').delete(id),
   ]) {
     const ann = await person('Ann');
     const call = withLink(await app.webhooks.portalLink(ann.id));

@@ -1,7 +1,9 @@
 import { signal } from '@preact/signals';
 
+const TOKEN = '#token=';
+
 /** The parts of the current place: `[]` for the list, `['new']`, or the id of an endpoint and its section. */
-export const place = signal(readPlace());
+export const place = signal(location.hash.startsWith(TOKEN) ? [] : readPlace());
 
 function readPlace() {
   return location.hash
@@ -11,7 +13,7 @@ function readPlace() {
 }
 
 addEventListener('hashchange', () => {
-  if (!location.hash.startsWith('#token=')) place.value = readPlace();
+  if (!location.hash.startsWith(TOKEN)) place.value = readPlace();
 });
 
 /** The address of a place. */

@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { RequestError } from '../session.js';
 
 const UNITS = [
@@ -110,7 +110,7 @@ export function ConfirmButton({ label, question, confirm, kind = '', busy, onCon
   const first = useRef();
   const opener = useRef();
   const wasAsking = useRef(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (asking) first.current.focus();
     else if (wasAsking.current) opener.current?.focus();
     wasAsking.current = asking;

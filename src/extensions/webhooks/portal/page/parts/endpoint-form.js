@@ -45,18 +45,18 @@ export function EndpointForm({ endpoint = {}, isNew = false, busy, error, label,
       render=${(
         given,
       ) => html`<input ...${given} name="url" type="url" inputmode="url" autocomplete="url" spellcheck="false" required
-        placeholder="https://example.com/webhooks" value=${endpoint.url ?? ''} />`} />
+        placeholder="https://example.com/webhooks" defaultValue=${endpoint.url ?? ''} />`} />
     <${Field} id="description" label="Description (optional)" error=${errorOf('description')}
-      render=${(given) => html`<input ...${given} name="description" maxlength="500" value=${endpoint.description ?? ''} />`} />
+      render=${(given) => html`<input ...${given} name="description" maxlength="500" defaultValue=${endpoint.description ?? ''} />`} />
     <${EventPicker} chosen=${events} onChange=${setEvents} error=${errorOf('events')} />
     <details class="advanced" open=${errorOf('rateLimit') !== undefined}>
       <summary>Advanced</summary>
-      <label class="check"><input type="checkbox" name="ordered" checked=${endpoint.ordered ?? false} />
+      <label class="check"><input type="checkbox" name="ordered" defaultChecked=${endpoint.ordered ?? false} />
         <span>Deliver in order<br /><span class="soft">One request at a time. A failing delivery holds up all later ones.</span></span></label>
       <${Field} id="limit" label="Maximum number of requests" hint="Empty: no limit." error=${errorOf('rateLimit')}
         render=${(given) => html`<div class="row">
-          <input ...${given} name="limit" type="number" min="1" max="10000" value=${limit ?? ''} />
-          <label class="inline">in <input name="window" type="number" min="1" max="3600" value=${windowSeconds ?? SECOND} /> seconds</label>
+          <input ...${given} name="limit" type="number" min="1" max="10000" defaultValue=${limit ?? ''} />
+          <label class="inline">in <input name="window" type="number" min="1" max="3600" defaultValue=${windowSeconds ?? SECOND} /> seconds</label>
         </div>`} />
       ${
         isNew &&

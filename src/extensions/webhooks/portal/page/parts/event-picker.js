@@ -23,7 +23,7 @@ function EventDetails({ name }) {
   if (data === undefined) return html`<p class="soft" role="status">Loading…</p>`;
   const { sample, schema } = data.data;
   return html`<div class="details">
-    <h4>Sample body</h4>
+    <p class="label">Sample body</p>
     <${Copyable} block text=${JSON.stringify(sample, null, 2)} label=${`sample of ${name}`} />
     <details><summary>JSON Schema</summary>
       <${Copyable} block text=${JSON.stringify(schema, null, 2)} label=${`schema of ${name}`} />
@@ -39,8 +39,8 @@ function EventChoice({ event, checked, fixed, onToggle }) {
       <input type="checkbox" checked=${checked} disabled=${fixed} onChange=${() => onToggle(name)} />
       <span><code>${name}</code><br /><span class="soft">${description}</span></span>
     </label>
-    <button type="button" class="small link" aria-expanded=${open} aria-label=${`Data of ${name}`} onClick=${() => setOpen(!open)}>
-      ${open ? 'Hide data' : 'Show data'}
+    <button type="button" class="small link" aria-expanded=${open} onClick=${() => setOpen(!open)}>
+      ${open ? 'Hide data' : 'Show data'}<span class="visually-hidden"> of ${name}</span>
     </button>
     ${open && html`<${EventDetails} name=${name} />`}
   </li>`;

@@ -26,7 +26,7 @@ function formatBody(payload, isTruncated) {
 
 function Attempts({ log }) {
   if (log.length === 0) return undefined;
-  return html`<h4>Attempts</h4>
+  return html`<h3>Attempts</h3>
     <ol class="attempts">${log.map((each, i) => html`<li key=${i}><${Time} at=${each.at} /> <span>${summarize(each) || 'No response'}${each.statusCode !== null && each.error ? ` · ${each.error}` : ''}</span></li>`)}</ol>`;
 }
 
@@ -37,13 +37,13 @@ export function DeliveryDetails({ delivery }) {
     ${error && html`<p><strong>Error:</strong> ${error}</p>`}
     ${nextAttemptAt && html`<p>Next attempt <${Time} at=${nextAttemptAt} />.</p>`}
     <${Attempts} log=${attemptLog} />
-    <h4>Request body</h4>
+    <h3>Request body</h3>
     ${
       payload === null
         ? html`<p class="soft">Not shown: you may no longer read this data.</p>`
         : html`<${Copyable} block text=${formatBody(payload, payloadTruncated)} label="the request body" />`
     }
-    <h4>Response</h4>
+    <h3>Response</h3>
     ${response ? html`<${Copyable} block text=${response} label="the response" />` : html`<p class="soft">No text.</p>`}
     <dl class="ids"><dt>Delivery</dt><dd><code>${delivery.id}</code></dd><dt>Message (webhook-id)</dt><dd><code>${messageId}</code></dd></dl>
   </div>`;
