@@ -14,7 +14,11 @@ const FORMAT_SAMPLES: Readonly<Record<string, string>> = {
   uuid: '0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b',
 };
 
-function sampleText({ format, minLength, maxLength }: Schema): string {
+/** The pattern of ids in the schemas of records. */
+const ID_PATTERN = '^[0-9a-f]{24}$';
+
+function sampleText({ format, pattern, minLength, maxLength }: Schema): string {
+  if (pattern === ID_PATTERN) return '65f0c1d2e3a4b5c6d7e8f901';
   const known = typeof format === 'string' ? FORMAT_SAMPLES[format] : undefined;
   if (known !== undefined) return known;
   const text = 'text'.padEnd(typeof minLength === 'number' ? minLength : 0, 't');

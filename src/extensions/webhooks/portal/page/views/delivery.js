@@ -14,8 +14,15 @@ export function summarize({ statusCode, error, durationMs }) {
   return durationMs === null || result === '' ? result : `${result} · ${durationMs} ms`;
 }
 
+/** Whether an error says more than the status of the response. */
+const isInformative = (error, statusCode) => Boolean(error) && error !== `status ${statusCode}`;
+
+const LONG_NUMBER = /\d{16}/;
+
 function formatBody(payload, isTruncated) {
   if (isTruncated) return `${payload}…`;
+  // Parsing would round a long number.
+  if (LONG_NUMBER.test(payload)) return payload;
   try {
     return JSON.stringify(JSON.parse(payload), null, 2);
   } catch (error) {
@@ -27,14 +34,14 @@ function formatBody(payload, isTruncated) {
 function Attempts({ log }) {
   if (log.length === 0) return undefined;
   return html`<h3>Attempts</h3>
-    <ol class="attempts">${log.map((each, i) => html`<li key=${i}><${Time} at=${each.at} /> <span>${summarize(each) || 'No response'}${each.statusCode !== null && each.error ? ` · ${each.error}` : ''}</span></li>`)}</ol>`;
+    <ol class="attempts">${log.map((each, i) => html`<li key=${i}><${Time} at=${each.at} /> <span>${summarize(each) || 'No response'}${each.statusCode !== null && isInformative(each.error, each.statusCode) ? ` · ${each.error}` : ''}</span></li>`)}</ol>`;
 }
 
 /** The body that was sent, the response and the attempts of a delivery. All of them may contain anything, so they are shown as text. */
 export function DeliveryDetails({ delivery }) {
   const { messageId, payload, payloadTruncated, response, attemptLog, nextAttemptAt, error } = delivery;
   return html`<div class="details">
-    ${error && html`<p><strong>Error:</strong> ${error}</p>`}
+    ${isInformative(error, delivery.statusCode) && html`<p><strong>Error:</strong> ${error}</p>`}
     ${nextAttemptAt && html`<p>Next attempt <${Time} at=${nextAttemptAt} />.</p>`}
     <${Attempts} log=${attemptLog} />
     <h3>Request body</h3>
