@@ -90,7 +90,7 @@ test('every route responds 404 for another user’s, malformed or unknown endpoi
       expect([at, (await call(method, at, body)).status]).toEqual([at, 401]);
     }
   }
-  expect((await bob.call('GET', '/api/webhooks')).body).toEqual({ data: [] });
+  expect((await bob.call('GET', '/api/webhooks')).body).toEqual({ data: [], meta: { limit: 100, next: null } });
 });
 
 test('invalid fields are reported with 422, each by its name', async () => {
@@ -179,7 +179,7 @@ test('PATCH changes only the given fields and validates them like a creation', a
 test('an unknown, malformed or out-of-range query of the delivery log responds 400', async () => {
   const { id } = (await create(bob, {})).body.data;
   const get = (text: string) => bob.call('GET', `/api/webhooks/${id}/deliveries${text}`);
-  expect((await get('?status=failed&limit=100')).body).toEqual({ data: [] });
+  expect((await get('?status=failed&limit=100')).body).toEqual({ data: [], meta: { limit: 100, next: null } });
   for (const bad of [
     'limit=0',
     'limit=101',

@@ -19,6 +19,7 @@ const STATES = {
     'This link has ended',
     'Your work is saved. Reload the page of your app that contains this one, or open it again, to go on.',
   ],
+  forbidden: ['You cannot manage webhooks', 'Your account does not include webhooks. Ask the people who run this app.'],
   failed: ['This page cannot be loaded', 'The server did not respond as expected.'],
 };
 

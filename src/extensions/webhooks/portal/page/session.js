@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 const STORED = 'belfry.webhookPortal';
 const TOKEN = /^#token=([\w.-]+)$/;
 
-/** `loading`, `ready`, `missing` (no link), `expired` or `failed`. */
+/** `loading`, `ready`, `missing` (no link), `expired`, `forbidden` or `failed`. */
 export const state = signal('loading');
 /** What the link allows: the response of `GET /api/webhooks/portal`. */
 export const link = signal(undefined);
@@ -45,6 +45,7 @@ function end(reason) {
  * @throws RequestError
  */
 export async function send(path = '', { method = 'GET', body, signal: abort } = {}) {
+  const mine = token;
   let response;
   try {
     response = await fetch(`/api/webhooks${path}`, {
@@ -52,7 +53,7 @@ export async function send(path = '', { method = 'GET', body, signal: abort } = 
       signal: abort,
       credentials: 'omit',
       headers: {
-        Authorization: `Bearer ${token}`,
+        Authorization: `Bearer ${mine}`,
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       },
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -65,7 +66,8 @@ export async function send(path = '', { method = 'GET', body, signal: abort } = 
   const isJson = (response.headers.get('content-type') ?? '').includes('json');
   const parsed = isJson && text !== '' ? JSON.parse(text) : {};
   if (response.ok) return parsed;
-  if (response.status === 401) end('expired');
+  // The frame may have got a new link meanwhile.
+  if (response.status === 401 && mine === token) end('expired');
   throw new RequestError(response.status, parsed.error);
 }
 
@@ -84,7 +86,7 @@ async function begin() {
     setTimeout(() => mine === token && end('expired'), Math.min(Math.max(left, 0), LONGEST_TIMER_MS));
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
-    if (state.value === 'loading') state.value = 'failed';
+    if (mine === token) state.value = error.status === 403 ? 'forbidden' : 'failed';
   }
 }
 
