@@ -18,6 +18,12 @@ const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
   policies: { list: 'public', read: 'owner | admin', create: 'public' },
 });
+let duringRequest: () => Promise<unknown> = async () => undefined;
+/** A policy that runs code between the authentication of a request and its handler. */
+async function runDuringRequest(): Promise<boolean> {
+  await duringRequest();
+  return true;
+}
 const createLink = (id: string): Promise<{ url: string }> => app.webhooks.portalLink(id);
 const shop = defineResource('shop', {
   fields: { name: f.string() },
@@ -29,7 +35,7 @@ const shop = defineResource('shop', {
 const options = {
   resources: [defineUser(), note, shop],
   extensions: [
-    webhooks({ portal: true, globalPolicy: 'authenticated' }),
+    webhooks({ portal: true, globalPolicy: 'authenticated', policy: runDuringRequest }),
     apiKeys(),
     audit(),
     realtime(),
@@ -49,6 +55,12 @@ const create = async (owner: Person, more: object = {}): Promise<{ id: string; s
   expect([status, body.error]).toEqual([201, undefined]);
   return body.data;
 };
+const PASSWORD = 'correct horse battery';
+/** Signs a user in again whose sessions or password have ended. Returns the token. */
+async function signInAgain({ email }: Person, end: string): Promise<string> {
+  const password = end === '/api/auth/password' ? 'another horse battery' : PASSWORD;
+  return (await running.call('POST', '/api/auth/login', { email, password })).body.data.token;
+}
 const list = async (call: Client) => {
   const { status, body } = await call('GET', '/api/webhooks');
   return status === 200 ? body.data.map(({ id }: { id: string }) => id) : body.error.code;
@@ -225,6 +237,27 @@ test('a link ends with the session that requested it', async () => {
   expect(await list(call)).toEqual([]);
   expect((await ann.call('POST', '/api/auth/logout-all', {})).status).toBeLessThan(300);
   expect(await list(call)).toBe('UNAUTHORIZED');
+});
+
+test('a link that ends while its request is handled neither creates nor changes an endpoint', async () => {
+  for (const end of ['/api/auth/logout-all', '/api/auth/password'] as const) {
+    const ann = await person('Ann');
+    const { id } = await create(ann);
+    const call = withLink((await ann.call('POST', '/api/shops/link')).body.data);
+    const body =
+      end === '/api/auth/logout-all' ? {} : { currentPassword: PASSWORD, newPassword: 'another horse battery' };
+    duringRequest = async () => {
+      duringRequest = async () => undefined;
+      expect((await ann.call('POST', end, body)).status).toBeLessThan(300);
+    };
+    const refused =
+      end === '/api/auth/logout-all'
+        ? await call('POST', '/api/webhooks', { url: receiver.url, events: ['*'] })
+        : await call('PATCH', `/api/webhooks/${id}`, { url: `${receiver.url}/eve` });
+    expect([end, refused.status]).toEqual([end, 401]);
+    const { body: found } = await createClient(url, await signInAgain(ann, end))('GET', '/api/webhooks');
+    expect(found.data.map((endpoint: { url: string }) => endpoint.url)).toEqual([receiver.url]);
+  }
 });
 
 test('a link that no session requested ends with the password, and when its user is disabled or deleted', async () => {

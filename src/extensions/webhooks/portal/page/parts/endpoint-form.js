@@ -48,7 +48,7 @@ export function EndpointForm({ endpoint = {}, isNew = false, busy, error, label,
         placeholder="https://example.com/webhooks" defaultValue=${endpoint.url ?? ''} />`} />
     <${Field} id="description" label="Description (optional)" error=${errorOf('description')}
       render=${(given) => html`<input ...${given} name="description" maxlength="500" defaultValue=${endpoint.description ?? ''} />`} />
-    <${EventPicker} chosen=${events} onChange=${setEvents} error=${errorOf('events')} />
+    <${EventPicker} chosen=${events} onChange=${setEvents} error=${errorOf('events') && (events.length === 0 ? 'Choose at least one event.' : errorOf('events'))} />
     <details class="advanced" open=${errorOf('rateLimit') !== undefined}>
       <summary>Advanced</summary>
       <label class="check"><input type="checkbox" name="ordered" defaultChecked=${endpoint.ordered ?? false} />

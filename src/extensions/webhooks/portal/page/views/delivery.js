@@ -34,7 +34,7 @@ function formatBody(payload, isTruncated) {
 function Attempts({ log }) {
   if (log.length === 0) return undefined;
   return html`<h3>Attempts</h3>
-    <ol class="attempts">${log.map((each, i) => html`<li key=${i}><${Time} at=${each.at} /> <span>${summarize(each) || 'No response'}${each.statusCode !== null && isInformative(each.error, each.statusCode) ? ` · ${each.error}` : ''}</span></li>`)}</ol>`;
+    <ol class="attempts">${log.map((each, i) => html`<li key=${i}><${Time} at=${each.at} /> · <span>${summarize(each) || 'No response'}${each.statusCode !== null && isInformative(each.error, each.statusCode) ? ` · ${each.error}` : ''}</span></li>`)}</ol>`;
 }
 
 /** The body that was sent, the response and the attempts of a delivery. All of them may contain anything, so they are shown as text. */
