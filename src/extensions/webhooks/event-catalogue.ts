@@ -27,6 +27,12 @@ const eventDetailsShape = eventShape
   })
   .meta({ id: 'WebhookEvent' });
 
+const eventQuery = z.strictObject({
+  name: z
+    .string({ error: 'Must be the name of an event' })
+    .meta({ description: 'The name of the event: `post.created`.' }),
+});
+
 const REFERENCE = '#/components/schemas/';
 
 /** Returns a copy of a schema whose references lead to `$defs`. Adds the names that it refers to. */
@@ -101,13 +107,15 @@ export function eventCatalogueRoutes(
     },
     {
       ...common,
-      path: '/webhooks/events/:name',
+      path: '/webhooks/event',
+      query: eventQuery,
       summary: 'Get the schema and a sample of an event',
       output: eventDetailsShape,
       errors: ['NOT_FOUND'],
       operationId: 'readWebhookEvent',
-      handler({ params }) {
-        const read = readers.get(params.name!);
+      handler({ query }) {
+        const { name } = query as z.output<typeof eventQuery>;
+        const read = readers.get(name);
         if (read === undefined) throw new ApiError('NOT_FOUND', 'There is no event with this name');
         return read();
       },

@@ -43,7 +43,7 @@ test('the catalogue lists every event that an endpoint can subscribe to, for cal
 
 test('each event has a schema that stands alone, even without a served OpenAPI document, and a sample that fits it', async () => {
   for (const name of [...names, ...Object.keys(events)]) {
-    const { status, body } = await ann.call('GET', `/api/webhooks/events/${name}`);
+    const { status, body } = await ann.call('GET', `/api/webhooks/event?name=${name}`);
     expect([name, status]).toEqual([name, 200]);
     const { schema, sample } = body.data;
     const ajv = addFormats.default(new Ajv2020({ strict: false }));
@@ -55,7 +55,7 @@ test('each event has a schema that stands alone, even without a served OpenAPI d
 });
 
 test('a sample has the fields that every receiver may get, with values of their types', async () => {
-  const { sample } = (await ann.call('GET', '/api/webhooks/events/order.updated')).body.data;
+  const { sample } = (await ann.call('GET', '/api/webhooks/event?name=order.updated')).body.data;
   expect(sample.data).toMatchObject({
     title: 'texttt',
     total: 10,
@@ -70,6 +70,6 @@ test('a sample has the fields that every receiver may get, with values of their 
 test.each(['nothing.happened', 'webhook.test', '__proto__', 'silent.created', '*'])(
   'there is no event %j in the catalogue',
   async (name) => {
-    expect((await ann.call('GET', `/api/webhooks/events/${encodeURIComponent(name)}`)).status).toBe(404);
+    expect((await ann.call('GET', `/api/webhooks/event?name=${encodeURIComponent(name)}`)).status).toBe(404);
   },
 );

@@ -18,7 +18,7 @@ export const readCatalogue = () => {
 };
 
 function EventDetails({ name }) {
-  const { data, error } = useData(name, (signal) => send(`/events/${encodeURIComponent(name)}`, { signal }));
+  const { data, error } = useData(name, (signal) => send(`/event?name=${encodeURIComponent(name)}`, { signal }));
   if (error) return html`<p class="error">${error.message}</p>`;
   if (data === undefined) return html`<p class="soft" role="status">Loading…</p>`;
   const { sample, schema } = data.data;
