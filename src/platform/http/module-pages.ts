@@ -94,8 +94,6 @@ function pageHeaders(scriptHash: string, frameAncestors: readonly string[]) {
     ...SHARED_HEADERS,
     'Content-Security-Policy': policy.join('; '),
     'Cross-Origin-Opener-Policy': 'same-origin',
-    // Without it, a page that isolates itself (Cross-Origin-Embedder-Policy) could not embed this one, although its origin is named.
-    ...(frameAncestors.length === 0 ? {} : { 'Cross-Origin-Resource-Policy': 'cross-origin' }),
   };
 }
 

@@ -142,11 +142,14 @@ export function Field({ id, label, hint, error, render }) {
   </div>`;
 }
 
-/** A heading that gets the focus when its view opens, so that keyboards and screen readers continue there. */
+/**
+ * A heading that gets the focus when its view opens, so that keyboards and screen readers continue there. A frame without the focus does not
+ * take it from the page around it.
+ */
 export function Title({ children, focus = true }) {
   const heading = useRef();
   useEffect(() => {
-    if (focus) heading.current.focus({ preventScroll: true });
+    if (focus && document.hasFocus()) heading.current.focus({ preventScroll: true });
   }, []);
   return html`<h1 tabindex="-1" ref=${heading}>${children}</h1>`;
 }
