@@ -1,13 +1,11 @@
 import { html } from 'htm/preact';
 import { render } from 'preact';
 import '@preact/signals';
-import { applyTheme, reportHeight } from './frame.js';
 import { Title } from './parts/controls.js';
-import { place } from './router.js';
 import { link, retrySession, startSession, state } from './session.js';
 import { EndpointView } from './views/endpoint.js';
-import { EndpointList } from './views/list.js';
-import { NewEndpoint } from './views/new-endpoint.js';
+import { EndpointList, NewEndpoint } from './views/list.js';
+import { applyTheme, place, reportHeight } from './window.js';
 
 /** What is shown instead of the endpoints when there is no valid link. */
 const STATES = {

@@ -2,13 +2,12 @@ import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { ConfirmButton, Notice, Title, useAction, useData } from '../parts/controls.js';
 import { EndpointForm } from '../parts/endpoint-form.js';
-import { NewSecret, newSecrets } from '../parts/secret.js';
-import { goTo, hrefOf } from '../router.js';
 import { link, send } from '../session.js';
+import { goTo, hrefOf } from '../window.js';
 import { Deliveries } from './deliveries.js';
 import { Health, StatusBadge } from './list.js';
+import { NewSecret, newSecrets, Verify } from './secret.js';
 import { Tools } from './tools.js';
-import { Verify } from './verify.js';
 
 const SECTIONS = {
   deliveries: 'Deliveries',

@@ -1,13 +1,15 @@
 import { html } from 'htm/preact';
-import { Badge, Notice, Time, Title, useData } from '../parts/controls.js';
-import { hrefOf } from '../router.js';
+import { Badge, Notice, Time, Title, useAction, useData } from '../parts/controls.js';
+import { EndpointForm } from '../parts/endpoint-form.js';
 import { link, send } from '../session.js';
+import { goTo, hrefOf } from '../window.js';
+import { newSecrets } from './secret.js';
 
 const STATUS_KINDS = { active: 'good', failing: 'warn', disabled: 'off' };
 const STATUS_TEXTS = { active: 'Active', failing: 'Failing', disabled: 'Disabled' };
 
 /** Why an endpoint is disabled. */
-export const DISABLED_REASONS = {
+const DISABLED_REASONS = {
   gone: 'its server responded with 410 (gone)',
   failing: 'too many deliveries failed in a row',
   manual: 'you disabled it',
@@ -72,5 +74,21 @@ export function EndpointList() {
     ${endpoints?.length === 0 && html`<${Welcome} />`}
     ${endpoints?.length > 0 && html`<ul class="endpoints">${endpoints.map((each) => html`<${EndpointCard} key=${each.id} endpoint=${each} />`)}</ul>`}
     ${isFull && html`<p class="soft">You have as many endpoints as you can have. Delete one to add another.</p>`}
+  `;
+}
+
+/** The page that creates an endpoint. */
+export function NewEndpoint() {
+  const { busy, error, run } = useAction();
+  const create = (values) =>
+    run(async () => {
+      const { data } = await send('', { method: 'POST', body: values });
+      newSecrets.value = { ...newSecrets.value, [data.id]: data.secret };
+      goTo(data.id, 'verify');
+    });
+  return html`
+    <nav aria-label="Back"><a href=${hrefOf()}>← All endpoints</a></nav>
+    <${Title}>Add an endpoint<//>
+    <div class="card"><${EndpointForm} isNew busy=${busy} error=${error} label="Add the endpoint" onSubmit=${create} /></div>
   `;
 }
