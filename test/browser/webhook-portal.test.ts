@@ -92,8 +92,13 @@ browserTest(
         timeout: 60_000,
       })
       .toBe(1);
+    const long = `${receiver.url}?${'long'.repeat(40)}`;
+    const other = await ann.call('POST', '/api/webhooks', { url: long, events: ['order.*'] });
+    await ann.call('PATCH', `/api/webhooks/${other.body.data.id}`, { enabled: false });
     const { page, pageErrors } = await openPage(browser, await createLinkUrl(ann.id));
-    await page.getByRole('link', { name: receiver.url }).click();
+    await page.getByText('Disabled because you disabled it.').waitFor();
+    await checkScreens(page, 'list');
+    await page.getByRole('link', { name: receiver.url, exact: true }).click();
     await page.getByRole('button', { name: /invoice\.paid/ }).click();
     await page.getByText('</pre><script>document.title=2</script>').waitFor();
     await page.getByText('"invoice": "<b>7</b>"').waitFor();
