@@ -103,7 +103,7 @@ export function createAccounts(
   if (user.resource.field.has('emailVerifiedAt'))
     context.derivedChanges.set(user.resource.name, VERIFICATION_OF_ADDRESS);
   const users = createUsers(host, context, user, gateway);
-  const lockUser = createLockUser(gateway, user);
+  const { lockUser, findUserWithProof } = createUserReaders(host, gateway, user);
   const verifyEmail = createVerifyEmail({ host, users, revoke }, lockUser);
   const links = createIdentityLinks({ host, users, identities, accounts: { lockUser, verifyEmail }, methods });
   const assertRecentSignIn = createRecentSignInCheck(host.settings);
@@ -140,6 +140,7 @@ export function createAccounts(
         });
       },
       lockUser,
+      findUserWithProof,
       async removePassword(userId, tx) {
         await users.overwritePasswordHash(userId, createNoPassword(), tx);
       },
@@ -200,16 +201,33 @@ export function createAccounts(
   };
 }
 
-/** Creates the function that locks a user's row. See `Accounts`. */
-function createLockUser(users: ResourceGateway, { resource }: Entity): Accounts['lockUser'] {
+type ProofRow = [passwordHash: string, ...columns: unknown[]];
+
+/** Creates the functions that read a user with the proof of their password, with a lock and without. See `Accounts`. */
+function createUserReaders(
+  { database }: Pick<Host, 'database'>,
+  users: ResourceGateway,
+  { resource }: Entity,
+): Pick<Accounts, 'lockUser' | 'findUserWithProof'> {
   const hash = storedHashSql(resource.field.get('password')!.column);
-  const text = `select ${hash}, ${users.columns('u')} from ${quoteIdentifier(users.table)} u where u."id" = $1 for no key update`;
-  return async (userId, tx) => {
-    const [row] = await tx.write<[passwordHash: string, ...columns: unknown[]]>({ text, values: [userId] });
+  const text = `select ${hash}, ${users.columns('u')} from ${quoteIdentifier(users.table)} u where u."id" = $1`;
+  const lockText = `${text} for no key update`;
+  const toUser = (row: ProofRow | undefined) => {
     if (row === undefined) return undefined;
     const [passwordHash, ...columns] = row;
     const hasPassword = isPasswordHash(passwordHash);
     return { user: users.fromRow(columns), hasPassword, proof: createProof(passwordHash) };
+  };
+  return {
+    async lockUser(userId, tx) {
+      const [row] = await tx.write<ProofRow>({ text: lockText, values: [userId] });
+      return toUser(row);
+    },
+    async findUserWithProof(userId, tx) {
+      const statement = { name: 'user_with_proof', text, values: [userId] };
+      const [row] = await (tx === undefined ? database.read<ProofRow>(statement) : tx.write<ProofRow>(statement));
+      return toUser(row);
+    },
   };
 }
 

@@ -196,6 +196,13 @@ export interface Accounts {
    * other rows. Returns undefined if there is no such user.
    */
   lockUser(userId: string, tx: Executor): Promise<LockedUser | undefined>;
+  /**
+   * Returns a user and the proof of their current password, without a lock. The proof changes with the password, so a credential that
+   * stores the proof ends with it. Undefined if there is no such user.
+   *
+   * @param tx the caller's transaction, to read what is committed once the user is locked
+   */
+  findUserWithProof(userId: string, tx?: Executor): Promise<Pick<LockedUser, 'user' | 'proof'> | undefined>;
   /** Removes a user's password in the caller's transaction: no password works until the user sets a new one. */
   removePassword(userId: string, tx: Executor): Promise<void>;
   /** Returns the user with this e-mail address; case and surrounding space do not matter. Undefined if there is none. */

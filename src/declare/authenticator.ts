@@ -21,7 +21,13 @@ export interface SignInScheme {
 
 /** A way to sign in by the `Authorization` header. */
 export interface Authenticator {
+  /** Left out: the OpenAPI document does not describe this way to sign in. */
   scheme?: SignInScheme;
+  /**
+   * Whether a route accepts this kind of credential, for credentials that serve one feature only. No scope is needed then, and all other
+   * routes refuse the credential, even routes that are open to everyone. Left out: the scopes decide.
+   */
+  accepts?(route: Pick<Route, 'method' | 'path'>): boolean;
   /** Whether a token is of this kind, judged by its format alone. */
   recognizes(token: string): boolean;
   /** @throws ApiError UNAUTHORIZED if the token is not valid */

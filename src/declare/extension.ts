@@ -106,6 +106,8 @@ export interface ExtensionHost extends Host {
   userData(): readonly UserData[];
   /** All ways to sign in. Not available before every feature is set up. */
   authenticators(): readonly Authenticator[];
+  /** The OpenAPI document of the app, which is created once. Not available before every feature is set up. */
+  openApiDocument(): Readonly<Record<string, unknown>>;
 }
 
 /** What an extension adds to an app, as far as clients see it: resources, and fields of the user resource. */

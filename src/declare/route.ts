@@ -11,9 +11,12 @@ import type { Senders } from './senders.ts';
 import type { Services, Transact } from './service.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
-/** How a request is signed in. `id` is the id of the session or key; a session has scopes `['*']`. A key without scopes may do nothing. */
+/**
+ * How a request is signed in. `id` is the id of the session, key or link; a session has scopes `['*']`. A key without scopes may do nothing.
+ * A `portal` link can be used only with the routes of its feature, which decide what it may do.
+ */
 export interface Auth {
-  via: 'session' | 'api-key';
+  via: 'session' | 'api-key' | 'portal';
   scopes: readonly string[];
   id: string;
   /** The id of an organisation: of a session, the one that it works in by default; of a key, the only one that it can reach. */
@@ -41,7 +44,7 @@ type RawQuery = Record<string, string | string[]>;
 export interface RouteContext<Input = any, Doc = any, Query = RawQuery> extends Senders {
   /** The caller; undefined if nobody is signed in. */
   user: Viewer | undefined;
-  /** The session or API key of the caller. */
+  /** The session, API key or portal link of the caller. */
   auth: Auth | undefined;
   /**
    * The body, checked by `input`. Without an `input`: the raw JSON body, or the value that the route's middleware left in `req.body`;

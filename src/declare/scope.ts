@@ -65,6 +65,19 @@ export function createScopeCheck(route: Route, authenticators: readonly Authenti
   };
 }
 
+/**
+ * Creates the check whether a route accepts the credentials of an authenticator: by their scopes, or by `accepts` of the authenticator.
+ *
+ * @returns a function that throws ApiError FORBIDDEN
+ */
+export function createCredentialCheck(route: Route, authenticator: Authenticator): (auth: Auth) => void {
+  if (authenticator.accepts === undefined) return createScopeCheck(route, [authenticator]);
+  const isAccepted = authenticator.accepts(route);
+  return () => {
+    if (!isAccepted) throw new ApiError('FORBIDDEN', 'This kind of credential cannot be used here');
+  };
+}
+
 /** A route that every credential with the scope `read` or `*` may call. */
 const ANY_READ: Route = { method: 'GET', path: '/', handler: () => undefined };
 
@@ -107,7 +120,9 @@ export function createReadLimits(
       throw error;
     }
   };
-  return (auth) => (auth.via === 'session' ? undefined : (resource) => mayRead(auth, resource));
+  // The routes of a portal link return what its user may see.
+  const isUnlimited = ({ via }: Auth) => via === 'session' || via === 'portal';
+  return (auth) => (isUnlimited(auth) ? undefined : (resource) => mayRead(auth, resource));
 }
 
 /**

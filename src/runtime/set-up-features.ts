@@ -50,6 +50,7 @@ export function setUpFeatures(
   let mergedParts: FeatureParts = {};
   const routes = () => mergedParts.routes ?? [];
   const authenticators = () => mergedParts.authenticators ?? [];
+  let document: Record<string, unknown> | undefined;
   const extensionHost = {
     ...host,
     accounts: accounts?.api,
@@ -58,6 +59,10 @@ export function setUpFeatures(
     authenticators,
     auditTrail: () => mergedParts.auditTrail,
     userData: () => mergedParts.userData ?? [],
+    openApiDocument: () => {
+      document ??= createDocument();
+      return document;
+    },
   };
   const createDocument = () =>
     createOpenApiDocument({

@@ -21,7 +21,8 @@ const overflowing = (page: Page): Promise<string[]> =>
  */
 const faintTexts = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
-    const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+    // The colours of color-mix() are fractions: color(srgb 0.5 0.5 0.5).
+    const numbers = (text) => text.match(/[\\d.]+/g).map((part) => Number(part) * (text.startsWith('color(srgb') ? 255 : 1));
     const linear = (part) => (part <= 10.31475 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4);
     const luminance = ([red, green, blue]) => 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
     const contrast = (a, b) => {

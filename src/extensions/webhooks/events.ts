@@ -114,7 +114,7 @@ export function listSentEvents(resources: readonly ResourceGateway[], published:
       recordEventNames(gateway).map((name) =>
         createSentEvent(
           name,
-          `A ${gateway.name} was ${name.slice(gateway.name.length + 1)}`,
+          `${/^[aeio]/i.test(gateway.name) ? 'An' : 'A'} ${gateway.name} was ${name.slice(gateway.name.length + 1)}`,
           recordShape(gateway.name),
         ),
       ),

@@ -1,3 +1,4 @@
+import type { Accounts } from '../../declare/accounts.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { createResultWriter } from './delivery/record-results.ts';
@@ -12,6 +13,7 @@ import {
 } from './endpoints/mails.ts';
 import { endpointRoutes } from './endpoints/routes.ts';
 import { encryptedSecrets } from './endpoints/signing.ts';
+import { eventCatalogueRoutes } from './event-catalogue.ts';
 import { type EventDeclarations, listSentEvents, reportTakenEventNames } from './events.ts';
 import { createFanOut } from './fanout/fan-out.ts';
 import { createEventPublisher, createEventRetentionSweep, type WebhooksApi } from './fanout/publish.ts';
@@ -19,6 +21,10 @@ import { createDeliverySerializer } from './log/delivery.ts';
 import { explainRoute } from './log/explain.ts';
 import { deliveryRoutes } from './log/routes.ts';
 import { createWebhookMetrics } from './metrics.ts';
+import { portalBaseUrl, portalInfoRoute, refusePortalLink } from './portal/info.ts';
+import { type CreatePortalLink, createPortalLinks, createRouteTest } from './portal/links.ts';
+import { portalPageRoutes } from './portal/page-files.ts';
+import { normalizePortalOption } from './portal/settings.ts';
 import { createDeletedRecords, encryptedRecords } from './readability/deleted-records.ts';
 import { createReadabilityCheck } from './readability/readability.ts';
 import { encryptedDeliveryColumns } from './readability/stored-body.ts';
@@ -39,9 +45,10 @@ import {
 } from './tables.ts';
 import { createWebhookUserData } from './user-data.ts';
 
-/** Operations on webhooks: `app.webhooks`, used by `npx belfry webhooks`. */
+/** Operations on webhooks, besides publishing: `app.webhooks`. */
 export interface WebhookOperations extends StatusReader {
   recoverFailed: RecoverFailed;
+  portalLink: CreatePortalLink;
 }
 
 export type { WebhookOptions } from './settings.ts';
@@ -68,7 +75,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       webhook_turns: endpointLeases,
     },
     settings: webhookSettings,
-    options,
+    options: { ...options, portal: normalizePortalOption(options.portal ?? false) },
     setup(host, given) {
       const settings = fillProductionDefaults(given, host.env.nodeEnv === 'production');
       const { accounts, users } = host;
@@ -86,13 +93,25 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       const recoveries = createRecoveries(host, users, settings);
       const status = createStatusReader(host, users, settings);
       const metrics = createWebhookMetrics(host, status);
+      const links = createPortalLinks(host, accounts, portalBaseUrl(host, settings));
+      const holdCredential: Accounts['holdCredential'] = async (ctx, tx) => {
+        await accounts.holdCredential(ctx, tx);
+        await links.assertHolds(ctx.auth, tx);
+      };
+      const { portal } = settings;
+      const routes = [
+        ...endpointRoutes(host, { holdCredential }, settings, limits),
+        ...eventCatalogueRoutes(host, settings),
+        ...deliveryRoutes(host, settings, limits, deliverySerializer),
+        ...recoveryRoutes(host, settings, limits, recoveries),
+        explainRoute(host, settings, limits, deliverySerializer),
+        ...(portal === undefined ? [] : [portalInfoRoute(settings)]),
+      ];
       return {
-        routes: [
-          ...endpointRoutes(host, accounts, settings, limits),
-          ...deliveryRoutes(host, settings, limits, deliverySerializer),
-          ...recoveryRoutes(host, settings, limits, recoveries),
-          explainRoute(host, settings, limits, deliverySerializer),
-        ],
+        routes,
+        ...(portal === undefined
+          ? {}
+          : { pages: portalPageRoutes(portal), authenticators: [links.createAuthenticator(createRouteTest(routes))] }),
         consumers: [createFanOut(host, users, settings, deleted, limits)],
         sweeps: [
           ...createReclaimSweeps(host, settings, pending, createResultWriter(host, settings)),
@@ -113,6 +132,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         api: {
           ...status,
           recoverFailed: createRecoverFailed(recoveries),
+          portalLink: portal === undefined ? refusePortalLink : links.createLink,
           publish: publishEvent as WebhooksApi<E>['publish'],
         },
         checkConfig: (errors) => reportTakenEventNames(settings.events, host.resources, errors),

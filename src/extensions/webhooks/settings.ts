@@ -4,6 +4,7 @@ import { compiledPolicySettingSchema, policySettingSchema } from '../../declare/
 import { isNameServer } from '../../platform/address-guard/index.ts';
 import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './delivery/retry-schedule.ts';
 import { type EventDeclarations, validateEventDeclarations } from './events.ts';
+import { type PortalOption, portalSettingsSchema } from './portal/settings.ts';
 
 const MAX_DEFAULT_CONCURRENCY = 256;
 const HEAP_BYTES_PER_REQUEST = 2 * 2 ** 20;
@@ -62,6 +63,8 @@ export const webhookSettings = z.strictObject({
   keepDeliveriesDays: z.number().positive().default(14),
   /** Hours for which messages also carry the signature of a replaced secret; 0: not at all. */
   secretGraceHours: z.number().min(0).max(8760).default(24),
+  /** The page on which users manage their webhooks; left out: none. */
+  portal: portalSettingsSchema,
   /** The app's own events, by name: `invoice.paid`. */
   events: z.custom<EventDeclarations>().superRefine(validateEventDeclarations).default({}),
   /** Interval in ms at which old data is deleted. */
@@ -69,7 +72,10 @@ export const webhookSettings = z.strictObject({
 });
 
 /** The options of `webhooks()` as a project writes them. All options are optional. */
-export type WebhookOptions = z.input<typeof webhookSettings>;
+export type WebhookOptions = Omit<z.input<typeof webhookSettings>, 'portal'> & {
+  /** The page on which users manage their webhooks. `true`: with its defaults. Default false. */
+  portal?: PortalOption | undefined;
+};
 
 /** The options of `webhooks()` with all defaults filled. */
 export interface WebhookSettings extends z.output<typeof webhookSettings> {

@@ -19,9 +19,9 @@ export function requestIdOf(req: IncomingMessage): string | undefined {
   return ids.get(req);
 }
 
-/** How a request is signed in. `id`: the id of the session or API key. `console`: a session that uses the console. */
+/** How a request is signed in. `id`: the id of the session, API key or portal link. `console`: a session that uses the console. */
 interface Identity {
-  via: 'session' | 'api-key' | 'console';
+  via: 'session' | 'api-key' | 'console' | 'portal';
   id: string;
   userId: string;
 }

@@ -3,7 +3,7 @@ import { type Actor, runAsActor } from '../../declare/actor.ts';
 import type { Host, StoredRecord } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { createScopeCheck } from '../../declare/scope.ts';
+import { createCredentialCheck } from '../../declare/scope.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { declaresForm } from '../../platform/http/bodies/multipart.ts';
 import { declaresJsonBody, readJsonBody } from '../../platform/http/json-body.ts';
@@ -110,7 +110,7 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
   const idempotent = route.idempotent ? createIdempotentRequests(route, host) : undefined;
   const isCreate = route.idempotent === 'create';
   const createScopeChecks = (of: Route) =>
-    new Map(parts.authenticators.map((each) => [each, createScopeCheck(of, [each])]));
+    new Map(parts.authenticators.map((each) => [each, createCredentialCheck(of, each)]));
   const scopeChecks = createScopeChecks(route);
   const { performs } = route;
   const performedScopeChecks = new Map(performs?.routes.map((each) => [each, createScopeChecks(each)]));

@@ -210,6 +210,8 @@ test('the webhook operations respond as documented, with deliveries in their log
   await good(asAda, 'readWebhook', { path });
   const { id: deliveryId } = await good(asAda, 'testWebhook', { path });
   await good(asAda, 'retryWebhookDelivery', { path: { id, deliveryId } });
+  expect(await good(asAda, 'listWebhookEvents')).not.toEqual([]);
+  await good(asAda, 'readWebhookEvent', { query: 'name=post.created' });
   await good(asAda, 'explainWebhookEvent', { path, query: `event=${deliveryId}` });
   const recovery = await good(asAda, 'recoverWebhook', { path, body: { since: new Date().toISOString() } });
   await good(asAda, 'readWebhookRecovery', { path: { id, recoveryId: recovery.id } });

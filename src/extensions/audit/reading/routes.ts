@@ -17,11 +17,11 @@ const entryShape = z
     resource: z.string().nullable(),
     record: id,
     user: id.meta({ description: 'The id of the user who performed the action' }),
-    via: z
-      .string()
-      .nullable()
-      .meta({ description: '`session`, `api-key`, `console`, or `system` for code that acts for no user' }),
-    credential: id.meta({ description: 'The id of the session or key' }),
+    via: z.string().nullable().meta({
+      description:
+        '`session`, `api-key`, `console`, `portal` for a link to the webhook portal, or `system` for code that acts for no user',
+    }),
+    credential: id.meta({ description: 'The id of the session, key or link' }),
     ip: z.string().nullable(),
     requestId: z.string().nullable(),
     changes: z

@@ -61,12 +61,13 @@ function hostOf(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
 }
 
-const toWebhookEndpointEvent = ({ webhook, owner, ip, reason }: Payload): EventParts => {
+const toWebhookEndpointEvent = ({ webhook, owner, ip, reason, via, credential }: Payload): EventParts => {
   const { id, url, events, scope } = webhook;
   const automatic = reason !== undefined && reason !== 'manual';
   return {
     user: automatic ? null : owner,
-    via: automatic ? 'system' : null,
+    via: automatic ? 'system' : (via ?? null),
+    credential: credential ?? null,
     resource: 'webhook',
     record: id,
     ip: ip ?? null,

@@ -28,7 +28,8 @@ export function parseSchedule(list: readonly (number | string)[]): number[] {
   return waits.filter((wait) => wait !== null);
 }
 
-function parseWaitMs(entry: unknown): number | null {
+/** Reads a duration: milliseconds, or text with a unit such as `'30s'`. Returns whole ms up to 365 days; null if it is not valid. */
+export function parseWaitMs(entry: unknown): number | null {
   const [, count, unit] = typeof entry === 'string' ? (/^(\d{1,12})(ms|s|m|h|d)$/.exec(entry.trim()) ?? []) : [];
   const wait = unit ? Number(count) * UNIT_MS[unit]! : entry;
   return typeof wait === 'number' && Number.isInteger(wait) && wait >= 0 && wait <= LONGEST_WAIT_MS ? wait : null;

@@ -8,6 +8,7 @@ import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
 import { listSentResources, TEST_EVENT } from '../events.ts';
+import { reachesEndpoint } from '../portal/grants.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
 import { READ_ENDPOINT } from './endpoints-sql.ts';
@@ -17,7 +18,7 @@ type Endpoint = ReturnType<typeof serializeEndpoint>;
 /** Reasons for which an endpoint was disabled that only its signed-in owner may override. */
 export const OWNER_ONLY_REASONS: readonly string[] = ['key_ended', 'password_reset'];
 
-/** What a request made with an API key may do with webhook endpoints. A request made with a login session is not limited. */
+/** What a request made with an API key may do with webhook endpoints. Sessions and links to the portal are not limited. */
 export interface KeyLimits {
   /**
    * Checks that a key may read the records of events.
@@ -49,9 +50,9 @@ export interface KeyLimits {
   expiryOf(id: string): Promise<string | null>;
 }
 
-/** Whether a request was made with an API key. */
+/** Whether a request was made with an API key, or another credential with scopes. */
 export function isApiKey(auth: Auth | undefined): auth is Auth {
-  return auth !== undefined && auth.via !== 'session';
+  return auth !== undefined && auth.via !== 'session' && auth.via !== 'portal';
 }
 
 /** Returns the key that an endpoint is bound to, with its scopes; undefined if the endpoint is bound to none. */
@@ -68,7 +69,7 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
   const assertMayRead = createReadScopeCheck(host.routes, host.authenticators);
 
   function assertKeyMayReadEvents(auth: Auth, list: readonly string[]): void {
-    if (auth.via === 'session') return;
+    if (!isApiKey(auth)) return;
     for (const name of list) {
       const group = name.slice(0, name.indexOf('.'));
       if (name === TEST_EVENT) continue;
@@ -124,7 +125,7 @@ export function requireCallerId({ user, auth }: Pick<AuthorizationRequest, 'user
 
 /**
  * Creates the loader of the caller's endpoint that a route names. Its row becomes `ctx.doc`. The loader throws UNAUTHORIZED, and NOT_FOUND
- * if the endpoint does not exist or belongs to another user.
+ * if the endpoint does not exist, belongs to another user, or is beyond the reach of a link to the portal.
  */
 export function createOwnEndpointLoader(database: Database): NonNullable<Route['load']> {
   return async (asking): Promise<EndpointRow> => {
@@ -132,7 +133,7 @@ export function createOwnEndpointLoader(database: Database): NonNullable<Route['
     const { id } = asking.params;
     if (!isId(id)) throw new ApiError('NOT_FOUND');
     const [row] = await database.read<EndpointRow>({ name: 'webhook_read', text: READ_ENDPOINT, values: [id, owner] });
-    if (row === undefined) throw new ApiError('NOT_FOUND');
+    if (row === undefined || !reachesEndpoint(asking.auth, serializeEndpoint(row))) throw new ApiError('NOT_FOUND');
     return row;
   };
 }

@@ -8,6 +8,7 @@ import { addressOf } from '../../../platform/http/client-address.ts';
 import { newId } from '../../../platform/ids.ts';
 import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../delivery/endpoint-jobs.ts';
 import { listSubscribableNames } from '../events.ts';
+import { assertMayCreate, portalGrantOf, reachesEndpoint } from '../portal/grants.ts';
 import type { WebhookSettings } from '../settings.ts';
 import {
   boundKeyOf,
@@ -53,7 +54,12 @@ type KeyBindingChange = readonly [
 const KEEP: KeyBindingChange = ['keep', null, null, null];
 
 /** The routes of endpoints. All of them respond with 404 for another user's endpoint. */
-export function endpointRoutes(host: Host, accounts: Accounts, settings: WebhookSettings, limits: KeyLimits): Route[] {
+export function endpointRoutes(
+  host: Host,
+  accounts: Pick<Accounts, 'holdCredential'>,
+  settings: WebhookSettings,
+  limits: KeyLimits,
+): Route[] {
   const { database, keyring, queues, events } = host;
   const names = listSubscribableNames(host.resources, Object.keys(settings.events));
   const graceMs = Math.round(settings.secretGraceHours * HOUR_MS);
@@ -63,7 +69,9 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
   const managedEndpointRoute = { ...common, load: createManagedEndpointLoader(database, limits) };
 
   function emitWebhookEvent(what: string, webhook: { id: string }, ctx: RouteContext): void {
-    events.emit(`webhook.${what}`, { webhook, owner: requireCallerId(ctx), ip: addressOf(ctx.req) });
+    const { via, id: credential } = ctx.auth ?? {};
+    const origin = via === 'portal' ? { via, credential } : {};
+    events.emit(`webhook.${what}`, { webhook, owner: requireCallerId(ctx), ip: addressOf(ctx.req), ...origin });
   }
 
   /** Returns the binding for a request: an API key binds the endpoint that it creates or changes to itself; a session binds nothing. */
@@ -85,6 +93,8 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
    */
   async function decideKeyBinding({ auth, input }: RouteContext, endpoint: Endpoint): Promise<KeyBindingChange> {
     const { url, events: subscribed, enabled, apiKeyId } = input;
+    if (apiKeyId !== undefined && portalGrantOf(auth) !== undefined)
+      throw new ApiError('FORBIDDEN', 'A link to the portal cannot change apiKeyId; use a session');
     if (isApiKey(auth)) {
       if (apiKeyId !== undefined) throw new ApiError('FORBIDDEN', 'An API key cannot change apiKeyId; use a session');
       const redirects = url !== undefined || subscribed !== undefined || enabled === true;
@@ -123,6 +133,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
 
   async function createEndpoint(ctx: RouteContext) {
     const owner = requireCallerId(ctx);
+    assertMayCreate(ctx.auth, ctx.input.scope);
     const { url, events: subscribed, description = null, scope, signing, ordered, rateLimit } = ctx.input;
     const { user, req, service } = ctx;
     const args = { user, action: 'create', doc: undefined, req, service };
@@ -235,7 +246,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
           text: LIST_ENDPOINTS,
           values: [requireCallerId(ctx)],
         });
-        return rows.map(serializeEndpoint);
+        return rows.map(serializeEndpoint).filter((endpoint) => reachesEndpoint(ctx.auth, endpoint));
       },
     },
     {

@@ -146,19 +146,61 @@ const IS_IN_FLIGHT_OF_ENDPOINT = `d.id = any(array(
     union all
     select s.id from webhook_deliveries s where s.endpoint_id = $1 and s.lease_until is not null))`;
 
+/** A term by which a list is sorted, and how a position holds its value: as a text, which `fromText` converts back. */
+interface SortTerm {
+  term: string;
+  toText(value: string): string;
+  fromText(parameter: string): string;
+}
+
+const asText = (term: string): SortTerm => ({
+  term,
+  toText: (value) => value,
+  fromText: (parameter) => `${parameter}::text`,
+});
+
+// In microseconds, because a position must be as exact as the column.
+const CREATED_AT: SortTerm = {
+  term: 'd.created_at',
+  toText: (value) => `(extract(epoch from ${value}) * 1000000)::bigint::text`,
+  fromText: (parameter) => `(timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond')`,
+};
+
+const orderOf = (status: DeliveryStatus | undefined) =>
+  status === 'failed' ? [CREATED_AT, asText('d.id')] : [asText('d.event_id')];
+
+/** Returns the number of values that the position of a delivery in a list consists of. */
+export function positionLengthOf(status: DeliveryStatus | undefined): number {
+  return orderOf(status).length;
+}
+
+/** Which deliveries of an endpoint a list contains. */
+export interface DeliveryFilter {
+  status?: DeliveryStatus | undefined;
+  /** Whether only deliveries of one event name are listed. */
+  byType?: boolean;
+  /** Whether the list continues after a position. */
+  isContinued?: boolean;
+}
+
 /**
- * Lists the deliveries of an endpoint, newest first. $1 endpoint, $2 page size. Each table is read in the order of an index: by event, because
- * event ids begin with the time, or for failed deliveries by creation time. The status is part of the text, so that the planner can use the
- * partial indexes.
+ * Lists the deliveries of an endpoint, newest first. $1 endpoint, $2 page size, then the event name with `byType`, then the values of the
+ * position with `isContinued`. Each table is read in the order of an index: by event, because event ids begin with the time, or for failed
+ * deliveries by creation time. The status is part of the text, so that the planner can use the partial indexes. The position of a row is in
+ * its last columns, as texts.
  *
  * @param isKept see `isKeptSql`
  */
-export function listDeliveriesSql(status: DeliveryStatus | undefined, isKept: string): string {
-  const order = status === 'failed' ? ['d.created_at', 'd.id'] : ['d.event_id'];
+export function listDeliveriesSql({ status, byType, isContinued }: DeliveryFilter, isKept: string): string {
+  const terms = orderOf(status);
+  const order = terms.map(({ term }) => term);
   const orderSql = (by: readonly string[]) => by.map((term) => `${term} desc`).join(', ');
+  const ofType = byType ? 'and d.type = $3' : '';
+  const values = terms.map(({ fromText }, i) => fromText(`$${(byType ? 4 : 3) + i}`));
+  const isAfter = isContinued ? `and (${order.join(', ')}) < (${values.join(', ')})` : '';
   const page = (columns: string, table: string, condition: string) => `(
     select ${columns}, ${order.map((term, i) => `${term} as o${i}`).join(', ')} from ${table} d
-    where d.endpoint_id = $1 ${condition} order by ${orderSql(order)} limit $2)`;
+    where d.endpoint_id = $1 ${ofType} ${isAfter} ${condition} order by ${orderSql(order)} limit $2)`;
   const inFlight = status === 'sending' ? `and ${IS_IN_FLIGHT_OF_ENDPOINT}` : '';
   const waiting = page(
     WAITING_ROW,
@@ -170,8 +212,8 @@ export function listDeliveriesSql(status: DeliveryStatus | undefined, isKept: st
   const pages = status === 'pending' || status === 'sending' ? [waiting] : [waiting, finished];
   return `
   select id, type, message_id, status, attempts, status_code, duration_ms, error, next_attempt_at, response, bytes, attempt_log,
-    encrypted_response
-  from (${pages.join(' union all ')}) d order by ${orderSql(order.map((_, i) => `o${i}`))} limit $2`;
+    encrypted_response, ${terms.map(({ toText }, i) => toText(`d.o${i}`)).join(', ')}
+  from (${pages.join(' union all ')}) d order by ${orderSql(order.map((_, i) => `d.o${i}`))} limit $2`;
 }
 
 /** @param condition a further condition on the rows `r`, beginning with `and` */

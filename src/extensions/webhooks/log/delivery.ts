@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
+import { createdMsOf } from '../../../platform/ids.ts';
 import type { Audience, CheckReadability } from '../readability/readability.ts';
 import { decryptResponse, decryptStoredBody } from '../readability/stored-body.ts';
 import { DELIVERY_STATUSES, type DeliveryRow, earliestFinishOf, READ_BODIES } from './deliveries-sql.ts';
@@ -40,6 +41,7 @@ export function serializeDelivery(row: DeliveryRow, preview: DeliveryPreview | u
     id,
     type,
     messageId,
+    createdAt: new Date(createdMsOf(id)).toISOString(),
     status,
     attempts,
     statusCode,
@@ -142,6 +144,7 @@ export const deliveryShape = z
     id: z.string(),
     type: z.string(),
     messageId: z.string(),
+    createdAt: z.iso.datetime().meta({ description: 'When the delivery was created, to the second.' }),
     status: z.enum(DELIVERY_STATUSES),
     attempts: z.int(),
     statusCode: z.int().nullable(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Host, StoredRecord } from '../../../declare/host.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
-import type { Route } from '../../../declare/route.ts';
+import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { createdMsOf, isId } from '../../../platform/ids.ts';
 import { OUTBOX_COLUMNS, type RawOutboxRow, toOutboxRow } from '../../../platform/outbox/table.ts';
@@ -16,6 +16,7 @@ import {
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
 import { listMatchingNames, listSentResources, TEST_EVENT } from '../events.ts';
 import { type OutgoingEvent, OWN_ROW_NAME, readOutgoingEvent } from '../fanout/outgoing-event.ts';
+import { reachesEndpoint } from '../portal/grants.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { DELIVERY_STATUSES, type DeliveryRow, earliestFinishOf, isKeptSql, readDeliverySql } from './deliveries-sql.ts';
 import { type DeliverySerializer, serializeDelivery } from './delivery.ts';
@@ -105,6 +106,8 @@ interface Explanation {
 }
 
 type Endpoint = ReturnType<typeof serializeEndpoint>;
+
+type Caller = { user: Viewer } & Pick<RouteContext, 'auth'>;
 
 /** What is stored about an event. */
 interface KnownEvent {
@@ -205,12 +208,17 @@ function createExplainer(
    * @param eventOrDeliveryId the id of the event, or of one of its deliveries to the caller
    * @throws ApiError NOT_FOUND if nothing is stored about the event
    */
-  return async function explain(endpoint: Endpoint, user: Viewer, eventOrDeliveryId: string): Promise<Explanation> {
-    const rows = await database.read<DeliveredRow>({
+  return async function explain(
+    { user, auth }: Caller,
+    endpoint: Endpoint,
+    eventOrDeliveryId: string,
+  ): Promise<Explanation> {
+    const found = await database.read<DeliveredRow>({
       name: 'webhook_delivered',
       text: deliveriesText,
       values: [user.id, eventOrDeliveryId],
     });
+    const rows = found.filter(([, id, scope]) => reachesEndpoint(auth, { id, scope }));
     const own = rows.find(([, endpointId]) => endpointId === endpoint.id);
     if (own !== undefined) return { event: own[0], reason: 'delivered', name: own[4], deliveryId: own[3] };
     const id = rows[0]?.[0] ?? eventOrDeliveryId;
@@ -257,7 +265,11 @@ export function explainRoute(
       const eventOrDeliveryId = readEventIdFromQuery(ctx.query);
       const endpoint = serializeLoadedEndpoint(ctx);
       if (!isId(eventOrDeliveryId)) throw new ApiError('NOT_FOUND');
-      const { event, reason, name, deliveryId } = await explainDelivery(endpoint, ctx.user!, eventOrDeliveryId);
+      const { event, reason, name, deliveryId } = await explainDelivery(
+        { user: ctx.user!, auth: ctx.auth },
+        endpoint,
+        eventOrDeliveryId,
+      );
       if (name !== undefined && reason !== 'delivered' && isApiKey(ctx.auth) && !limits.reads(ctx.auth, [name])) {
         return { event, reason: 'not_readable', message: REASONS.not_readable };
       }

@@ -179,7 +179,7 @@ test('PATCH changes only the given fields and validates them like a creation', a
 test('an unknown, malformed or out-of-range query of the delivery log responds 400', async () => {
   const { id } = (await create(bob, {})).body.data;
   const get = (text: string) => bob.call('GET', `/api/webhooks/${id}/deliveries${text}`);
-  expect((await get('?status=failed&limit=100')).body).toEqual({ data: [] });
+  expect((await get('?status=failed&limit=100')).body).toEqual({ data: [], meta: { limit: 100, next: null } });
   for (const bad of [
     'limit=0',
     'limit=101',

@@ -73,6 +73,7 @@ test('a test is sent at once, signed like any other message, and responds with t
     id: expect.stringMatching(/^[0-9a-f]{24}$/),
     type: 'webhook.test',
     messageId: request!.headers['webhook-id'],
+    createdAt: expect.any(String),
     status: 'succeeded',
     attempts: 1,
     statusCode: 200,

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { Route } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import type { WebhookSettings } from '../settings.ts';
+import { portalGrantOf } from './grants.ts';
+import { type CreatePortalLink, PORTAL_PATH } from './links.ts';
+
+/** The origin with which links begin. Outside production, without any setting, it is that of this process. */
+export function portalBaseUrl(
+  { env }: Pick<ExtensionHost, 'env'>,
+  { portal }: Pick<WebhookSettings, 'portal'>,
+): string {
+  const url = portal?.url ?? env.appUrl;
+  return url === undefined ? `http://localhost:${env.port}` : new URL(url).origin;
+}
+
+/** Rejects every call, for apps without the portal. */
+export const refusePortalLink: CreatePortalLink = async () => {
+  throw new Error(
+    'The webhook portal is off; switch it on with webhooks({ portal: { frameAncestors: [your origin] } })',
+  );
+};
+
+const infoShape = z.strictObject({
+  expiresAt: z.iso.datetime(),
+  endpointId: z.string().nullable(),
+  includeGlobal: z.boolean(),
+  maxEndpoints: z.int(),
+  keepDeliveriesDays: z.number(),
+  secretGraceHours: z.number(),
+});
+
+/** The route that tells the page what its link allows. Other credentials get NOT_FOUND. */
+export function portalInfoRoute(settings: WebhookSettings): Route {
+  const { policy, maxEndpointsPerUser, keepDeliveriesDays, secretGraceHours } = settings;
+  return {
+    method: 'GET',
+    path: PORTAL_PATH,
+    policy,
+    hidden: true,
+    output: infoShape,
+    errors: ['NOT_FOUND'],
+    handler({ auth, res }) {
+      const grant = portalGrantOf(auth);
+      if (grant === undefined) throw new ApiError('NOT_FOUND');
+      res.setHeader('Cache-Control', 'no-store');
+      return {
+        expiresAt: new Date(grant.expiresAt).toISOString(),
+        endpointId: grant.endpointId ?? null,
+        includeGlobal: grant.includeGlobal,
+        maxEndpoints: maxEndpointsPerUser,
+        keepDeliveriesDays,
+        secretGraceHours,
+      };
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { DecryptionError, type Keyring } from '../../../platform/crypto/keyring.ts';
+
+/** What a link to the portal allows, as its token carries it. */
+export interface PortalGrant {
+  /** The id of the link, for the audit trail. */
+  id: string;
+  userId: string;
+  /** Epoch milliseconds. */
+  expiresAt: number;
+  /** The proof of the user's password when the link was created: the link ends with the password. */
+  proof: string;
+  /** The session that the link ends with; undefined if no session of the user requested the link. */
+  session: string | undefined;
+  /** The only endpoint that the link reaches; undefined: all endpoints of the user. */
+  endpointId: string | undefined;
+  /** Whether the link reaches endpoints of scope `global`. */
+  includeGlobal: boolean;
+}
+
+// A session token is `svc_` and hex digits, an API key is `svc_ak_…`, so neither can look like a token of the portal.
+const PREFIX = 'svc_wp_';
+const TOKEN = /^svc_wp_[\w.-]{1,480}$/;
+/** 128 bits of the proof: enough to tell passwords apart, and short enough for a header. */
+const PROOF_CHARACTERS = 32;
+/** A ciphertext decrypts only with the context that it was encrypted for, so no other stored value can serve as a token. */
+const CONTEXT = 'webhooks/portal/token';
+
+type Fields = [
+  id: string,
+  userId: string,
+  expiresAt: number,
+  proof: string,
+  session: string | null,
+  endpointId: string | null,
+  includeGlobal: boolean,
+];
+
+/** Whether a token has the form of a portal's. */
+export function looksLikePortalToken(text: string): boolean {
+  return TOKEN.test(text);
+}
+
+/**
+ * Creates the token of a link: its grant, encrypted and authenticated with the app's key. Nothing is stored, so a token ends when it expires,
+ * or when the user, the password or the session that it names does.
+ */
+export function createPortalToken(keyring: Keyring, grant: PortalGrant): string {
+  const { id, userId, expiresAt, proof, session = null, endpointId = null, includeGlobal } = grant;
+  const fields: Fields = [id, userId, expiresAt, toShortProof(proof), session, endpointId, includeGlobal];
+  return PREFIX + keyring.encrypt(JSON.stringify(fields), CONTEXT);
+}
+
+/** Returns the grant of a token; undefined if this app has not created it, or if it has expired. The grant has a shortened proof. */
+export function readPortalToken(keyring: Keyring, token: string, now = Date.now()): PortalGrant | undefined {
+  let plain: string;
+  try {
+    plain = keyring.decrypt(token.slice(PREFIX.length), CONTEXT);
+  } catch (error) {
+    if (error instanceof DecryptionError) return undefined;
+    throw error;
+  }
+  const [id, userId, expiresAt, proof, session, endpointId, includeGlobal] = JSON.parse(plain) as Fields;
+  if (expiresAt <= now) return undefined;
+  return {
+    ...{ id, userId, expiresAt, proof, includeGlobal },
+    session: session ?? undefined,
+    endpointId: endpointId ?? undefined,
+  };
+}
+
+/** Returns the part of a proof that tokens carry. */
+export function toShortProof(proof: string): string {
+  return proof.slice(0, PROOF_CHARACTERS);
+}

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { findPackageJSON } from 'node:module';
+import { extname } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { memoizeAsync, prepareContent, type ServedContent } from './served-bytes.ts';
+
+const SHELL = 'index.html';
+
+/** The modules of packages that pages can import, by their name in the imports. */
+const VENDOR_MODULES: Readonly<Record<string, { package: string; file: string; from?: string }>> = {
+  preact: { package: 'preact', file: 'dist/preact.mjs' },
+  'preact/hooks': { package: 'preact', file: 'hooks/dist/hooks.mjs' },
+  htm: { package: 'htm', file: 'dist/htm.mjs' },
+  'htm/preact': { package: 'htm', file: 'preact/index.mjs' },
+  '@preact/signals': { package: '@preact/signals', file: 'dist/signals.mjs' },
+  '@preact/signals-core': { package: '@preact/signals-core', file: 'dist/signals-core.mjs', from: '@preact/signals' },
+};
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.js': 'text/javascript; charset=utf-8',
+};
+
+const SHARED_HEADERS = {
+  // Browsers ask whether a file has changed, so that a deployment never mixes old and new modules for long.
+  'Cache-Control': 'no-cache',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+/** A file of a page, with the path below which it is served. */
+export interface ServedFile {
+  path: string;
+  /** Reads the file at the first call. */
+  getContent(): Promise<ServedContent>;
+}
+
+/** A page whose scripts are ES modules without a build step. */
+export interface ModulePage {
+  /** Returns the HTML of the page, which is the same at all of its paths. */
+  getPage(): Promise<ServedContent>;
+  /** The scripts, styles and images of the page, and the modules of packages that it imports. */
+  assets: readonly ServedFile[];
+}
+
+/** How `createModulePage` builds a page. */
+export interface ModulePageOptions {
+  /** The folder of the page's files. Its `index.html` is the shell, with the placeholders `"$importMap$"` and `$preloads$`. */
+  folder: URL;
+  /** The path below which the assets are served: `/console/assets`. */
+  assets: string;
+  /** Whether a file of the folder, by its path in it, belongs to the page. Default: all files do. */
+  includes?: (name: string) => boolean;
+  /**
+   * Returns the texts for further placeholders of the shell, such as `$title$`, as HTML. A placeholder in quotes, such as `"$config$"`, is
+   * replaced with its quotes. Called at the first request.
+   */
+  fill?: () => Readonly<Record<string, string>>;
+  /** The origins whose pages may show this page in a frame. Default: none. */
+  frameAncestors?: readonly string[];
+}
+
+/** Escapes a text for HTML, in elements and in quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+}
+
+/** Prepares a stylesheet that is generated instead of read, with the headers of the other assets. */
+export function prepareStylesheet(css: string): Promise<ServedContent> {
+  return prepareContent(CONTENT_TYPES['.css']!, Buffer.from(css), SHARED_HEADERS);
+}
+
+/** The headers of a page. It runs no inline scripts and applies no inline styles, except for the script with the given hash. */
+function pageHeaders(scriptHash: string, frameAncestors: readonly string[]) {
+  const policy = [
+    "default-src 'none'",
+    `script-src 'self' 'sha256-${scriptHash}'`,
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    `frame-ancestors ${frameAncestors.length === 0 ? "'none'" : frameAncestors.join(' ')}`,
+    // Scripts cannot assign texts where the browser would parse HTML or run code.
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ];
+  return {
+    ...SHARED_HEADERS,
+    'Content-Security-Policy': policy.join('; '),
+    'Cross-Origin-Opener-Policy': 'same-origin',
+  };
+}
+
+/** The file of a package. `from`: the package that depends on it, if Belfry does not. */
+async function readVendorFile(name: string): Promise<Buffer> {
+  const { package: packageName, file, from } = VENDOR_MODULES[name]!;
+  const base = from === undefined ? import.meta.url : pathToFileURL(findPackageJSON(from, import.meta.url)!);
+  return readFile(new URL(file, pathToFileURL(findPackageJSON(packageName, base)!)));
+}
+
+/**
+ * Creates a page of plain ES modules. Its modules import preact, htm and signals by name: an import map leads these names to the files of
+ * the packages, which the server serves itself. The browser loads all modules at once instead of import by import.
+ */
+export function createModulePage({
+  folder,
+  assets,
+  includes = () => true,
+  fill,
+  frameAncestors = [],
+}: ModulePageOptions): ModulePage {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => extname(name) in CONTENT_TYPES && name !== SHELL && includes(name),
+  );
+  const vendorPath = (name: string) => `${assets}/vendor/${name}.js`;
+  const vendorNames = Object.keys(VENDOR_MODULES);
+
+  async function preparePage(): Promise<ServedContent> {
+    const shell = await readFile(new URL(SHELL, folder), 'utf8');
+    const importMap = JSON.stringify({
+      imports: Object.fromEntries(vendorNames.map((name) => [name, vendorPath(name)])),
+    });
+    const modules = files.filter((name) => name.endsWith('.js')).map((name) => `${assets}/${name}`);
+    const preloads = [...vendorNames.map(vendorPath), ...modules].map(
+      (path) => `<link rel="modulepreload" href="${path}">`,
+    );
+    const values: Readonly<Record<string, string>> = {
+      ...fill?.(),
+      '"$importMap$"': importMap,
+      $preloads$: preloads.join('\n'),
+    };
+    // One pass, so that a filled-in text is never searched for placeholders itself.
+    const html = shell.replaceAll(/"\$\w+\$"|\$\w+\$/g, (placeholder) => values[placeholder] ?? placeholder);
+    const scriptHash = createHash('sha256').update(importMap).digest('base64');
+    return prepareContent(CONTENT_TYPES['.html']!, Buffer.from(html), pageHeaders(scriptHash, frameAncestors));
+  }
+
+  const createFile = (path: string, type: string, read: () => Promise<Buffer>): ServedFile => ({
+    path,
+    getContent: memoizeAsync(async () => prepareContent(type, await read(), SHARED_HEADERS)),
+  });
+  return {
+    getPage: memoizeAsync(preparePage),
+    assets: [
+      ...files.map((name) =>
+        createFile(`${assets}/${name}`, CONTENT_TYPES[extname(name)]!, () => readFile(new URL(name, folder))),
+      ),
+      ...vendorNames.map((name) => createFile(vendorPath(name), CONTENT_TYPES['.js']!, () => readVendorFile(name))),
+    ],
+  };
+}

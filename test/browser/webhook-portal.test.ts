@@ -1,0 +1,248 @@
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { beforeAll, expect } from 'vitest';
+import { browserTest, keepScreenshot, startBrowser } from './browser.ts';
+import { expectReadable } from './readable.ts';
+import { allowed, createLinkUrl, frameOf, openPage, portalApp, receiver, refused } from './webhook-portal-app.ts';
+
+const { person, app } = portalApp;
+let browser: Browser;
+beforeAll(async () => {
+  if (process.env.TEST_CHROMIUM === undefined) return;
+  browser = await startBrowser();
+  return () => browser.close();
+});
+
+const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+
+/** Checks contrast, overflow and accessibility on every screen, and keeps a screenshot of each. */
+async function checkScreens(page: Page, name: string): Promise<void> {
+  await page.evaluate(axe.source);
+  for (const width of [360, 390, 1280]) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme });
+      await expectReadable(page);
+      const { violations } = await page.evaluate<AxeResults>('axe.run()');
+      const found = violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+      expect(found, `${name}, ${width}, ${colorScheme}`).toEqual([]);
+      await keepScreenshot(page, `webhook-portal-${name}-${width}-${colorScheme}`);
+    }
+  }
+}
+
+browserTest(
+  'a customer creates an endpoint with the events that they see described, stores its secret, and receives a test',
+  180_000,
+  async () => {
+    const ann = await person('Ann');
+    const { page, pageErrors } = await openPage(browser, await createLinkUrl(ann.id));
+    await heading(page, 'Webhooks').waitFor();
+    expect(new URL(page.url()).hash).toBe('');
+    await checkScreens(page, 'empty');
+    await page.getByRole('link', { name: 'Add an endpoint' }).click();
+    await page.getByLabel('URL').fill('nothing');
+    await page.getByRole('button', { name: 'Add the endpoint' }).click();
+    await page.getByText('Must be a valid URL').waitFor();
+    expect(await page.evaluate('document.activeElement.id')).toBe('url');
+    await page.getByLabel('URL').fill(receiver.url);
+    await page.getByLabel('Description').fill('Our <i>shop</i>');
+    await page.getByRole('button', { name: 'Show data of invoice.paid' }).click();
+    await page.getByText('"invoice": "text"').waitFor();
+    await page.getByRole('checkbox', { name: 'order.created' }).check();
+    await page.getByRole('checkbox', { name: 'invoice.paid' }).check();
+    await checkScreens(page, 'new');
+    await page.getByRole('button', { name: 'Add the endpoint' }).click();
+    await page.getByRole('heading', { name: 'Store this secret now' }).waitFor();
+    const { data } = (await ann.call('GET', '/api/webhooks')).body;
+    expect(data).toMatchObject([
+      { url: receiver.url, description: 'Our <i>shop</i>', events: ['order.created', 'invoice.paid'] },
+    ]);
+    const secret = await page.locator('.secret code').textContent();
+    expect(secret).toMatch(/^whsec_/);
+    expect(await page.locator('.block code').textContent()).toContain(secret);
+    await checkScreens(page, 'verify');
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    expect(await page.getByText(secret!).count()).toBe(0);
+    await page.getByRole('link', { name: 'Test and repair' }).click();
+    receiver.answer((_request, res) => res.writeHead(200).end('<img src=x onerror="document.title=1">'));
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByText('<img src=x onerror="document.title=1">').waitFor();
+    await page
+      .getByText(/^Status 200 · \d+ ms$/)
+      .first()
+      .waitFor();
+    await checkScreens(page, 'test');
+    expect(await page.title()).toBe('Webhooks · Acme');
+    expect(pageErrors.filter((text) => !text.includes('422'))).toEqual([]);
+  },
+);
+
+browserTest(
+  'a customer filters the log, reads the body and the response of a failed delivery, and sends it again',
+  180_000,
+  async () => {
+    const ann = await person('Ann');
+    const { body } = await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['*'] });
+    const { id } = body.data;
+    receiver.answer((_request, res) => res.writeHead(500).end('</pre><script>document.title=2</script>'));
+    await app.webhooks.publish('invoice.paid', { invoice: '<b>7</b>', amount: 5 }, { owner: ann.id });
+    await expect
+      .poll(async () => (await ann.call('GET', `/api/webhooks/${id}/deliveries`)).body.data[0]?.attempts, {
+        timeout: 60_000,
+      })
+      .toBe(1);
+    const long = `${receiver.url}?${'long'.repeat(40)}`;
+    const other = await ann.call('POST', '/api/webhooks', { url: long, events: ['order.*'] });
+    await ann.call('PATCH', `/api/webhooks/${other.body.data.id}`, { enabled: false });
+    const { page, pageErrors } = await openPage(browser, await createLinkUrl(ann.id));
+    await page.getByText('Disabled because you disabled it.').waitFor();
+    await checkScreens(page, 'list');
+    await page.getByRole('link', { name: receiver.url, exact: true }).click();
+    await page.getByRole('button', { name: /invoice\.paid/ }).click();
+    await page.getByText('</pre><script>document.title=2</script>').waitFor();
+    await page.getByText('"invoice": "<b>7</b>"').waitFor();
+    await checkScreens(page, 'delivery');
+    receiver.answer(204);
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.locator('.deliveries').getByText('Succeeded').waitFor();
+    await page.getByLabel('Status').selectOption('failed');
+    await page.getByText('No delivery matches the filter.').waitFor();
+    await page.getByLabel('Status').selectOption('');
+    await page.getByLabel('Event').selectOption('invoice.paid');
+    await page.locator('.deliveries li').first().waitFor();
+    expect(await page.title()).toBe('Webhooks · Acme');
+    expect(pageErrors).toEqual([]);
+  },
+);
+
+browserTest('a customer pages through a long log', 120_000, async () => {
+  const ann = await person('Ann');
+  receiver.answer(204);
+  await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['invoice.paid'] });
+  for (let i = 0; i < 25; i++)
+    await app.webhooks.publish('invoice.paid', { invoice: String(i), amount: 1 }, { owner: ann.id });
+  const { page } = await openPage(browser, await createLinkUrl(ann.id));
+  await page.getByRole('link', { name: receiver.url }).click();
+  const rows = page.locator('.deliveries > li');
+  await expect.poll(() => rows.count(), { timeout: 60_000 }).toBe(20);
+  await page.getByRole('button', { name: 'Show older deliveries' }).click();
+  await expect.poll(() => rows.count(), { timeout: 60_000 }).toBe(25);
+  expect(await page.getByRole('button', { name: 'Show older deliveries' }).count()).toBe(0);
+});
+
+browserTest(
+  'a customer edits an endpoint, disables and enables it, rotates its secret, recovers, and deletes it, with the keyboard alone',
+  180_000,
+  async () => {
+    const ann = await person('Ann');
+    const { body } = await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['*'] });
+    const { id } = body.data;
+    const read = async () => (await ann.call('GET', `/api/webhooks/${id}`)).body.data;
+    const { page, pageErrors } = await openPage(browser, await createLinkUrl(ann.id));
+    const press = async (role: 'button' | 'link', name: string) => {
+      await page.getByRole(role, { name, exact: true }).focus();
+      await page.keyboard.press('Enter');
+    };
+    await press('link', receiver.url);
+    await press('link', 'Settings');
+    await page.getByLabel('Description').fill('Shop');
+    await press('button', 'Save changes');
+    await page.getByText('The changes are saved.').waitFor();
+    expect(await read()).toMatchObject({ description: 'Shop', events: ['*'], rateLimit: null });
+    await checkScreens(page, 'settings');
+    const isAsking = () => page.evaluate(`document.activeElement.closest('.confirm') !== null`);
+    const ask = async (name: string) => {
+      await press('button', name);
+      await expect.poll(isAsking).toBe(true);
+    };
+    await ask('Disable');
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Disable');
+    expect([await isAsking(), (await read()).enabled]).toEqual([false, true]);
+    await ask('Disable');
+    await page.keyboard.press('Enter');
+    await page.getByText('Disabled because you disabled it.').waitFor();
+    expect((await read()).enabled).toBe(false);
+    await press('button', 'Enable the endpoint');
+    await page.getByText('Active', { exact: true }).waitFor();
+    await ask('Rotate the secret');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Store this secret now' }).waitFor();
+    await press('link', 'Test and repair');
+    await press('button', 'Send again');
+    await page.getByText('0 of 0 deliveries').waitFor();
+    await page.getByLabel('Id of the event').fill('65f0c1d2e3a4b5c6d7e8f901');
+    await page.keyboard.press('Enter');
+    await page.getByText('The event is older than the retention period.').waitFor();
+    await press('link', 'Settings');
+    await ask('Delete');
+    await page.keyboard.press('Enter');
+    await page.getByText('Receive events as they happen').waitFor();
+    expect((await ann.call('GET', '/api/webhooks')).body.data).toEqual([]);
+    expect(pageErrors).toEqual([]);
+  },
+);
+
+browserTest(
+  'the page of a named origin embeds the portal and learns its height; the page of another origin cannot',
+  120_000,
+  async () => {
+    const ann = await person('Ann');
+    const link = await createLinkUrl(ann.id, {}, '?theme=dark');
+    allowed.show(link);
+    refused.show(link);
+    const { page, pageErrors } = await openPage(browser, allowed.origin);
+    await page.frameLocator('iframe').getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor();
+    expect(new URL(frameOf(page).url()).hash).toBe('');
+    expect(await frameOf(page).evaluate('document.documentElement.dataset.theme')).toBe('dark');
+    expect(await frameOf(page).evaluate('document.cookie')).toBe('');
+    const heights = () => page.evaluate<{ data: { type: string; height: number }; origin: string }[]>('messages');
+    await expect.poll(async () => (await heights()).length).toBeGreaterThan(0);
+    for (const { data, origin } of await heights()) {
+      expect(origin).toBe(portalApp.url);
+      expect(data).toEqual({ type: 'belfry-webhook-portal', height: expect.any(Number) });
+    }
+    await keepScreenshot(page, 'webhook-portal-embedded');
+    expect(pageErrors).toEqual([]);
+    const other = await openPage(browser, refused.origin);
+    await expect.poll(() => other.pageErrors.join()).toContain('frame-ancestors');
+    expect(await other.page.evaluate('messages')).toEqual([]);
+  },
+);
+
+browserTest(
+  'a link that ends while the page is open shows a friendly page, and a new link in the address continues',
+  120_000,
+  async () => {
+    const ann = await person('Ann');
+    const { page } = await openPage(browser, await createLinkUrl(ann.id, { expiresIn: '3s' }));
+    await heading(page, 'This link has ended').waitFor({ timeout: 30_000 });
+    await checkScreens(page, 'ended');
+    const { hash } = new URL(await createLinkUrl(ann.id));
+    await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+    await heading(page, 'Webhooks').waitFor();
+    expect(new URL(page.url()).hash).toBe('');
+    await page.reload();
+    await heading(page, 'Webhooks').waitFor();
+    await app.service('user').update(ann.id, { status: 'disabled' });
+    await page.getByRole('link', { name: 'Add an endpoint' }).click();
+    await heading(page, 'This link has ended').waitFor();
+    const { page: bare } = await openPage(browser, `${portalApp.url}/webhooks/portal`);
+    await heading(bare, 'Open this page from your app').waitFor();
+  },
+);
+
+browserTest('a link for one endpoint opens that endpoint, without a way to others', 120_000, async () => {
+  const ann = await person('Ann');
+  const urls = [`${receiver.url}/alpha`, `${receiver.url}/beta`];
+  const created = [];
+  for (const url of urls) created.push((await ann.call('POST', '/api/webhooks', { url, events: ['*'] })).body.data);
+  const { page } = await openPage(browser, await createLinkUrl(ann.id, { endpointId: created[0].id }));
+  await heading(page, /alpha$/).waitFor();
+  expect(await page.getByText('All endpoints').count()).toBe(0);
+  await page.evaluate(`location.hash = '#/${created[1].id}'`);
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await heading(page, /alpha$/).waitFor();
+  expect(await page.getByText('beta').count()).toBe(0);
+});
