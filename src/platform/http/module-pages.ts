@@ -8,14 +8,20 @@ import { memoizeAsync, prepareContent, type ServedContent } from './served-bytes
 
 const SHELL = 'index.html';
 
-/** The modules of packages that pages can import, by their name in the imports. */
-const VENDOR_MODULES: Readonly<Record<string, { package: string; file: string; from?: string }>> = {
-  preact: { package: 'preact', file: 'dist/preact.mjs' },
-  'preact/hooks': { package: 'preact', file: 'hooks/dist/hooks.mjs' },
-  htm: { package: 'htm', file: 'dist/htm.mjs' },
-  'htm/preact': { package: 'htm', file: 'preact/index.mjs' },
-  '@preact/signals': { package: '@preact/signals', file: 'dist/signals.mjs' },
-  '@preact/signals-core': { package: '@preact/signals-core', file: 'dist/signals-core.mjs', from: '@preact/signals' },
+/** A dependency of `@preact/signals`, which Belfry does not depend on itself. */
+const SIGNALS_CORE = '@preact/signals-core';
+
+/** The modules of packages that pages can import: returns the URL of the file, by the name in the imports. */
+const VENDOR_MODULES: Readonly<Record<string, () => URL>> = {
+  preact: () => new URL(import.meta.resolve('preact')),
+  'preact/hooks': () => new URL(import.meta.resolve('preact/hooks')),
+  htm: () => new URL(import.meta.resolve('htm')),
+  'htm/preact': () => new URL(import.meta.resolve('htm/preact')),
+  '@preact/signals': () => new URL(import.meta.resolve('@preact/signals')),
+  [SIGNALS_CORE]: () => {
+    const packageFile = findPackageJSON(SIGNALS_CORE, import.meta.resolve('@preact/signals'))!;
+    return new URL('dist/signals-core.mjs', pathToFileURL(packageFile));
+  },
 };
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -56,6 +62,8 @@ export interface ModulePageOptions {
   assets: string;
   /** Whether a file of the folder, by its path in it, belongs to the page. Default: all files do. */
   includes?: (name: string) => boolean;
+  /** Whether the browser loads a script together with the page. Default: all scripts. */
+  preloads?: (name: string) => boolean;
   /**
    * Returns the texts for further placeholders of the shell, such as `$title$`, as HTML. A placeholder in quotes, such as `"$config$"`, is
    * replaced with its quotes. Called at the first request.
@@ -97,13 +105,6 @@ function pageHeaders(scriptHash: string, frameAncestors: readonly string[]) {
   };
 }
 
-/** The file of a package. `from`: the package that depends on it, if Belfry does not. */
-async function readVendorFile(name: string): Promise<Buffer> {
-  const { package: packageName, file, from } = VENDOR_MODULES[name]!;
-  const base = from === undefined ? import.meta.url : pathToFileURL(findPackageJSON(from, import.meta.url)!);
-  return readFile(new URL(file, pathToFileURL(findPackageJSON(packageName, base)!)));
-}
-
 /**
  * Creates a page of plain ES modules. Its modules import preact, htm and signals by name: an import map leads these names to the files of
  * the packages, which the server serves itself. The browser loads all modules at once instead of import by import.
@@ -112,6 +113,7 @@ export function createModulePage({
   folder,
   assets,
   includes = () => true,
+  preloads: isPreloaded = () => true,
   fill,
   frameAncestors = [],
 }: ModulePageOptions): ModulePage {
@@ -126,7 +128,9 @@ export function createModulePage({
     const importMap = JSON.stringify({
       imports: Object.fromEntries(vendorNames.map((name) => [name, vendorPath(name)])),
     });
-    const modules = files.filter((name) => name.endsWith('.js')).map((name) => `${assets}/${name}`);
+    const modules = files
+      .filter((name) => name.endsWith('.js') && isPreloaded(name))
+      .map((name) => `${assets}/${name}`);
     const preloads = [...vendorNames.map(vendorPath), ...modules].map(
       (path) => `<link rel="modulepreload" href="${path}">`,
     );
@@ -151,7 +155,9 @@ export function createModulePage({
       ...files.map((name) =>
         createFile(`${assets}/${name}`, CONTENT_TYPES[extname(name)]!, () => readFile(new URL(name, folder))),
       ),
-      ...vendorNames.map((name) => createFile(vendorPath(name), CONTENT_TYPES['.js']!, () => readVendorFile(name))),
+      ...Object.entries(VENDOR_MODULES).map(([name, locate]) =>
+        createFile(vendorPath(name), CONTENT_TYPES['.js']!, () => readFile(locate())),
+      ),
     ],
   };
 }
