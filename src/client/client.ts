@@ -1,0 +1,79 @@
+import { createResource } from './records/resource.ts';
+import type { ApiRequest, ApiResponse, TokenSource } from './request.ts';
+import { createRequester, type RequestOptions } from './requester.ts';
+
+/** The options of `createClient`. */
+export interface ClientOptions extends RequestOptions {
+  /** The address of the app: `https://api.example.com`, or a path on the origin of the page. Default: the origin of the page. */
+  url?: string | undefined;
+  /**
+   * The token of every request, such as an API key; a function returns the current one. Requests then do not use the session of
+   * `client.auth`.
+   */
+  token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
+}
+
+/** The methods of a resource. */
+export type ResourceClient = ReturnType<typeof createResource>;
+
+/** The members of a client besides its resources. */
+export interface ClientMembers {
+  /** The address of the app. */
+  readonly url: string;
+  /**
+   * Sends a request to any route of the app, with the token, the time-out and the retries of the client.
+   *
+   * @throws ApiError as `Requester.send`
+   * @example const { data } = await client.request({ method: 'GET', path: '/reports/today' })
+   */
+  request<Data = unknown, Meta = unknown>(request: ApiRequest): Promise<ApiResponse<Data, Meta>>;
+  /** Returns the methods of a resource by its path: `/blog-posts`. */
+  resource(path: string): ResourceClient;
+}
+
+/** A client of an app: `client.posts` has the methods of the resource at `/api/posts`. */
+export type Client = ClientMembers & { readonly [resource: string]: ResourceClient };
+
+/** @throws TypeError for an address that requests cannot be sent to */
+function normalizeUrl(given: string | undefined): string {
+  const { origin = '' } = (globalThis as { location?: { origin?: string } }).location ?? {};
+  const url = given === undefined || given.startsWith('/') ? origin + (given ?? '') : given;
+  if (/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/i.test(url)) return url.replace(/\/+$/, '');
+  throw new TypeError(`url must be the address of the app, such as "https://api.example.com", not "${url}"`);
+}
+
+/** The path of the resource with a key: `blogPosts` → `/blog-posts`. Keys with a hyphen or slash are paths: `shop/articles`. */
+function pathOf(key: string): string {
+  if (key.startsWith('/')) return key;
+  return `/${/[-/]/.test(key) ? key : key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+function createTokenSource({ token }: ClientOptions): TokenSource {
+  return {
+    getToken: () => (typeof token === 'function' ? token() : token),
+    onTokenRefused: () => undefined,
+  };
+}
+
+/**
+ * Creates a client of an app. Nothing is sent yet.
+ *
+ * @throws TypeError for an invalid `url`
+ * @example const client = createClient<typeof app>({ url: 'https://api.example.com' })
+ */
+export function createClient<_Api = unknown>(options: ClientOptions = {}): Client {
+  const url = normalizeUrl(options.url);
+  const requester = createRequester(url, createTokenSource(options), options);
+  const resources = new Map<string, ResourceClient>();
+  const resource = (path: string): ResourceClient => {
+    const known = resources.get(path) ?? createResource(requester, path);
+    resources.set(path, known);
+    return known;
+  };
+  const members: ClientMembers = { url, request: requester.send, resource: (path) => resource(pathOf(path)) };
+  return new Proxy(members, {
+    // `then` must be missing, or `await client` would call it.
+    get: (target, key) =>
+      typeof key === 'symbol' || key === 'then' || key in target ? Reflect.get(target, key) : resource(pathOf(key)),
+  }) as Client;
+}
