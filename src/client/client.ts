@@ -1,9 +1,11 @@
+import { type AuthOptions, type ClientAuth, createAuth } from './auth/index.ts';
+import { type ClientPush, createPush } from './push.ts';
 import { createResource } from './records/resource.ts';
-import type { ApiRequest, ApiResponse, TokenSource } from './request.ts';
+import type { ApiRequest, ApiResponse, Requester, TokenSource } from './request.ts';
 import { createRequester, type RequestOptions } from './requester.ts';
 
 /** The options of `createClient`. */
-export interface ClientOptions extends RequestOptions {
+export interface ClientOptions extends RequestOptions, AuthOptions {
   /** The address of the app: `https://api.example.com`, or a path on the origin of the page. Default: the origin of the page. */
   url?: string | undefined;
   /**
@@ -20,6 +22,10 @@ export type ResourceClient = ReturnType<typeof createResource>;
 export interface ClientMembers {
   /** The address of the app. */
   readonly url: string;
+  /** Sign-in, and the account of the signed-in user. */
+  readonly auth: ClientAuth;
+  /** Push messages to the devices of the signed-in user. */
+  readonly push: ClientPush;
   /**
    * Sends a request to any route of the app, with the token, the time-out and the retries of the client.
    *
@@ -48,7 +54,9 @@ function pathOf(key: string): string {
   return `/${/[-/]/.test(key) ? key : key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-function createTokenSource({ token }: ClientOptions): TokenSource {
+/** The token in the options takes the place of the session. */
+function createTokenSource({ token }: ClientOptions, session: TokenSource): TokenSource {
+  if (token === undefined) return session;
   return {
     getToken: () => (typeof token === 'function' ? token() : token),
     onTokenRefused: () => undefined,
@@ -63,14 +71,21 @@ function createTokenSource({ token }: ClientOptions): TokenSource {
  */
 export function createClient<_Api = unknown>(options: ClientOptions = {}): Client {
   const url = normalizeUrl(options.url);
-  const requester = createRequester(url, createTokenSource(options), options);
+  const auth = createAuth({ ...options, url, requester: () => requester });
+  const requester: Requester = createRequester(url, createTokenSource(options, auth), options);
   const resources = new Map<string, ResourceClient>();
   const resource = (path: string): ResourceClient => {
     const known = resources.get(path) ?? createResource(requester, path);
     resources.set(path, known);
     return known;
   };
-  const members: ClientMembers = { url, request: requester.send, resource: (path) => resource(pathOf(path)) };
+  const members: ClientMembers = {
+    url,
+    auth,
+    push: createPush(requester),
+    request: requester.send,
+    resource: (path) => resource(pathOf(path)),
+  };
   return new Proxy(members, {
     // `then` must be missing, or `await client` would call it.
     get: (target, key) =>

@@ -66,6 +66,8 @@ export interface TokenSource {
   /**
    * Called when a request of the session needs a recent sign-in. If it resolves with true, the user has confirmed who they are, and the
    * request is sent again, once.
+   *
+   * @param token of the request
    */
-  confirmRecentSignIn?(): boolean | Promise<boolean>;
+  confirmRecentSignIn?(token: string): boolean | Promise<boolean>;
 }

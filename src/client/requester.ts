@@ -129,8 +129,9 @@ export function createRequester(url: string, tokens: TokenSource, options: Reque
 
   /** Whether the request is to be sent again because the user has confirmed who they are. */
   async function confirmRecentSignIn(prepared: Prepared, deadline: Deadline): Promise<boolean> {
-    if (prepared.sessionToken === undefined || tokens.confirmRecentSignIn === undefined) return false;
-    if (!(await deadline.pause(async () => tokens.confirmRecentSignIn!()))) return false;
+    const { sessionToken } = prepared;
+    if (sessionToken === undefined || tokens.confirmRecentSignIn === undefined) return false;
+    if (!(await deadline.pause(async () => tokens.confirmRecentSignIn!(sessionToken)))) return false;
     // The user may have signed in again for it.
     prepared.sessionToken = await deadline.race(tokens.getToken());
     if (prepared.sessionToken === undefined) return false;

@@ -5,6 +5,7 @@ import { type BatchOperation, type BatchResult, encodeOperations, type RawResult
 import { encodeListQuery, encodeSelection, type ListQuery, type RecordSelection } from './list-query.ts';
 import { Page, type PageMeta } from './page.ts';
 import { createRouteRequest, type RouteCall } from './route.ts';
+import type { UploadedFile, UploadOptions, UploadSource } from './upload.ts';
 import { type IfMatch, rememberTag, tagOf } from './versions.ts';
 
 /** The options of a write that depends on the version of the record. */
@@ -96,6 +97,10 @@ export function createResource(requester: Requester, path: string) {
         '/aggregate',
       );
       return { data, meta } as AggregateResult;
+    },
+    async upload(field: string, file: UploadSource, options: UploadOptions = {}): Promise<UploadedFile> {
+      const { uploadFile } = await import('./upload.ts');
+      return uploadFile(requester, `${path}.${field}`, file, options);
     },
     async call(name: string, options: RouteCall = {}): Promise<unknown> {
       const { data } = await requester.send(createRouteRequest(path, name, options));
