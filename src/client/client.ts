@@ -1,8 +1,10 @@
 import { type AuthOptions, type ClientAuth, createAuth } from './auth/index.ts';
 import { type ClientPush, createPush } from './push.ts';
+import type { ResourceMethods } from './records/methods.ts';
 import { createResource } from './records/resource.ts';
 import type { ApiRequest, ApiResponse, Requester, TokenSource } from './request.ts';
 import { createRequester, type RequestOptions } from './requester.ts';
+import type { ApiOf } from './schema/infer.ts';
 
 /** The options of `createClient`. */
 export interface ClientOptions extends RequestOptions, AuthOptions {
@@ -15,7 +17,7 @@ export interface ClientOptions extends RequestOptions, AuthOptions {
   token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
 }
 
-/** The methods of a resource. */
+/** The methods of a resource of which the compiler knows nothing. */
 export type ResourceClient = ReturnType<typeof createResource>;
 
 /** The members of a client besides its resources. */
@@ -37,8 +39,16 @@ export interface ClientMembers {
   resource(path: string): ResourceClient;
 }
 
-/** A client of an app: `client.posts` has the methods of the resource at `/api/posts`. */
-export type Client = ClientMembers & { readonly [resource: string]: ResourceClient };
+/**
+ * A client of an app: `client.posts` has the methods of the resource at `/api/posts`.
+ *
+ * @typeParam A the app, a function that creates it, or an interface that `npx belfry types` wrote. Left out: any resource, without types
+ * @example type AppClient = Client<typeof app>
+ */
+export type Client<A = unknown> = ClientMembers &
+  (unknown extends A
+    ? { readonly [resource: string]: ResourceClient }
+    : { readonly [Key in keyof ApiOf<A>]: ResourceMethods<ApiOf<A>, Key> });
 
 /** @throws TypeError for an address that requests cannot be sent to */
 function normalizeUrl(given: string | undefined): string {
@@ -69,7 +79,7 @@ function createTokenSource({ token }: ClientOptions, session: TokenSource): Toke
  * @throws TypeError for an invalid `url`
  * @example const client = createClient<typeof app>({ url: 'https://api.example.com' })
  */
-export function createClient<_Api = unknown>(options: ClientOptions = {}): Client {
+export function createClient<A = unknown>(options: ClientOptions = {}): Client<A> {
   const url = normalizeUrl(options.url);
   const auth = createAuth({ ...options, url, requester: () => requester });
   const requester: Requester = createRequester(url, createTokenSource(options, auth), options);
@@ -90,5 +100,5 @@ export function createClient<_Api = unknown>(options: ClientOptions = {}): Clien
     // `then` must be missing, or `await client` would call it.
     get: (target, key) =>
       typeof key === 'symbol' || key === 'then' || key in target ? Reflect.get(target, key) : resource(pathOf(key)),
-  }) as Client;
+  }) as Client<A>;
 }

@@ -31,13 +31,14 @@ const note = defineResource('note', {
   policies: open,
 });
 
-const { url } = await startTestApp(
+const { app, url } = await startTestApp(
   { resources: [defineUser(), post, note], extensions: [softDelete()] },
   { start: { roles: ['web'] } },
 );
-const client = createClient({ url });
-const posts = client.blogPosts!;
-const notes = client['desk/notes']!;
+const client = createClient<typeof app>({ url });
+const posts = client.blogPosts;
+/** For requests that the types refuse. */
+const untyped = createClient({ url });
 
 test('a record is created, read, changed and deleted', async () => {
   const created = await posts.create({ title: 'Bells' });
@@ -65,8 +66,8 @@ test('an error has the status, the code, the details and the id of the request',
 
 test('a write with ifMatch fails if the record has changed since it was read, with and without timestamps', async () => {
   for (const [resource, input, change] of [
-    [posts, { title: 'First' }, { title: 'Second' }],
-    [notes, { text: 'First' }, { text: 'Second' }],
+    [untyped.blogPosts!, { title: 'First' }, { title: 'Second' }],
+    [untyped.resource('/desk/notes'), { text: 'First' }, { text: 'Second' }],
   ] as const) {
     const first = await resource.create(input);
     const id = first.id as string;
@@ -107,8 +108,8 @@ test('pages follow each other, and an iterator loads no page that it does not ne
     requests += 1;
     return fetch(...args);
   };
-  const counting = createClient({ url, fetch: countingFetch }).blogPosts!;
-  const query = { where: { title: { in: numbers } }, sort: ['title'], limit: 3 };
+  const counting = createClient<typeof app>({ url, fetch: countingFetch }).blogPosts;
+  const query = { where: { title: { in: numbers } }, sort: 'title', limit: 3 } as const;
   const first = await counting.list(query);
   expect(first.meta).toMatchObject({ total: 7, page: 1, pages: 3 });
   const second = await first.next();
@@ -134,7 +135,7 @@ test('a batch reports the result of each operation, and an upsert creates or upd
   const results = await posts.batch(
     [
       { op: 'create', data: { title: 'B1' } },
-      { op: 'create', data: {} },
+      { op: 'create', data: {} as { title: string } },
     ],
     { mode: 'perItem' },
   );
@@ -144,7 +145,9 @@ test('a batch reports the result of each operation, and an upsert creates or upd
   ]);
   const created = await posts.upsert('slug', { slug: 'b2', title: 'B2' });
   expect(await posts.upsert('slug', { slug: 'b2', title: 'B3' })).toMatchObject({ id: created.id, title: 'B3' });
-  await expect(posts.upsert('slug', { slug: 'b4' })).rejects.toMatchObject({ details: { title: 'Is required' } });
+  await expect(untyped.blogPosts!.upsert('slug', { slug: 'b4' })).rejects.toMatchObject({
+    details: { title: 'Is required' },
+  });
 });
 
 test('aggregates group, count and sum', async () => {
@@ -169,7 +172,7 @@ test('a custom route is called by its name, and its parameters cannot change the
     await expect(posts.call('POST /:id/publish', { params: { id: bad } })).rejects.toThrow('must be a text');
   await expect(posts.get('..')).rejects.toThrow('The id must be a text');
   await expect(posts.get('a/../b')).rejects.toMatchObject({ status: 404 });
-  await expect(posts.call('publish')).rejects.toThrow('must be the method and the path');
+  await expect(untyped.blogPosts!.call('publish')).rejects.toThrow('must be the method and the path');
 });
 
 test('any route can be requested', async () => {

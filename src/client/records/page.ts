@@ -13,14 +13,21 @@ export interface PageMeta {
   truncated?: boolean;
 }
 
+/** What a list says about a page if its records are counted. */
+export interface CountedMeta extends PageMeta {
+  total: number;
+  page: number;
+  pages: number;
+}
+
 /** A page of a list. It can be converted to JSON, without `next`. */
-export class Page<Record> {
+export class Page<Record, Meta extends PageMeta = PageMeta> {
   readonly data: Record[];
-  readonly meta: PageMeta;
+  readonly meta: Meta;
   readonly #load: (after: string) => Promise<Page<Record>>;
 
   /** @param load loads the page that begins after a position */
-  constructor(data: Record[], meta: PageMeta, load: (after: string) => Promise<Page<Record>>) {
+  constructor(data: Record[], meta: Meta, load: (after: string) => Promise<Page<Record>>) {
     this.data = data;
     this.meta = meta;
     this.#load = load;

@@ -39,7 +39,11 @@ type Restricted<N, F extends Fields> = N extends 'user'
 type Concealed<F extends Fields> = { [K in keyof F]: 'concealed' extends MarksOf<F[K]> ? K : never }[keyof F];
 
 /** The value of a field in responses. */
-type Output<V, M> = 'file' extends M ? (V extends readonly unknown[] ? ClientFile[] : ClientFile | Extract<V, undefined>) : V;
+type Output<V, M> = 'file' extends M
+  ? V extends readonly unknown[]
+    ? ClientFile[]
+    : ClientFile | Extract<V, undefined>
+  : V;
 
 type Outputs<R, F extends Fields> = { [K in keyof R]: K extends keyof F ? Output<R[K], MarksOf<F[K]>> : R[K] };
 
@@ -75,11 +79,10 @@ type Compared<X extends { readonly $type: unknown; readonly $input: unknown }, M
     : X['$type'];
 
 type Filters<F extends Fields> = {
-  [K in keyof F as OperatorsOf<MarksOf<F[K]>> extends never
-    ? never
-    : 'concealed' extends MarksOf<F[K]>
-      ? never
-      : K]: { value: Compared<F[K], MarksOf<F[K]>>; operators: OperatorsOf<MarksOf<F[K]>> };
+  [K in keyof F as OperatorsOf<MarksOf<F[K]>> extends never ? never : 'concealed' extends MarksOf<F[K]> ? never : K]: {
+    value: Compared<F[K], MarksOf<F[K]>>;
+    operators: OperatorsOf<MarksOf<F[K]>>;
+  };
 };
 
 type References<F extends Fields, All extends Declared> = {
@@ -103,7 +106,11 @@ type Timestamps<T> = [T] extends [false] ? never : 'createdAt' | 'updatedAt';
 type OpenedTimestamps<Facts> = Facts extends { aggregates: { timestamps: readonly (infer Name)[] } } ? Name : never;
 
 /** Whether the option `aggregates` is declared. */
-type HasAggregateOption<Facts> = Facts extends { aggregates: infer A } ? (AggregateOptions extends A ? false : true) : false;
+type HasAggregateOption<Facts> = Facts extends { aggregates: infer A }
+  ? AggregateOptions extends A
+    ? false
+    : true
+  : false;
 
 type Aggregates<F extends Fields, Facts> = Marked<F, 'aggregatable'> | OpenedTimestamps<Facts> extends infer Name
   ? {
@@ -127,9 +134,25 @@ type CrudOf<Facts> = Facts extends { crud: infer C }
 
 type ActionsOf<F extends Fields, Facts> =
   | CrudOf<Facts>
-  | (Facts extends { softDelete: infer S } ? (S extends true ? (boolean extends S ? never : CrudOf<Facts> & 'delete' extends never ? never : 'restore') : never) : never)
-  | (Facts extends { batch: false } ? never : CrudOf<Facts> & ('create' | 'update' | 'delete') extends never ? never : 'batch')
-  | (HasAggregateOption<Facts> extends true ? 'aggregate' : Marked<F, 'aggregatable'> extends never ? never : 'aggregate');
+  | (Facts extends { softDelete: infer S }
+      ? S extends true
+        ? boolean extends S
+          ? never
+          : CrudOf<Facts> & 'delete' extends never
+            ? never
+            : 'restore'
+        : never
+      : never)
+  | (Facts extends { batch: false }
+      ? never
+      : CrudOf<Facts> & ('create' | 'update' | 'delete') extends never
+        ? never
+        : 'batch')
+  | (HasAggregateOption<Facts> extends true
+      ? 'aggregate'
+      : Marked<F, 'aggregatable'> extends never
+        ? never
+        : 'aggregate');
 
 /** The schema of a resource. `Extra`: fields that extensions add to users. */
 type SchemaOf<X, All extends Declared, Extra> =

@@ -6,7 +6,9 @@ import type { FilterField, Member, RecordAt, ReferenceName, RelationName, Target
 type FiltersOf<Api, Key extends keyof Api> = Member<Api[Key], 'filters', Record<never, never>>;
 
 /** The relations that a filter can follow: reverse relations, and references by which lists can be filtered. */
-type Followable<Api, Key extends keyof Api> = RelationName<Api, Key> | (ReferenceName<Api, Key> & keyof FiltersOf<Api, Key>);
+type Followable<Api, Key extends keyof Api> =
+  | RelationName<Api, Key>
+  | (ReferenceName<Api, Key> & keyof FiltersOf<Api, Key>);
 
 type OwnFilter<Api, Key extends keyof Api> = (keyof FiltersOf<Api, Key> & string) | RelationName<Api, Key>;
 
@@ -62,7 +64,10 @@ type SortPath<Api, Key extends keyof Api, Depth extends readonly unknown[]> =
   | (Depth extends readonly []
       ? never
       : {
-          [Name in SortReference<Api, Key>]: `${Name}.${SortPath<Api, TargetKey<Api, Key, Name>, Deeper<Depth>> & string}`;
+          [Name in SortReference<
+            Api,
+            Key
+          >]: `${Name}.${SortPath<Api, TargetKey<Api, Key, Name>, Deeper<Depth>> & string}`;
         }[SortReference<Api, Key>]);
 
 type Descending<Path> = Path | `-${Path & string}`;
@@ -78,12 +83,13 @@ type Search<Api, Key extends keyof Api> =
       }
     : unknown;
 
-type Deleted<Api, Key extends keyof Api> = 'restore' extends Member<Api[Key], 'actions', never>
-  ? {
-      /** Only the deleted records, or also them. */
-      deleted?: 'only' | 'with' | undefined;
-    }
-  : unknown;
+type Deleted<Api, Key extends keyof Api> =
+  'restore' extends Member<Api[Key], 'actions', never>
+    ? {
+        /** Only the deleted records, or also them. */
+        deleted?: 'only' | 'with' | undefined;
+      }
+    : unknown;
 
 /** The parameters with which a record is returned. */
 export interface Selection<Paths, Names> {

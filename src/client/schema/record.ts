@@ -98,6 +98,9 @@ type Populated<Api, Key extends keyof Api, Names> = [Names] extends [never]
  * @typeParam Paths the paths of `include`; never: none
  * @typeParam Names the names of `fields`; never: all fields
  */
-export type ClientRecord<Api, Key extends keyof Api, Paths extends string = never, Names extends string = never> = Shown<
-  Included<Api, Key, Paths | (Populated<Api, Key, Names> & string), Names>
->;
+export type ClientRecord<
+  Api,
+  Key extends keyof Api,
+  Paths extends string = never,
+  Names extends string = never,
+> = Shown<Included<Api, Key, Paths | (Populated<Api, Key, Names> & string), Names>>;

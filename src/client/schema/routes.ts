@@ -1,4 +1,3 @@
-
 /** The names of the parameters in a path: `id` of `/:id/publish`. */
 type ParamsOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParamsOf<`/${Rest}`>

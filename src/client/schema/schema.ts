@@ -66,10 +66,12 @@ export type RecordAt<Api, Key> = Key extends keyof Api
   : { id: string; [field: string]: unknown };
 
 /** The names of a resource's references. */
-export type ReferenceName<Api, Key extends keyof Api> = keyof Member<Api[Key], 'references', Record<never, never>> & string;
+export type ReferenceName<Api, Key extends keyof Api> = keyof Member<Api[Key], 'references', Record<never, never>> &
+  string;
 
 /** The names of a resource's reverse relations. */
-export type RelationName<Api, Key extends keyof Api> = keyof Member<Api[Key], 'relations', Record<never, never>> & string;
+export type RelationName<Api, Key extends keyof Api> = keyof Member<Api[Key], 'relations', Record<never, never>> &
+  string;
 
 /** The key of the resource to which a reference or reverse relation leads; never if the API does not contain it. */
 export type TargetKey<Api, Key extends keyof Api, Name> = (Name extends ReferenceName<Api, Key>

@@ -1,0 +1,182 @@
+import type { AggregateResult } from '../../declare/aggregate.ts';
+import type { CountMode } from '../../declare/service.ts';
+import type { CallOptions } from '../request.ts';
+import type { ClientAggregateQuery, ExactAggregateQuery, ListQuery, Selection } from '../schema/query.ts';
+import type { ClientRecord, FieldName, IncludePath } from '../schema/record.ts';
+import type { Member, RecordAt, RouteSchema } from '../schema/schema.ts';
+import type { BatchFailure, BatchSuccess } from './batch.ts';
+import type { CountedMeta, Page, PageMeta } from './page.ts';
+import type { WriteOptions } from './resource.ts';
+import type { RouteCall } from './route.ts';
+import type { UploadedFile, UploadOptions, UploadSource } from './upload.ts';
+import type { IfMatch } from './versions.ts';
+
+/** The metadata of a page: with the total if the query asks for it. */
+type MetaOf<After, Count> = [Count] extends ['exact' | 'capped']
+  ? [After] extends [undefined]
+    ? CountedMeta
+    : PageMeta
+  : PageMeta;
+
+interface ListMethods<Api, Key extends keyof Api> {
+  /** Loads a page of the list. @throws ApiError as every method does */
+  list<
+    const Paths extends IncludePath<Api, Key> = never,
+    const Names extends FieldName<Api, Key> = never,
+    const After extends string | undefined = undefined,
+    const Count extends CountMode | undefined = undefined,
+  >(
+    query?: ListQuery<Api, Key, Paths, Names, After, Count>,
+    options?: CallOptions,
+  ): Promise<Page<ClientRecord<Api, Key, Paths, Names>, MetaOf<After, Count>>>;
+  /**
+   * Iterates over all records of a list. Holds one page in memory, of `limit` records, and loads the next one when it is needed.
+   *
+   * @example for await (const post of client.posts.each({ where: { status: 'published' }, limit: 100 })) print(post);
+   */
+  each<const Paths extends IncludePath<Api, Key> = never, const Names extends FieldName<Api, Key> = never>(
+    query?: ListQuery<Api, Key, Paths, Names>,
+    options?: CallOptions,
+  ): AsyncGenerator<ClientRecord<Api, Key, Paths, Names>, void, undefined>;
+  /** Loads the first record of a list; undefined if there is none. */
+  first<const Paths extends IncludePath<Api, Key> = never, const Names extends FieldName<Api, Key> = never>(
+    query?: ListQuery<Api, Key, Paths, Names>,
+    options?: CallOptions,
+  ): Promise<ClientRecord<Api, Key, Paths, Names> | undefined>;
+}
+
+interface ReadMethods<Api, Key extends keyof Api> {
+  /** Loads a record. @throws ApiError `NOT_FOUND` */
+  get<const Paths extends IncludePath<Api, Key> = never, const Names extends FieldName<Api, Key> = never>(
+    id: string,
+    selection?: Selection<Paths, Names>,
+    options?: CallOptions,
+  ): Promise<ClientRecord<Api, Key, Paths, Names>>;
+}
+
+type CreateOf<Api, Key extends keyof Api> = Member<Api[Key], 'create', object>;
+type UpdateOf<Api, Key extends keyof Api> = Member<Api[Key], 'update', object>;
+
+interface CreateMethods<Api, Key extends keyof Api> {
+  /** Creates a record. Repeated after a lost connection, it still creates one. @throws ApiError `VALIDATION_ERROR` */
+  create(data: CreateOf<Api, Key>, options?: CallOptions): Promise<ClientRecord<Api, Key>>;
+}
+
+interface UpdateMethods<Api, Key extends keyof Api> {
+  /** Changes fields of a record; null removes a value. @throws ApiError `PRECONDITION_FAILED` with `ifMatch` */
+  update(id: string, changes: UpdateOf<Api, Key>, options?: WriteOptions): Promise<ClientRecord<Api, Key>>;
+}
+
+interface DeleteMethods {
+  /** Deletes a record. @throws ApiError `NOT_FOUND`; `PRECONDITION_FAILED` with `ifMatch` */
+  delete(id: string, options?: WriteOptions): Promise<void>;
+}
+
+interface RestoreMethods<Api, Key extends keyof Api> {
+  /** Restores a deleted record. */
+  restore(id: string, options?: WriteOptions): Promise<ClientRecord<Api, Key>>;
+}
+
+type UniqueOf<Api, Key extends keyof Api> = Member<Api[Key], 'unique', never>;
+
+type Operation<Api, Key extends keyof Api, Actions = Member<Api[Key], 'actions', never>> =
+  | ('create' extends Actions ? { op: 'create'; data: CreateOf<Api, Key> } : never)
+  | ('update' extends Actions
+      ? { op: 'update'; id: string; data: UpdateOf<Api, Key>; ifMatch?: IfMatch | undefined }
+      : never)
+  | ('create' | 'update' extends Actions ? { op: 'upsert'; by: UniqueOf<Api, Key>; data: CreateOf<Api, Key> } : never)
+  | ('delete' extends Actions ? { op: 'delete'; id: string; ifMatch?: IfMatch | undefined } : never);
+
+type ResultOf<Api, Key extends keyof Api, Op, Mode> =
+  | BatchSuccess<Op extends { op: 'delete' } ? undefined : ClientRecord<Api, Key>>
+  | (Mode extends 'perItem' ? BatchFailure : never);
+
+interface BatchMethods<Api, Key extends keyof Api> {
+  /**
+   * Performs up to 1,000 changes in one request, in order.
+   *
+   * @param options `mode`: `atomic`, the default, performs all operations or none; `perItem` performs each by itself
+   * @returns the results, in the order of the operations
+   */
+  batch<const Operations extends readonly Operation<Api, Key>[], Mode extends 'atomic' | 'perItem' = 'atomic'>(
+    operations: readonly [...Operations],
+    options?: CallOptions & { mode?: Mode | undefined },
+  ): Promise<{ -readonly [I in keyof Operations]: ResultOf<Api, Key, Operations[I], Mode> }>;
+}
+
+interface UpsertMethods<Api, Key extends keyof Api> {
+  /** Updates the record with the same value of a unique field, or creates one. */
+  upsert(by: UniqueOf<Api, Key>, data: CreateOf<Api, Key>, options?: CallOptions): Promise<ClientRecord<Api, Key>>;
+}
+
+interface AggregateMethods<Api, Key extends keyof Api> {
+  /**
+   * Counts and sums up records, in groups.
+   *
+   * @example await client.tickets.aggregate({ group: ['status', { month: 'createdAt' }], count: true, sum: ['hours'] })
+   */
+  aggregate<const Query extends ClientAggregateQuery<Api, Key>>(
+    query: Query & ExactAggregateQuery<Query, ClientAggregateQuery<Api, Key>>,
+    options?: CallOptions,
+  ): Promise<AggregateResult<RecordAt<Api, Key>, Query>>;
+}
+
+interface UploadMethods<Api, Key extends keyof Api> {
+  /**
+   * Uploads a file for a field. The result is the value for the field.
+   *
+   * @throws ApiError `PAYLOAD_TOO_LARGE`, `VALIDATION_ERROR` if the field does not accept the file
+   * @example const cover = await client.posts.upload('cover', file); await client.posts.update(id, { cover });
+   */
+  upload(field: Member<Api[Key], 'files', never>, file: UploadSource, options?: UploadOptions): Promise<UploadedFile>;
+}
+
+type RoutesOf<Api, Key extends keyof Api> = Member<Api[Key], 'routes', Record<never, never>>;
+
+/** The arguments of a route: those that its declaration names are required. */
+type CallOf<Route extends RouteSchema> = Omit<RouteCall, 'params' | 'input' | 'query'> &
+  ([Route['params']] extends [never] ? unknown : { params: Readonly<Record<Route['params'], string | number>> }) &
+  (unknown extends Route['input'] ? { input?: unknown } : { input: Route['input'] }) &
+  (unknown extends Route['query'] ? Pick<RouteCall, 'query'> : { query?: Route['query'] });
+
+interface CallMethods<Routes> {
+  /**
+   * Calls a custom route by its name: its method and path, as the resource declares them.
+   *
+   * @example await client.posts.call('POST /:id/publish', { params: { id } })
+   */
+  call<Name extends keyof Routes & string>(
+    name: Name,
+    ...options: Routes[Name] extends infer Route extends RouteSchema
+      ? Record<never, never> extends CallOf<Route>
+        ? [options?: CallOf<Route>]
+        : [options: CallOf<Route>]
+      : never
+  ): Promise<Member<Routes[Name], 'output', unknown>>;
+}
+
+/** The methods of a custom route whose declaration the compiler does not know. */
+interface LooseCallMethods {
+  /** Calls a custom route by its name: its method and path, as the resource declares them. */
+  call(name: string, options?: RouteCall): Promise<unknown>;
+}
+
+/** `Methods` if the resource has the action. */
+type If<Api, Key extends keyof Api, Action extends string, Methods> =
+  Action extends Member<Api[Key], 'actions', never> ? Methods : unknown;
+
+/** The methods of the resource `Key`: those whose routes exist. */
+export type ResourceMethods<Api, Key extends keyof Api> = {
+  /** The path of the resource below `/api`. */
+  readonly path: string;
+} & If<Api, Key, 'list', ListMethods<Api, Key>> &
+  If<Api, Key, 'read', ReadMethods<Api, Key>> &
+  If<Api, Key, 'create', CreateMethods<Api, Key>> &
+  If<Api, Key, 'update', UpdateMethods<Api, Key>> &
+  If<Api, Key, 'delete', DeleteMethods> &
+  If<Api, Key, 'restore', RestoreMethods<Api, Key>> &
+  If<Api, Key, 'batch', BatchMethods<Api, Key>> &
+  ([UniqueOf<Api, Key>] extends [never] ? unknown : If<Api, Key, 'batch', UpsertMethods<Api, Key>>) &
+  If<Api, Key, 'aggregate', AggregateMethods<Api, Key>> &
+  ([Member<Api[Key], 'files', never>] extends [never] ? unknown : UploadMethods<Api, Key>) &
+  ([keyof RoutesOf<Api, Key>] extends [never] ? LooseCallMethods : CallMethods<RoutesOf<Api, Key>>);
