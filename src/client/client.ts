@@ -1,10 +1,13 @@
 import { type AuthOptions, type ClientAuth, createAuth } from './auth/index.ts';
+import type { AuthUser } from './auth/session.ts';
 import { type ClientPush, createPush } from './push.ts';
 import type { ResourceMethods } from './records/methods.ts';
 import { createResource } from './records/resource.ts';
 import type { ApiRequest, ApiResponse, Requester, TokenSource } from './request.ts';
 import { createRequester, type RequestOptions } from './requester.ts';
 import type { ApiOf } from './schema/infer.ts';
+import type { ClientRecord } from './schema/record.ts';
+import type { Member } from './schema/schema.ts';
 
 /** The options of `createClient`. */
 export interface ClientOptions extends RequestOptions, AuthOptions {
@@ -20,12 +23,20 @@ export interface ClientOptions extends RequestOptions, AuthOptions {
 /** The methods of a resource of which the compiler knows nothing. */
 export type ResourceClient = ReturnType<typeof createResource>;
 
+/** The user of a session, and the fields of a registration. */
+type UserOf<Api> = 'users' extends keyof Api
+  ? ClientRecord<Api, 'users'> & AuthUser
+  : AuthUser & Record<string, unknown>;
+type RegistrationOf<Api> = 'users' extends keyof Api
+  ? Extract<Member<Api['users'], 'create', never>, object>
+  : Record<string, unknown>;
+
 /** The members of a client besides its resources. */
-export interface ClientMembers {
+export interface ClientMembers<Api = unknown> {
   /** The address of the app. */
   readonly url: string;
   /** Sign-in, and the account of the signed-in user. */
-  readonly auth: ClientAuth;
+  readonly auth: ClientAuth<UserOf<Api>, RegistrationOf<Api>>;
   /** Push messages to the devices of the signed-in user. */
   readonly push: ClientPush;
   /**
@@ -45,10 +56,9 @@ export interface ClientMembers {
  * @typeParam A the app, a function that creates it, or an interface that `npx belfry types` wrote. Left out: any resource, without types
  * @example type AppClient = Client<typeof app>
  */
-export type Client<A = unknown> = ClientMembers &
-  (unknown extends A
-    ? { readonly [resource: string]: ResourceClient }
-    : { readonly [Key in keyof ApiOf<A>]: ResourceMethods<ApiOf<A>, Key> });
+export type Client<A = unknown> = unknown extends A
+  ? ClientMembers & { readonly [resource: string]: ResourceClient }
+  : ClientMembers<ApiOf<A>> & { readonly [Key in keyof ApiOf<A>]: ResourceMethods<ApiOf<A>, Key> };
 
 /** @throws TypeError for an address that requests cannot be sent to */
 function normalizeUrl(given: string | undefined): string {
@@ -81,7 +91,7 @@ function createTokenSource({ token }: ClientOptions, session: TokenSource): Toke
  */
 export function createClient<A = unknown>(options: ClientOptions = {}): Client<A> {
   const url = normalizeUrl(options.url);
-  const auth = createAuth({ ...options, url, requester: () => requester });
+  const auth = createAuth<UserOf<unknown>, RegistrationOf<unknown>>({ ...options, url, requester: () => requester });
   const requester: Requester = createRequester(url, createTokenSource(options, auth), options);
   const resources = new Map<string, ResourceClient>();
   const resource = (path: string): ResourceClient => {
@@ -100,5 +110,5 @@ export function createClient<A = unknown>(options: ClientOptions = {}): Client<A
     // `then` must be missing, or `await client` would call it.
     get: (target, key) =>
       typeof key === 'symbol' || key === 'then' || key in target ? Reflect.get(target, key) : resource(pathOf(key)),
-  }) as Client<A>;
+  }) as unknown as Client<A>;
 }

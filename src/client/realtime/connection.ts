@@ -30,7 +30,14 @@ export interface Connection {
 }
 
 /** The code of the error in a runtime whose `fetch` cannot read a stream. */
-export const STREAMS_UNSUPPORTED = 'STREAMS_UNSUPPORTED';
+const STREAMS_UNSUPPORTED = 'STREAMS_UNSUPPORTED';
+
+/** Whether another attempt can succeed without a change of the request or the session. */
+export function isTemporary(error: ApiError): boolean {
+  const { status, code } = error;
+  if (code === STREAMS_UNSUPPORTED) return false;
+  return status < 400 || status === 408 || status === 429 || status >= 500;
+}
 
 const OPEN_TIMEOUT_MS = 20_000;
 /** Until `ready` says how often the server sends heartbeats: two periods of 15 s, and time for their way. */

@@ -29,7 +29,7 @@ export async function* iterateEvents<Data>(
 ): AsyncGenerator<RecordEvent<Data> | ResetEvent, void, undefined> {
   let waiting: (RecordEvent<Data> | ResetEvent)[] = [];
   let failure: { error: unknown } | undefined;
-  let wake = () => undefined as void;
+  let wake = (): void => undefined;
   const add = (event: RecordEvent<Data> | ResetEvent) => {
     if (waiting.length >= maxWaiting) waiting = [{ type: 'reset', reason: 'too_slow' }];
     else waiting.push(event);

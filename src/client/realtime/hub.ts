@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts';
+import type { ApiError } from '../errors.ts';
 import type { Requester, TokenSource } from '../request.ts';
 import { type RecordSubscription, subscriptionText } from './record-event.ts';
 import { createStream, type Stream } from './stream.ts';
@@ -38,7 +38,8 @@ const ADD_DELAY_MS = 50;
 /** A component that is replaced often subscribes again at once. */
 const REMOVE_DELAY_MS = 1000;
 
-const textLength = (topics: readonly Topic[]) => topics.reduce((sum, { text }) => sum + encodeURIComponent(text).length, 0);
+const textLength = (topics: readonly Topic[]) =>
+  topics.reduce((sum, { text }) => sum + encodeURIComponent(text).length, 0);
 
 /** Creates the hub of a client. It opens streams while there are subscriptions. */
 export function createSubscriptionHub(requester: Requester, tokens: SessionSource): SubscriptionHub {

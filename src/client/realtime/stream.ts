@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts';
 import type { Requester } from '../request.ts';
-import { type Connection, openConnection, STREAMS_UNSUPPORTED } from './connection.ts';
+import { type Connection, isTemporary, openConnection } from './connection.ts';
 import type { ServerSentEvent } from './event-parser.ts';
 import { parseRecordEvent, type ResetReason } from './record-event.ts';
 import type { Topic } from './topic.ts';
@@ -30,13 +30,6 @@ const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 30_000;
 /** Time for a heartbeat to arrive, in addition to two periods. */
 const HEARTBEAT_GRACE_MS = 1000;
-
-/** Whether another attempt can succeed without a change of the request or the session. */
-function isTemporary(error: ApiError): boolean {
-  const { status, code } = error;
-  if (code === STREAMS_UNSUPPORTED) return false;
-  return status < 400 || status === 408 || status === 429 || status >= 500;
-}
 
 /** A response of the server and the topics that it was requested for. */
 interface Channel {
@@ -88,8 +81,8 @@ export function createStream(host: StreamHost): Stream {
 
   function receive(channel: Channel, message: ServerSentEvent): void {
     const { event: name, data, id } = message;
-    if (name === 'ready') return becomeReady(channel, message);
-    if (name === 'end') channel.endReason = JSON.parse(data).reason;
+    if (name === 'ready') becomeReady(channel, message);
+    else if (name === 'end') channel.endReason = JSON.parse(data).reason;
     else if (name === 'reset') resetTopics('missed', channel);
     else {
       const found = parseRecordEvent(message);

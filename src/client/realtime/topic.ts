@@ -35,7 +35,7 @@ export interface Topic {
 const MAX_REMEMBERED_EVENTS = 2000;
 
 /** Calls a listener. Its error is reported like that of an event listener, because it must not end the stream of all others. */
-function callListener(call: () => void): void {
+export function callListener(call: () => void): void {
   try {
     call();
   } catch (error) {

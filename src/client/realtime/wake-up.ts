@@ -2,7 +2,9 @@
 interface BrowserGlobals {
   addEventListener?(type: string, listener: () => void): void;
   removeEventListener?(type: string, listener: () => void): void;
-  document?: { readonly visibilityState: string } & Required<Pick<BrowserGlobals, 'addEventListener' | 'removeEventListener'>>;
+  document?: { readonly visibilityState: string } & Required<
+    Pick<BrowserGlobals, 'addEventListener' | 'removeEventListener'>
+  >;
 }
 
 /**
