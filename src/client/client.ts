@@ -1,5 +1,6 @@
 import { type AuthOptions, type ClientAuth, createAuth } from './auth/index.ts';
 import type { AuthUser } from './auth/session.ts';
+import { withOrigin } from './origin.ts';
 import { type ClientPush, createPush } from './push.ts';
 import type { ResourceMethods } from './records/methods.ts';
 import { createResource } from './records/resource.ts';
@@ -93,9 +94,10 @@ export function createClient<A = unknown>(options: ClientOptions = {}): Client<A
   const url = normalizeUrl(options.url);
   const auth = createAuth<UserOf<unknown>, RegistrationOf<unknown>>({ ...options, url, requester: () => requester });
   const requester: Requester = createRequester(url, createTokenSource(options, auth), options);
+  const origin = { url, auth: options.token === undefined ? auth : undefined };
   const resources = new Map<string, ResourceClient>();
   const resource = (path: string): ResourceClient => {
-    const known = resources.get(path) ?? createResource(requester, path);
+    const known = resources.get(path) ?? withOrigin(createResource(requester, path), origin);
     resources.set(path, known);
     return known;
   };
@@ -106,7 +108,7 @@ export function createClient<A = unknown>(options: ClientOptions = {}): Client<A
     request: requester.send,
     resource: (path) => resource(pathOf(path)),
   };
-  return new Proxy(members, {
+  return new Proxy(withOrigin(members, origin), {
     // `then` must be missing, or `await client` would call it.
     get: (target, key) =>
       typeof key === 'symbol' || key === 'then' || key in target ? Reflect.get(target, key) : resource(pathOf(key)),
