@@ -12,6 +12,7 @@ export type Snapshot = Record<string, string>;
 
 const REPORTS: Record<string, string> = {
   'belfry.api.md': 'belfry',
+  'client.api.md': 'belfry/client',
   'testing.api.md': 'belfry/testing',
   'verify-webhook.api.md': 'belfry/verify-webhook',
 };

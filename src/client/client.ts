@@ -2,9 +2,11 @@ import { type AuthOptions, type ClientAuth, createAuth } from './auth/index.ts';
 import type { AuthUser } from './auth/session.ts';
 import { withOrigin } from './origin.ts';
 import { type ClientPush, createPush } from './push.ts';
+import type { SessionSource } from './realtime/hub.ts';
+import { createLazyRealtime } from './realtime/lazy.ts';
 import type { ResourceMethods } from './records/methods.ts';
 import { createResource } from './records/resource.ts';
-import type { ApiRequest, ApiResponse, Requester, TokenSource } from './request.ts';
+import type { ApiRequest, ApiResponse, Requester } from './request.ts';
 import { createRequester, type RequestOptions } from './requester.ts';
 import type { ApiOf } from './schema/infer.ts';
 import type { ClientRecord } from './schema/record.ts';
@@ -76,7 +78,7 @@ function pathOf(key: string): string {
 }
 
 /** The token in the options takes the place of the session. */
-function createTokenSource({ token }: ClientOptions, session: TokenSource): TokenSource {
+function createTokenSource({ token }: ClientOptions, session: SessionSource): SessionSource {
   if (token === undefined) return session;
   return {
     getToken: () => (typeof token === 'function' ? token() : token),
@@ -93,11 +95,13 @@ function createTokenSource({ token }: ClientOptions, session: TokenSource): Toke
 export function createClient<A = unknown>(options: ClientOptions = {}): Client<A> {
   const url = normalizeUrl(options.url);
   const auth = createAuth<UserOf<unknown>, RegistrationOf<unknown>>({ ...options, url, requester: () => requester });
-  const requester: Requester = createRequester(url, createTokenSource(options, auth), options);
+  const tokens = createTokenSource(options, auth);
+  const requester: Requester = createRequester(url, tokens, options);
+  const realtime = createLazyRealtime(requester, tokens);
   const origin = { url, auth: options.token === undefined ? auth : undefined };
   const resources = new Map<string, ResourceClient>();
   const resource = (path: string): ResourceClient => {
-    const known = resources.get(path) ?? withOrigin(createResource(requester, path), origin);
+    const known = resources.get(path) ?? withOrigin(createResource(requester, realtime, path), origin);
     resources.set(path, known);
     return known;
   };

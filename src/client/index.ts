@@ -30,6 +30,11 @@ export {
 export { type Client, type ClientMembers, type ClientOptions, createClient, type ResourceClient } from './client.ts';
 export { ApiError, type ApiErrorOptions, type ClientErrorCode } from './errors.ts';
 export type { ClientPush, Device, DeviceDetails, WebPushOptions } from './push.ts';
+export type { EventsOptions, ResetEvent } from './realtime/event-iterator.ts';
+export type { SubscribeHandlers } from './realtime/index.ts';
+export type { LiveListMeta, LiveListSnapshot } from './realtime/list-snapshot.ts';
+export type { LiveList, LiveListQuery } from './realtime/live-list.ts';
+export type { RecordEvent, RecordSubscription, ResetReason } from './realtime/record-event.ts';
 export type { AggregateQuery, AggregateResult } from './records/aggregate.ts';
 export type { BatchFailure, BatchOperation, BatchResult, BatchSuccess } from './records/batch.ts';
 export type { Condition, ListQuery, ListSelection, RecordSelection, Where } from './records/list-query.ts';

@@ -31,6 +31,7 @@ export function withOrigin<Target extends object>(target: Target, origin: Origin
  */
 export function originOf(target: object): Origin {
   const origin = (target as { [ORIGIN]?: Origin } | undefined)?.[ORIGIN];
-  if (origin === undefined) throw new TypeError('Expected a client that createClient has created, or one of its resources');
+  if (origin === undefined)
+    throw new TypeError('Expected a client that createClient has created, or one of its resources');
   return origin;
 }

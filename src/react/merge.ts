@@ -128,6 +128,11 @@ function surelyFails(value: unknown, condition: Condition): boolean {
   );
 }
 
+/** Whether a record, after a change of fields, surely does not meet the filters of a list any more. */
+export function surelyLeaves(changed: AnyRecord, fields: object, where: ListQuery['where'] = {}): boolean {
+  return Object.keys(fields).some((name) => surelyFails(changed[name], where[name]));
+}
+
 /**
  * Whether changes have surely moved a record out of a list. Conditions that only the server can test do not count.
  *
@@ -141,11 +146,7 @@ function hasLeft(
 ): boolean {
   return changes.some(({ recordId, confirmed, changes: fields }) => {
     const isMissing = confirmed === undefined || (confirmed.record && isAtLeast(loaded, confirmed.record) === false);
-    return (
-      recordId === loaded.id &&
-      isMissing &&
-      Object.keys(fields).some((name) => surelyFails(changed[name], where[name]))
-    );
+    return recordId === loaded.id && isMissing && surelyLeaves(changed, fields, where);
   });
 }
 
@@ -154,11 +155,7 @@ function hasLeft(
  *
  * @param changes of this resource and user
  */
-export function applyToList(
-  records: AnyRecord[],
-  changes: readonly PendingChange[],
-  query: ListQuery,
-): AnyRecord[] {
+export function applyToList(records: AnyRecord[], changes: readonly PendingChange[], query: ListQuery): AnyRecord[] {
   // Whether deleted records belong to the list is up to the server.
   const relevant = query.deleted === undefined ? changes : changes.filter(({ op }) => op !== 'delete');
   const ids = new Set(relevant.map(({ recordId }) => recordId));

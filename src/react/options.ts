@@ -1,5 +1,5 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import { ApiError } from '../client/errors.ts';
+import type { ApiError } from '../client/errors.ts';
 import { originOf } from '../client/origin.ts';
 import type { ListQuery as AnyListQuery, RecordSelection } from '../client/records/list-query.ts';
 import type { PageMeta } from '../client/records/page.ts';
@@ -7,7 +7,7 @@ import type { ListQuery, Selection } from '../client/schema/query.ts';
 import type { ClientRecord, FieldName, IncludePath } from '../client/schema/record.ts';
 import { keyOf, type ListKey, type RecordKey } from './keys.ts';
 import type { AnyRecord, AnyResource, TypedResource, UntypedResource } from './resource.ts';
-import { trackSession, userIdOf } from './session-state.ts';
+import { loadAs, trackSession, userIdOf } from './session-state.ts';
 
 /** A page of a list in the cache. */
 export interface CachedPage<Data> {
@@ -21,41 +21,14 @@ export type CachedList<Data> = InfiniteData<CachedPage<Data>, string | undefined
 /** A record in the cache; null if it was deleted, or is no longer visible to the user. */
 export type CachedRecord<Data> = Data | null;
 
-/**
- * Loads for one user. The session may change meanwhile, or before a request that the cache repeats: then the response is that of another user.
- *
- * @throws ApiError `SESSION_CHANGED` instead of a response of another user
- */
-async function loadAs<T>(resource: object, userId: string | null, load: () => Promise<T>): Promise<T> {
-  const origin = originOf(resource);
-  const { current } = trackSession(origin);
-  if (current().isPending) await origin.auth?.ready();
-  const assertUser = () => {
-    const state = current();
-    if (!state.isPending && userIdOf(state) === userId) return;
-    const message = 'Another user is signed in than when the query was created. Await client.auth.ready() first';
-    throw new ApiError({ status: 0, code: 'SESSION_CHANGED', message });
-  };
-  assertUser();
-  const result = await load();
-  assertUser();
-  return result;
-}
-
 /** The options of a list for a user. */
 export function createListOptions(resource: AnyResource, query: AnyListQuery, userId: string | null) {
   const queryKey: ListKey = [...keyOf(resource, userId), 'list', query];
-  return infiniteQueryOptions<
-    CachedPage<AnyRecord>,
-    ApiError,
-    CachedList<AnyRecord>,
-    ListKey,
-    string | undefined
-  >({
+  return infiniteQueryOptions<CachedPage<AnyRecord>, ApiError, CachedList<AnyRecord>, ListKey, string | undefined>({
     queryKey,
     initialPageParam: undefined,
     queryFn: ({ pageParam, signal }) =>
-      loadAs(resource, userId, async () => {
+      loadAs(originOf(resource), userId, async () => {
         // The position takes the place of the page.
         const { data, meta } = await resource.list(pageParam === undefined ? query : { ...query, after: pageParam }, {
           signal,
@@ -79,7 +52,7 @@ export function createRecordOptions(
   const queryKey: RecordKey = [...keyOf(resource, userId), 'record', id, selection];
   return queryOptions<CachedRecord<AnyRecord>, ApiError, CachedRecord<AnyRecord>, RecordKey>({
     queryKey,
-    queryFn: ({ signal }) => loadAs(resource, userId, () => resource.get(id, selection, { signal })),
+    queryFn: ({ signal }) => loadAs(originOf(resource), userId, () => resource.get(id, selection, { signal })),
     retry: false,
   });
 }

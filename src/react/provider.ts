@@ -1,6 +1,15 @@
 'use client';
 import { QueryClient, QueryClientContext, QueryClientProvider, type QueryKey } from '@tanstack/react-query';
-import { createContext, createElement, type ReactElement, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
+import {
+  createContext,
+  createElement,
+  type ReactElement,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useMemo,
+  useState,
+} from 'react';
 import type { AuthUser } from '../client/auth/session.ts';
 import { originOf } from '../client/origin.ts';
 import { parseKey } from './keys.ts';
@@ -32,7 +41,8 @@ const Context = createContext<BelfryContext | undefined>(undefined);
 /** Returns what the provider above a component provides. @throws Error without one */
 export function useBelfry(): BelfryContext {
   const context = useContext(Context);
-  if (context === undefined) throw new Error('The hooks of belfry/react need a <BelfryProvider client={client}> above them');
+  if (context === undefined)
+    throw new Error('The hooks of belfry/react need a <BelfryProvider client={client}> above them');
   return context;
 }
 
@@ -85,9 +95,5 @@ export function BelfryProvider({ client, queryClient, session, children }: Belfr
     return tracker.subscribe(check);
   }, [origin, cache]);
 
-  return createElement(
-    Context,
-    { value: context },
-    createElement(QueryClientProvider, { client: cache }, children),
-  );
+  return createElement(Context, { value: context }, createElement(QueryClientProvider, { client: cache }, children));
 }

@@ -1,4 +1,5 @@
 import type { AuthUser, Session } from '../client/auth/session.ts';
+import { ApiError } from '../client/errors.ts';
 import type { Origin } from '../client/origin.ts';
 
 /** What is known of the session. */
@@ -106,3 +107,30 @@ export function trackSession(origin: Origin): SessionTracker {
 
 /** The id of the signed-in user; null if nobody is signed in or the user is not known yet. */
 export const userIdOf = ({ session }: SessionState): string | null => session?.user.id ?? null;
+
+/**
+ * Checks, right before a request is sent, that it will be sent for a user. The session may have changed since the request was planned.
+ *
+ * @throws ApiError `SESSION_CHANGED` for another user
+ */
+export async function assertUser(origin: Origin, userId: string | null): Promise<void> {
+  const { current } = trackSession(origin);
+  if (current().isPending) await origin.auth?.ready();
+  const state = current();
+  if (!state.isPending && userIdOf(state) === userId) return;
+  const message =
+    'The session has changed since the request was planned. Await client.auth.ready() before the first one';
+  throw new ApiError({ status: 0, code: 'SESSION_CHANGED', message });
+}
+
+/**
+ * Loads for one user.
+ *
+ * @throws ApiError `SESSION_CHANGED` instead of a response that may be that of another user
+ */
+export async function loadAs<T>(origin: Origin, userId: string | null, load: () => Promise<T>): Promise<T> {
+  await assertUser(origin, userId);
+  const result = await load();
+  await assertUser(origin, userId);
+  return result;
+}

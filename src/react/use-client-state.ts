@@ -33,7 +33,7 @@ export function useLiveState(resource: AnyResource, key: ListKey | RecordKey, is
   const { queryClient } = useBelfry();
   const entries = liveEntriesOf(queryClient);
   const hash = hashKey(key);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the hash stands for the key, which is a new object each time
+  // The hash stands for the key, which is a new object each time
   useEffect(() => (isWanted ? entries.use(resource, key) : undefined), [entries, resource, hash, isWanted]);
   const state = useSyncExternalStore(
     entries.subscribe,

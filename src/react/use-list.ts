@@ -96,7 +96,13 @@ export function useList(
   const listOptions = createListOptions(resource, query, userId);
   const { queryKey } = listOptions;
   if (live) assertCanBeLive(query);
-  const { status, error: liveError, hasMore, isLate, isLoadingMore } = useLiveState(resource, queryKey, live && isEnabled);
+  const {
+    status,
+    error: liveError,
+    hasMore,
+    isLate,
+    isLoadingMore,
+  } = useLiveState(resource, queryKey, live && isEnabled);
   const isFollowed = status === 'live' || status === 'reconnecting';
   const isAwaited = status === 'loading' && !isLate;
 
@@ -113,7 +119,7 @@ export function useList(
   const changes = usePendingChanges(resource, userId);
   const hash = hashKey([query]);
   const list = result.data;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the hash stands for the query
+  // The hash stands for the query
   const [data, meta] = useMemo(() => {
     if (list === undefined) return [undefined, undefined];
     const loaded = list.pages.flatMap((page) => page.data);

@@ -99,7 +99,7 @@ export function useRecord(
   const changes = usePendingChanges(resource, userId);
   const hash = hashKey([selection]);
   const loaded = result.data;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the hash stands for the selection
+  // The hash stands for the selection
   const data = useMemo(() => (loaded ? applyChanges(loaded, changes, selection) : undefined), [loaded, changes, hash]);
 
   const error = (session.error ?? result.error ?? (status === 'closed' ? liveError : null) ?? null) as ApiError | null;

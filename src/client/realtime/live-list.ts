@@ -4,10 +4,11 @@ import type { QueryParameters, Requester } from '../request.ts';
 import { isTemporary } from './connection.ts';
 import type { SubscriptionHub } from './hub.ts';
 import { createListLoader } from './list-loader.ts';
+import type { LiveListSnapshot } from './list-snapshot.ts';
 import { applyEvent, applyLoaded, EMPTY_LIST, type ListRules } from './list-state.ts';
 import type { RecordEvent, ResetReason } from './record-event.ts';
 import { createReloadSchedule } from './reload-schedule.ts';
-import { createSnapshots, type LiveListSnapshot } from './snapshots.ts';
+import { createSnapshots } from './snapshots.ts';
 import { createSortOrder, type ListRecord } from './sort-order.ts';
 
 /** The query of a live list. */

@@ -1,5 +1,6 @@
 import type { AggregateResult } from '../../declare/aggregate.ts';
 import type { CountMode } from '../../declare/service.ts';
+import type { RealtimeMethods } from '../realtime/methods.ts';
 import type { CallOptions } from '../request.ts';
 import type { ClientAggregateQuery, ExactAggregateQuery, ListQuery, Selection } from '../schema/query.ts';
 import type { ClientRecord, FieldName, IncludePath } from '../schema/record.ts';
@@ -171,7 +172,7 @@ export type ResourceMethods<Api, Key extends keyof Api> = {
   readonly path: string;
   /** Carries the types of the resource. It has no value. */
   readonly $types: { api: Api; key: Key } | undefined;
-} & If<Api, Key, 'list', ListMethods<Api, Key>> &
+} & If<Api, Key, 'list', ListMethods<Api, Key> & RealtimeMethods<Api, Key>> &
   If<Api, Key, 'read', ReadMethods<Api, Key>> &
   If<Api, Key, 'create', CreateMethods<Api, Key>> &
   If<Api, Key, 'update', UpdateMethods<Api, Key>> &

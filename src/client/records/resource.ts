@@ -1,4 +1,8 @@
 import { encodeSegment } from '../query-string.ts';
+import type { EventsOptions } from '../realtime/event-iterator.ts';
+import type { Realtime, SubscribeHandlers } from '../realtime/index.ts';
+import type { LiveListQuery } from '../realtime/live-list.ts';
+import type { RecordSubscription } from '../realtime/record-event.ts';
 import type { ApiRequest, CallOptions, Requester } from '../request.ts';
 import { type AggregateQuery, type AggregateResult, encodeAggregateQuery } from './aggregate.ts';
 import { type BatchOperation, type BatchResult, encodeOperations, type RawResult, toBatchResult } from './batch.ts';
@@ -21,7 +25,7 @@ type LooseRecord = Record<string, unknown>;
  *
  * @param path the path of the resource below `/api`: `/blog-posts`
  */
-export function createResource(requester: Requester, path: string) {
+export function createResource(requester: Requester, realtime: Realtime, path: string) {
   const send = (request: Omit<ApiRequest, 'path'>, below = '') =>
     requester.send<unknown, unknown>({ ...request, path: path + below });
   const below = (id: string) => `/${encodeSegment(id, 'The id')}`;
@@ -106,5 +110,9 @@ export function createResource(requester: Requester, path: string) {
       const { data } = await requester.send(createRouteRequest(path, name, options));
       return data;
     },
+    subscribe: (subscription: RecordSubscription, handlers: SubscribeHandlers<LooseRecord>) =>
+      realtime.subscribe(path, subscription, handlers),
+    events: (options?: EventsOptions) => realtime.events<LooseRecord>(path, options),
+    liveList: (query?: LiveListQuery) => realtime.liveList<LooseRecord>(path, query),
   };
 }
