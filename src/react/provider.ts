@@ -95,5 +95,5 @@ export function BelfryProvider({ client, queryClient, session, children }: Belfr
     return tracker.subscribe(check);
   }, [origin, cache]);
 
-  return createElement(Context, { value: context }, createElement(QueryClientProvider, { client: cache }, children));
+  return createElement(Context.Provider, { value: context }, createElement(QueryClientProvider, { client: cache }, children));
 }
