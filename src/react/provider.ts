@@ -25,7 +25,7 @@ export interface BelfryProviderProps {
    * The session with which the server renders the page: the same value on the server and in the browser; null if nobody is signed in. Left
    * out: the server does not know the session, and pages are rendered without one.
    */
-  session?: { readonly user: AuthUser; readonly expiresAt?: string | undefined } | null | undefined;
+  session?: { readonly user: unknown; readonly expiresAt?: string | undefined } | null | undefined;
   children?: ReactNode;
 }
 
@@ -50,7 +50,7 @@ function createServerState(session: BelfryProviderProps['session']): SessionStat
   if (session === undefined) return PENDING;
   const { user, expiresAt } = session ?? {};
   return {
-    session: user && { user, expiresAt, token: undefined },
+    session: user === undefined ? undefined : { user: user as AuthUser, expiresAt, token: undefined },
     isPending: false,
     error: undefined,
   };
@@ -95,5 +95,9 @@ export function BelfryProvider({ client, queryClient, session, children }: Belfr
     return tracker.subscribe(check);
   }, [origin, cache]);
 
-  return createElement(Context.Provider, { value: context }, createElement(QueryClientProvider, { client: cache }, children));
+  return createElement(
+    Context.Provider,
+    { value: context },
+    createElement(QueryClientProvider, { client: cache }, children),
+  );
 }

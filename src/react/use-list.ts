@@ -129,7 +129,11 @@ export function useList(
     return [shown, total === undefined ? rest : { ...rest, total: total - (loaded.length - shown.length) }] as const;
   }, [list, changes, hash]);
 
-  const error = (session.error ?? result.error ?? (isFollowed ? null : liveError) ?? null) as ApiError | null;
+  // Without a session, an error is that of another time: a server that has tried to load the data for nobody.
+  const error = (session.error ??
+    (session.isPending ? null : result.error) ??
+    (isFollowed ? null : liveError) ??
+    null) as ApiError | null;
   return {
     data,
     meta,

@@ -102,7 +102,11 @@ export function useRecord(
   // The hash stands for the selection
   const data = useMemo(() => (loaded ? applyChanges(loaded, changes, selection) : undefined), [loaded, changes, hash]);
 
-  const error = (session.error ?? result.error ?? (status === 'closed' ? liveError : null) ?? null) as ApiError | null;
+  // Without a session, an error is that of another time: a server that has tried to load the data for nobody.
+  const error = (session.error ??
+    (session.isPending ? null : result.error) ??
+    (status === 'closed' ? liveError : null) ??
+    null) as ApiError | null;
   return {
     data,
     isPending: loaded === undefined && error === null,

@@ -1,7 +1,7 @@
-import type { Browser, BrowserContext } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { browserTest, startBrowser } from '../browser/browser.ts';
-import { openPage, startReactApp } from './app.ts';
+import { openPage, startReactApp, type TestPage } from './app.ts';
 
 const { url, siteUrl, posts, person } = await startReactApp();
 const address = `${siteUrl}/?api=${encodeURIComponent(url)}`;
@@ -21,8 +21,12 @@ afterEach(async () => {
   for (const { id } of (await posts.list({ limit: 100 })).data) await posts.delete(id);
 });
 
+/** Signs in, in a page. */
+const signIn: Parameters<TestPage['run']>[0] = ({ client }, email) =>
+  client.auth.signIn({ email, password: 'correct horse battery' });
+
 /** Holds requests back until `release` is called. */
-async function hold(page: import('playwright-core').Page, method: string) {
+async function hold(page: Page, method: string) {
   let release = () => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
@@ -197,8 +201,13 @@ browserTest(
   60_000,
   async () => {
     await posts.create({ title: 'Old' });
+    const ada = await person('Ada');
+    const first = await openPage(context, address);
+    await first.run(signIn, ada.email);
+    await first.page.close();
     const { page, run, has, requests } = await openPage(context, `${address}&live`);
     await has('status', 'live');
+    await expect.poll(() => run(({ notes }) => notes.liveStatus)).toBe('live');
     const closed = new Promise<void>((resolve) => {
       page.on('requestfailed', (request) => {
         if (request.url().includes('/api/realtime')) resolve();
@@ -218,9 +227,7 @@ browserTest('after a sign-out or a change of the user, no tab shows a record of 
   const [one, two] = [await openPage(context, `${address}&live`), await openPage(context, `${address}&live`)];
   await one.has('session', 'signed out');
   await one.has('notes', 'UNAUTHORIZED');
-  const signIn = ({ client }: { client: { auth: { signIn(input: object): Promise<unknown> } } }, email: string) =>
-    client.auth.signIn({ email, password: 'correct horse battery' });
-  await one.run(signIn as never, ada.email);
+  await one.run(signIn, ada.email);
   for (const { has } of [one, two]) {
     await has('session', 'Ada');
     await has('notes', 'of Ada');
@@ -229,7 +236,7 @@ browserTest('after a sign-out or a change of the user, no tab shows a record of 
   await one.run(({ client }) => client.auth.signOut());
   await two.has('session', 'signed out');
   await two.has('notes', 'UNAUTHORIZED');
-  await one.run(signIn as never, bob.email);
+  await one.run(signIn, bob.email);
   await two.has('session', 'Bob');
   await two.has('notes', 'of Bob');
   // What was shown together with the session of Ada is not in the cache any more.
