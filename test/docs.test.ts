@@ -101,6 +101,9 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
           .replaceAll("'belfry/testing'", "'../../src/testing/index.ts'")
           .replaceAll("'belfry/verify-webhook'", "'../../src/extensions/webhooks/verify-webhook.ts'")
           .replaceAll("'../src/extensions/version.ts'", "'../fixtures/version.ts'")
+          // The app that docs/client.md declares, and the client that it creates.
+          .replaceAll("'../server/src/app.ts'", "'./docs-client.md-1.ts'")
+          .replaceAll("'./client.ts'", "'./docs-client.md-0.ts'")
           // The app that docs/testing.md declares.
           .replaceAll("'../src/app.ts'", "'./docs-testing.md-1.ts'"),
       );

@@ -26,12 +26,15 @@ export interface ClientOptions extends RequestOptions, AuthOptions {
 /** The methods of a resource of which the compiler knows nothing. */
 export type ResourceClient = ReturnType<typeof createResource>;
 
-/** The user of a session, and the fields of a registration. */
+/** The user of a session, the fields of a registration, and those of a change of the profile. */
 type UserOf<Api> = 'users' extends keyof Api
   ? ClientRecord<Api, 'users'> & AuthUser
   : AuthUser & Record<string, unknown>;
 type RegistrationOf<Api> = 'users' extends keyof Api
   ? Extract<Member<Api['users'], 'create', never>, object>
+  : Record<string, unknown>;
+type ChangesOf<Api> = 'users' extends keyof Api
+  ? Extract<Member<Api['users'], 'update', never>, object>
   : Record<string, unknown>;
 
 /** The members of a client besides its resources. */
@@ -39,7 +42,7 @@ export interface ClientMembers<Api = unknown> {
   /** The address of the app. */
   readonly url: string;
   /** Sign-in, and the account of the signed-in user. */
-  readonly auth: ClientAuth<UserOf<Api>, RegistrationOf<Api>>;
+  readonly auth: ClientAuth<UserOf<Api>, RegistrationOf<Api>, ChangesOf<Api>>;
   /** Push messages to the devices of the signed-in user. */
   readonly push: ClientPush;
   /**
@@ -94,7 +97,7 @@ function createTokenSource({ token }: ClientOptions, session: SessionSource): Se
  */
 export function createClient<A = unknown>(options: ClientOptions = {}): Client<A> {
   const url = normalizeUrl(options.url);
-  const auth = createAuth<UserOf<unknown>, RegistrationOf<unknown>>({ ...options, url, requester: () => requester });
+  const auth = createAuth({ ...options, url, requester: () => requester });
   const tokens = createTokenSource(options, auth);
   const requester: Requester = createRequester(url, tokens, options);
   const realtime = createLazyRealtime(requester, tokens);

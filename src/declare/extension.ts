@@ -183,10 +183,13 @@ export function defineExtension<
   const Name extends string,
   Api extends object,
   Schema extends z.ZodType = z.ZodUndefined,
->(declaration: ExtensionDeclaration<Name, Api, Schema>): Extension<Name, Api> {
+  UserFields extends Fields = Fields,
+>(
+  declaration: ExtensionDeclaration<Name, Api, Schema> & { userFields?: (user: AnyResource) => UserFields },
+): Extension<Name, Api, { userFields: UserFields }> {
   const { settings: schema, options = {}, statements = [], ...extension } = declaration;
   // Untyped code may leave out some properties; `createApp` reports the missing ones.
-  if (schema === undefined) return declaration as Extension<Name, Api>;
+  if (schema === undefined) return declaration as Extension<Name, Api, { userFields: UserFields }>;
   const { data, error } = parseSettings(schema, options);
   const settings = data as z.output<Schema>;
   const all = error === undefined && typeof statements === 'function' ? statements(settings) : statements;

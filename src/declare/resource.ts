@@ -147,6 +147,28 @@ export interface ClientFacts {
   routes: readonly Route[];
 }
 
+/** The options from which `ClientFacts` are inferred. `Builder` creates custom routes. */
+export interface FactOptions<Builder, Path, Crud, Batch, Soft, Aggregates, Relations, Routes> {
+  path?: Path;
+  crud?: Crud;
+  batch?: Batch;
+  softDelete?: Soft;
+  aggregates?: Aggregates;
+  relations?: Relations;
+  routes?: (route: Builder) => Routes;
+}
+
+/** The facts that `FactOptions` declare. */
+export interface FactsOf<Path, Crud, Batch, Soft, Aggregates, Relations, Routes> {
+  path: Path;
+  crud: Crud;
+  batch: Batch;
+  softDelete: Soft;
+  aggregates: Aggregates;
+  relations: Relations;
+  routes: Routes;
+}
+
 /** A declared resource: plain data that `createApp` compiles. `T` is its option `timestamps`, `X` what clients need of other options. */
 export interface Resource<
   N extends string = string,
@@ -204,28 +226,21 @@ export function defineResource<
   const Routes extends readonly Route[] = readonly Route[],
 >(
   name: N,
-  options: ResourceOptions<F, T> & {
-    path?: Path;
-    crud?: Crud;
-    batch?: Batch;
-    softDelete?: Soft;
-    aggregates?: Aggregates;
-    relations?: Relations;
-    routes?: (route: RouteBuilder<RecordOf<F, T>>) => Routes;
-  },
+  options: ResourceOptions<F, T> &
+    FactOptions<RouteBuilder<RecordOf<F, T>>, Path, Crud, Batch, Soft, Aggregates, Relations, Routes>,
 ): Resource<
   ResourceName<N>,
   NoInfer<F>,
   NoInfer<T>,
-  NoInfer<{
-    path: Path;
-    crud: Crud;
-    batch: Batch;
-    softDelete: Soft;
-    aggregates: Aggregates;
-    relations: Relations;
-    routes: Routes;
-  }>
+  FactsOf<
+    NoInfer<Path>,
+    NoInfer<Crud>,
+    NoInfer<Batch>,
+    NoInfer<Soft>,
+    NoInfer<Aggregates>,
+    NoInfer<Relations>,
+    NoInfer<Routes>
+  >
 > {
   return { ...options, name: normalizeResourceName(name) as ResourceName<N> };
 }

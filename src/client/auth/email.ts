@@ -108,7 +108,9 @@ export function createEmailMethods<User extends AuthUser>(
       },
     },
     email: {
-      sendVerification: (options) => call('POST', '/auth/email/verification', undefined, options),
+      async sendVerification(options) {
+        await call('POST', '/auth/email/verification', undefined, options);
+      },
       async verify(proof, options) {
         const verificationToken = await flows.read<string>('verificationToken');
         const token = await session.getToken();
@@ -120,7 +122,9 @@ export function createEmailMethods<User extends AuthUser>(
         if (!('emailVerifiedAt' in response)) return finishSignIn(response);
         return { status: 'verified', ...(await takeAddress(token, response as VerifiedEmail)) };
       },
-      change: (input, options) => call('POST', '/auth/email', input, options),
+      async change(input, options) {
+        await call('POST', '/auth/email', input, options);
+      },
       async confirmChange(proof, options) {
         const token = await session.getToken();
         return takeAddress(token, await call<VerifiedEmail>('POST', '/auth/email/confirm', proof, options));
@@ -129,7 +133,9 @@ export function createEmailMethods<User extends AuthUser>(
     },
     password: {
       change: (input, options) => call('POST', '/auth/password', input, options),
-      forgot: (input, options) => callAnonymously('/auth/password/forgot', input, options),
+      async forgot(input, options) {
+        await callAnonymously('/auth/password/forgot', input, options);
+      },
       reset: (input, options) => callAnonymously('/auth/password/reset', input, options),
     },
   };

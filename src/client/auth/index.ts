@@ -27,6 +27,9 @@ export interface AuthOptions {
   onRecentSignInRequired?: (() => boolean | Promise<boolean>) | undefined;
 }
 
+/** A user of whose fields the compiler knows nothing. */
+type LooseUser = AuthUser & { [field: string]: unknown };
+
 /**
  * `client.auth`: sign-in, and the account of the signed-in user. Methods reject with an `ApiError`.
  *
@@ -34,7 +37,11 @@ export interface AuthOptions {
  * const result = await client.auth.signIn({ email, password });
  * if (result.status === 'secondFactor') await result.verify(code);
  */
-export interface ClientAuth<User extends AuthUser = AuthUser, Registration extends object = Record<string, unknown>> {
+export interface ClientAuth<
+  User extends AuthUser = LooseUser,
+  Registration = Record<string, unknown>,
+  Changes = Record<string, unknown>,
+> {
   /** The session; undefined if nobody is signed in, or before `ready`. It is the same object until something changes. */
   readonly session: Session<User> | undefined;
   /**
@@ -48,7 +55,7 @@ export interface ClientAuth<User extends AuthUser = AuthUser, Registration exten
   /** Reads the user from the API. Returns undefined if nobody is signed in. */
   user(options?: CallOptions): Promise<User | undefined>;
   /** Changes fields of the profile. */
-  updateUser(changes: Partial<User>, options?: CallOptions): Promise<User>;
+  updateUser(changes: Changes, options?: CallOptions): Promise<User>;
   /** Creates an account and signs in. */
   register(fields: Registration, options?: CallOptions): Promise<SignInResult<User>>;
   /** Signs in with the password. */
@@ -84,18 +91,18 @@ export interface ClientAuth<User extends AuthUser = AuthUser, Registration exten
  *
  * @param options `url` of the app; `requester`: called when the first request is sent, because the requester needs the token source
  */
-export function createAuth<User extends AuthUser, Registration extends object>({
+export function createAuth({
   url,
   requester,
   storage,
   flowStorage,
   onRecentSignInRequired,
-}: AuthOptions & { url: string; requester: () => Requester }): ClientAuth<User, Registration> & TokenSource {
-  const session = createSessionStore<User>(storage ?? defaultStorage(url), requester);
+}: AuthOptions & { url: string; requester: () => Requester }): ClientAuth & TokenSource {
+  const session = createSessionStore<LooseUser>(storage ?? defaultStorage(url), requester);
   const calls = createCalls(requester, session);
   const { call, callAnonymously } = calls;
-  const steps = createSignInSteps<User>(() => context);
-  const context: AuthContext<User> = {
+  const steps = createSignInSteps<LooseUser>(() => context);
+  const context: AuthContext<LooseUser> = {
     ...calls,
     session,
     flows: createFlowStorage(flowStorage),
@@ -154,7 +161,7 @@ export function createAuth<User extends AuthUser, Registration extends object>({
     user: session.refreshUser,
     async updateUser(changes, options) {
       const token = await session.getToken();
-      const user = await call<User>('PATCH', '/auth/me', changes, options);
+      const user = await call<LooseUser>('PATCH', '/auth/me', changes, options);
       if (token !== undefined) await session.changeUser(token, () => user);
       return user;
     },

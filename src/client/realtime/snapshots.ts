@@ -13,9 +13,9 @@ interface Shown {
 }
 
 function metaOf({ state, limit }: Shown): LiveListMeta {
-  const { records, isComplete, total, isTotalCapped, isTotalEstimate } = state;
+  const { records, isComplete, total, isTotalCapped, isTotalEstimate, isStale } = state;
   const hasMore = records.length > limit || (!isComplete && records.length > 0);
-  return { total, totalCapped: isTotalCapped, totalEstimated: isTotalEstimate, hasMore };
+  return { total, totalCapped: isTotalCapped, totalEstimated: isTotalEstimate || isStale, hasMore };
 }
 
 const isSameMeta = (a: LiveListMeta, b: LiveListMeta) =>

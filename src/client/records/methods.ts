@@ -2,13 +2,23 @@ import type { AggregateResult } from '../../declare/aggregate.ts';
 import type { CountMode } from '../../declare/service.ts';
 import type { RealtimeMethods } from '../realtime/methods.ts';
 import type { CallOptions } from '../request.ts';
-import type { ClientAggregateQuery, ExactAggregateQuery, ListQuery, Selection } from '../schema/query.ts';
+import type {
+  AggregateQueryAt,
+  EachQuery,
+  ExactAggregateQuery,
+  ListQueryOf,
+  OptionalParameters,
+  OrderedFilters,
+  Selection,
+  SortTerm,
+  Where,
+} from '../schema/query.ts';
 import type { ClientRecord, FieldName, IncludePath } from '../schema/record.ts';
-import type { Member, RecordAt, RouteSchema } from '../schema/schema.ts';
+import type { CallRoute } from '../schema/routes.ts';
+import type { Member, RecordAt, ShownNames } from '../schema/schema.ts';
 import type { BatchFailure, BatchSuccess } from './batch.ts';
 import type { CountedMeta, Page, PageMeta } from './page.ts';
 import type { WriteOptions } from './resource.ts';
-import type { RouteCall } from './route.ts';
 import type { UploadedFile, UploadOptions, UploadSource } from './upload.ts';
 import type { IfMatch } from './versions.ts';
 
@@ -27,7 +37,7 @@ interface ListMethods<Api, Key extends keyof Api> {
     const After extends string | undefined = undefined,
     const Count extends CountMode | undefined = undefined,
   >(
-    query?: ListQuery<Api, Key, Paths, Names, After, Count>,
+    query?: ListQueryOf<Paths, Names, After, Count, SortTerm<Api, Key>, Where<Api, Key>> & OptionalParameters<Api, Key>,
     options?: CallOptions,
   ): Promise<Page<ClientRecord<Api, Key, Paths, Names>, MetaOf<After, Count>>>;
   /**
@@ -36,12 +46,14 @@ interface ListMethods<Api, Key extends keyof Api> {
    * @example for await (const post of client.posts.each({ where: { status: 'published' }, limit: 100 })) print(post);
    */
   each<const Paths extends IncludePath<Api, Key> = never, const Names extends FieldName<Api, Key> = never>(
-    query?: ListQuery<Api, Key, Paths, Names>,
+    query?: EachQuery<Paths, Names, SortTerm<Api, Key>, Where<Api, Key>> & OptionalParameters<Api, Key>,
     options?: CallOptions,
   ): AsyncGenerator<ClientRecord<Api, Key, Paths, Names>, void, undefined>;
   /** Loads the first record of a list; undefined if there is none. */
   first<const Paths extends IncludePath<Api, Key> = never, const Names extends FieldName<Api, Key> = never>(
-    query?: ListQuery<Api, Key, Paths, Names>,
+    query?: Selection<Paths, Names> &
+      OrderedFilters<SortTerm<Api, Key>, Where<Api, Key>> &
+      OptionalParameters<Api, Key>,
     options?: CallOptions,
   ): Promise<ClientRecord<Api, Key, Paths, Names> | undefined>;
 }
@@ -78,7 +90,7 @@ interface RestoreMethods<Api, Key extends keyof Api> {
   restore(id: string, options?: WriteOptions): Promise<ClientRecord<Api, Key>>;
 }
 
-type UniqueOf<Api, Key extends keyof Api> = Member<Api[Key], 'unique', never>;
+type UniqueOf<Api, Key extends keyof Api> = ShownNames<Member<Api[Key], 'unique', never>>;
 
 type Operation<Api, Key extends keyof Api, Actions = Member<Api[Key], 'actions', never>> =
   | ('create' extends Actions ? { op: 'create'; data: CreateOf<Api, Key> } : never)
@@ -116,8 +128,8 @@ interface AggregateMethods<Api, Key extends keyof Api> {
    *
    * @example await client.tickets.aggregate({ group: ['status', { month: 'createdAt' }], count: true, sum: ['hours'] })
    */
-  aggregate<const Query extends ClientAggregateQuery<Api, Key>>(
-    query: Query & ExactAggregateQuery<Query, ClientAggregateQuery<Api, Key>>,
+  aggregate<const Query extends AggregateQueryAt<Api, Key>>(
+    query: Query & ExactAggregateQuery<Query, AggregateQueryAt<Api, Key>>,
     options?: CallOptions,
   ): Promise<AggregateResult<RecordAt<Api, Key>, Query>>;
 }
@@ -130,36 +142,6 @@ interface UploadMethods<Api, Key extends keyof Api> {
    * @example const cover = await client.posts.upload('cover', file); await client.posts.update(id, { cover });
    */
   upload(field: Member<Api[Key], 'files', never>, file: UploadSource, options?: UploadOptions): Promise<UploadedFile>;
-}
-
-type RoutesOf<Api, Key extends keyof Api> = Member<Api[Key], 'routes', Record<never, never>>;
-
-/** The arguments of a route: those that its declaration names are required. */
-type CallOf<Route extends RouteSchema> = Omit<RouteCall, 'params' | 'input' | 'query'> &
-  ([Route['params']] extends [never] ? unknown : { params: Readonly<Record<Route['params'], string | number>> }) &
-  (unknown extends Route['input'] ? { input?: unknown } : { input: Route['input'] }) &
-  (unknown extends Route['query'] ? Pick<RouteCall, 'query'> : { query?: Route['query'] });
-
-interface CallMethods<Routes> {
-  /**
-   * Calls a custom route by its name: its method and path, as the resource declares them.
-   *
-   * @example await client.posts.call('POST /:id/publish', { params: { id } })
-   */
-  call<Name extends keyof Routes & string>(
-    name: Name,
-    ...options: Routes[Name] extends infer Route extends RouteSchema
-      ? Record<never, never> extends CallOf<Route>
-        ? [options?: CallOf<Route>]
-        : [options: CallOf<Route>]
-      : never
-  ): Promise<Member<Routes[Name], 'output', unknown>>;
-}
-
-/** The methods of a custom route whose declaration the compiler does not know. */
-interface LooseCallMethods {
-  /** Calls a custom route by its name: its method and path, as the resource declares them. */
-  call(name: string, options?: RouteCall): Promise<unknown>;
 }
 
 /** `Methods` if the resource has the action. */
@@ -181,5 +163,11 @@ export type ResourceMethods<Api, Key extends keyof Api> = {
   If<Api, Key, 'batch', BatchMethods<Api, Key>> &
   ([UniqueOf<Api, Key>] extends [never] ? unknown : If<Api, Key, 'batch', UpsertMethods<Api, Key>>) &
   If<Api, Key, 'aggregate', AggregateMethods<Api, Key>> &
-  ([Member<Api[Key], 'files', never>] extends [never] ? unknown : UploadMethods<Api, Key>) &
-  ([keyof RoutesOf<Api, Key>] extends [never] ? LooseCallMethods : CallMethods<RoutesOf<Api, Key>>);
+  ([Member<Api[Key], 'files', never>] extends [never] ? unknown : UploadMethods<Api, Key>) & {
+    /**
+     * Calls a custom route by its name: its method and path, as the resource declares them.
+     *
+     * @example await client.posts.call('POST /:id/publish', { params: { id } })
+     */
+    call: CallRoute<Api, Key>;
+  };

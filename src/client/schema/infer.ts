@@ -7,7 +7,7 @@ import type { Operator } from '../../declare/service.ts';
 import type { ClientFile } from './file.ts';
 import type { KeyOfPath, PluralName } from './plural.ts';
 import type { InferredRoutes } from './routes.ts';
-import type { Simplify } from './schema.ts';
+import type { Shown } from './schema.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: stands for resources of any fields
 type Declared = Resource<string, any, any, any>;
@@ -27,9 +27,15 @@ type KeyOf<X> = PathOf<X> extends `/${infer Path}` ? KeyOfPath<Path> : never;
 /** The key of the resource with a name. */
 type KeyOfName<All extends Declared, Name> = All extends { name: Name } ? KeyOf<All> : never;
 
-type Marked<F extends Fields, Mark> = {
-  [K in keyof F & string]: Mark extends MarksOf<F[K]> ? ('concealed' extends MarksOf<F[K]> ? never : K) : never;
-}[keyof F & string];
+/** The keys of resources by their names. */
+type KeysByName<All extends Declared> = { [X in All as X['name']]: KeyOf<X> };
+
+/** The names of the fields with a mark that responses can contain. A conditional type, so that errors show the names. */
+type Marked<F extends Fields, Mark> = keyof F extends infer Names extends keyof F
+  ? {
+      [K in Names]: Mark extends MarksOf<F[K]> ? ('concealed' extends MarksOf<F[K]> ? never : K & string) : never;
+    }[Names]
+  : never;
 
 /** The names of fields that some viewers do not get. Further fields of users count as such: their names may suggest personal data. */
 type Restricted<N, F extends Fields> = N extends 'user'
@@ -40,14 +46,16 @@ type Concealed<F extends Fields> = { [K in keyof F]: 'concealed' extends MarksOf
 
 /** The value of a field in responses. */
 type Output<V, M> = 'file' extends M
-  ? V extends readonly unknown[]
-    ? ClientFile[]
-    : ClientFile | Extract<V, undefined>
+  ? V extends undefined
+    ? V
+    : V extends readonly unknown[]
+      ? ClientFile[]
+      : ClientFile
   : V;
 
 type Outputs<R, F extends Fields> = { [K in keyof R]: K extends keyof F ? Output<R[K], MarksOf<F[K]>> : R[K] };
 
-type ClientRecord<N, F extends Fields, T extends boolean> = Simplify<
+type ClientRecord<N, F extends Fields, T extends boolean> = Shown<
   Outputs<Omit<RecordOf<F, T>, Concealed<F> | Restricted<N, F>>, F> &
     Partial<Outputs<Pick<RecordOf<F, T>, Exclude<Restricted<N, F>, Concealed<F>> & keyof RecordOf<F, T>>, F>>
 >;
@@ -162,8 +170,8 @@ type SchemaOf<X, All extends Declared, Extra> =
           path: PathOf<X>;
           actions: ActionsOf<F, Facts>;
           record: ClientRecord<N, F, T>;
-          create: CreateBody<F>;
-          update: UpdateBody<F>;
+          create: Shown<CreateBody<F>>;
+          update: Shown<UpdateBody<F>>;
           filters: Filters<F>;
           sort: Marked<F, 'sortable'> | Timestamps<T>;
           search: Marked<F, 'searchable'> extends never ? false : true;
@@ -173,20 +181,29 @@ type SchemaOf<X, All extends Declared, Extra> =
           unique: Marked<F, 'unique'>;
           files: Marked<F, 'file'>;
           aggregates: Aggregates<F, Facts>;
-          routes: InferredRoutes<Facts>;
+          routes: InferredRoutes<Facts, KeysByName<All>>;
         }
       : never
     : never;
 
+/** What the extensions of an app add, as a union. */
+type AdditionsOf<A> = A extends { readonly $additions?: infer Added } ? NonNullable<Added> : never;
+
+type AddedResource<Added> = Added extends { resource: infer R } ? R : never;
+
 type ResourcesOf<A> =
   | (A extends { readonly $resources?: infer R } ? NonNullable<R> : never)
-  | (A extends { readonly $additions?: infer X } ? (NonNullable<X> extends { resource: infer R } ? R : never) : never);
+  | AddedResource<AdditionsOf<A>>;
 
-type UserFieldsOf<A> = A extends { readonly $additions?: infer X }
-  ? NonNullable<X> extends { userFields: infer F }
-    ? F
-    : unknown
-  : unknown;
+/** The fields that an extension adds to users; never if it adds none that the compiler knows. */
+type AddedFields<Added> = Added extends { userFields: infer F } ? (string extends keyof F ? never : F) : never;
+
+/** The intersection of the members of a union; unknown for never. */
+type Intersection<U> = (U extends unknown ? (given: U) => void : never) extends (given: infer All) => void
+  ? All
+  : never;
+
+type UserFieldsOf<A> = Intersection<AddedFields<AdditionsOf<A>>>;
 
 /** The schema of the resources of an app. */
 type SchemaOfResources<R extends Declared, Extra> = { [X in R as KeyOf<X>]: SchemaOf<X, R, Extra> };

@@ -1,14 +1,16 @@
 import type { AggregateFunction, DateUnit } from '../../declare/aggregate.ts';
-import type { CountMode } from '../../declare/service.ts';
-import type { FieldName, IncludePath } from './record.ts';
-import type { FilterField, Member, RecordAt, ReferenceName, RelationName, TargetKey } from './schema.ts';
+import type { FilterField, Member, RecordAt, ReferenceName, RelationName, ShownNames, TargetKey } from './schema.ts';
 
 type FiltersOf<Api, Key extends keyof Api> = Member<Api[Key], 'filters', Record<never, never>>;
 
 /** The relations that a filter can follow: reverse relations, and references by which lists can be filtered. */
-type Followable<Api, Key extends keyof Api> =
-  | RelationName<Api, Key>
-  | (ReferenceName<Api, Key> & keyof FiltersOf<Api, Key>);
+type Followable<Api, Key extends keyof Api> = {
+  [Name in RelationName<Api, Key> | (ReferenceName<Api, Key> & keyof FiltersOf<Api, Key>)]: [
+    TargetKey<Api, Key, Name>,
+  ] extends [never]
+    ? never
+    : Name;
+}[RelationName<Api, Key> | (ReferenceName<Api, Key> & keyof FiltersOf<Api, Key>)];
 
 type OwnFilter<Api, Key extends keyof Api> = (keyof FiltersOf<Api, Key> & string) | RelationName<Api, Key>;
 
@@ -46,34 +48,34 @@ type FilterAt<Api, Key extends keyof Api, Path> = Path extends keyof FiltersOf<A
  * The filters of a list. A path follows references and reverse relations: `{ 'author.name': 'Ada' }`. The types know paths over up to three
  * relations.
  */
-export type Where<Api, Key extends keyof Api> = {
-  [Path in FilterPath<Api, Key, readonly [1, 2, 3]>]?: FilterAt<Api, Key, Path>;
-};
+export type Where<Api, Key extends keyof Api> =
+  FilterPath<Api, Key, readonly [1, 2, 3]> extends infer Paths extends string
+    ? { [Path in Paths]?: FilterAt<Api, Key, Path> }
+    : never;
 
 /** The references by which a list can be sorted through: single ones by which it can be filtered. */
 type SortReference<Api, Key extends keyof Api> = {
-  [Name in ReferenceName<Api, Key> & keyof FiltersOf<Api, Key> & keyof RecordAt<Api, Key>]: NonNullable<
+  [Name in Followable<Api, Key> & keyof RecordAt<Api, Key>]: NonNullable<
     RecordAt<Api, Key>[Name]
   > extends readonly unknown[]
     ? never
     : Name;
-}[ReferenceName<Api, Key> & keyof FiltersOf<Api, Key> & keyof RecordAt<Api, Key>];
+}[Followable<Api, Key> & keyof RecordAt<Api, Key>];
 
-type SortPath<Api, Key extends keyof Api, Depth extends readonly unknown[]> =
-  | Member<Api[Key], 'sort', never>
-  | (Depth extends readonly []
-      ? never
-      : {
+type SortPath<Api, Key extends keyof Api, Depth extends readonly unknown[]> = Depth extends readonly []
+  ? Member<Api[Key], 'sort', never>
+  :
+      | Member<Api[Key], 'sort', never>
+      | {
           [Name in SortReference<
             Api,
             Key
           >]: `${Name}.${SortPath<Api, TargetKey<Api, Key, Name>, Deeper<Depth>> & string}`;
-        }[SortReference<Api, Key>]);
-
-type Descending<Path> = Path | `-${Path & string}`;
+        }[SortReference<Api, Key>];
 
 /** A term of `sort`: a field, or a path of references to one; `-` reverses the order. */
-export type SortTerm<Api, Key extends keyof Api> = Descending<SortPath<Api, Key, readonly [1, 2]>>;
+export type SortTerm<Api, Key extends keyof Api> =
+  SortPath<Api, Key, readonly [1, 2]> extends infer Path extends string ? Path | `-${Path}` : never;
 
 type Search<Api, Key extends keyof Api> =
   Member<Api[Key], 'search', false> extends true
@@ -99,57 +101,66 @@ export interface Selection<Paths, Names> {
   fields?: readonly Names[] | undefined;
 }
 
-/** What records a query selects, in which order. */
-export type Filtered<Api, Key extends keyof Api> = {
-  where?: Where<Api, Key> | undefined;
-  sort?: readonly SortTerm<Api, Key>[] | SortTerm<Api, Key> | undefined;
-} & Search<Api, Key> &
-  Deleted<Api, Key>;
+/** Which records a query selects, and in which order. */
+export interface OrderedFilters<Sort, Filters> {
+  where?: Filters | undefined;
+  sort?: readonly Sort[] | Sort | undefined;
+}
+
+/** The parameters of queries that depend on the declaration of the resource. */
+export type OptionalParameters<Api, Key extends keyof Api> = Search<Api, Key> & Deleted<Api, Key>;
 
 /** The query of a list. `After` and `Count` decide what the metadata of the page contains. */
-export type ListQuery<
-  Api,
-  Key extends keyof Api,
-  Paths extends IncludePath<Api, Key> = IncludePath<Api, Key>,
-  Names extends FieldName<Api, Key> = FieldName<Api, Key>,
-  After extends string | undefined = string | undefined,
-  Count extends CountMode | undefined = CountMode | undefined,
-> = Filtered<Api, Key> &
-  Selection<Paths, Names> & {
-    limit?: number | undefined;
-    page?: number | undefined;
-    /** A cursor: the `meta.next` of an earlier page. */
-    after?: After;
-    /** How the total is counted. */
-    count?: Count;
-  };
+export interface ListQueryOf<Paths, Names, After, Count, Sort, Filters>
+  extends Selection<Paths, Names>,
+    OrderedFilters<Sort, Filters> {
+  limit?: number | undefined;
+  page?: number | undefined;
+  /** A cursor: the `meta.next` of an earlier page. */
+  after?: After;
+  /** How the total is counted. */
+  count?: Count;
+}
+
+/** The query of an iteration over a list. */
+export interface EachQuery<Paths, Names, Sort, Filters> extends Selection<Paths, Names>, OrderedFilters<Sort, Filters> {
+  /** The number of records in a page. */
+  limit?: number | undefined;
+  /** A cursor after which the iteration begins. */
+  after?: string | undefined;
+}
 
 type AggregatesOf<Api, Key extends keyof Api> = Member<Api[Key], 'aggregates', Record<never, never>>;
-type Group<Api, Key extends keyof Api> = Member<AggregatesOf<Api, Key>, 'group', never> & string;
-type Bucketed<Api, Key extends keyof Api> = Member<AggregatesOf<Api, Key>, 'buckets', never> & string;
-type Numbers<Api, Key extends keyof Api> = Member<AggregatesOf<Api, Key>, 'numbers', never> & string;
-type Ordered<Api, Key extends keyof Api> = Member<AggregatesOf<Api, Key>, 'ordered', never> & string;
 
-/** A query of aggregates. */
-export type ClientAggregateQuery<Api, Key extends keyof Api> = {
+/** A query of aggregates: of the fields `Group` that form groups, dates, numbers, and fields whose values have an order. */
+export interface AggregateQueryOf<Group, Dates, Numbers, Ordered, Filters> {
   /** The fields whose values form the groups, at most 3. Dates are grouped in buckets: `{ month: 'createdAt' }`. */
-  group?: readonly (Group<Api, Key> | { [U in DateUnit]: { readonly [K in U]: Bucketed<Api, Key> } }[DateUnit])[];
+  group?: readonly (Group | { [U in DateUnit]: { readonly [K in U]: Dates } }[DateUnit])[];
   /** Counts the records of each group. Left out: true if the query has no other aggregate. */
   count?: true;
-  sum?: readonly Numbers<Api, Key>[];
-  avg?: readonly Numbers<Api, Key>[];
-  min?: readonly Ordered<Api, Key>[];
-  max?: readonly Ordered<Api, Key>[];
-  countDistinct?: readonly Group<Api, Key>[];
-  where?: Where<Api, Key> | undefined;
-  /** The order of the groups: `-count,status` or `sum(hours)`. */
-  sort?: string | undefined;
-  /** The maximum number of groups: 1 to 1,000. */
+  sum?: readonly Numbers[];
+  avg?: readonly Numbers[];
+  min?: readonly Ordered[];
+  max?: readonly Ordered[];
+  countDistinct?: readonly (Group | Ordered)[];
+  where?: Filters | undefined;
+  /** The order of the groups: `-count,status` or `sum(hours)`. Default: by the terms of `group`. */
+  sort?: readonly string[] | string | undefined;
+  /** The maximum number of groups: 1 to 1,000. Default 100. */
   limit?: number | undefined;
-  /** The IANA time zone of the date buckets. */
+  /** The IANA time zone of the date buckets. Default `UTC`. */
   timeZone?: string | undefined;
-} & Search<Api, Key> &
-  Deleted<Api, Key>;
+}
+
+/** A query of aggregates of a resource. */
+export type AggregateQueryAt<Api, Key extends keyof Api> = AggregateQueryOf<
+  ShownNames<Member<AggregatesOf<Api, Key>, 'group', never>>,
+  ShownNames<Member<AggregatesOf<Api, Key>, 'buckets', never>>,
+  ShownNames<Member<AggregatesOf<Api, Key>, 'numbers', never>>,
+  ShownNames<Member<AggregatesOf<Api, Key>, 'ordered', never>>,
+  Where<Api, Key>
+> &
+  OptionalParameters<Api, Key>;
 
 /** A query of aggregates without unknown parameters. */
 export type ExactAggregateQuery<Query, Allowed> = {

@@ -1,4 +1,4 @@
-import type { Member, RecordAt, ReferenceName, RelationName, TargetKey } from './schema.ts';
+import type { Member, RecordAt, ReferenceName, RelationName, Shown, TargetKey } from './schema.ts';
 
 /** The names that an `include` can begin with. */
 type Includable<Api, Key extends keyof Api> =
@@ -85,8 +85,6 @@ type Expanded<Api, Key extends keyof Api, Paths extends string> = [Key] extends 
   : [Paths] extends [never]
     ? RecordAt<Api, Key>
     : Shown<Included<Api, Key, Paths, never>>;
-
-type Shown<T> = { [K in keyof T]: T[K] };
 
 type Populated<Api, Key extends keyof Api, Names> = [Names] extends [never]
   ? Member<Api[Key], 'populated', never>

@@ -81,5 +81,8 @@ export type TargetKey<Api, Key extends keyof Api, Name> = (Name extends Referenc
     : never) &
   keyof Api;
 
-/** Shows a computed type as one object. */
-export type Simplify<T> = { [K in keyof T]: T[K] };
+/** Shows a computed type as one object, without the names of the types that computed it, so that errors are readable. */
+export type Shown<T> = T extends infer Computed ? { [K in keyof Computed]: Computed[K] } : never;
+
+/** Shows computed names as a union of texts. */
+export type ShownNames<T> = T extends infer Name extends string ? Name : never;

@@ -69,7 +69,7 @@ test('a user registers, and requests are sent with the session until the user si
   expect(client.auth.session).toBe(session);
   const { data } = await client.request<{ id: string }>({ method: 'GET', path: '/auth/me' });
   expect(data.id).toBe(session!.user.id);
-  expect(await client.auth.updateUser({ bio: 'Bells' } as object)).toMatchObject({ bio: 'Bells' });
+  expect(await client.auth.updateUser({ bio: 'Bells' })).toMatchObject({ bio: 'Bells' });
   expect(client.auth.session!.user).toMatchObject({ bio: 'Bells', name: 'Ada' });
 
   await client.auth.signOut();
@@ -162,7 +162,9 @@ test('signing out everywhere ends all sessions; if the API refuses it, the sessi
   const client = newClient({
     retries: 0,
     fetch: (target, init) =>
-      isOffline && String(target).includes('logout-all') ? Promise.reject(new TypeError('offline')) : fetch(target, init),
+      isOffline && String(target).includes('logout-all')
+        ? Promise.reject(new TypeError('offline'))
+        : fetch(target, init),
   });
   await client.auth.signIn(credentialsOf(ada));
   await expect(client.auth.signOutEverywhere()).rejects.toMatchObject({ code: 'NETWORK_ERROR' });
@@ -258,7 +260,7 @@ test('a response of the former user does not reach the session of the user who s
   const one = newClient({ storage: shared.openTab(), fetch: slow });
   await one.auth.signIn(credentialsOf(ada));
   const late = one.auth.user();
-  const update = one.auth.updateUser({ name: 'Late' } as object);
+  const update = one.auth.updateUser({ name: 'Late' });
   const two = newClient({ storage: shared.openTab() });
   await two.auth.signIn(credentialsOf(bob));
   await expect.poll(() => one.auth.session?.user.id).toBe(bob.id);
@@ -274,8 +276,12 @@ test('a tab whose token is refused takes over the session that another tab has s
   // This tab has been frozen: it hears nothing.
   const storage: SessionStorage = {
     read: () => stored,
-    write: (session) => void (stored = session),
-    remove: () => void (stored = undefined),
+    write(session) {
+      stored = session;
+    },
+    remove() {
+      stored = undefined;
+    },
   };
   const client = newClient({ storage });
   await client.auth.signIn(credentialsOf(ada));
