@@ -32,7 +32,8 @@ interface Feed {
 /** What a feed writes to. Nothing is written after another user has signed in. */
 interface FeedTarget {
   setState(state: Partial<LiveState>): void;
-  write<T>(update: (cached: T | undefined) => T | undefined): void;
+  /** Changes the data in the cache. A response that is under way may be older, and is dropped. Returns whether there was one. */
+  write<T>(update: (cached: T | undefined) => T | undefined): boolean;
   /** Loads the query again. */
   reload(): void;
 }
@@ -138,7 +139,13 @@ class LiveEntries {
     const feed = openFeed(resource, key, {
       setState,
       write: (update) => {
-        if (!isEnded && isOfUser()) this.#queryClient.setQueryData(key, update as never);
+        if (isEnded || !isOfUser()) return false;
+        const query = this.#queryClient.getQueryCache().get(hash);
+        const isLoading = query !== undefined && query.state.fetchStatus !== 'idle';
+        // Reverted, the query would lose what is written now.
+        if (isLoading) void query.cancel({ revert: false, silent: true });
+        this.#queryClient.setQueryData(key, update as never);
+        return isLoading;
       },
       reload: () => {
         if (!isEnded) void this.#queryClient.invalidateQueries({ queryKey: key, exact: true });
@@ -194,10 +201,13 @@ function feedRecord(resource: AnyResource, key: RecordKey, { setState, write, re
     { id },
     {
       onEvent({ type, data }) {
-        if (type === 'left' || type === 'deleted') write<CachedRecord<AnyRecord>>(() => null);
-        else if (data === undefined || hasIncludes) reload();
-        else write<CachedRecord<AnyRecord>>((cached) => cached && mergeRecord(cached, data, selection));
-        if (type === 'restored') reload();
+        const isGone = type === 'left' || type === 'deleted';
+        const isInterrupted = write<CachedRecord<AnyRecord>>((cached) => {
+          if (isGone) return null;
+          return cached && data ? mergeRecord(cached, data, selection) : cached;
+        });
+        // Events contain no other records, and none that was erased.
+        if (!isGone && (isInterrupted || hasIncludes || data === undefined || type === 'restored')) reload();
       },
       onReady() {
         setStatus('live');

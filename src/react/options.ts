@@ -3,10 +3,10 @@ import type { ApiError } from '../client/errors.ts';
 import { originOf } from '../client/origin.ts';
 import type { ListQuery as AnyListQuery, RecordSelection } from '../client/records/list-query.ts';
 import type { PageMeta } from '../client/records/page.ts';
-import type { ListQuery, Selection } from '../client/schema/query.ts';
+import type { Selection } from '../client/schema/query.ts';
 import type { ClientRecord, FieldName, IncludePath } from '../client/schema/record.ts';
 import { keyOf, type ListKey, type RecordKey } from './keys.ts';
-import type { AnyRecord, AnyResource, TypedResource, UntypedResource } from './resource.ts';
+import type { AnyRecord, AnyResource, FirstPageQuery, TypedResource, UntypedResource } from './resource.ts';
 import { loadAs, trackSession, userIdOf } from './session-state.ts';
 
 /** A page of a list in the cache. */
@@ -75,6 +75,7 @@ export type RecordOptions<Data> = ReturnType<
  *
  * @example await queryClient.prefetchInfiniteQuery(listOptions(client.posts, { where: { status: 'published' } }))
  */
+export function listOptions(resource: UntypedResource, query?: AnyListQuery): ListOptions<AnyRecord>;
 export function listOptions<
   Api,
   Key extends keyof Api,
@@ -82,9 +83,8 @@ export function listOptions<
   const Names extends FieldName<Api, Key> = never,
 >(
   resource: TypedResource<Api, Key>,
-  query?: ListQuery<Api, Key, Paths, Names, undefined>,
+  query?: FirstPageQuery<Api, Key, Paths, Names>,
 ): ListOptions<ClientRecord<Api, Key, Paths, Names>>;
-export function listOptions(resource: UntypedResource, query?: AnyListQuery): ListOptions<AnyRecord>;
 export function listOptions(resource: object, query: object = {}): object {
   return createListOptions(resource as AnyResource, query, currentUserId(resource));
 }
@@ -94,6 +94,11 @@ export function listOptions(resource: object, query: object = {}): object {
  *
  * @example await queryClient.prefetchQuery(recordOptions(client.posts, id, { include: ['author'] }))
  */
+export function recordOptions(
+  resource: UntypedResource,
+  id: string,
+  selection?: RecordSelection,
+): RecordOptions<AnyRecord>;
 export function recordOptions<
   Api,
   Key extends keyof Api,
@@ -104,11 +109,6 @@ export function recordOptions<
   id: string,
   selection?: Selection<Paths, Names>,
 ): RecordOptions<ClientRecord<Api, Key, Paths, Names>>;
-export function recordOptions(
-  resource: UntypedResource,
-  id: string,
-  selection?: RecordSelection,
-): RecordOptions<AnyRecord>;
 export function recordOptions(resource: object, id: string, selection: object = {}): object {
   return createRecordOptions(resource as AnyResource, id, selection, currentUserId(resource));
 }

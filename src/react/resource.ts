@@ -4,6 +4,7 @@ import type { ListQuery, RecordSelection } from '../client/records/list-query.ts
 import type { PageMeta } from '../client/records/page.ts';
 import type { WriteOptions } from '../client/records/resource.ts';
 import type { CallOptions } from '../client/request.ts';
+import type { ListQueryOf, OptionalParameters, SortTerm, Where } from '../client/schema/query.ts';
 
 /** A record of any resource. */
 export interface AnyRecord {
@@ -42,5 +43,17 @@ export interface TypedResource<Api, Key extends keyof Api> {
 /** A resource of a client that was created without types. */
 export interface UntypedResource {
   readonly path: string;
+  readonly $types?: never;
   readonly list: (...given: never) => unknown;
 }
+
+/** The query of a list that begins at its first page. */
+export type FirstPageQuery<Api, Key extends keyof Api, Paths, Names> = ListQueryOf<
+  Paths,
+  Names,
+  undefined,
+  'exact' | 'capped' | 'none' | undefined,
+  SortTerm<Api, Key>,
+  Where<Api, Key>
+> &
+  OptionalParameters<Api, Key>;

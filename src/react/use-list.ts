@@ -5,13 +5,12 @@ import type { ApiError } from '../client/errors.ts';
 import { originOf } from '../client/origin.ts';
 import type { ListQuery as AnyListQuery } from '../client/records/list-query.ts';
 import type { PageMeta } from '../client/records/page.ts';
-import type { ListQuery } from '../client/schema/query.ts';
 import type { ClientRecord, FieldName, IncludePath } from '../client/schema/record.ts';
 import { type LiveStatus, liveEntriesOf } from './live-entries.ts';
 import { applyToList } from './merge.ts';
 import { createListOptions } from './options.ts';
 import { useBelfry } from './provider.ts';
-import type { AnyRecord, AnyResource, TypedResource, UntypedResource } from './resource.ts';
+import type { AnyRecord, AnyResource, FirstPageQuery, TypedResource, UntypedResource } from './resource.ts';
 import { userIdOf } from './session-state.ts';
 import { keepFormerData, useLiveState, usePendingChanges, useSessionState } from './use-client-state.ts';
 
@@ -67,6 +66,11 @@ function assertCanBeLive(query: AnyListQuery): void {
  *
  * @example const { data, isPending, error } = useList(client.posts, { where: { status: 'published' }, include: ['author'] }, { live: true })
  */
+export function useList(
+  resource: UntypedResource,
+  query?: AnyListQuery,
+  options?: UseListOptions,
+): ListResult<AnyRecord>;
 export function useList<
   Api,
   Key extends keyof Api,
@@ -74,14 +78,9 @@ export function useList<
   const Names extends FieldName<Api, Key> = never,
 >(
   resource: TypedResource<Api, Key>,
-  query?: ListQuery<Api, Key, Paths, Names, undefined>,
+  query?: FirstPageQuery<Api, Key, Paths, Names>,
   options?: UseListOptions,
 ): ListResult<ClientRecord<Api, Key, Paths, Names>>;
-export function useList(
-  resource: UntypedResource,
-  query?: AnyListQuery,
-  options?: UseListOptions,
-): ListResult<AnyRecord>;
 export function useList(
   given: object,
   givenQuery: object = {},

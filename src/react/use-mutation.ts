@@ -96,11 +96,11 @@ const NO_RESOURCES: readonly { readonly path: string }[] = [];
  * const { update, error } = useMutation(client.tickets);
  * <button onClick={() => update(ticket.id, { status: 'closed' }, { ifMatch: ticket })}>Close</button>
  */
+export function useMutation(resource: UntypedResource, options?: UseMutationOptions): UntypedMutationResult;
 export function useMutation<Api, Key extends keyof Api>(
   resource: TypedResource<Api, Key>,
   options?: UseMutationOptions,
 ): MutationResult<Api, Key>;
-export function useMutation(resource: UntypedResource, options?: UseMutationOptions): UntypedMutationResult;
 export function useMutation(
   resource: object,
   { optimistic = true, invalidates = NO_RESOURCES }: UseMutationOptions = {},

@@ -53,6 +53,12 @@ export interface RecordResult<Data> {
  * @param id undefined: nothing is loaded yet, such as while another record is loaded that contains the id
  * @example const { data: post, error } = useRecord(client.posts, id, { include: ['author'] }, { live: true })
  */
+export function useRecord(
+  resource: UntypedResource,
+  id: string | undefined,
+  selection?: RecordSelection,
+  options?: UseRecordOptions,
+): RecordResult<AnyRecord>;
 export function useRecord<
   Api,
   Key extends keyof Api,
@@ -64,12 +70,6 @@ export function useRecord<
   selection?: Selection<Paths, Names>,
   options?: UseRecordOptions,
 ): RecordResult<ClientRecord<Api, Key, Paths, Names>>;
-export function useRecord(
-  resource: UntypedResource,
-  id: string | undefined,
-  selection?: RecordSelection,
-  options?: UseRecordOptions,
-): RecordResult<AnyRecord>;
 export function useRecord(
   given: object,
   id: string | undefined,
