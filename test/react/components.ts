@@ -21,6 +21,7 @@ hooks.shown = shown;
 interface PartProps {
   client: Client<ReactApi>;
   live: boolean;
+  keepPrevious?: boolean;
 }
 
 function show(name: string, text: string): ReactNode {
@@ -36,10 +37,11 @@ function Session({ client }: { client: Client<ReactApi> }) {
 function Posts({
   client,
   live,
+  keepPrevious,
   record,
   where,
 }: PartProps & { record: string | undefined; where: { status: 'published' } | undefined }) {
-  const posts = useList(client.posts, { where, sort: '-views', limit: 3, include: ['author'] }, { live: false });
+  const posts = useList(client.posts, { where, sort: '-views', limit: 3, include: ['author'] }, { keepPrevious });
   const followed = useList(client.posts, { where, sort: '-views', limit: 3 }, { live, enabled: live });
   const post = useRecord(client.posts, record, { include: ['author'] }, { live });
   const mutation = useMutation(client.posts);
@@ -72,7 +74,7 @@ export interface TestAppProps extends PartProps, Pick<BelfryProviderProps, 'sess
 }
 
 /** The app of the browser tests: a list, a record, the notes of the user, and the session. */
-export function TestApp({ client, queryClient, live, session }: TestAppProps): ReactNode {
+export function TestApp({ client, queryClient, live, keepPrevious = false, session }: TestAppProps): ReactNode {
   const [record, selectRecord] = useState<string>();
   const [where, setWhere] = useState<{ status: 'published' } | undefined>({ status: 'published' });
   const [isOpen, setOpen] = useState(true);
@@ -84,7 +86,7 @@ export function TestApp({ client, queryClient, live, session }: TestAppProps): R
       BelfryProvider,
       { client, queryClient, session },
       createElement(Session, { client }),
-      isOpen && createElement(Posts, { client, live, record, where }),
+      isOpen && createElement(Posts, { client, live, keepPrevious, record, where }),
       isOpen && createElement(Notes, { client, live }),
     ),
   );

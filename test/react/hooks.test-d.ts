@@ -49,8 +49,6 @@ export function Component({ id }: { id: string | undefined }) {
   mutation.create({ views: 1 });
   // @ts-expect-error A value of another type
   mutation.update('1', { views: 'many' });
-  // @ts-expect-error The resource cannot restore records
-  mutation.restore('1');
 
   const reading = useMutation(client.logs);
   // @ts-expect-error The resource has no such route

@@ -196,6 +196,55 @@ browserTest('a live list and record follow the changes of another tab, and are n
   expect([...one.errors, ...two.errors]).toEqual([]);
 });
 
+browserTest('a live list never shows an older state again after a mutation', 60_000, async () => {
+  const { id } = await posts.create({ title: 'One' });
+  const { run, has } = await openPage(context, `${address}&live`);
+  await has('status', 'live');
+  await has('posts', 'One');
+  await run(({ mutation, shown }, record) => {
+    shown.clear();
+    void mutation.update(record, { title: 'Two' });
+  }, id);
+  await has('posts', 'Two');
+  await posts.create({ title: 'Other' });
+  await expect.poll(() => run(({ followed }) => followed.data.length)).toBe(2);
+  await expect.poll(() => run(({ mutation }) => mutation.isPending)).toBe(false);
+  const texts: string[] = await run(({ shown }) => [...shown]);
+  expect(texts.filter((text) => text.startsWith('posts:') && text.includes('One'))).toEqual([]);
+});
+
+browserTest('a live list whose stream does not open is loaded without it', 60_000, async () => {
+  await posts.create({ title: 'One' });
+  await context.route('**/api/realtime*', () => new Promise(() => {}));
+  const { has } = await openPage(context, `${address}&live`);
+  await has('posts', 'One');
+  await has('status', 'loading');
+});
+
+browserTest(
+  'a former list is shown until the list of a changed query is loaded, but never that of another user',
+  60_000,
+  async () => {
+    await posts.create({ title: 'Draft', status: 'draft', views: 2 });
+    await posts.create({ title: 'Published', views: 1 });
+    const { run, has } = await openPage(context, `${address}&keep`);
+    await has('posts', 'Published');
+    await run(({ shown, setWhere }) => {
+      shown.clear();
+      setWhere(undefined);
+    });
+    await has('posts', 'Draft, Published');
+    const texts: string[] = await run(({ shown }) => [...shown]);
+    expect(texts.filter((text) => text.startsWith('posts:'))).toEqual(['posts: Published', 'posts: Draft, Published']);
+    const ada = await person('Ada');
+    await run(({ shown }) => shown.clear());
+    await run(signIn, ada.email);
+    await has('session', 'Ada');
+    await has('posts', 'Draft, Published');
+    expect(await run(({ shown }) => [...shown])).toContain('posts: pending');
+  },
+);
+
 browserTest(
   'a page in strict mode opens one stream, and closes it with the last component that needs it',
   60_000,

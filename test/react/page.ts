@@ -23,7 +23,13 @@ const storage = server?.session ? { storage: cookieStorage({ initial: server.ses
 const client = createClient<ReactApi>({ url, ...storage });
 const queryClient = new QueryClient();
 page.page = Object.assign(hooks, { client, queryClient });
-const app = createElement(TestApp, { client, queryClient, live: settings.has('live'), session: server?.session });
+const app = createElement(TestApp, {
+  client,
+  queryClient,
+  live: settings.has('live'),
+  keepPrevious: settings.has('keep'),
+  session: server?.session,
+});
 const root = page.document.getElementById('root');
 if (server === undefined) createRoot(root).render(app);
 else {
