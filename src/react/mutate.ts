@@ -17,8 +17,6 @@ export interface Mutation {
   /** The fields of `create` and `update`. */
   data?: object | undefined;
   options: WriteOptions;
-  /** Whether to show the change before the server has confirmed it. */
-  isOptimistic: boolean;
   /** Other resources whose cached data the mutation changes. */
   invalidates: readonly { readonly path: string }[];
 }
@@ -144,20 +142,21 @@ async function invalidate(
 /**
  * Runs a mutation. Mutations of one record are sent one after the other, in their order.
  *
+ * @param userId of the user who has requested it
+ * @param change what is shown of it meanwhile
  * @throws nothing: the error is that of `result`
  */
-export function runMutation(queryClient: QueryClient, resource: AnyResource, mutation: Mutation): RunningMutation {
-  const { op, id, data = {}, options, isOptimistic } = mutation;
+export function runMutation(
+  queryClient: QueryClient,
+  resource: AnyResource,
+  mutation: Mutation,
+  userId: string | null,
+  change: PendingChange | undefined,
+): RunningMutation {
+  const { op, id, options } = mutation;
   const origin = originOf(resource);
   const changes = pendingChangesOf(origin);
-  const userId = userIdOf(trackSession(origin).current());
   const key = keyOf(resource, userId);
-  let change: PendingChange | undefined;
-  if (isOptimistic && id !== undefined && (op === 'update' || op === 'delete')) {
-    change = { userId, path: resource.path, recordId: id, op, changes: { ...data } };
-    changes.add(change);
-  }
-
   const running = queryClient.getMutationCache().build<AnyRecord | undefined, Error, Mutation, unknown>(queryClient, {
     mutationKey: [...key, op],
     ...(id !== undefined && { scope: { id: hashKey([...key, id]) } }),

@@ -6,7 +6,7 @@ import { originOf } from '../client/origin.ts';
 import type { RecordSelection } from '../client/records/list-query.ts';
 import type { Selection } from '../client/schema/query.ts';
 import type { ClientRecord, FieldName, IncludePath } from '../client/schema/record.ts';
-import type { LiveStatus } from './live-entries.ts';
+import type { LiveStatus } from './live-feeds.ts';
 import { applyChanges } from './merge.ts';
 import { createRecordOptions } from './options.ts';
 import { useBelfry } from './provider.ts';
