@@ -3,7 +3,7 @@ import { originOf } from '../client/origin.ts';
 import type { WriteOptions } from '../client/records/resource.ts';
 import type { IfMatch } from '../client/records/versions.ts';
 import { isSameViewer, keyOf, type ParsedKey, parseKey, type ResourceKey } from './keys.ts';
-import { changeInList, mergeRecord, surelyLeaves } from './merge.ts';
+import { changeInList, changeView, mergeRecord, surelyLeaves } from './merge.ts';
 import { type CachedList, createRecordOptions } from './options.ts';
 import { type PendingChange, pendingChangesOf } from './pending-changes.ts';
 import type { AnyRecord, AnyResource } from './resource.ts';
@@ -143,7 +143,7 @@ async function invalidate(
  * Runs a mutation. Mutations of one record are sent one after the other, in their order.
  *
  * @param userId of the user who has requested it
- * @param change what is shown of it meanwhile
+ * @param isOptimistic whether to show the change before the server has confirmed it
  * @throws nothing: the error is that of `result`
  */
 export function runMutation(
@@ -151,12 +151,18 @@ export function runMutation(
   resource: AnyResource,
   mutation: Mutation,
   userId: string | null,
-  change: PendingChange | undefined,
+  isOptimistic: boolean,
 ): RunningMutation {
-  const { op, id, options } = mutation;
+  const { op, id, data = {}, options } = mutation;
   const origin = originOf(resource);
   const changes = pendingChangesOf(origin);
   const key = keyOf(resource, userId);
+  let change: PendingChange | undefined;
+  if (isOptimistic && id !== undefined && (op === 'update' || op === 'delete')) {
+    change = { userId, path: resource.path, recordId: id, op, changes: { ...data } };
+    changes.add(change, changeView);
+  }
+
   const running = queryClient.getMutationCache().build<AnyRecord | undefined, Error, Mutation, unknown>(queryClient, {
     mutationKey: [...key, op],
     ...(id !== undefined && { scope: { id: hashKey([...key, id]) } }),

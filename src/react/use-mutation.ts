@@ -7,7 +7,6 @@ import type { WriteOptions } from '../client/records/resource.ts';
 import type { ClientRecord } from '../client/schema/record.ts';
 import type { Member } from '../client/schema/schema.ts';
 import type { Mutation } from './mutate.ts';
-import { type PendingChange, pendingChangesOf } from './pending-changes.ts';
 import { useBelfry } from './provider.ts';
 import type { AnyRecord, AnyResource, TypedResource, UntypedResource } from './resource.ts';
 import { trackSession, userIdOf } from './session-state.ts';
@@ -95,23 +94,11 @@ const NO_RESOURCES: readonly { readonly path: string }[] = [];
 /** Pages that only show records do not load this code. */
 const loadMutate = () => import('./mutate.ts');
 
-/** Shows a change, and runs its mutation. */
+/** Runs a mutation for the user who is signed in now. */
 function start(queryClient: QueryClient, resource: AnyResource, mutation: Mutation, isOptimistic: boolean) {
-  const { op, id, data = {} } = mutation;
-  const origin = originOf(resource);
-  const userId = userIdOf(trackSession(origin).current());
-  const changes = pendingChangesOf(origin);
-  let change: PendingChange | undefined;
-  if (isOptimistic && id !== undefined && (op === 'update' || op === 'delete')) {
-    change = { userId, path: resource.path, recordId: id, op, changes: { ...data } };
-    changes.add(change);
-  }
-  const running = loadMutate().then(
-    ({ runMutation }) => runMutation(queryClient, resource, mutation, userId, change),
-    (error: unknown) => {
-      if (change !== undefined) changes.remove(change);
-      throw error;
-    },
+  const userId = userIdOf(trackSession(originOf(resource)).current());
+  const running = loadMutate().then(({ runMutation }) =>
+    runMutation(queryClient, resource, mutation, userId, isOptimistic),
   );
   return {
     result: running.then(({ result }) => result),
