@@ -1,5 +1,6 @@
 import { type AuthOptions, type ClientAuth, createAuth } from './auth/index.ts';
 import type { AuthUser } from './auth/session.ts';
+import { withOrigin } from './origin.ts';
 import { type ClientPush, createPush } from './push.ts';
 import type { SessionSource } from './realtime/hub.ts';
 import { createLazyRealtime } from './realtime/lazy.ts';
@@ -103,9 +104,10 @@ export function createClient<A = unknown>(options: ClientOptions = {}): Client<A
   const tokens = createTokenSource(options, auth);
   const requester: Requester = createRequester(url, tokens, options);
   const realtime = createLazyRealtime(requester, tokens);
+  const origin = { url, auth: options.token === undefined ? auth : undefined };
   const resources = new Map<string, ResourceClient>();
   const resource = (path: string): ResourceClient => {
-    const known = resources.get(path) ?? createResource(requester, realtime, path);
+    const known = resources.get(path) ?? withOrigin(createResource(requester, realtime, path), origin);
     resources.set(path, known);
     return known;
   };
@@ -116,7 +118,7 @@ export function createClient<A = unknown>(options: ClientOptions = {}): Client<A
     request: requester.send,
     resource: (path) => resource(pathOf(path)),
   };
-  return new Proxy(members, {
+  return new Proxy(withOrigin(members, origin), {
     // `then` must be missing, or `await client` would call it.
     get: (target, key) =>
       typeof key === 'symbol' || key === 'then' || key in target ? Reflect.get(target, key) : resource(pathOf(key)),

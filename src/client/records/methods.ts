@@ -152,6 +152,8 @@ type If<Api, Key extends keyof Api, Action extends string, Methods> =
 export type ResourceMethods<Api, Key extends keyof Api> = {
   /** The path of the resource below `/api`. */
   readonly path: string;
+  /** Carries the types of the resource. It has no value. */
+  readonly $types: { api: Api; key: Key } | undefined;
 } & If<Api, Key, 'list', ListMethods<Api, Key> & RealtimeMethods<Api, Key>> &
   If<Api, Key, 'read', ReadMethods<Api, Key>> &
   If<Api, Key, 'create', CreateMethods<Api, Key>> &
