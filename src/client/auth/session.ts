@@ -4,7 +4,7 @@ import type { SessionStorage, StoredSession } from './storage.ts';
 /** A signed-in user with their session. */
 export interface Session<User = AuthUser> {
   readonly user: User;
-  /** The token; undefined if it is in a cookie that pages cannot read. */
+  /** The token; undefined if it is in a cookie that pages cannot read. It is not enumerable, so JSON and logs of the session lack it. */
   readonly token: string | undefined;
   /** When the session ends, as ISO text; undefined if only the server knows. */
   readonly expiresAt: string | undefined;
@@ -44,6 +44,11 @@ export interface SessionStore<User> extends TokenSource {
   changeUser(token: string, change: (user: User | undefined) => User | undefined): Promise<void>;
   /** Reads the user from the API. Returns undefined without a session. */
   refreshUser(options?: CallOptions): Promise<User | undefined>;
+}
+
+/** Creates a session whose token is missing from JSON and from logs, because apps log and serialize their state. */
+function createVisibleSession<User>(user: User, token: string | undefined, expiresAt: string | undefined) {
+  return Object.defineProperty({ user, expiresAt }, 'token', { value: token }) as Session<User>;
 }
 
 /** Creates the session of a client, and reads it from the storage. @param requester called when the user is read */
@@ -101,7 +106,7 @@ export function createSessionStore<User extends AuthUser>(
     const hadSession = visible !== undefined;
     stored = next;
     const { token, user, expiresAt } = next ?? {};
-    visible = user === undefined ? undefined : { user, token: hidesToken ? undefined : token, expiresAt };
+    visible = user === undefined ? undefined : createVisibleSession(user, hidesToken ? undefined : token, expiresAt);
     schedule();
     // Also if the user is not known yet: requests and streams use another token from now on.
     if (isOther || hadSession || visible !== undefined) notify();

@@ -200,6 +200,16 @@ test('an expired session is none, and listeners learn of the end', async () => {
   expect(storage.read()).toBeUndefined();
 });
 
+test('the token is missing from JSON of the client and of its session', async () => {
+  const ada = await person('Ada');
+  const client = newClient({
+    storage: { ...memoryStorage(), read: () => ({ token: ada.token, user: { id: ada.id } }) },
+  });
+  const session = await client.auth.ready();
+  expect(session?.token).toBe(ada.token);
+  expect(JSON.stringify([client, client.auth, session, { ...session }])).not.toContain('svc_');
+});
+
 test('a token without a user becomes a session once the client is ready', async () => {
   const ada = await person('Ada');
   const client = newClient({ storage: { ...memoryStorage(), read: async () => ({ token: ada.token }) } });

@@ -41,17 +41,26 @@ function ValueEditor(props) {
   return html`<${Editor} ...${props} Inner=${ValueEditor} />`;
 }
 
-function typeText({ type, target, inner, min, max }) {
-  const kind = type === 'array' && inner ? `array of ${typeText(inner)}` : target ? `${type} to ${target}` : type;
-  const boundOf = (bound) => (typeof bound === 'object' && bound !== null ? bound.value : bound);
-  const bounds = [
-    min !== undefined && min !== null && `from ${boundOf(min)}`,
-    max !== undefined && max !== null && `to ${boundOf(max)}`,
-  ].filter(Boolean);
-  return [kind, ...bounds].join(' ');
+const isGiven = (value) => value !== undefined && value !== null;
+
+const boundOf = (bound) => (typeof bound === 'object' && bound !== null ? bound.value : bound);
+
+/** What the bounds of a field count; undefined for types whose values are compared themselves. */
+function unitOf(type) {
+  if (['string', 'text', 'email', 'url', 'password'].includes(type)) return 'characters';
+  return type === 'array' || type === 'refs' ? 'items' : undefined;
 }
 
-const isGiven = (value) => value !== undefined && value !== null;
+/** Says in words which values a field takes: `string, at most 200 characters`. */
+function typeText({ type, target, inner, min, max }) {
+  const kind = type === 'array' && inner ? `array of ${typeText(inner)}` : target ? `${type} to ${target}` : type;
+  const unit = unitOf(type);
+  const [least, most] = [boundOf(min), boundOf(max)];
+  const bounds = [isGiven(least) && `at least ${least}`, isGiven(most) && `at most ${most}`].filter(Boolean);
+  if (bounds.length === 0) return kind;
+  const text = `${bounds.join(', ')}${unit === undefined ? '' : ` ${unit}`}`;
+  return type === 'array' ? `${kind}; ${text}` : `${kind}, ${text}`;
+}
 
 function Description({ id, field, isNew }) {
   const notes = [
