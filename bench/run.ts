@@ -18,6 +18,7 @@ import { recovery } from './groups/hosting/recovery.ts';
 import { restart } from './groups/hosting/restart.ts';
 import { jobs } from './groups/jobs.ts';
 import { packaged } from './groups/package.ts';
+import { pages } from './groups/pages.ts';
 import { pushAccept } from './groups/push/accept.ts';
 import { pushProviders } from './groups/push/providers.ts';
 import { realtime } from './groups/realtime.ts';
@@ -77,6 +78,7 @@ const GROUPS: readonly Group[] = [
   startup,
   files,
   client,
+  pages,
   packaged,
   recordsScale,
 ];
