@@ -10,6 +10,8 @@ export default defineConfig({
     // The examples import Belfry by the names of its package, as projects do.
     alias: [
       { find: /^belfry$/, replacement: sourceOf('index.ts') },
+      { find: /^belfry\/client$/, replacement: sourceOf('client/index.ts') },
+      { find: /^belfry\/react$/, replacement: sourceOf('react/index.ts') },
       { find: /^belfry\/testing$/, replacement: sourceOf('testing/index.ts') },
     ],
   },

@@ -10,6 +10,7 @@ import { logins } from './groups/accounts/logins.ts';
 import { rateLimits } from './groups/accounts/rate-limits.ts';
 import { signIns } from './groups/accounts/sign-ins.ts';
 import { audit } from './groups/audit.ts';
+import { client } from './groups/client.ts';
 import { erasure } from './groups/erasure.ts';
 import { files } from './groups/files.ts';
 import { connections } from './groups/hosting/connections.ts';
@@ -75,6 +76,7 @@ const GROUPS: readonly Group[] = [
   connections,
   startup,
   files,
+  client,
   packaged,
   recordsScale,
 ];

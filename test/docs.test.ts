@@ -14,10 +14,10 @@ const textOf = (page: string) => readFileSync(join(root, page), 'utf8');
  * The complete examples of a page: TypeScript blocks that start with an import. Client code needs the generated client, so
  * test/runtime/openapi/client.test.ts compiles it.
  */
-function examplesOf(page: string): string[] {
-  return [...textOf(page).matchAll(/```ts\n(import [\s\S]*?)```/g)]
-    .map((match) => match[1]!)
-    .filter((example) => !example.includes("'./api.d.ts'"));
+function examplesOf(page: string): { language: string; example: string }[] {
+  return [...textOf(page).matchAll(/```(tsx?)\n(import [\s\S]*?)```/g)]
+    .map(([, language, example]) => ({ language: language!, example: example! }))
+    .filter(({ example }) => !example.includes("'./api.d.ts'"));
 }
 
 // Files of a deployment, which differ between clones, and the output of tests.
@@ -90,15 +90,20 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   let count = 0;
   for (const page of pages) {
-    for (const [i, example] of examplesOf(page).entries()) {
+    for (const [i, { language, example }] of examplesOf(page).entries()) {
       count += 1;
       writeFileSync(
-        join(folder, `${page.replace('/', '-')}-${i}.ts`),
+        join(folder, `${page.replace('/', '-')}-${i}.${language}`),
         example
           .replaceAll("'belfry'", "'../../src/index.ts'")
+          .replaceAll("'belfry/client'", "'../../src/client/index.ts'")
+          .replaceAll("'belfry/react'", "'../../src/react/index.ts'")
           .replaceAll("'belfry/testing'", "'../../src/testing/index.ts'")
           .replaceAll("'belfry/verify-webhook'", "'../../src/extensions/webhooks/verify-webhook.ts'")
           .replaceAll("'../src/extensions/version.ts'", "'../fixtures/version.ts'")
+          // The app that docs/client.md declares, and the client that it creates.
+          .replaceAll("'../server/src/app.ts'", "'./docs-client.md-1.ts'")
+          .replaceAll("'./client.ts'", "'./docs-client.md-0.ts'")
           // The app that docs/testing.md declares.
           .replaceAll("'../src/app.ts'", "'./docs-testing.md-1.ts'"),
       );
@@ -107,7 +112,11 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
   expect(count).toBeGreaterThan(3);
   writeFileSync(
     join(folder, 'tsconfig.json'),
-    JSON.stringify({ extends: '../../tsconfig.json', include: ['*.ts', '../support/vitest/global-setup.ts'] }),
+    JSON.stringify({
+      extends: '../../tsconfig.json',
+      compilerOptions: { jsx: 'react-jsx', lib: ['esnext', 'dom'] },
+      include: ['*.ts', '*.tsx', '../support/vitest/global-setup.ts'],
+    }),
   );
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   // Several threads would each check much of the same code again, which doubles the work.

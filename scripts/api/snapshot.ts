@@ -12,6 +12,8 @@ export type Snapshot = Record<string, string>;
 
 const REPORTS: Record<string, string> = {
   'belfry.api.md': 'belfry',
+  'client.api.md': 'belfry/client',
+  'react.api.md': 'belfry/react',
   'testing.api.md': 'belfry/testing',
   'verify-webhook.api.md': 'belfry/verify-webhook',
 };

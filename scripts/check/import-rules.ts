@@ -45,5 +45,11 @@ for (const { rule, from, to, cycle } of violations) {
 // The parser does not see `import('./x.ts').T` in a type, which would bypass every rule.
 const hiddenImports = files.filter((file) => /(?<!\bawait |\breturn |=> )\bimport\(/.test(readFileSync(file, 'utf8')));
 for (const file of hiddenImports) console.error(`import() in a type: ${file}. Write \`import type\` at the top.`);
+// The parser does not tell `import type` from `import`.
+const needsDeclarations = (file: string) =>
+  /^(?:import|export)\b(?! type\b)[^;]*\bfrom '[^']*\/declare\//m.test(readFileSync(file, 'utf8'));
+const serverImports = files.filter((file) => file.startsWith('src/client/') && needsDeclarations(file));
+for (const file of serverImports)
+  console.error(`${file} must import only types of src/declare: the client runs in browsers. Write \`import type\`.`);
 console.log(`${files.length - unreadFiles.length} of ${files.length} modules read, ${violations.length} violations`);
-if (unreadFiles.length || violations.length || hiddenImports.length) process.exit(1);
+if (unreadFiles.length || violations.length || hiddenImports.length || serverImports.length) process.exit(1);

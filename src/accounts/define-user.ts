@@ -1,5 +1,14 @@
 import { Field, type Fields } from '../declare/field.ts';
-import { defineResource, type Resource, type ResourceOptions } from '../declare/resource.ts';
+import type { RecordOf } from '../declare/infer.ts';
+import {
+  type ClientFacts,
+  defineResource,
+  type FactOptions,
+  type FactsOf,
+  type Resource,
+  type ResourceOptions,
+} from '../declare/resource.ts';
+import type { RouteBuilder } from '../declare/route.ts';
 import { f } from '../records/fields/f.ts';
 import { isPersonalField } from '../records/fields/personal-data.ts';
 
@@ -57,19 +66,56 @@ export type UserOptions<F extends Fields, Role extends string, T extends boolean
   roles?: readonly Role[];
 };
 
+// biome-ignore lint/suspicious/noExplicitAny: stands for a user resource of any fields
+type AnyUser = Resource<'user', any, any, any>;
+
 /**
  * Declares the user resource from the account template. Its `status` and personal fields are visible only to the user and to admins,
  * unless they have a `visibleTo()` of their own.
  */
-// biome-ignore lint/complexity/noBannedTypes: {} is "no further fields" here
-export function defineUser<F extends Fields = {}, const Role extends string = never, T extends boolean = true>(
-  options: UserOptions<F, Role | 'user' | 'admin', T> = {},
-): Resource<'user', WithUserFields<NoInfer<F>, NoInfer<Role> | 'user' | 'admin'>, NoInfer<T>> {
+export function defineUser<
+  // biome-ignore lint/complexity/noBannedTypes: {} is "no further fields" here
+  F extends Fields = {},
+  const Role extends string = never,
+  T extends boolean = true,
+  const Path extends string = string,
+  const Crud extends ClientFacts['crud'] = boolean,
+  const Batch extends ClientFacts['batch'] = boolean,
+  const Soft extends boolean = boolean,
+  const Aggregates extends ClientFacts['aggregates'] = ClientFacts['aggregates'],
+  const Relations extends ClientFacts['relations'] = ClientFacts['relations'],
+  const Routes extends ClientFacts['routes'] = ClientFacts['routes'],
+>(
+  options: UserOptions<F, Role | 'user' | 'admin', T> &
+    FactOptions<
+      RouteBuilder<RecordOf<WithUserFields<F, Role | 'user' | 'admin'>, T>>,
+      Path,
+      Crud,
+      Batch,
+      Soft,
+      Aggregates,
+      Relations,
+      Routes
+    > = {},
+): Resource<
+  'user',
+  WithUserFields<NoInfer<F>, NoInfer<Role> | 'user' | 'admin'>,
+  NoInfer<T>,
+  FactsOf<
+    NoInfer<Path>,
+    NoInfer<Crud>,
+    NoInfer<Batch>,
+    NoInfer<Soft>,
+    NoInfer<Aggregates>,
+    NoInfer<Relations>,
+    NoInfer<Routes>
+  >
+> {
   const { fields, roles = [], policies, ...rest } = options;
   const declared = { ...createTemplateFields([...new Set(['user', 'admin', ...roles])]), ...fields };
   const listed: unknown = rest.personalFields;
   const all = restrictStatusAndPersonalFields(declared, Array.isArray(listed) ? listed : []);
-  return defineResource('user', {
+  const user: AnyUser = defineResource('user', {
     description: 'An account',
     owner: '_id',
     ...(rest as { timestamps?: NoInfer<T> }),
@@ -84,4 +130,5 @@ export function defineUser<F extends Fields = {}, const Role extends string = ne
       ...policies,
     },
   });
+  return user;
 }

@@ -1,1 +1,47 @@
+// The public API of `belfry/client`.
+export type * from './auth/account.ts';
+export {
+  type CookieSession,
+  type CookieSessionOptions,
+  cookieSession,
+  type WithHeaders,
+} from './auth/cookie-session.ts';
+export { cookieStorage, type PageSession } from './auth/cookie-storage.ts';
+export type * from './auth/email.ts';
+export type { AuthOptions, ClientAuth } from './auth/index.ts';
+export type { OidcMethods, ProviderReturn, SignInProvider } from './auth/oidc.ts';
+export type { Passkey, PasskeyMethods } from './auth/passkeys.ts';
+export type { AuthUser, Session, SessionListener } from './auth/session.ts';
+export type {
+  EmailVerificationRequired,
+  SecondFactorMethod,
+  SecondFactorRequired,
+  SignedIn,
+  SignInChallenge,
+  SignInResult,
+} from './auth/sign-in.ts';
+export {
+  type KeyValueStorage,
+  localStorageSession,
+  memoryStorage,
+  type SessionStorage,
+  type StoredSession,
+} from './auth/storage.ts';
+export { type Client, type ClientMembers, type ClientOptions, createClient, type ResourceClient } from './client.ts';
+export { ApiError, type ApiErrorOptions, type ClientErrorCode } from './errors.ts';
+export type { ClientPush, Device, DeviceDetails, WebPushOptions } from './push.ts';
+export type { EventsOptions, ResetEvent } from './realtime/event-iterator.ts';
+export type { SubscribeHandlers } from './realtime/index.ts';
+export type { LiveListMeta, LiveListSnapshot } from './realtime/list-snapshot.ts';
+export type { LiveList, LiveListQuery } from './realtime/live-list.ts';
+export type { RecordEvent, RecordSubscription, ResetReason } from './realtime/record-event.ts';
+export type { AggregateQuery, AggregateResult } from './records/aggregate.ts';
+export type { BatchFailure, BatchOperation, BatchResult, BatchSuccess } from './records/batch.ts';
+export type { Condition, ListQuery, ListSelection, RecordSelection, Where } from './records/list-query.ts';
+export type { Page, PageMeta } from './records/page.ts';
+export type { WriteOptions } from './records/resource.ts';
+export type { RouteCall } from './records/route.ts';
+export type { UploadedFile, UploadOptions, UploadProgress, UploadSource } from './records/upload.ts';
+export type { IfMatch } from './records/versions.ts';
 export type { ApiRequest, ApiResponse, CallOptions, QueryParameters, Requester, TokenSource } from './request.ts';
+export type { Changing, RequestOptions } from './requester.ts';

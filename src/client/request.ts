@@ -1,4 +1,4 @@
-/** A query string as an object. A list is joined by commas; undefined leaves a parameter out. */
+/** A query string as an object. A list is joined by commas; undefined and null leave a parameter out. */
 export type QueryParameters = Readonly<
   Record<string, string | number | boolean | Date | null | undefined | readonly (string | number | boolean | Date)[]>
 >;
@@ -16,13 +16,13 @@ export interface CallOptions {
 /** A request to the API. */
 export interface ApiRequest extends CallOptions {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below `/api`, beginning with a slash: `/posts/65f0…`. Segments are encoded. */
+  /** Below `/api`, beginning with a slash: `/posts/65f0…`. The caller has encoded its segments. */
   path: string;
   query?: QueryParameters | undefined;
   /** Sent as JSON; undefined: no body. */
   json?: unknown;
   /** A body that is sent as it is: a form, a file. Not with `json`. */
-  body?: BodyInit | undefined;
+  body?: RequestInit['body'] | undefined;
   /** The token of the request instead of that of the session. null: no token. */
   token?: string | null | undefined;
   /**
@@ -30,13 +30,15 @@ export interface ApiRequest extends CallOptions {
    * once. Default: `safe` for GET, else `never`.
    */
   retry?: 'safe' | 'never' | undefined;
+  /** Sends the request instead of the `fetch` of the client, such as one that reports the progress of an upload. */
+  fetch?: typeof fetch | undefined;
 }
 
 /** A successful response. */
 export interface ApiResponse<Data = unknown, Meta = unknown> {
   status: number;
   headers: Headers;
-  /** The `data` of the body; undefined without a body. */
+  /** The `data` of the body, or the whole body if it has none; undefined without a body. */
   data: Data;
   /** The `meta` of the body, if it has one. */
   meta: Meta;
@@ -61,4 +63,11 @@ export interface TokenSource {
   getToken(): string | undefined | Promise<string | undefined>;
   /** Called when the server has refused the token of a session, not a field of a request: the session has ended. */
   onTokenRefused(token: string): void;
+  /**
+   * Called when a request of the session needs a recent sign-in. If it resolves with true, the user has confirmed who they are, and the
+   * request is sent again, once.
+   *
+   * @param token of the request
+   */
+  confirmRecentSignIn?(token: string): boolean | Promise<boolean>;
 }

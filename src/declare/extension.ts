@@ -101,8 +101,21 @@ export interface ExtensionHost extends Host {
   authenticators(): readonly Authenticator[];
 }
 
-/** A feature that an app can include: tables, and parts that are created with the app. Created with `defineExtension`. */
-export interface Extension<Name extends string = string, Api extends object = object> {
+/** What an extension adds to an app, as far as clients see it: resources, and fields of the user resource. */
+export interface ExtensionAdditions {
+  resource?: AnyResource;
+  userFields?: Fields;
+}
+
+/**
+ * A feature that an app can include: tables, and parts that are created with the app. Created with `defineExtension`. `Adds` is what it adds to
+ * the app as far as clients see it: only their types use it.
+ */
+export interface Extension<
+  Name extends string = string,
+  Api extends object = object,
+  Adds extends ExtensionAdditions = ExtensionAdditions,
+> {
   /** Also the name of its `api`: `app.<name>`. */
   name: Name;
   /** The versions of Belfry that the extension supports, as a semver range: `>=0.1.0 <2`. Default: all versions. */
@@ -141,11 +154,13 @@ export interface Extension<Name extends string = string, Api extends object = ob
   checkConfig?(errors: ConfigErrors): void;
   /** Returns the parts of the extension. It runs when the app is created, before anything is connected, so it must do no I/O. */
   setup(host: ExtensionHost): FeatureParts<Api>;
+  /** Type-level only. */
+  readonly $adds?: Adds;
 }
 
 /** An extension with settings: its `statements` and `setup` receive them checked and completed. */
 interface ExtensionDeclaration<Name extends string, Api extends object, Schema extends z.ZodType>
-  extends Omit<Extension<Name, Api>, 'statements' | 'setup' | 'resources'> {
+  extends Omit<Extension<Name, Api>, 'statements' | 'setup' | 'resources' | '$adds'> {
   /** The schema of the extension's settings. Make it strict (`z.strictObject`), so that a misspelled setting is an error. */
   settings?: Schema;
   /** The settings as the app wrote them: the argument of the function that creates the extension. */
@@ -168,10 +183,13 @@ export function defineExtension<
   const Name extends string,
   Api extends object,
   Schema extends z.ZodType = z.ZodUndefined,
->(declaration: ExtensionDeclaration<Name, Api, Schema>): Extension<Name, Api> {
+  UserFields extends Fields = Fields,
+>(
+  declaration: ExtensionDeclaration<Name, Api, Schema> & { userFields?: (user: AnyResource) => UserFields },
+): Extension<Name, Api, { userFields: UserFields }> {
   const { settings: schema, options = {}, statements = [], ...extension } = declaration;
   // Untyped code may leave out some properties; `createApp` reports the missing ones.
-  if (schema === undefined) return declaration as Extension<Name, Api>;
+  if (schema === undefined) return declaration as Extension<Name, Api, { userFields: UserFields }>;
   const { data, error } = parseSettings(schema, options);
   const settings = data as z.output<Schema>;
   const all = error === undefined && typeof statements === 'function' ? statements(settings) : statements;

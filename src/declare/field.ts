@@ -99,11 +99,42 @@ export type Presence = 'optional' | 'required' | 'defaulted';
  */
 export type WriteAccess = 'open' | 'immutable' | 'closed' | 'owner' | 'password';
 
+/**
+ * A fact about a field that the types of clients need. `filterable:<operator>`: an operator that `filterable()` names. `concealed`: never
+ * returned. `restricted`: returned only to some viewers. `to:<resource>`: the resource to which a reference refers. The last ones say which
+ * operators `filterable()` allows by default: `ordered`: comparisons, too; `list`: those of lists; `opaque`: `exists`; `unfiltered`: none.
+ */
+export type FieldMark =
+  | 'filterable'
+  | `filterable:${Operator}`
+  | 'sortable'
+  | 'searchable'
+  | 'aggregatable'
+  | 'unique'
+  | 'populated'
+  | 'concealed'
+  | 'restricted'
+  | 'file'
+  | 'date'
+  | `to:${string}`
+  | 'ordered'
+  | 'list'
+  | 'opaque'
+  | 'unfiltered';
+
+/** Holds the marks of a field. A method, so that a field with more marks is assignable to one with fewer: `const name: Field<string>`. */
+interface MarkHolder<M> {
+  has(mark: M): void;
+}
+
+/** The marks of a field. */
+export type MarksOf<X> = X extends { readonly $marks: MarkHolder<infer M> } ? M : never;
+
 type Closed<W extends WriteAccess> = W extends 'owner' | 'password' ? W : 'closed';
 type Immutable<W extends WriteAccess> = W extends 'open' ? 'immutable' : W;
 
 // biome-ignore lint/suspicious/noExplicitAny: stands for a field of any type
-export type AnyField = Field<any, Presence, any, any, WriteAccess>;
+export type AnyField = Field<any, Presence, any, any, WriteAccess, any>;
 
 /** The fields of a resource or of an object field, by name. */
 export type Fields = Record<string, AnyField>;
@@ -113,9 +144,16 @@ export type Fields = Record<string, AnyField>;
  *
  * `T` is the type in records, `P` whether the value is present, `I` the input type of create and update, and `C` the argument type of a
  * `check`: the value after the built-in rules and after the custom rules of nested fields, before the field's own `schema`. `W` is who may
- * set the field.
+ * set the field, `M` the facts about the field that the types of clients need.
  */
-export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends WriteAccess = 'open'> {
+export class Field<
+  T,
+  P extends Presence = 'optional',
+  I = T,
+  C = T,
+  W extends WriteAccess = 'open',
+  M extends FieldMark = never,
+> {
   /** Type-level only. */
   declare readonly $type: T;
   /** Type-level only. */
@@ -124,118 +162,124 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends W
   declare readonly $input: I;
   /** Type-level only. */
   declare readonly $access: W;
+  /** Type-level only. */
+  declare readonly $marks: MarkHolder<M>;
   readonly spec: FieldSpec;
 
   constructor(spec: FieldSpec) {
     this.spec = spec;
   }
 
-  #with<Next extends Presence = P, By extends WriteAccess = W>(change: Partial<FieldSpec>): Field<T, Next, I, C, By> {
-    return new Field<T, Next, I, C, By>({ ...this.spec, ...change });
+  #with<Next extends Presence = P, By extends WriteAccess = W, Mark extends FieldMark = never>(
+    change: Partial<FieldSpec>,
+  ): Field<T, Next, I, C, By, M | Mark> {
+    return new Field<T, Next, I, C, By, M | Mark>({ ...this.spec, ...change });
   }
 
   /** The field must be present on create unless it has a default; empty strings and null are refused. */
-  required(message?: string): Field<T, P extends 'defaulted' ? 'defaulted' : 'required', I, C, W> {
+  required(message?: string): Field<T, P extends 'defaulted' ? 'defaulted' : 'required', I, C, W, M> {
     return this.#with({ required: true, requiredMessage: message });
   }
   /** Undoes `required`. */
-  optional(): Field<T, P extends 'defaulted' ? 'defaulted' : 'optional', I, C, W> {
+  optional(): Field<T, P extends 'defaulted' ? 'defaulted' : 'optional', I, C, W, M> {
     return this.#with({ required: false });
   }
   /** The value if a create leaves the field out. A function is called per record; objects are cloned per record. */
-  default(value: I | (() => I)): Field<T, 'defaulted', I, C, W> {
+  default(value: I | (() => I)): Field<T, 'defaulted', I, C, W, M> {
     return this.#with({ default: value });
   }
   /** Minimum string length, number, date (ISO, Date or epoch ms) or item count. */
-  min(value: number | string | Date, message?: string): Field<T, P, I, C, W> {
+  min(value: number | string | Date, message?: string): Field<T, P, I, C, W, M> {
     return this.#with({ min: { value, message } });
   }
   /** Maximum string length, number, date (ISO, Date or epoch ms) or item count. */
-  max(value: number | string | Date, message?: string): Field<T, P, I, C, W> {
+  max(value: number | string | Date, message?: string): Field<T, P, I, C, W, M> {
     return this.#with({ max: { value, message } });
   }
   /** The pattern that strings must match. */
-  pattern(regex: RegExp, message?: string): Field<T, P, I, C, W> {
+  pattern(regex: RegExp, message?: string): Field<T, P, I, C, W, M> {
     return this.#with({ pattern: { regex, message } });
   }
   /** Whether leading and trailing white space is removed before validation. */
-  trim(on = true): Field<T, P, I, C, W> {
+  trim(on = true): Field<T, P, I, C, W, M> {
     return this.#with({ trim: on });
   }
   /** Converts to lower case before validation. */
-  lowercase(): Field<T, P, I, C, W> {
+  lowercase(): Field<T, P, I, C, W, M> {
     return this.#with({ lowercase: true });
   }
   /** Converts to upper case before validation. */
-  uppercase(): Field<T, P, I, C, W> {
+  uppercase(): Field<T, P, I, C, W, M> {
     return this.#with({ uppercase: true });
   }
   /** Adds a unique index; a duplicate fails with 409. */
-  unique(): Field<T, P, I, C, W> {
+  unique(): Field<T, P, I, C, W, M | 'unique'> {
     return this.#with({ unique: true });
   }
   /** Adds a non-unique index. */
-  index(): Field<T, P, I, C, W> {
+  index(): Field<T, P, I, C, W, M> {
     return this.#with({ index: true });
   }
   /** Custom rule: returns true or the error message. `message` replaces that message, and is used if the rule returns false. */
-  check(check: Check<C>, message?: string): Field<T, P, I, C, W> {
+  check(check: Check<C>, message?: string): Field<T, P, I, C, W, M> {
     return this.#with({ checks: [...(this.spec.checks ?? []), { check: check as Check<never>, message }] });
   }
   /** Extra validation by a Standard Schema library. Runs after the built-in rules; its output replaces the value. */
-  schema<Output, Input>(standard: StandardSchema<Output, Input>): Field<Output, P, I & Input, C, W> {
-    return new Field<Output, P, I & Input, C, W>({ ...this.spec, standard });
+  schema<Output, Input>(standard: StandardSchema<Output, Input>): Field<Output, P, I & Input, C, W, M> {
+    return new Field<Output, P, I & Input, C, W, M>({ ...this.spec, standard });
   }
   /** Description in the OpenAPI document. */
-  describe(text: string): Field<T, P, I, C, W> {
+  describe(text: string): Field<T, P, I, C, W, M> {
     return this.#with({ description: text });
   }
   /** Example in the OpenAPI document. */
-  example(value: I): Field<T, P, I, C, W> {
+  example(value: I): Field<T, P, I, C, W, M> {
     return this.#with({ example: value });
   }
   /** Stored as AES-256-GCM ciphertext, decrypted on read. */
-  encrypted(): Field<T, P, I, C, W> {
+  encrypted(): Field<T, P, I, C, W, M> {
     return this.#with({ encrypted: true });
   }
   /** Marks personal data. */
-  pii(): Field<T, P, I, C, W> {
+  pii(): Field<T, P, I, C, W, M> {
     return this.#with({ pii: true });
   }
   /** Never returned, never accepted. */
-  hidden(): Field<T, P, I, C, Closed<W>> {
+  hidden(): Field<T, P, I, C, Closed<W>, M | 'concealed'> {
     return this.#with({ hidden: true });
   }
   /** Never returned. */
-  writeOnly(): Field<T, P, I, C, W> {
+  writeOnly(): Field<T, P, I, C, W, M | 'concealed'> {
     return this.#with({ writeOnly: true });
   }
   /** Returned, never accepted. */
-  readOnly(): Field<T, P, I, C, Closed<W>> {
+  readOnly(): Field<T, P, I, C, Closed<W>, M> {
     return this.#with({ readOnly: true });
   }
   /** Accepted on create only. */
-  immutable(): Field<T, P, I, C, Immutable<W>> {
+  immutable(): Field<T, P, I, C, Immutable<W>, M> {
     return this.#with({ immutable: true });
   }
   /** Accepted only from users who match the policy, for that record. */
-  writableBy(policy: Policy): Field<T, P, I, C, W> {
+  writableBy(policy: Policy): Field<T, P, I, C, W, M> {
     return this.#with({ writableBy: policy });
   }
   /** Returned only to users who match the policy, for that record. */
-  visibleTo(policy: Policy): Field<T, P, I, C, W> {
+  visibleTo(policy: Policy): Field<T, P, I, C, W, M | 'restricted'> {
     return this.#with({ visibleTo: policy });
   }
   /** Lets clients filter with `?field=value` and `?field[op]=value`. Default operators: those of the field type. */
-  filterable(operators?: readonly Operator[]): Field<T, P, I, C, W> {
+  filterable<const O extends Operator = never>(
+    operators?: readonly O[],
+  ): Field<T, P, I, C, W, M | ([O] extends [never] ? 'filterable' : `filterable:${O}`)> {
     return this.#with({ filterable: operators ?? true });
   }
   /** Lets clients sort; adds an index. */
-  sortable(): Field<T, P, I, C, W> {
+  sortable(): Field<T, P, I, C, W, M | 'sortable'> {
     return this.#with({ sortable: true });
   }
   /** Lets the search `?q=` find texts in this field, by case-insensitive substring. */
-  searchable(): Field<T, P, I, C, W> {
+  searchable(): Field<T, P, I, C, W, M | 'searchable'> {
     return this.#with({ searchable: true });
   }
   /**
@@ -243,19 +287,19 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends W
    *
    * @example f.number().aggregatable()
    */
-  aggregatable(): Field<T, P, I, C, W> {
+  aggregatable(): Field<T, P, I, C, W, M | 'aggregatable'> {
     return this.#with({ aggregatable: true });
   }
   /** The record's owner: set to the signed-in user on create, read-only, indexed. One per resource. */
-  owner(): Field<T, 'defaulted', I, C, 'owner'> {
+  owner(): Field<T, 'defaulted', I, C, 'owner', M> {
     return this.#with({ owner: true });
   }
   /** Expands the reference on every read, as if `?include=<field>` were sent. */
-  populate(): Field<T, P, I, C, W> {
+  populate(): Field<T, P, I, C, W, M | 'populated'> {
     return this.#with({ populate: true });
   }
   /** Former names of the field, latest first: migrations rename its column. No effect once that is done. */
-  renamedFrom(...names: readonly string[]): Field<T, P, I, C, W> {
+  renamedFrom(...names: readonly string[]): Field<T, P, I, C, W, M> {
     return this.#with({ renamedFrom: names });
   }
   /**
@@ -263,7 +307,7 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends W
    *
    * @example f.string().deprecated({ since: '2026-11-01', sunset: '2027-06-01', use: 'headline' })
    */
-  deprecated(deprecation: Deprecation): Field<T, P, I, C, W> {
+  deprecated(deprecation: Deprecation): Field<T, P, I, C, W, M> {
     return this.#with({ deprecated: deprecation });
   }
 }

@@ -29,9 +29,9 @@ export interface ReverseRelationOptions {
 }
 
 /** A reverse relation: the records of another resource that refer to a record. Created with `f.reverse`. */
-export class ReverseRelation {
+export class ReverseRelation<Target extends string = string> {
   /** The name of the resource whose records refer to this one. */
-  readonly target: string;
+  readonly target: Target;
   /** The field of that resource that holds the reference. */
   readonly field: string;
   /** Maximum number of records that `include` returns for each record. */
@@ -40,7 +40,7 @@ export class ReverseRelation {
   readonly unknownOptions: readonly string[];
 
   constructor(target: string, field: string, { limit = 20, ...unknown }: ReverseRelationOptions = {}) {
-    this.target = normalizeResourceName(target);
+    this.target = normalizeResourceName(target) as Target;
     this.field = field;
     this.limit = limit;
     this.unknownOptions = Object.keys(unknown);

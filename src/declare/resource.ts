@@ -136,18 +136,57 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   webhooks?: boolean;
 }
 
-/** A declared resource: plain data that `createApp` compiles. `T` is its option `timestamps`. */
-export interface Resource<N extends string = string, F extends Fields = Fields, T extends boolean = boolean>
-  extends ResourceOptions<F, T> {
+/** The options of a resource that the types of clients need, each as it is written in the declaration; a wide type if it is left out. */
+export interface ClientFacts {
+  path: string;
+  crud: boolean | readonly Action[];
+  batch: boolean | { max?: number };
+  softDelete: boolean;
+  aggregates: AggregateOptions;
+  relations: Record<string, ReverseRelation>;
+  routes: readonly Route[];
+}
+
+/** The options from which `ClientFacts` are inferred. `Builder` creates custom routes. */
+export interface FactOptions<Builder, Path, Crud, Batch, Soft, Aggregates, Relations, Routes> {
+  path?: Path;
+  crud?: Crud;
+  batch?: Batch;
+  softDelete?: Soft;
+  aggregates?: Aggregates;
+  relations?: Relations;
+  routes?: (route: Builder) => Routes;
+}
+
+/** The facts that `FactOptions` declare. */
+export interface FactsOf<Path, Crud, Batch, Soft, Aggregates, Relations, Routes> {
+  path: Path;
+  crud: Crud;
+  batch: Batch;
+  softDelete: Soft;
+  aggregates: Aggregates;
+  relations: Relations;
+  routes: Routes;
+}
+
+/** A declared resource: plain data that `createApp` compiles. `T` is its option `timestamps`, `X` what clients need of other options. */
+export interface Resource<
+  N extends string = string,
+  F extends Fields = Fields,
+  T extends boolean = boolean,
+  X extends Partial<ClientFacts> = Partial<ClientFacts>,
+> extends ResourceOptions<F, T> {
   /** Normalised: kebab-case. */
   name: N;
   /** Type-level only. */
   readonly $service?: Service<F, T>;
+  /** Type-level only. */
+  readonly $facts?: X;
 }
 
 /** A resource of any fields. */
 // biome-ignore lint/suspicious/noExplicitAny: stands for a resource of any fields
-export type AnyResource = Resource<string, any, any>;
+export type AnyResource = Resource<string, any, any, any>;
 
 /** Former names (or table names) of a resource, latest first. */
 export function formerNames({ renamedFrom }: AnyResource): readonly string[] {
@@ -174,10 +213,35 @@ export function deprecationOfAction(
  * @param name the name in the singular: `post` is served at `/api/posts`
  * @example defineResource('post', { fields: { title: f.string().required() }, policies: { list: 'public', read: 'public' } })
  */
-export function defineResource<const N extends string, F extends Fields, T extends boolean = true>(
+export function defineResource<
+  const N extends string,
+  F extends Fields,
+  T extends boolean = true,
+  const Path extends string = string,
+  const Crud extends ClientFacts['crud'] = boolean,
+  const Batch extends ClientFacts['batch'] = boolean,
+  const Soft extends boolean = boolean,
+  const Aggregates extends AggregateOptions = AggregateOptions,
+  const Relations extends ClientFacts['relations'] = ClientFacts['relations'],
+  const Routes extends readonly Route[] = readonly Route[],
+>(
   name: N,
-  options: ResourceOptions<F, T>,
-): Resource<ResourceName<N>, NoInfer<F>, NoInfer<T>> {
+  options: ResourceOptions<F, T> &
+    FactOptions<RouteBuilder<RecordOf<F, T>>, Path, Crud, Batch, Soft, Aggregates, Relations, Routes>,
+): Resource<
+  ResourceName<N>,
+  NoInfer<F>,
+  NoInfer<T>,
+  FactsOf<
+    NoInfer<Path>,
+    NoInfer<Crud>,
+    NoInfer<Batch>,
+    NoInfer<Soft>,
+    NoInfer<Aggregates>,
+    NoInfer<Relations>,
+    NoInfer<Routes>
+  >
+> {
   return { ...options, name: normalizeResourceName(name) as ResourceName<N> };
 }
 

@@ -206,36 +206,52 @@ type RouteOptions = Pick<
 /** The type of `ctx.doc`: the record type `D` if the path has `:id`, else undefined. */
 type DocOf<P extends string, D> = P extends `${string}/:id` | `${string}/:id/${string}` ? D : undefined;
 
+/** The schemas of a route: the input and output types of body and query, and the type of the response. */
+interface RouteTypes<I, Q, Body, Params, Data> {
+  input?: StandardSchema<I, Body> | undefined;
+  query?: StandardSchema<Q, Params> | undefined;
+  output?: z.ZodType<Data>;
+}
+
 /** Options of a route whose checked body is `I` and whose checked query string is `Q`. */
-type TypedOptions<I, Q> = Omit<RouteOptions, 'input' | 'query' | 'body'> & {
-  body?: 'raw';
-  input?: StandardSchema<I> | undefined;
-  query?: StandardSchema<Q> | undefined;
-};
+type TypedOptions<I, Q, Body, Params, Data> = Omit<RouteOptions, 'input' | 'query' | 'output' | 'body'> &
+  RouteTypes<I, Q, Body, Params, Data> & { body?: 'raw' };
 
 /** Options of a route whose body is streamed. */
-type StreamedOptions<B, Q> = Omit<RouteOptions, 'input' | 'query' | 'body'> & {
-  body: B;
-  query?: StandardSchema<Q> | undefined;
-};
+type StreamedOptions<B, Q, Params, Data> = Omit<RouteOptions, 'input' | 'query' | 'output' | 'body'> &
+  Omit<RouteTypes<unknown, Q, unknown, Params, Data>, 'input'> & { body: B };
 
-interface AddRoute<D> {
-  <const P extends string>(path: P, handler: (ctx: RouteContext<unknown, DocOf<P, D>>) => Anything): Route;
-  <const P extends string, I = unknown, Q = RawQuery>(
+/**
+ * A custom route, with what clients send and get: its name, such as `POST /:id/publish`, and the types of its body, query and response.
+ * `unknown`: not declared.
+ */
+export interface TypedRoute<Name extends string, Body, Params, Data> extends Route {
+  /** Type-level only. */
+  readonly $call?: { name: Name; input: Body; query: Params; output: Data };
+}
+
+interface AddRoute<D, Method extends string> {
+  <const P extends string>(
     path: P,
-    options: TypedOptions<I, Q>,
+    handler: (ctx: RouteContext<unknown, DocOf<P, D>>) => Anything,
+  ): TypedRoute<`${Method} ${P}`, unknown, unknown, unknown>;
+  <const P extends string, I = unknown, Q = RawQuery, Body = unknown, Params = unknown, Data = unknown>(
+    path: P,
+    options: TypedOptions<I, Q, Body, Params, Data>,
     handler: (ctx: RouteContext<I, DocOf<P, D>, Q>) => Anything,
-  ): Route;
-  <const P extends string, const B extends BinaryBody | MultipartBody, Q = RawQuery>(
+  ): TypedRoute<`${Method} ${P}`, Body, Params, Data>;
+  <const P extends string, const B extends BinaryBody | MultipartBody, Q = RawQuery, Params = unknown, Data = unknown>(
     path: P,
-    options: StreamedOptions<B, Q>,
+    options: StreamedOptions<B, Q, Params, Data>,
     handler: (ctx: RouteContext<undefined, DocOf<P, D>, Q> & { body: BodyContent<B> }) => Anything,
-  ): Route;
+  ): TypedRoute<`${Method} ${P}`, unknown, Params, Data>;
 }
 
 /** Creates custom routes of a resource with records of type `D`. Paths are below the resource's own. */
 // biome-ignore lint/suspicious/noExplicitAny: stands for the records of any resource
-export type RouteBuilder<D = any> = Record<'get' | 'post' | 'put' | 'patch' | 'delete', AddRoute<D>>;
+export type RouteBuilder<D = any> = {
+  [Method in 'get' | 'post' | 'put' | 'patch' | 'delete']: AddRoute<D, Uppercase<Method>>;
+};
 
 /** Methods whose requests have bodies. */
 const WITH_BODY: ReadonlySet<HttpMethod> = new Set(['POST', 'PUT', 'PATCH']);
@@ -243,8 +259,8 @@ const WITH_BODY: ReadonlySet<HttpMethod> = new Set(['POST', 'PUT', 'PATCH']);
 /** Creates a builder of routes below `base`, for the given resource. */
 export function createRouteBuilder(base: string, resource: string): RouteBuilder {
   const createRouteFactory =
-    // biome-ignore lint/suspicious/noExplicitAny: stands for the records of any resource
-      (method: HttpMethod): AddRoute<any> =>
+    // biome-ignore lint/suspicious/noExplicitAny: stands for the records and types of any route
+      (method: HttpMethod): AddRoute<any, any> =>
       (path: string, second: RouteOptions | Route['handler'], third?: Route['handler']) => {
         const options = typeof second === 'function' ? {} : second;
         const handler = typeof second === 'function' ? second : third!;
@@ -280,12 +296,18 @@ export interface RecordShape {
 /** Maps the schemas that `recordShape` returns to the resource and representation that they stand for. */
 export const recordShapes = z.registry<RecordShape>();
 
+/** Stands for a record of the resource `N` in the type of a response. */
+export interface RecordMark<N extends string> {
+  /** Type-level only. */
+  readonly $record: N;
+}
+
 /**
  * Returns a schema that stands for a record of a resource in the schema of a response or a body. It only describes the record: records are
  * validated and serialized by the declaration itself.
  *
  * @example output: z.object({ user: recordShape('user'), token: z.string() })
  */
-export function recordShape(resource: string, view: RecordView = 'read'): z.ZodType {
-  return z.unknown().register(recordShapes, { resource, view });
+export function recordShape<const N extends string>(resource: N, view: RecordView = 'read'): z.ZodType<RecordMark<N>> {
+  return z.unknown().register(recordShapes, { resource, view }) as unknown as z.ZodType<RecordMark<N>>;
 }

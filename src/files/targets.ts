@@ -42,7 +42,9 @@ export function createTargets(resources: readonly CompiledResource[]) {
   for (const resource of resources) {
     for (const field of resource.fields) {
       const rules = fileRulesOf(field.spec);
-      if (rules !== undefined) targets.set(`${resource.name}.${field.name}`, { resource, field, rules });
+      if (rules === undefined) continue;
+      for (const name of [resource.name, resource.path])
+        targets.set(`${name}.${field.name}`, { resource, field, rules });
     }
   }
 
@@ -56,7 +58,7 @@ export function createTargets(resources: readonly CompiledResource[]) {
     /**
      * Returns the field that an upload is for.
      *
-     * @param name `<resource>.<field>`
+     * @param name `<resource>.<field>`, or `<path>.<field>` with the path of the resource: `/tickets.attachment`
      * @throws ApiError BAD_REQUEST for an unknown field; UNAUTHORIZED or FORBIDDEN if the caller may not set it in any record
      */
     async authorize(name: unknown, request: UploadRequest): Promise<UploadTarget> {

@@ -97,7 +97,13 @@ type ApiOf<E extends Extension> = E extends Extension<string, infer Api> ? Api :
 /** The APIs that extensions offer to code, by extension name; extensions without an API are left out. */
 type Apis<E extends readonly Extension[]> = {
   readonly [X in E[number] as object extends ApiOf<X> ? never : X['name']]: ApiOf<X>;
+} & {
+  /** Type-level only: what the extensions add to the resources, for the types of clients. */
+  readonly $additions?: AdditionsOf<E[number]>;
 };
+
+/** What extensions add, as a union. */
+type AdditionsOf<E extends Extension> = E extends { readonly $adds?: infer Added } ? NonNullable<Added> : never;
 
 type TypedTransaction<R extends readonly AnyResource[]> = Omit<Transaction, 'service'> & Pick<App<R>, 'service'>;
 
@@ -163,10 +169,12 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   tables: Record<string, PgTable>;
   /** Facts about the tables beyond their SQL, for migrations. */
   declared: DeclaredFacts;
+  /** Type-level only: the resources of the declaration, for the types of clients. */
+  readonly $resources?: R[number];
 }
 
 /** The names of the app's own members, which extensions must not replace; the type ensures that the list is complete. */
-const APP_MEMBERS: Record<keyof App, true> = {
+const APP_MEMBERS: Record<Exclude<keyof App, '$resources'>, true> = {
   migrate: true,
   start: true,
   diagnose: true,

@@ -25,7 +25,7 @@ test.each(
     emailSignIn,
     emailVerification,
     invitations,
-    organisations,
+    organisations: (options: never) => organisations(options),
     passkeys,
     privacy,
     realtime,

@@ -1,6 +1,5 @@
 import type { Accounts } from '../../declare/accounts.ts';
 import { isEmailVerified } from '../../declare/actor.ts';
-import type { Fields } from '../../declare/field.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { declaredUserRoles } from '../../records/configuration/roles.ts';
@@ -15,7 +14,7 @@ import { createNoPassword } from '../passwords/password-hash.ts';
  *
  * @example defineExtension({ name: 'sms-codes', userFields: verifiedEmailFields, setup })
  */
-export function verifiedEmailFields(user: AnyResource): Fields {
+export function verifiedEmailFields(user: AnyResource) {
   const roles = declaredUserRoles([user]);
   const viewers = roles?.includes('admin') ? 'owner | admin' : 'owner';
   const emailVerifiedAt = f
@@ -26,6 +25,9 @@ export function verifiedEmailFields(user: AnyResource): Fields {
     .describe('When the user proved that they own the e-mail address; not set if they have not');
   return { emailVerifiedAt };
 }
+
+/** The fields that `verifiedEmailFields` returns. */
+export type VerifiedEmailFields = ReturnType<typeof verifiedEmailFields>;
 
 /** A new address of a user is not verified, unless the same change says so. */
 export const VERIFICATION_OF_ADDRESS: DerivedChanges = {

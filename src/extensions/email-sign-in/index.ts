@@ -1,5 +1,5 @@
 import { createEmailProofs } from '../../accounts/email-proofs/store.ts';
-import { verifiedEmailFields } from '../../accounts/users/verified-email.ts';
+import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
 import { isEmailVerified } from '../../declare/actor.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
@@ -56,7 +56,9 @@ function emailSignInRoutes(context: EmailSignInContext): Route[] {
  *
  * @example createApp({ resources, extensions: [emailSignIn({ url: 'https://app.example.com/sign-in' })] }, process.env)
  */
-export function emailSignIn(options: EmailSignInOptions = {}): Extension {
+export function emailSignIn(
+  options: EmailSignInOptions = {},
+): Extension<string, object, { userFields: VerifiedEmailFields }> {
   return defineExtension({
     name: 'email-sign-in',
     settings: emailSignInSettings,

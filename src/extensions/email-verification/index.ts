@@ -1,5 +1,5 @@
 import { createEmailProofs } from '../../accounts/email-proofs/store.ts';
-import { verifiedEmailFields } from '../../accounts/users/verified-email.ts';
+import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { type EmailVerificationContext, type EmailVerificationOptions, emailVerificationSettings } from './context.ts';
@@ -15,7 +15,9 @@ export type { EmailVerificationOptions } from './context.ts';
  *
  * @example createApp({ resources, extensions: [emailVerification({ required: true })] }, process.env)
  */
-export function emailVerification(options: EmailVerificationOptions = {}): Extension {
+export function emailVerification(
+  options: EmailVerificationOptions = {},
+): Extension<string, object, { userFields: VerifiedEmailFields }> {
   return defineExtension({
     name: 'email-verification',
     userFields: verifiedEmailFields,

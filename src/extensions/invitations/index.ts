@@ -1,5 +1,5 @@
 import { createInvitationMailCounter } from '../../accounts/invitation-mails.ts';
-import { verifiedEmailFields } from '../../accounts/users/verified-email.ts';
+import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { type InvitationContext, type InvitationOptions, invitationSettings } from './context.ts';
@@ -22,7 +22,9 @@ export type { InvitationOptions } from './context.ts';
  *
  * @example createApp({ resources, extensions: [invitations({ policy: 'admin | editor' })] }, process.env)
  */
-export function invitations(options: InvitationOptions = {}): Extension {
+export function invitations(
+  options: InvitationOptions = {},
+): Extension<string, object, { userFields: VerifiedEmailFields }> {
   return defineExtension({
     name: 'invitations',
     tables: { invitations: invitationTable },

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { verifiedEmailFields } from '../../accounts/users/verified-email.ts';
+import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import type { OidcContext } from './context.ts';
@@ -43,7 +43,7 @@ async function runSimulatedServers(servers: readonly SimulatedServer[]) {
  *
  * @example createApp({ resources, extensions: [oidc({ providers: { google: google({ clientId, clientSecret }) } })] }, process.env)
  */
-export function oidc(options: OidcOptions): Extension<'oidc', OidcApi> {
+export function oidc(options: OidcOptions): Extension<'oidc', OidcApi, { userFields: VerifiedEmailFields }> {
   return defineExtension({
     name: 'oidc',
     tables: { oidc_flows: oidcFlows, oidc_codes: oidcCodes, oidc_nonces: oidcNonces, oidc_tokens: oidcTokens },

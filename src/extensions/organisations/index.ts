@@ -1,5 +1,6 @@
 import { createInvitationMailCounter, INVITATION_MAIL_LIMIT } from '../../accounts/invitation-mails.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
+import type { Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
@@ -12,7 +13,14 @@ import { createDepartureStep, createLastOwnerCheck, organisationUserData } from 
 import { createInvitationComposer, INVITATION_MAIL } from './invitations/invite.ts';
 import { organisationInvitationRoutes } from './invitations/routes.ts';
 import { createInvitationStore, createInvitationSweep } from './invitations/store.ts';
-import { declareMembership, declareOrganisation, MEMBERSHIP, ORGANISATION, ORGANISATION_FIELDS } from './resources.ts';
+import {
+  declareMembership,
+  declareOrganisation,
+  MEMBERSHIP,
+  ORGANISATION,
+  ORGANISATION_FIELDS,
+  type OrganisationResources,
+} from './resources.ts';
 import { organisationRoutes } from './routes.ts';
 import { createRoles, type OrganisationOptions, type OrganisationSettings, organisationSettings } from './settings.ts';
 import { organisationDeletions, organisationInvitations } from './tables.ts';
@@ -73,13 +81,18 @@ function declareResources(
  * const ticket = defineResource('ticket', { fields: { organisation: tenant(), title: f.string().required() }, policies: { delete: 'org:admin' } });
  * createApp({ resources: [defineUser(), ticket], extensions: [organisations()] }, process.env)
  */
-export function organisations(options: OrganisationOptions = {}): Extension<'organisations', OrganisationsApi> {
+export function organisations<
+  const Role extends string = 'owner' | 'admin' | 'member',
+  F extends Fields = Record<never, never>,
+>(
+  options: Omit<OrganisationOptions, 'roles' | 'fields'> & { roles?: readonly Role[]; fields?: F } = {},
+): Extension<'organisations', OrganisationsApi, { resource: OrganisationResources<NoInfer<F>, NoInfer<Role>> }> {
   const named = createNamedOrganisations();
   return defineExtension({
     name: 'organisations',
     tables: { organisation_invitations: organisationInvitations, organisation_deletions: organisationDeletions },
     settings: organisationSettings,
-    options,
+    options: options as OrganisationOptions,
     resources: (declared, errors, settings) => declareResources(declared, errors, settings, named),
     setup(host, settings) {
       const { accounts, users, database, resources } = host;
@@ -132,5 +145,5 @@ export function organisations(options: OrganisationOptions = {}): Extension<'org
         userData: [organisationUserData(context, assertNotLastOwner)],
       };
     },
-  });
+  }) as Extension<'organisations', OrganisationsApi, never>;
 }

@@ -1,6 +1,6 @@
-import { Field } from '../../declare/field.ts';
+import { Field, type Fields } from '../../declare/field.ts';
 import type { PolicyFunction } from '../../declare/policy.ts';
-import { type AnyResource, defineResource } from '../../declare/resource.ts';
+import { defineResource, type Resource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { validationError } from '../../platform/errors.ts';
 import { f } from '../../records/fields/f.ts';
@@ -12,6 +12,14 @@ import { createSlugRule, MAX_SLUG, MIN_SLUG, SLUG_PATTERN, slugOfName } from './
 /** The names of the resources that the extension adds. */
 export const ORGANISATION = 'organisation';
 export const MEMBERSHIP = 'membership';
+/** The resources as clients see them. `F`: the further fields of organisations; `Role`: the roles of members. */
+export type OrganisationResources<F extends Fields, Role extends string> =
+  | WithFields<ReturnType<typeof declareOrganisation>, F>
+  | ReturnType<typeof declareMembership<Role>>;
+
+type WithFields<X, F extends Fields> =
+  X extends Resource<infer N, infer Own, infer T, infer Facts> ? Resource<N, Own & F, T, Facts> : never;
+
 /** The fields that every organisation has. */
 export const ORGANISATION_FIELDS = ['name', 'slug', 'settings'];
 
@@ -21,7 +29,7 @@ export function declareOrganisation(
   roles: OrganisationRoles,
   scope: OrganisationScope,
   errors: ConfigErrors,
-): AnyResource {
+) {
   const reachesAll: PolicyFunction = ({ user }) => hasGlobalAccess(settings, user);
   return defineResource(ORGANISATION, {
     description: 'A group of users who share records',
@@ -37,7 +45,7 @@ export function declareOrganisation(
         .filterable()
         .check(createSlugRule(settings.reservedSlugs)),
       settings: f.json(),
-      ...withRoleRules(settings.fields, undefined, roles, errors),
+      ...(withRoleRules(settings.fields, undefined, roles, errors) as Record<never, never>),
     },
     relations: { members: f.reverse(MEMBERSHIP, 'organisation') },
     policies: {
@@ -62,20 +70,27 @@ export function declareOrganisation(
 }
 
 /** Declares the resource `membership`: which users are members of which organisations. Only the routes of the extension change it. */
-export function declareMembership(
+export function declareMembership<Role extends string>(
   settings: OrganisationSettings,
   { all }: OrganisationRoles,
   scope: OrganisationScope,
-): AnyResource {
+) {
   const { spec } = f.ref(ORGANISATION).required().immutable().filterable();
   return defineResource(MEMBERSHIP, {
     description: 'A user in an organisation',
     fields: {
-      organisation: new Field<string, 'required', string, string, 'immutable'>({ ...spec, tenant: true }),
+      organisation: new Field<
+        string,
+        'required',
+        string,
+        string,
+        'immutable',
+        'filterable' | `to:${typeof ORGANISATION}`
+      >({ ...spec, tenant: true }),
       // As its owner, the user finds the membership in their data export, and an erasure removes it.
       user: f.ref('user').owner().filterable().populate(),
       role: f
-        .enum(all as unknown as readonly [string, ...string[]])
+        .enum(all as unknown as readonly [Role, ...Role[]])
         .required()
         .filterable(),
     },

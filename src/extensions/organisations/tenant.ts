@@ -8,7 +8,7 @@ import { f } from '../../records/fields/f.ts';
  *
  * @example defineResource('ticket', { fields: { organisation: tenant(), title: f.string().required() } })
  */
-export function tenant(): Field<string, 'defaulted', string, string, 'immutable'> {
+export function tenant(): Field<string, 'defaulted', string, string, 'immutable', 'filterable' | 'to:organisation'> {
   const { spec } = f.ref('organisation').immutable().filterable();
   return new Field({ ...spec, tenant: true });
 }

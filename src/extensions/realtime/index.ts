@@ -38,7 +38,7 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
         await Promise.all([hub.endAllStreamsAndStop(), watch.stop()]);
       };
       return {
-        routes: realtimeRoutes(opener.handleOpenStream, tickets, settings.maxSubscriptions),
+        routes: realtimeRoutes(opener.handleOpenStream, tickets, settings.maxSubscriptions, opener.resourcePaths),
         consumers: [createRealtimeForwarder(host, appender)],
         sweeps: createRealtimeSweeps(host, appender, settings),
         userData: [

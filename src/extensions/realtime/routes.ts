@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { readSubscriptions } from './streams/request.ts';
+import { type ResourcePaths, readSubscriptions } from './streams/request.ts';
 import type { Tickets } from './streams/tickets.ts';
 
 const TICKETS_A_MINUTE = 60;
@@ -9,7 +9,9 @@ const TICKETS_A_MINUTE = 60;
 const streamQuery = z.object({
   subscribe: z
     .union([z.string(), z.array(z.string())])
-    .describe('`post`, `post/<id>` or `post?field=value`. Repeat it for each subscription.'),
+    .describe(
+      '`/posts`, `/posts/<id>` or `/posts?field=value`: a path below `/api`. The name of the resource, such as `post`, can replace its path. Repeat it for each subscription.',
+    ),
   ticket: z
     .string()
     .optional()
@@ -20,17 +22,19 @@ const streamQuery = z.object({
 const DESCRIPTION = `Server-sent events \`<resource>.created\`, \`.updated\`, \`.deleted\`, \`.restored\` and \`.left\`, each with
 \`{ subscription, event, at, id, data?, previous? }\`. \`data\` contains what the caller may see of the record, \`previous\` the same
 before an update. Control events: \`ready\` (the stream is complete from here on), \`reset\` (events may be missing: load the data again),
-\`heartbeat\` and \`end\`. The filters of a single subscription may also be query parameters: \`?subscribe=post&status=published\`.`;
+\`heartbeat\` and \`end\`. The filters of a single subscription may also be query parameters: \`?subscribe=/posts&status=published\`. If a subscription is refused, \`details\` of the error names it: \`subscribe.1\` is the second one.`;
 
 /**
  * The routes to open streams and to create tickets.
  *
  * @param maxSubscriptions of one stream
+ * @param pathsOf returns the resources that clients can subscribe to, by path
  */
 export function realtimeRoutes(
   open: (ctx: RouteContext) => Promise<void>,
   tickets: Tickets,
   maxSubscriptions: number,
+  pathsOf: () => ResourcePaths,
 ): Route[] {
   return [
     {
@@ -41,7 +45,9 @@ export function realtimeRoutes(
       eventStream: true,
       queryShape: streamQuery,
       recordQueries: (query) =>
-        readSubscriptions(query, maxSubscriptions).map(({ resource, filters }) => ({ resource, query: filters })),
+        readSubscriptions(query, maxSubscriptions, pathsOf()).flatMap(({ resource, filters }) =>
+          resource === undefined ? [] : [{ resource, query: filters }],
+        ),
       errors: ['FORBIDDEN', 'NOT_FOUND', 'RATE_LIMITED'],
       operationId: 'openStream',
       summary: 'Stream changes of records',

@@ -135,9 +135,10 @@ export function createUploadRoutes(context: FilesContext): Route[] {
     const { user, params, query } = ctx;
     const [row] = await store.find([params.id!]);
     const isMine = row !== undefined && ownsUpload(row, user, presentedTokenHash(query.token));
-    if (!isMine || row.receivedBytes !== null) throw new ApiError('NOT_FOUND');
+    if (!isMine) throw new ApiError('NOT_FOUND');
     if (row.state === 'pending') return describeUpload(row, { token: undefined });
-    if (row.state !== 'receiving') throw new ApiError('NOT_FOUND');
+    const isDirect = row.receivedBytes === null;
+    if (row.state !== 'receiving' || !isDirect) throw new ApiError('NOT_FOUND');
     const target = await targets.authorize(`${row.resource}.${row.field}`, ctx);
     const stored = await storage.stat(row.storageKey).catch((error: unknown) => {
       throw toUploadError(error, log);

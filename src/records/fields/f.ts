@@ -1,3 +1,4 @@
+import type { ResourceName } from '../../declare/naming.ts';
 import { ReverseRelation, type ReverseRelationOptions } from '../../declare/relation.ts';
 import type { ColumnType } from './column-type.ts';
 import type { FieldType } from './field-type.ts';
@@ -28,6 +29,13 @@ interface Creates<F> {
 function define<F>(type: FieldType & Creates<F>): Creates<F> {
   return type;
 }
+
+/** Creates reverse relations. */
+type CreateReverseRelation = <const N extends string>(
+  target: N,
+  field: string,
+  options?: ReverseRelationOptions,
+) => ReverseRelation<ResourceName<N>>;
 
 /** The field types by kind. To add a type, add a line here; `f` is derived from it. */
 const TYPES = {
@@ -85,11 +93,10 @@ export const f = {
    *
    * @example relations: { comments: f.reverse('comment', 'post', { limit: 5 }) }
    */
-  reverse: (target: string, field: string, options?: ReverseRelationOptions) =>
-    new ReverseRelation(target, field, options),
+  reverse: ((target, field, options) => new ReverseRelation(target, field, options)) as CreateReverseRelation,
 } as unknown as {
   readonly [K in keyof typeof TYPES]: (typeof TYPES)[K]['field'];
-} & { readonly reverse: (target: string, field: string, options?: ReverseRelationOptions) => ReverseRelation };
+} & { readonly reverse: CreateReverseRelation };
 
 /** The field type of a kind in a snapshot; undefined if the kind no longer exists, or if a project created it. */
 export function fieldTypeByKind(kind: string): FieldType | undefined {

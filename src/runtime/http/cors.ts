@@ -26,6 +26,7 @@ export function createCors(
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: [
       'Authorization',
+      'Cache-Control',
       'Content-Type',
       'X-Request-Id',
       'Idempotency-Key',

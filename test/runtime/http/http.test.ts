@@ -346,7 +346,14 @@ test('a browser may send conditional and idempotency headers, and read the corre
   const origin = 'https://app.example.com';
   const headers = { origin, 'access-control-request-method': 'POST' };
   const allowed = (await call('OPTIONS', '/api/posts', undefined, headers)).headers.get('access-control-allow-headers');
-  for (const name of ['Authorization', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'X-Organisation'])
+  for (const name of [
+    'Authorization',
+    'Cache-Control',
+    'Idempotency-Key',
+    'If-Match',
+    'If-None-Match',
+    'X-Organisation',
+  ])
     expect(allowed).toContain(name);
   const exposedHeaders = (await call('GET', '/api/posts', undefined, { origin })).headers.get(
     'access-control-expose-headers',

@@ -2,7 +2,6 @@ import type { Request } from 'express';
 import { READ_LIMIT, withoutOrganisationChoice, withReadLimit } from '../../../declare/actor.ts';
 import { assertReachesAllOrganisations } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
 import { createScopeCheck } from '../../../declare/scope.ts';
@@ -14,7 +13,7 @@ import type { Hub } from '../fan-out/hub.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import type { AccessWatch } from './access-watch.ts';
 import type { RealtimeMetrics } from './metrics.ts';
-import { type RequestedSubscription, readStreamRequest, type StreamRequest } from './request.ts';
+import { type RequestedSubscription, type ResourcePaths, readStreamRequest, type StreamRequest } from './request.ts';
 import type { StreamSlots } from './slots.ts';
 import { openStream } from './stream.ts';
 import type { Tickets } from './tickets.ts';
@@ -32,22 +31,61 @@ interface Parts {
   metrics: RealtimeMetrics;
 }
 
-/** Creates the function that finds the resource of a subscription and its list route or, for a single record, its read route. */
-function createSubscribableResourceFinder({ routes, resources }: Pick<ExtensionHost, 'routes' | 'resources'>) {
+/** Creates the functions that find the resources to which clients can subscribe. */
+function createSubscribableResources({ routes, resources }: Pick<ExtensionHost, 'routes' | 'resources'>) {
   const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
-  const findCrudRoute = (resource: string, crud: 'list' | 'read') =>
-    routes().find((route) => route.resource === resource && route.crud === crud);
-  return ({ resource, id }: RequestedSubscription): { gateway: ResourceGateway; route: Route } => {
+  let found: ResourcePaths | undefined;
+
+  /** The resources with a list or read route, by their path. Routes never change after the start. */
+  function resourcePaths(): ResourcePaths {
+    found ??= new Map(
+      routes().flatMap(({ resource, crud, path }) =>
+        resource !== undefined && (crud === 'list' || crud === 'read') ? [[path.replace(/\/:id$/, ''), resource]] : [],
+      ),
+    );
+    return found;
+  }
+
+  const findCrudRoute = (resource: string | undefined, crud: 'list' | 'read') =>
+    resource === undefined ? undefined : routes().find((route) => route.resource === resource && route.crud === crud);
+
+  /** Finds the resource of a subscription and its list route or, for a single record, its read route. */
+  function findSubscribableResource({ resource, id, text }: RequestedSubscription) {
     const crud = id === undefined ? 'list' : 'read';
-    const [gateway, route] = [gateways.get(resource), findCrudRoute(resource, crud)];
+    const [gateway, route] = [gateways.get(resource ?? ''), findCrudRoute(resource, crud)];
     if (gateway !== undefined && route !== undefined) return { gateway, route };
-    const names = [...gateways.keys()].filter((name) => findCrudRoute(name, crud) !== undefined);
-    const what = resource.slice(0, 100).toWellFormed();
+    const isPath = text.startsWith('/');
+    const known = isPath
+      ? [...resourcePaths()].filter(([, name]) => findCrudRoute(name, crud) !== undefined).map(([path]) => path)
+      : [...gateways.keys()].filter((name) => findCrudRoute(name, crud) !== undefined);
+    const what = (isPath ? text.replace(/\?.*/s, '') : resource!).slice(0, 100).toWellFormed();
     throw new ApiError(
       'BAD_REQUEST',
-      `Cannot subscribe to the unknown resource "${what}"; resources: ${names.join(', ') || 'none'}`,
+      `Cannot subscribe to the unknown ${isPath ? 'path' : 'resource'} "${what}"; ${isPath ? 'paths' : 'resources'}: ${known.join(', ') || 'none'}`,
     );
-  };
+  }
+
+  return { resourcePaths, findSubscribableResource };
+}
+
+/**
+ * Returns the results of all subscriptions. If some are refused, throws the error of the first one. Its details name each subscription that
+ * was refused for the same reason: `subscribe.1` is the second one.
+ */
+async function settleSubscriptions(subscriptions: readonly Promise<Subscription>[]): Promise<Subscription[]> {
+  const settled = await Promise.allSettled(subscriptions);
+  const refused = settled.flatMap((one, i) => (one.status === 'rejected' ? [[i, one.reason] as const] : []));
+  const fault = refused.find(([, error]) => !(error instanceof ApiError)) ?? refused[0];
+  if (fault === undefined) return settled.map((one) => (one as PromiseFulfilledResult<Subscription>).value);
+  const [, error] = fault;
+  if (!(error instanceof ApiError)) throw error;
+  const alike = refused.filter(([, { code }]) => code === error.code);
+  const details = Object.fromEntries(alike.map(([i, { message }]) => [`subscribe.${i}`, message]));
+  throw new ApiError(error.code, error.message, {
+    details: { ...error.details, ...details },
+    ...(error.retryAfter !== undefined && { retryAfter: error.retryAfter }),
+    cause: error,
+  });
 }
 
 /** Creates the functions that open streams and check them again when their users change. */
@@ -57,7 +95,7 @@ export function createStreamOpener(
   parts: Parts,
 ) {
   const { service, log } = host;
-  const findSubscribableResource = createSubscribableResourceFinder(host);
+  const { resourcePaths, findSubscribableResource } = createSubscribableResources(host);
 
   /** Checks that an API key has the scope to list or read the resource. */
   function assertKeyMayRead(route: Route, auth: Auth | undefined): void {
@@ -95,11 +133,18 @@ export function createStreamOpener(
   }
 
   return {
+    /** The resources to which clients can subscribe, by path. */
+    resourcePaths,
     /** Handles `GET /realtime`. */
     async handleOpenStream(ctx: RouteContext): Promise<void> {
       const { req, res } = ctx;
       const lastEventId = req.headers['last-event-id'];
-      const request = readStreamRequest(ctx.query, lastEventId as string | undefined, settings.maxSubscriptions);
+      const request = readStreamRequest(
+        ctx.query,
+        lastEventId as string | undefined,
+        settings.maxSubscriptions,
+        resourcePaths(),
+      );
       const caller = await authenticateByTicketOrRequest(ctx, request);
       const { user, auth } = caller;
       assertReachesAllOrganisations(auth, 'streams');
@@ -109,7 +154,7 @@ export function createStreamOpener(
       );
       try {
         const isResuming = request.after !== undefined;
-        const subscriptions = await Promise.all(
+        const subscriptions = await settleSubscriptions(
           request.subscriptions.map((one) => createSubscription(one, caller, isResuming)),
         );
         if (req.method === 'HEAD' || res.closed) {

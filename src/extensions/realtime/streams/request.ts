@@ -5,7 +5,8 @@ import { isEntryId } from '../events/entry.ts';
 /** A subscription in a request. */
 export interface RequestedSubscription {
   text: string;
-  resource: string;
+  /** The name of the resource, as the client wrote it, or as found by its path; undefined if no resource has the path. */
+  resource: string | undefined;
   /** The id of the record, for a subscription to a single record. */
   id: string | undefined;
   filters: Readonly<Record<string, unknown>>;
@@ -27,17 +28,33 @@ function readSingleParameter(name: string, value: unknown): string | undefined {
   throw new ApiError('BAD_REQUEST', `The query parameter "${name}" must be given once`);
 }
 
-/** Parses `post`, `post/<id>` or `post?status=published`. */
-function parseSubscription(text: string): RequestedSubscription {
+/** The names of the resources that clients can list or read, by their path: `/shop/articles`. */
+export type ResourcePaths = ReadonlyMap<string, string>;
+
+/** Finds the resource and the record id in `/posts` or `/posts/<id>`. The path of a resource may contain further slashes. */
+function parsePath(path: string, paths: ResourcePaths): Pick<RequestedSubscription, 'resource' | 'id'> {
+  const resource = paths.get(path);
+  if (resource !== undefined) return { resource, id: undefined };
+  const slash = path.lastIndexOf('/');
+  return { resource: paths.get(path.slice(0, slash)), id: path.slice(slash + 1) };
+}
+
+function parseName(name: string): Pick<RequestedSubscription, 'resource' | 'id'> {
+  const slash = name.indexOf('/');
+  return slash === -1
+    ? { resource: name, id: undefined }
+    : { resource: name.slice(0, slash), id: name.slice(slash + 1) };
+}
+
+/** Parses `post`, `post/<id>` or `post?status=published`, or the same with the path of the resource: `/posts`. */
+function parseSubscription(text: string, paths: ResourcePaths): RequestedSubscription {
   if (text.length > MAX_LENGTH)
     throw new ApiError('BAD_REQUEST', `A subscription can have at most ${MAX_LENGTH} characters`);
   const end = text.indexOf('?');
-  const path = end === -1 ? text : text.slice(0, end);
-  const slash = path.indexOf('/');
+  const target = end === -1 ? text : text.slice(0, end);
   return {
     text,
-    resource: slash === -1 ? path : path.slice(0, slash),
-    id: slash === -1 ? undefined : path.slice(slash + 1),
+    ...(target.startsWith('/') ? parsePath(target, paths) : parseName(target)),
     filters: end === -1 ? {} : parseQueryString(text.slice(end + 1)),
   };
 }
@@ -51,23 +68,27 @@ type StreamQuery = Readonly<Record<string, unknown>>;
  *
  * @throws ApiError BAD_REQUEST naming the parameter
  */
-export function readSubscriptions(query: StreamQuery, maxSubscriptions: number): RequestedSubscription[] {
+export function readSubscriptions(
+  query: StreamQuery,
+  maxSubscriptions: number,
+  paths: ResourcePaths,
+): RequestedSubscription[] {
   const { subscribe, ticket: _ticket, lastEventId: _lastEventId, ...filters } = query;
   const texts = [...new Set(Array.isArray(subscribe) ? subscribe : [subscribe ?? []])].flat() as string[];
   if (texts.length === 0) {
     throw new ApiError(
       'BAD_REQUEST',
-      'The query parameter "subscribe" is missing; use post, post/<id> or post?field=value',
+      'The query parameter "subscribe" is missing; use /posts, /posts/<id> or /posts?field=value',
     );
   }
   if (texts.length > maxSubscriptions)
     throw new ApiError('BAD_REQUEST', `A stream can have at most ${maxSubscriptions} subscriptions`);
-  const subscriptions = texts.map(parseSubscription);
+  const subscriptions = texts.map((text) => parseSubscription(text, paths));
   const [extra] = Object.keys(filters);
   if (extra !== undefined) {
     const [only] = subscriptions;
     if (subscriptions.length > 1 || Object.keys(only!.filters).length > 0) {
-      const message = `The query parameter "${extra.slice(0, 100).toWellFormed()}" belongs to no subscription; append it to one: subscribe=post%3Ffield%3Dvalue`;
+      const message = `The query parameter "${extra.slice(0, 100).toWellFormed()}" belongs to no subscription; append it to one: subscribe=/posts%3Ffield%3Dvalue`;
       throw new ApiError('BAD_REQUEST', message);
     }
     subscriptions[0] = { ...only!, filters };
@@ -85,8 +106,9 @@ export function readStreamRequest(
   query: StreamQuery,
   lastEventId: string | undefined,
   maxSubscriptions: number,
+  paths: ResourcePaths,
 ): StreamRequest {
-  const subscriptions = readSubscriptions(query, maxSubscriptions);
+  const subscriptions = readSubscriptions(query, maxSubscriptions, paths);
   const after = lastEventId ?? readSingleParameter('lastEventId', query.lastEventId);
   return {
     subscriptions,

@@ -1,4 +1,4 @@
-import { Field, type FieldSpec, type Presence, type WriteAccess } from '../../../declare/field.ts';
+import { Field, type FieldMark, type FieldSpec, type Presence, type WriteAccess } from '../../../declare/field.ts';
 import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
 import { getArrayColumnType } from '../column-type.ts';
 import { columnTypeOf, type FieldType, fieldTypeOf } from '../field-type.ts';
@@ -29,7 +29,9 @@ function convertItems(conversion: 'toColumn' | 'fromColumn' | 'fromJson', value:
 /** Arrays: scalar items in a Postgres array, other items in jsonb. */
 export const arrayType = {
   kind: 'array',
-  field: <T, I, C>(inner: Field<T, Presence, I, C, WriteAccess>): Field<T[], 'optional', I[]> =>
+  field: <T, I, C, M extends FieldMark>(
+    inner: Field<T, Presence, I, C, WriteAccess, M>,
+  ): Field<T[], 'optional', I[], T[], 'open', 'list' | Extract<M, 'file' | `to:${string}`>> =>
     new Field({ type: arrayType, inner }),
   column: (spec) => (storesItemsAsJson(spec) ? JSONB : getArrayColumnType(columnTypeOf(itemSpecOf(spec)))),
   schema: (spec, context) => {

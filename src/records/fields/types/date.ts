@@ -48,7 +48,8 @@ const TIMESTAMP: ColumnType = {
 /** Points in time; stored to the millisecond, returned as ISO strings. */
 export const dateType = {
   kind: 'date',
-  field: (): Field<string, 'optional', string | number | Date> => new Field({ type: dateType }),
+  field: (): Field<string, 'optional', string | number | Date, string, 'open', 'date' | 'ordered'> =>
+    new Field({ type: dateType }),
   column: TIMESTAMP,
   schema: (spec) => {
     const min = spec.min === undefined ? undefined : parseDateToIso(spec.min.value);

@@ -273,7 +273,11 @@ const decimalOfAnySize = {
 export const decimalType = {
   ...decimalOfAnySize,
   ...createDecimalRules({}),
-  field: ({ precision, scale, ...unknown }: DecimalOptions = {}): Field<string, 'optional', string | number> =>
+  field: ({
+    precision,
+    scale,
+    ...unknown
+  }: DecimalOptions = {}): Field<string, 'optional', string | number, string, 'open', 'ordered'> =>
     new Field({
       type: { ...decimalOfAnySize, ...createDecimalRules({ precision, scale }) },
       unknownOptions: Object.keys(unknown),

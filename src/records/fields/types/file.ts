@@ -112,7 +112,7 @@ const OUTPUT_PROPERTIES: Record<string, JsonSchema> = {
  */
 export const fileType = {
   kind: 'file',
-  field: (options: FileOptions = {}): Field<StoredFile, 'optional', FileInput> =>
+  field: (options: FileOptions = {}): Field<StoredFile, 'optional', FileInput, StoredFile, 'open', 'file' | 'opaque'> =>
     new Field({ type: fileType, file: options }),
   column: JSONB,
   schema: () =>

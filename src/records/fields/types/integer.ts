@@ -26,7 +26,7 @@ const BIGINT: ColumnType = {
 /** Whole numbers within ±(2^53−1). */
 export const integerType = {
   kind: 'integer',
-  field: (): Field<number> => new Field({ type: integerType }),
+  field: (): Field<number, 'optional', number, number, 'open', 'ordered'> => new Field({ type: integerType }),
   column: BIGINT,
   schema: (spec) =>
     withNumberBounds(z.number({ error: 'Must be a whole number' }).int({ error: 'Must be a whole number' }), spec),

@@ -33,9 +33,9 @@ export const JSONB: ColumnType = {
 
 /** Creates json fields. */
 export interface CreateJsonField {
-  (): Field<unknown>;
+  (): Field<unknown, 'optional', unknown, unknown, 'open', 'opaque'>;
   /** @param schema validates the values, which get its types; its output, which must be JSON, is stored */
-  <Output, Input>(schema: StandardSchema<Output, Input>): Field<Output, 'optional', Input, Output>;
+  <Output, Input>(schema: StandardSchema<Output, Input>): Field<Output, 'optional', Input, Output, 'open', 'opaque'>;
 }
 
 /** A json field; `given` is empty or holds the schema of its values. */

@@ -54,7 +54,7 @@ const DOUBLE: ColumnType = {
 /** Finite numbers; a numeric string is refused. */
 export const numberType = {
   kind: 'number',
-  field: (): Field<number> => new Field({ type: numberType }),
+  field: (): Field<number, 'optional', number, number, 'open', 'ordered'> => new Field({ type: numberType }),
   column: DOUBLE,
   schema: (spec) => withNumberBounds(z.number({ error: 'Must be a number' }), spec),
   jsonSchema: (spec) => ({ type: 'number', ...boundsJsonSchema(spec, 'minimum', 'maximum') }),

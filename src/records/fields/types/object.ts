@@ -21,7 +21,7 @@ function memberSchema(name: string, spec: FieldSpec, context: SchemaContext): z.
 /** Objects of a declared shape; unknown keys are refused. */
 export const objectType = {
   kind: 'object',
-  field: <F extends Fields>(shape: F): Field<DataOf<F>, 'optional', CreateInput<F>> =>
+  field: <F extends Fields>(shape: F): Field<DataOf<F>, 'optional', CreateInput<F>, DataOf<F>, 'open', 'unfiltered'> =>
     new Field({ type: objectType, shape }),
   column: JSONB,
   schema: (spec, context) => {

@@ -10,7 +10,7 @@ const MESSAGE = 'Must be 8 to 128 characters';
 /** Passwords: the column holds a hash, which the account feature creates before the value gets here. */
 export const passwordType = {
   kind: 'password',
-  field: (): Field<undefined, 'optional', string, string, 'password'> => new Field({ type: passwordType }),
+  field: (): Field<undefined, 'optional', string, string, 'password', 'concealed'> => new Field({ type: passwordType }),
   column: TEXT,
   schema: () =>
     z

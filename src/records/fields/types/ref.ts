@@ -1,5 +1,5 @@
 import { Field } from '../../../declare/field.ts';
-import { normalizeResourceName } from '../../../declare/naming.ts';
+import { normalizeResourceName, type ResourceName } from '../../../declare/naming.ts';
 import type { ReferenceOptions } from '../../../declare/relation.ts';
 import { findUnknownOptions } from '../../../platform/config/did-you-mean.ts';
 import type { FieldType } from '../field-type.ts';
@@ -11,10 +11,10 @@ const ON_DELETE = ['restrict', 'cascade', 'setNull'];
 export const refType = {
   ...idType,
   kind: 'ref',
-  field: (
-    target: string,
+  field: <const N extends string>(
+    target: N,
     { onDelete = 'keep', exists = onDelete !== 'keep', ...unknown }: ReferenceOptions = {},
-  ): Field<string> =>
+  ): Field<string, 'optional', string, string, 'open', `to:${ResourceName<N>}`> =>
     new Field({
       type: refType,
       target: normalizeResourceName(target),

@@ -1,4 +1,5 @@
 import { Field, type FieldSpec } from '../../../declare/field.ts';
+import type { ResourceName } from '../../../declare/naming.ts';
 import type { ReferenceListOptions } from '../../../declare/relation.ts';
 import { findUnknownOptions } from '../../../platform/config/did-you-mean.ts';
 import type { FieldType } from '../field-type.ts';
@@ -22,10 +23,10 @@ function findRepeatedItems(ids: readonly string[]): number[] {
 export const refsType = {
   ...arrayType,
   kind: 'refs',
-  field: (
-    target: string,
+  field: <const N extends string>(
+    target: N,
     { onDelete = 'remove', max = MAX_REFERENCES, ...unknown }: ReferenceListOptions = {},
-  ): Field<string[], 'optional', string[]> =>
+  ): Field<string[], 'optional', string[], string[], 'open', 'list' | `to:${ResourceName<N>}`> =>
     new Field({
       type: refsType,
       inner: refType.field(target),

@@ -14,7 +14,7 @@ import {
 /** Long strings, stored unchanged. */
 export const textType = {
   kind: 'text',
-  field: (): Field<string> => new Field({ type: textType }),
+  field: (): Field<string, 'optional', string, string, 'open', 'unfiltered'> => new Field({ type: textType }),
   column: TEXT,
   // A text that is also in the index of its array, or in an index of the option `indexes`, must fit into that index.
   schema: (spec, { maxBytes }) => textSchema(spec, maxBytes),

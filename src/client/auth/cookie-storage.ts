@@ -1,0 +1,113 @@
+import type { SessionStorage, StoredSession } from './storage.ts';
+
+/** A session without its token, which a server may write into a page. */
+export interface PageSession<User = unknown> {
+  /** Names the session; only the handler of `cookieSession` can use it, together with the cookie. */
+  sessionId: string;
+  user: User;
+  expiresAt?: string | undefined;
+}
+
+/** The parts of a `BroadcastChannel` that tabs use. */
+interface Channel {
+  onmessage: (() => void) | null;
+  postMessage(message: unknown): void;
+  close(): void;
+}
+
+const createChannel = (): Channel | undefined => {
+  const { BroadcastChannel } = globalThis as unknown as { BroadcastChannel?: new (name: string) => Channel };
+  return BroadcastChannel && new BroadcastChannel('belfry.session');
+};
+
+/**
+ * Keeps the session in a cookie that page scripts cannot read. The page sends its requests to its own origin, where the handler of
+ * `cookieSession` passes them on to the API.
+ *
+ * @param options `initial`: the session that the server has written into the page; without it, the client asks the handler. `fetch` and
+ *   `url`: how and where the handler is asked; default: the global `fetch`, the origin of the page
+ * @example
+ * const client = createClient<typeof app>({ url: location.origin, storage: cookieStorage() });
+ */
+export function cookieStorage({
+  initial,
+  url = '',
+  fetch: send = (...given) => fetch(...given),
+}: {
+  initial?: PageSession | undefined;
+  url?: string;
+  fetch?: typeof fetch;
+} = {}): SessionStorage {
+  const toStored = ({ sessionId, ...rest }: PageSession): StoredSession => ({ ...rest, token: sessionId });
+  let known = initial && toStored(initial);
+  /** Whether only the cookie, which all tabs share, says which session there is. */
+  let isStale = initial === undefined;
+  let asking: Promise<void> | undefined;
+  let channel: Channel | undefined;
+
+  async function askServer(): Promise<StoredSession | undefined> {
+    const response = await send(`${url}/api/auth/session`, {
+      // The handler requires the header, because other origins cannot send it.
+      headers: { authorization: 'Bearer sid_current', accept: 'application/json' },
+      cache: 'no-store',
+    });
+    if (!response.ok) throw new Error(`The session could not be read: the handler responded with ${response.status}`);
+    const { data } = (await response.json()) as { data: PageSession | null };
+    return data === null ? undefined : toStored(data);
+  }
+
+  /** Reads what the cookie stands for. A sign-in meanwhile is newer than the response. */
+  async function refresh(): Promise<void> {
+    isStale = false;
+    const before = known;
+    try {
+      const found = await askServer();
+      if (known === before && !isStale) known = found;
+    } catch (error) {
+      isStale = true;
+      throw error;
+    } finally {
+      asking = undefined;
+    }
+  }
+
+  /** Tells the other tabs that the cookie, or what they know about it, has changed. */
+  const notifyTabs = () => {
+    const sender = channel ?? createChannel();
+    sender?.postMessage('changed');
+    if (sender !== channel) sender?.close();
+  };
+
+  return {
+    hidesToken: true,
+    async read() {
+      while (isStale || asking !== undefined) {
+        asking ??= refresh();
+        await asking;
+      }
+      return known;
+    },
+    write(session) {
+      known = session;
+      isStale = false;
+      notifyTabs();
+    },
+    remove() {
+      isStale = true;
+      notifyTabs();
+    },
+    subscribe(listener) {
+      channel = createChannel();
+      if (channel !== undefined) {
+        channel.onmessage = () => {
+          isStale = true;
+          listener();
+        };
+      }
+      return () => {
+        channel?.close();
+        channel = undefined;
+      };
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import { ApiError } from '../errors.ts';
+import type { CallOptions } from '../request.ts';
+import type { AuthContext } from './context.ts';
+import type { AuthUser } from './session.ts';
+import type { StoredSession } from './storage.ts';
+
+/** The result of a sign-in: it is complete, or a step is missing. */
+export type SignInResult<User = AuthUser> =
+  | SignedIn<User>
+  | SecondFactorRequired<User>
+  | EmailVerificationRequired<User>;
+
+/** The session has started. */
+export interface SignedIn<User = AuthUser> {
+  status: 'signedIn';
+  user: User;
+}
+
+/** A kind of second factor: a code of an authenticator app, a recovery code, or a passkey. */
+export type SecondFactorMethod = 'totp' | 'recovery' | 'passkey';
+
+/** A sign-in that waits for the second factor. It is plain data, so that another page can go on with it by `resumeSignIn`. */
+export interface SignInChallenge {
+  mfaToken: string;
+  methods: SecondFactorMethod[];
+  /** When the sign-in can no longer be finished, as ISO text. */
+  expiresAt: string;
+  /** For a passkey: the options for the authenticator. */
+  options?: Record<string, unknown>;
+}
+
+/** The credential was right, and the second factor is missing. */
+export interface SecondFactorRequired<User = AuthUser> {
+  status: 'secondFactor';
+  methods: SecondFactorMethod[];
+  expiresAt: string;
+  /** Keeps the sign-in for another page: see `resumeSignIn`. */
+  challenge: SignInChallenge;
+  /**
+   * Finishes the sign-in with a code.
+   *
+   * @param method default: `totp` for six digits, otherwise `recovery`
+   * @throws ApiError 401 with `details.code`: the code is wrong, try again. Any other 401: sign in again
+   */
+  verify(code: string, options?: CallOptions & { method?: 'totp' | 'recovery' }): Promise<SignInResult<User>>;
+  /**
+   * Finishes the sign-in with a passkey, once.
+   *
+   * @throws ApiError `PASSKEY_CANCELLED`, `PASSKEYS_UNSUPPORTED`; 401: sign in again
+   */
+  verifyPasskey(options?: CallOptions): Promise<SignInResult<User>>;
+}
+
+/** The account has no session before its e-mail address is verified. An e-mail with a link and a code is on its way. */
+export interface EmailVerificationRequired<User = AuthUser> {
+  status: 'emailVerification';
+  /** Finishes with the code or the token of the e-mail. The client remembers the sign-in, so that `client.auth.email.verify` can, too. */
+  verify(proof: { code: string } | { token: string }, options?: CallOptions): Promise<SignInResult<User>>;
+}
+
+/** A response to a sign-in, as the server sends it. */
+interface SignInResponse<User> extends Partial<SignInChallenge> {
+  mfaRequired?: true;
+  emailVerificationRequired?: true;
+  verificationToken?: string;
+  user?: User;
+  token?: string;
+  /** In place of the token, from the handler of `cookieSession`. */
+  sessionId?: string;
+}
+
+type SignInContext<User extends AuthUser> = Pick<AuthContext<User>, 'session' | 'flows' | 'callAnonymously'>;
+
+/** Creates the function that continues with the response to a sign-in. */
+export function createSignInSteps<User extends AuthUser>(
+  getContext: () => AuthContext<User>,
+): {
+  finish(response: object): Promise<SignInResult<User>>;
+  resume(challenge: SignInChallenge): SecondFactorRequired<User>;
+} {
+  function resume(challenge: SignInChallenge): SecondFactorRequired<User> {
+    const { mfaToken, methods, expiresAt } = challenge;
+    return {
+      status: 'secondFactor',
+      methods,
+      expiresAt,
+      challenge,
+      async verify(code, { method = /^\s*\d{3}\s?\d{3}\s*$/.test(code) ? 'totp' : 'recovery', ...options } = {}) {
+        const body = { mfaToken, method, code: code.trim() };
+        return finish(await getContext().callAnonymously<object>('/auth/2fa/verify', body, options));
+      },
+      async verifyPasskey(options) {
+        const { finishWithPasskey } = await import('./passkeys.ts');
+        return finishWithPasskey(getContext(), challenge, options);
+      },
+    };
+  }
+
+  async function finish(response: object): Promise<SignInResult<User>> {
+    const { mfaRequired, emailVerificationRequired, verificationToken, ...rest } = response as SignInResponse<User>;
+    const { session, flows, callAnonymously }: SignInContext<User> = getContext();
+    if (mfaRequired) return resume(rest as SignInChallenge);
+    if (emailVerificationRequired) {
+      await flows.write('verificationToken', verificationToken);
+      return {
+        status: 'emailVerification',
+        verify: async (proof, options) =>
+          finish(await callAnonymously<object>('/auth/email/verify', { ...proof, verificationToken }, options)),
+      };
+    }
+    await session.start(toStoredSession(rest, session.hidesToken));
+    await flows.remove('verificationToken');
+    return { status: 'signedIn', user: rest.user! };
+  }
+
+  return { finish, resume };
+}
+
+/** Returns the session in a response. @throws ApiError if the response has none */
+function toStoredSession<User>(
+  { user, token, sessionId, expiresAt }: SignInResponse<User>,
+  hidesToken: boolean,
+): StoredSession<User> {
+  const key = hidesToken ? sessionId : token;
+  if (user !== undefined && typeof key === 'string') return { token: key, user, expiresAt };
+  const message = hidesToken
+    ? 'The response has no sessionId: the url of a client with cookieStorage must be that of the handler of cookieSession'
+    : 'The response to the sign-in has no session';
+  throw new ApiError({ status: 0, code: 'INVALID_RESPONSE', message });
+}

@@ -1,0 +1,66 @@
+import { ApiError } from '../errors.ts';
+import type { PageMeta } from '../records/page.ts';
+import type { QueryParameters, Requester } from '../request.ts';
+import type { LoadedList } from './list-state.ts';
+import type { ListRecord } from './sort-order.ts';
+
+/** What to load of a list. */
+interface ListRequest {
+  path: string;
+  /** The parameters, without those of a page. */
+  query: QueryParameters;
+  /** The number of records to load. */
+  size: number;
+  /** The number of records that the server certainly returns in one page. */
+  pageSize: number;
+  signal: AbortSignal;
+}
+
+/** The default `pagination.maxLimit` of the server. */
+const DEFAULT_MAX_LIMIT = 100;
+/** A search may examine many records without a match, and return pages with few records. */
+const MAX_PAGES = 20;
+
+/** Creates the function that loads the beginning of a list, in as many pages as necessary. */
+export function createListLoader({ send }: Pick<Requester, 'send'>): (request: ListRequest) => Promise<LoadedList> {
+  let maxLimit = DEFAULT_MAX_LIMIT;
+
+  async function loadPage({ path, query, signal }: ListRequest, limit: number, after: string | undefined) {
+    return send<ListRecord[], PageMeta>({
+      method: 'GET',
+      path,
+      // The total is that of the first page.
+      query: { ...query, limit, after, ...(after !== undefined && { count: undefined }) },
+      // A replica of the database may not have the changes yet that the events were about.
+      headers: { 'Cache-Control': 'no-cache' },
+      signal,
+    });
+  }
+
+  /** Loads a page with a limit that may be too high for the server. */
+  async function loadLargePage(request: ListRequest, limit: number, after: string | undefined) {
+    try {
+      return await loadPage(request, limit, after);
+    } catch (error) {
+      const isTooMuch = error instanceof ApiError && error.status === 400 && limit > request.pageSize;
+      if (!isTooMuch) throw error;
+      maxLimit = request.pageSize;
+      return loadPage(request, request.pageSize, after);
+    }
+  }
+
+  return async (request) => {
+    const records: ListRecord[] = [];
+    let counted: Pick<LoadedList, 'total' | 'isTotalCapped'> | undefined;
+    let after: string | undefined;
+    for (let page = 1; ; page += 1) {
+      const { data, meta } = await loadLargePage(request, Math.min(request.size - records.length, maxLimit), after);
+      records.push(...data);
+      counted ??= { total: meta.total, isTotalCapped: meta.totalCapped === true };
+      const isComplete = !meta.next;
+      if (isComplete || records.length >= request.size || page === MAX_PAGES)
+        return { records, isComplete, ...counted };
+      after = meta.next!;
+    }
+  };
+}

@@ -1,0 +1,220 @@
+import type { AggregateOptions } from '../../declare/aggregate.ts';
+import type { Fields, MarksOf } from '../../declare/field.ts';
+import type { CreateBody, RecordOf, UpdateBody } from '../../declare/infer.ts';
+import type { ReverseRelation } from '../../declare/relation.ts';
+import type { Action, Resource } from '../../declare/resource.ts';
+import type { Operator } from '../../declare/service.ts';
+import type { ClientFile } from './file.ts';
+import type { KeyOfPath, PluralName } from './plural.ts';
+import type { InferredRoutes } from './routes.ts';
+import type { Shown } from './schema.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: stands for resources of any fields
+type Declared = Resource<string, any, any, any>;
+
+/** The path of a resource, with its first slash. A path that the compiler does not know counts as the default. */
+type PathOf<X> = X extends { name: infer N extends string; readonly $facts?: infer Facts }
+  ? NonNullable<Facts> extends { path: infer Path extends string }
+    ? string extends Path
+      ? `/${PluralName<N>}`
+      : Path
+    : `/${PluralName<N>}`
+  : never;
+
+/** The key of a resource in the client. */
+type KeyOf<X> = PathOf<X> extends `/${infer Path}` ? KeyOfPath<Path> : never;
+
+/** The key of the resource with a name. */
+type KeyOfName<All extends Declared, Name> = All extends { name: Name } ? KeyOf<All> : never;
+
+/** The keys of resources by their names. */
+type KeysByName<All extends Declared> = { [X in All as X['name']]: KeyOf<X> };
+
+/** The names of the fields with a mark that responses can contain. A conditional type, so that errors show the names. */
+type Marked<F extends Fields, Mark> = keyof F extends infer Names extends keyof F
+  ? {
+      [K in Names]: Mark extends MarksOf<F[K]> ? ('concealed' extends MarksOf<F[K]> ? never : K & string) : never;
+    }[Names]
+  : never;
+
+/** The names of fields that some viewers do not get. Further fields of users count as such: their names may suggest personal data. */
+type Restricted<N, F extends Fields> = N extends 'user'
+  ? Exclude<keyof F, 'name' | 'avatarUrl'>
+  : { [K in keyof F]: 'restricted' extends MarksOf<F[K]> ? K : never }[keyof F];
+
+type Concealed<F extends Fields> = { [K in keyof F]: 'concealed' extends MarksOf<F[K]> ? K : never }[keyof F];
+
+/** The value of a field in responses. */
+type Output<V, M> = 'file' extends M
+  ? V extends undefined
+    ? V
+    : V extends readonly unknown[]
+      ? ClientFile[]
+      : ClientFile
+  : V;
+
+type Outputs<R, F extends Fields> = { [K in keyof R]: K extends keyof F ? Output<R[K], MarksOf<F[K]>> : R[K] };
+
+type ClientRecord<N, F extends Fields, T extends boolean> = Shown<
+  Outputs<Omit<RecordOf<F, T>, Concealed<F> | Restricted<N, F>>, F> &
+    Partial<Outputs<Pick<RecordOf<F, T>, Exclude<Restricted<N, F>, Concealed<F>> & keyof RecordOf<F, T>>, F>>
+>;
+
+type Equality = 'eq' | 'ne' | 'in' | 'nin' | 'exists';
+
+/** The operators of `filterable()` without operators, by the marks of the field. */
+type DefaultOperators<M> = 'list' extends M
+  ? 'eq' | 'in' | 'nin' | 'all' | 'exists'
+  : 'unfiltered' extends M
+    ? never
+    : 'opaque' extends M
+      ? 'exists'
+      : 'ordered' extends M
+        ? Equality | 'gt' | 'gte' | 'lt' | 'lte'
+        : Equality;
+
+type OperatorsOf<M> =
+  | ('filterable' extends M ? DefaultOperators<M> : never)
+  | (M extends `filterable:${infer O extends Operator}` ? O : never);
+
+/** The type with which a field is compared. Dates and decimals take what inputs take; a list its items. */
+type Compared<X extends { readonly $type: unknown; readonly $input: unknown }, M> = 'list' extends M
+  ? X['$input'] extends readonly (infer Item)[]
+    ? Item
+    : never
+  : 'ordered' extends M
+    ? X['$input']
+    : X['$type'];
+
+type Filters<F extends Fields> = {
+  [K in keyof F as OperatorsOf<MarksOf<F[K]>> extends never ? never : 'concealed' extends MarksOf<F[K]> ? never : K]: {
+    value: Compared<F[K], MarksOf<F[K]>>;
+    operators: OperatorsOf<MarksOf<F[K]>>;
+  };
+};
+
+type References<F extends Fields, All extends Declared> = {
+  [K in keyof F as MarksOf<F[K]> extends infer M
+    ? 'concealed' extends M
+      ? never
+      : Extract<M, `to:${string}`> extends never
+        ? never
+        : K
+    : never]: MarksOf<F[K]> extends infer M ? (M extends `to:${infer Target}` ? KeyOfName<All, Target> : never) : never;
+};
+
+type Relations<Facts, All extends Declared> = Facts extends { relations: infer Declared }
+  ? string extends keyof Declared
+    ? Record<never, never>
+    : { [K in keyof Declared]: Declared[K] extends ReverseRelation<infer Target> ? KeyOfName<All, Target> : never }
+  : Record<never, never>;
+
+type Timestamps<T> = [T] extends [false] ? never : 'createdAt' | 'updatedAt';
+
+type OpenedTimestamps<Facts> = Facts extends { aggregates: { timestamps: readonly (infer Name)[] } } ? Name : never;
+
+/** Whether the option `aggregates` is declared. */
+type HasAggregateOption<Facts> = Facts extends { aggregates: infer A }
+  ? AggregateOptions extends A
+    ? false
+    : true
+  : false;
+
+type Aggregates<F extends Fields, Facts> = Marked<F, 'aggregatable'> | OpenedTimestamps<Facts> extends infer Name
+  ? {
+      group: Exclude<Name, Marked<F, 'date'> | 'createdAt' | 'updatedAt'>;
+      buckets: Name & (Marked<F, 'date'> | 'createdAt' | 'updatedAt');
+      numbers: Name & Exclude<Marked<F, 'ordered'>, Marked<F, 'date'>>;
+      ordered: Name & (Marked<F, 'ordered'> | 'createdAt' | 'updatedAt');
+    }
+  : never;
+
+/** The CRUD actions of a resource by its option `crud`. */
+type CrudOf<Facts> = Facts extends { crud: infer C }
+  ? C extends readonly (infer One extends Action)[]
+    ? One
+    : false extends C
+      ? true extends C
+        ? Action
+        : never
+      : Action
+  : Action;
+
+type ActionsOf<F extends Fields, Facts> =
+  | CrudOf<Facts>
+  | (Facts extends { softDelete: infer S }
+      ? S extends true
+        ? boolean extends S
+          ? never
+          : CrudOf<Facts> & 'delete' extends never
+            ? never
+            : 'restore'
+        : never
+      : never)
+  | (Facts extends { batch: false }
+      ? never
+      : CrudOf<Facts> & ('create' | 'update' | 'delete') extends never
+        ? never
+        : 'batch')
+  | (HasAggregateOption<Facts> extends true
+      ? 'aggregate'
+      : Marked<F, 'aggregatable'> extends never
+        ? never
+        : 'aggregate');
+
+/** The schema of a resource. `Extra`: fields that extensions add to users. */
+type SchemaOf<X, All extends Declared, Extra> =
+  X extends Resource<infer N, infer Own, infer T, infer Facts>
+    ? (N extends 'user' ? Own & Extra : Own) extends infer F extends Fields
+      ? {
+          path: PathOf<X>;
+          actions: ActionsOf<F, Facts>;
+          record: ClientRecord<N, F, T>;
+          create: Shown<CreateBody<F>>;
+          update: Shown<UpdateBody<F>>;
+          filters: Filters<F>;
+          sort: Marked<F, 'sortable'> | Timestamps<T>;
+          search: Marked<F, 'searchable'> extends never ? false : true;
+          references: References<F, All>;
+          relations: Relations<Facts, All>;
+          populated: Marked<F, 'populated'>;
+          unique: Marked<F, 'unique'>;
+          files: Marked<F, 'file'>;
+          aggregates: Aggregates<F, Facts>;
+          routes: InferredRoutes<Facts, KeysByName<All>>;
+        }
+      : never
+    : never;
+
+/** What the extensions of an app add, as a union. */
+type AdditionsOf<A> = A extends { readonly $additions?: infer Added } ? NonNullable<Added> : never;
+
+type AddedResource<Added> = Added extends { resource: infer R } ? R : never;
+
+type ResourcesOf<A> =
+  | (A extends { readonly $resources?: infer R } ? NonNullable<R> : never)
+  | AddedResource<AdditionsOf<A>>;
+
+/** The fields that an extension adds to users; never if it adds none that the compiler knows. */
+type AddedFields<Added> = Added extends { userFields: infer F } ? (string extends keyof F ? never : F) : never;
+
+/** The intersection of the members of a union; unknown for never. */
+type Intersection<U> = (U extends unknown ? (given: U) => void : never) extends (given: infer All) => void
+  ? All
+  : never;
+
+type UserFieldsOf<A> = Intersection<AddedFields<AdditionsOf<A>>>;
+
+/** The schema of the resources of an app. */
+type SchemaOfResources<R extends Declared, Extra> = { [X in R as KeyOf<X>]: SchemaOf<X, R, Extra> };
+
+/**
+ * The schema of an API: of an app, of a function that creates an app, or of an interface that `npx belfry types` wrote.
+ *
+ * @example type Api = ApiOf<typeof app>
+ */
+export type ApiOf<A> = A extends (...given: never) => infer Made
+  ? ApiOf<Awaited<Made>>
+  : '$resources' extends keyof A
+    ? SchemaOfResources<Extract<ResourcesOf<A>, Declared>, UserFieldsOf<A>>
+    : A;

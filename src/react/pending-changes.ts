@@ -1,0 +1,75 @@
+import type { Origin } from '../client/origin.ts';
+import type { AnyRecord } from './resource.ts';
+
+/** A change that was requested in this page, shown before the server has confirmed it. */
+export interface PendingChange {
+  readonly userId: string | null;
+  readonly path: string;
+  readonly recordId: string;
+  readonly op: 'update' | 'delete';
+  /** The changed fields of an update. */
+  readonly changes: Readonly<Record<string, unknown>>;
+  /**
+   * Set when the server has confirmed the change. Live lists show it until the event about it arrives.
+   */
+  readonly confirmed?: { readonly record: AnyRecord | undefined } | undefined;
+}
+
+/** The changes of a client that are not yet part of the data it shows, in the order in which they were requested. */
+export interface PendingChanges {
+  /** The changes: the same list until something changes. */
+  current(): readonly PendingChange[];
+  subscribe(listener: () => void): () => void;
+  /** Adds a change. */
+  add(change: PendingChange): void;
+  /** The server has performed the change. @param record as it is now; undefined after a deletion */
+  confirm(change: PendingChange, record: AnyRecord | undefined): void;
+  /** Forgets a change: it failed. */
+  remove(change: PendingChange): void;
+  /** Forgets the confirmed changes of a record, which has changed since. */
+  forget(path: string, recordId: string): void;
+}
+
+/** How long a live list may take to receive the event about a change. */
+const CONFIRMED_MS = 5000;
+
+const changesByOrigin = new WeakMap<Origin, PendingChanges>();
+
+function createPendingChanges(): PendingChanges {
+  let list: readonly PendingChange[] = [];
+  const listeners = new Set<() => void>();
+
+  function set(next: readonly PendingChange[]): void {
+    list = next;
+    for (const listener of [...listeners]) listener();
+  }
+  const remove = (change: PendingChange) => {
+    if (list.includes(change)) set(list.filter((one) => one !== change));
+  };
+
+  return {
+    current: () => list,
+    subscribe(listener) {
+      const own = () => listener();
+      listeners.add(own);
+      return () => void listeners.delete(own);
+    },
+    add: (change) => set([...list, change]),
+    confirm(change, record) {
+      const confirmed = { ...change, confirmed: { record } };
+      set(list.map((one) => (one === change ? confirmed : one)));
+      setTimeout(() => remove(confirmed), CONFIRMED_MS);
+    },
+    remove,
+    forget(path, recordId) {
+      set(list.filter((one) => one.confirmed === undefined || one.path !== path || one.recordId !== recordId));
+    },
+  };
+}
+
+/** Returns the pending changes of a client. */
+export function pendingChangesOf(origin: Origin): PendingChanges {
+  const changes = changesByOrigin.get(origin) ?? createPendingChanges();
+  changesByOrigin.set(origin, changes);
+  return changes;
+}

@@ -1,0 +1,59 @@
+import type { LiveList, LiveListQuery } from '../client/realtime/live-list.ts';
+import type { RecordEvent } from '../client/realtime/record-event.ts';
+import type { ListQuery, RecordSelection } from '../client/records/list-query.ts';
+import type { PageMeta } from '../client/records/page.ts';
+import type { WriteOptions } from '../client/records/resource.ts';
+import type { CallOptions } from '../client/request.ts';
+import type { ListQueryOf, OptionalParameters, SortTerm, Where } from '../client/schema/query.ts';
+
+/** A record of any resource. */
+export interface AnyRecord {
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+/** A resource as the hooks call it. The public types of the hooks are stricter. */
+export interface AnyResource {
+  readonly path: string;
+  list(query: ListQuery, options: CallOptions): Promise<{ data: AnyRecord[]; meta: PageMeta }>;
+  get(id: string, selection: RecordSelection, options: CallOptions): Promise<AnyRecord>;
+  create(data: object): Promise<AnyRecord>;
+  update(id: string, changes: object, options: WriteOptions): Promise<AnyRecord>;
+  delete(id: string, options: WriteOptions): Promise<void>;
+  restore(id: string, options: WriteOptions): Promise<AnyRecord>;
+  liveList(query: LiveListQuery): LiveList<AnyRecord>;
+  subscribe(
+    subscription: { id: string },
+    handlers: {
+      onEvent(event: RecordEvent<AnyRecord>): void;
+      onReady(): void;
+      onReset(): void;
+      onDisconnect(): void;
+      onError(error: unknown): void;
+    },
+  ): () => void;
+}
+
+/** A resource whose types the compiler knows: `client.posts`. */
+export interface TypedResource<Api, Key extends keyof Api> {
+  readonly path: string;
+  readonly $types: { api: Api; key: Key } | undefined;
+}
+
+/** A resource of a client that was created without types. */
+export interface UntypedResource {
+  readonly path: string;
+  readonly $types?: never;
+  readonly list: (...given: never) => unknown;
+}
+
+/** The query of a list that begins at its first page. */
+export type FirstPageQuery<Api, Key extends keyof Api, Paths, Names> = ListQueryOf<
+  Paths,
+  Names,
+  undefined,
+  'exact' | 'capped' | 'none' | undefined,
+  SortTerm<Api, Key>,
+  Where<Api, Key>
+> &
+  OptionalParameters<Api, Key>;

@@ -1,0 +1,50 @@
+'use client';
+import { hashKey } from '@tanstack/react-query';
+import { useEffect, useMemo, useSyncExternalStore } from 'react';
+import { type Origin, originOf } from '../client/origin.ts';
+import type { ListKey, RecordKey } from './keys.ts';
+import { CONNECTING, type LiveState, liveEntriesOf, NOT_LIVE } from './live-entries.ts';
+import { type PendingChange, pendingChangesOf } from './pending-changes.ts';
+import { useBelfry } from './provider.ts';
+import type { AnyResource } from './resource.ts';
+import { type SessionState, trackSession } from './session-state.ts';
+
+/** Returns the session of a client or resource, and renders again when it changes. */
+export function useSessionState(origin: Origin): SessionState {
+  const { serverState } = useBelfry();
+  const { subscribe, current } = trackSession(origin);
+  return useSyncExternalStore(subscribe, current, () => (origin.auth === undefined ? current() : serverState));
+}
+
+/** The app, the user and the path of a resource. */
+const RESOURCE_KEY_LENGTH = 4;
+const NO_CHANGES: readonly PendingChange[] = [];
+
+/** Returns the pending changes of a resource and user. */
+export function usePendingChanges(resource: AnyResource, userId: string | null): readonly PendingChange[] {
+  const { subscribe, current } = pendingChangesOf(originOf(resource));
+  const all = useSyncExternalStore(subscribe, current, () => NO_CHANGES);
+  const { path } = resource;
+  return useMemo(() => all.filter((one) => one.path === path && one.userId === userId), [all, path, userId]);
+}
+
+/** Follows the changes of a query while the component is mounted. Also returns the state if only another component follows them. */
+export function useLiveState(resource: AnyResource, key: ListKey | RecordKey, isWanted: boolean): LiveState {
+  const { queryClient } = useBelfry();
+  const entries = liveEntriesOf(queryClient);
+  const hash = hashKey(key);
+  // The hash stands for the key, which is a new object each time
+  useEffect(() => (isWanted ? entries.use(resource, key) : undefined), [entries, resource, hash, isWanted]);
+  const state = useSyncExternalStore(
+    entries.subscribe,
+    () => entries.get(hash)?.state ?? NOT_LIVE,
+    () => NOT_LIVE,
+  );
+  return state.status === 'off' && isWanted ? CONNECTING : state;
+}
+
+/** Shows the data of the former key until that of the key is loaded, if both are of the same resource and user. */
+export function keepFormerData<Data>(key: readonly unknown[]) {
+  return (data: Data | undefined, former: { queryKey: readonly unknown[] } | undefined): Data | undefined =>
+    key.slice(0, RESOURCE_KEY_LENGTH).every((part, i) => part === former?.queryKey[i]) ? data : undefined;
+}

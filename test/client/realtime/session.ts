@@ -1,0 +1,74 @@
+import { onTestFinished } from 'vitest';
+import { createRealtime, type Realtime } from '../../../src/client/realtime/index.ts';
+import type { RecordEvent } from '../../../src/client/realtime/record-event.ts';
+import { createRequester } from '../../../src/client/requester.ts';
+
+/** A session that tests change as `client.auth` does. */
+export interface TestSession {
+  realtime: Realtime;
+  /** The addresses of the streams that were requested, without the origin. */
+  opened: string[];
+  /** Signs in with another token, or out. */
+  signIn(token: string | undefined): void;
+}
+
+/** Creates the realtime part of a client. */
+export function createTestRealtime(url: string, firstToken?: string): TestSession {
+  let token = firstToken;
+  const listeners = new Set<(session: undefined) => void>();
+  const signIn = (next: string | undefined) => {
+    token = next;
+    for (const listener of listeners) listener(undefined);
+  };
+  const tokens = {
+    getToken: () => token,
+    onTokenRefused: (refused: string) => {
+      if (token === refused) signIn(undefined);
+    },
+    subscribe(listener: (session: undefined) => void) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+  const opened: string[] = [];
+  const requester = createRequester(url.replace(/\/$/, ''), tokens, {
+    fetch: (target, init) => {
+      const { pathname, search } = new URL(String(target));
+      if (pathname === '/api/realtime') opened.push(pathname + decodeURIComponent(search));
+      return fetch(target, init);
+    },
+  });
+  return { realtime: createRealtime(requester, tokens), opened, signIn };
+}
+
+/** A subscription of a test and what it has received, in order. It ends with the test. */
+export interface TestSubscription {
+  log: string[];
+  events: RecordEvent<Record<string, unknown>>[];
+  errors: { status: number; message: string }[];
+  close(): void;
+}
+
+/** Subscribes, and notes everything. Events are noted as their type and title. */
+export function record(
+  { realtime }: TestSession,
+  path: string,
+  subscription: Parameters<Realtime['subscribe']>[1] = {},
+): TestSubscription {
+  const [log, events, errors]: [string[], TestSubscription['events'], TestSubscription['errors']] = [[], [], []];
+  const close = realtime.subscribe<Record<string, unknown>>(path, subscription, {
+    onEvent(event) {
+      events.push(event);
+      log.push(`${event.type} ${event.data?.title ?? ''}`.trim());
+    },
+    onReady: () => log.push('ready'),
+    onReset: (reason) => log.push(`reset ${reason}`),
+    onDisconnect: () => log.push('disconnected'),
+    onError(error) {
+      errors.push(error as TestSubscription['errors'][number]);
+      log.push('error');
+    },
+  });
+  onTestFinished(close);
+  return { log, events, errors, close };
+}

@@ -1,0 +1,152 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { buildSync } from 'esbuild';
+import { afterAll, expect, test, vi } from 'vitest';
+import { providePackages } from './packages.ts';
+
+// Building takes long on a busy machine.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'belfry-client-package-')));
+afterAll(() => rmSync(root, { recursive: true }));
+const { belfry: tarball } = await providePackages();
+
+/** Creates a project with the package and some other ones. Returns its folder. */
+function createProject(name: string, packages: readonly string[]): string {
+  const folder = join(root, name);
+  const installed = join(folder, 'node_modules/belfry');
+  mkdirSync(installed, { recursive: true });
+  spawnSync('tar', ['xzf', tarball, '-C', installed, '--strip-components=1']);
+  for (const each of packages) symlinkSync(resolve('node_modules', each), join(folder, 'node_modules', each));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  return folder;
+}
+
+/** The settings of a typical front end: the types of browsers, and none of Node. */
+const FRONT_END = {
+  compilerOptions: {
+    target: 'es2022',
+    lib: ['esnext', 'dom'],
+    types: [],
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    allowImportingTsExtensions: true,
+  },
+  include: ['web'],
+};
+
+/** Compiles the front end of a project. Returns the messages of the compiler. */
+function compile(folder: string, files: Record<string, string>, compiler = 'typescript/bin/tsc'): string {
+  for (const [name, text] of Object.entries({ ...files, 'tsconfig.json': JSON.stringify(FRONT_END) })) {
+    mkdirSync(join(folder, name, '..'), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  const args = [resolve('node_modules', compiler), '-p', folder];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  return stdout + stderr;
+}
+
+const SERVER = `
+  import { createApp, defineResource, defineUser, f, softDelete } from 'belfry';
+
+  const post = defineResource('blog-post', {
+    fields: {
+      title: f.string().required().filterable().sortable(),
+      views: f.integer().default(0).filterable(),
+      author: f.ref('user').owner().filterable(),
+      cover: f.file(),
+    },
+    softDelete: true,
+  });
+
+  export const app = (environment: Record<string, string | undefined>) =>
+    createApp({ resources: [defineUser(), post], extensions: [softDelete()] }, environment);`;
+
+const WEB = `
+  import { ApiError, type Client, createClient } from 'belfry/client';
+  import type { app } from '../server/app.ts';
+
+  const client: Client<typeof app> = createClient<typeof app>({ url: 'https://api.example.com' });
+
+  export async function run(file: File) {
+    const page = await client.blogPosts.list({ where: { views: { gte: 10 } }, include: ['author'], count: 'exact' });
+    const titles: string[] = page.data.map(({ title }) => title);
+    const total: number = page.meta.total;
+    const cover = await client.blogPosts.upload('cover', file, { onProgress: ({ sentBytes }) => console.log(sentBytes) });
+    await client.blogPosts.create({ title: 'A', cover });
+    // @ts-expect-error A field that does not exist
+    await client.blogPosts.create({ titel: 'A' });
+    // @ts-expect-error A field that is not filterable
+    await client.blogPosts.list({ where: { cover: 'x' } });
+    // @ts-expect-error A resource that does not exist
+    client.articles;
+    await client.request({ method: 'POST', path: '/reports', body: new FormData(), signal: AbortSignal.timeout(1000) });
+    const name: string | undefined = client.auth.session?.user.name;
+    return [titles, total, name, document.title];
+  }
+
+  export const isConflict = (error: unknown) => error instanceof ApiError && error.status === 412;`;
+
+test('a front end compiles against the types of its server, without the types of Node', () => {
+  const others = readdirSync('node_modules').filter((name) => !name.startsWith('.') && name !== 'belfry');
+  const folder = createProject('monorepo', others);
+  const files = { 'server/app.ts': SERVER, 'web/main.ts': WEB };
+  expect(compile(folder, files)).toBe('');
+  expect(compile(folder, files, 'typescript5/bin/tsc')).toBe('');
+});
+
+test('a front end without a server in its project, and without any other package, compiles against written types', () => {
+  const folder = createProject('alone', []);
+  const api = `
+    export interface Api {
+      posts: {
+        path: '/posts';
+        actions: 'list' | 'create';
+        record: { id: string; title: string };
+        create: { title: string };
+        update: { title?: string };
+        filters: { title: { value: string; operators: 'eq' | 'in' } };
+        sort: 'title';
+      };
+    }`;
+  const main = `
+    import { createClient } from 'belfry/client';
+    import type { Api } from './api.ts';
+
+    const client = createClient<Api>();
+    const controller = new AbortController();
+    const { data } = await client.posts.list({ where: { title: 'A' }, sort: '-title' }, { signal: controller.signal });
+    export const first: string | undefined = data[0]?.title;
+    // @ts-expect-error The resource has no such route
+    await client.posts.delete('1');
+    // @ts-expect-error The types of Node are not there
+    process.exit();`;
+  expect(compile(folder, { 'web/api.ts': api, 'web/main.ts': main })).toBe('');
+});
+
+test('belfry/client loads no file of the server, and bundles for browsers', () => {
+  const folder = createProject('bundled', []);
+  const entry = join(folder, 'main.js');
+  writeFileSync(entry, "export { createClient } from 'belfry/client';");
+  const { metafile, errors } = buildSync({
+    ...{ entryPoints: [entry], absWorkingDir: folder, outdir: 'out', metafile: true, write: false },
+    ...{ bundle: true, splitting: true, format: 'esm', platform: 'browser' },
+  });
+  expect(errors).toEqual([]);
+  const files = Object.keys(metafile.inputs).filter((name) => name !== 'main.js');
+  expect(files.length).toBeGreaterThan(5);
+  for (const name of files) expect(name).toMatch(/^node_modules\/belfry\/dist\/client\//);
+  const program = `
+    import { createClient } from 'belfry/client';
+    console.log(createClient({ url: 'https://x.example/' }).url);`;
+  const file = join(folder, 'run.js');
+  writeFileSync(file, program);
+  const { stdout } = spawnSync(process.execPath, [file], { encoding: 'utf8', cwd: pathToFileURL(folder) });
+  expect(stdout).toBe('https://x.example\n');
+});
