@@ -102,6 +102,8 @@ ${rows.join('\n')}
 | \`push.memory\` | Growth of a push-worker's memory between the first and the last of such pushes, measured after garbage collection. |
 | \`push.wal\` | WAL for each device of such a push. |
 | \`jobs.enqueue\`, \`jobs.run\` | Background jobs that do nothing, enqueued and run per second, 50 at once, compared to BullMQ alone, whose jobs are in Redis only. Belfry also stores each job in Postgres, claims it there and writes its result. |
+| \`client.get\`, \`client.list\` | Requests per second that \`belfry/client\` sends, one at a time, for a record and for a page of 20, compared to \`fetch\` with \`JSON.parse\` alone. Both sides take turns with every request. |
+| \`client.size\` | The compressed bytes of the client in a page that esbuild bundles: at first, and for parts that are loaded when they are used. |
 | \`files.upload\` | Uploads of 256 MiB to the disk in MiB per second, compared to a bare Node server that pipes the request into a file. Belfry also detects the type and writes a row. |
 | \`realtime.p95\` | Time in ms from when web knows that an article is committed until a client receives it. One web process has 2,000 open streams, each of a different user who subscribes to two resources. In each resource 100 records per second are created: articles, which all users see, and memos, which only their owners see. |
 | \`realtime.bytesPerStream\` | Memory that each stream adds to that process, measured after garbage collection. |

@@ -86,7 +86,7 @@ async function measureSizes(): Promise<Figure[]> {
   return [
     bytes('client.size', core, 'what a page loads at first'),
     bytes('client.size.realtime', later['realtime/index.ts']!, 'loaded by the first subscription'),
-    bytes('client.size.uploads', later['records/upload.ts']!, 'loaded by the first upload'),
+    bytes('client.size.uploads', later['records/upload-file.ts']!, 'loaded by the first upload'),
   ];
 }
 

@@ -13,6 +13,7 @@ import type { AppOpener, OpenedApp } from './project.ts';
 import { addStartCommand } from './start.ts';
 import { ReportedFailure, stripControlCharacters } from './terminal.ts';
 import { addTestCommand } from './test/index.ts';
+import { addTypesCommand } from './types/index.ts';
 import { describeMissingCommand, formatUsageError, refuseEmptyOptions } from './usage-errors.ts';
 import { addWebhooksCommand } from './webhooks.ts';
 
@@ -72,6 +73,7 @@ function createProgram(openApp: AppOpener): Command {
   addJobsCommand(program, openApp);
   addAuditCommand(program, openApp);
   addPrivacyCommand(program, openApp);
+  addTypesCommand(program, openApp);
   addDoctorCommand(program, openApp);
   addAppOption(program);
   addTestCommand(program);

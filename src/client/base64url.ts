@@ -14,11 +14,16 @@ export function decodeBase64url(text: string): Uint8Array<ArrayBuffer> {
 
 /** A code verifier (RFC 7636) with its S256 challenge. */
 export interface CodeVerifier {
+  /** The secret. */
   codeVerifier: string;
+  /** The SHA-256 of the verifier, base64url. */
   codeChallenge: string;
 }
 
-/** Creates a code verifier of 256 random bits. */
+/**
+ * Creates a code verifier of 256 random bits. The client keeps the verifier and sends the challenge, so that a code which returns to another
+ * browser is useless there.
+ */
 export async function createCodeVerifier(): Promise<CodeVerifier> {
   const codeVerifier = encodeBase64url(crypto.getRandomValues(new Uint8Array(32)));
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier));

@@ -62,9 +62,12 @@ export interface ClientMembers<Api = unknown> {
  * @typeParam A the app, a function that creates it, or an interface that `npx belfry types` wrote. Left out: any resource, without types
  * @example type AppClient = Client<typeof app>
  */
-export type Client<A = unknown> = unknown extends A
-  ? ClientMembers & { readonly [resource: string]: ResourceClient }
-  : ClientMembers<ApiOf<A>> & { readonly [Key in keyof ApiOf<A>]: ResourceMethods<ApiOf<A>, Key> };
+export type Client<A = unknown> =
+  unknown extends ApiOf<A>
+    ? ClientMembers & { readonly [resource: string]: ResourceClient }
+    : ClientMembers<ApiOf<A>> & {
+        readonly [Key in Exclude<keyof ApiOf<A>, keyof ClientMembers>]: ResourceMethods<ApiOf<A>, Key>;
+      };
 
 /** @throws TypeError for an address that requests cannot be sent to */
 function normalizeUrl(given: string | undefined): string {

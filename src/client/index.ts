@@ -1,5 +1,18 @@
 // The public API of `belfry/client`.
-export type * from './auth/account.ts';
+export type {
+  CurrentOrganisation,
+  Identity,
+  IdentityMethods,
+  InvitationMethods,
+  InvitationPreview,
+  OrganisationInvitationPreview,
+  OrganisationMethods,
+  SessionInfo,
+  SessionMethods,
+  TwoFactorEnrolment,
+  TwoFactorMethods,
+  TwoFactorStatus,
+} from './auth/account.ts';
 export {
   type CookieSession,
   type CookieSessionOptions,
@@ -7,7 +20,14 @@ export {
   type WithHeaders,
 } from './auth/cookie-session.ts';
 export { cookieStorage, type PageSession } from './auth/cookie-storage.ts';
-export type * from './auth/email.ts';
+export type {
+  EmailMethods,
+  EmailSignInMethods,
+  MailProof,
+  PasswordMethods,
+  VerificationResult,
+  VerifiedEmail,
+} from './auth/email.ts';
 export type { AuthOptions, ClientAuth } from './auth/index.ts';
 export type { OidcMethods, ProviderReturn, SignInProvider } from './auth/oidc.ts';
 export type { Passkey, PasskeyMethods } from './auth/passkeys.ts';
@@ -45,3 +65,6 @@ export type { UploadedFile, UploadOptions, UploadProgress, UploadSource } from '
 export type { IfMatch } from './records/versions.ts';
 export type { ApiRequest, ApiResponse, CallOptions, QueryParameters, Requester, TokenSource } from './request.ts';
 export type { Changing, RequestOptions } from './requester.ts';
+export type { ApiOf } from './schema/infer.ts';
+export type { Where as WhereOf } from './schema/query.ts';
+export type { ClientRecord } from './schema/record.ts';

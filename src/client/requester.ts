@@ -31,9 +31,22 @@ const TOKEN_REFUSED = 'Session is invalid or has expired';
 const currentValue = <T>(setting: Changing<T>): T =>
   typeof setting === 'function' ? (setting as () => T)() : (setting as T);
 
-/** 128 random bits. Unlike `randomUUID`, they exist on pages without https. */
-const createKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+/**
+ * 128 random bits. `randomUUID` does not exist on pages without https, and React Native has no `crypto` at all. A key is not secret: it belongs
+ * to a user.
+ */
+function createKey(): string {
+  const bytes = globalThis.crypto?.getRandomValues(new Uint8Array(16)) ?? Array.from({ length: 16 }, randomByte);
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+const randomByte = () => Math.floor(Math.random() * 256);
+
+/** @throws TypeError for a path that could lead out of `/api`, as URLs are parsed: by dot segments, also encoded, and by backslashes */
+function assertPath(path: string): void {
+  if (!/^\/[^\\#\s]*$/.test(path) || /\/(\.|%2e){1,2}(?=[/?]|$)/i.test(path))
+    throw new TypeError(`"${path}" is not a path below /api: it must begin with a slash`);
+}
 
 /** A request that is ready to be sent, as often as necessary. */
 interface Prepared {
@@ -96,17 +109,20 @@ export function createRequester(url: string, tokens: TokenSource, options: Reque
 
   async function prepare(request: ApiRequest): Promise<Prepared> {
     const { method, path, query = {}, json, body, token } = request;
-    if (!path.startsWith('/')) throw new TypeError(`The path "${path}" must begin with a slash`);
+    assertPath(path);
     const address = `${url}/api${path}`;
     const headers = createHeaders(request);
     const content = json === undefined ? body : JSON.stringify(json);
+    if (method === 'GET' && content !== undefined) throw new TypeError('A GET request cannot have a body; use "query"');
+    const queryString = encodeQuery(query);
     const init: RequestInit = { method, headers, redirect: 'manual', ...(content !== undefined && { body: content }) };
     const hasOwnToken = token !== undefined || headers.has('Authorization');
     // Read once: all attempts are those of one user.
     const sessionToken = hasOwnToken ? undefined : await tokens.getToken();
     const bearer = token ?? sessionToken;
     if (bearer !== undefined) headers.set('Authorization', `Bearer ${bearer}`);
-    return { name: `${method} ${address}`, target: address + encodeQuery(query), init, headers, sessionToken };
+    const target = address + (path.includes('?') ? queryString.replace('?', '&') : queryString);
+    return { name: `${method} ${address}`, target, init, headers, sessionToken };
   }
 
   async function attempt<T>(
@@ -162,11 +178,14 @@ export function createRequester(url: string, tokens: TokenSource, options: Reque
     }
   }
 
-  async function call<T>(request: ApiRequest, read: Reader<T>, keepsSignal: boolean): Promise<T> {
+  async function call<T>(request: ApiRequest, read: Reader<T>, isStream: boolean): Promise<T> {
     const { signal, timeoutMs = defaultTimeoutMs, method, path } = request;
     const deadline = createDeadline(signal, timeoutMs, `${method} ${url}/api${path}`);
+    let keepsSignal = false;
     try {
-      return await run(request, deadline, read);
+      const result = await run(request, deadline, read);
+      keepsSignal = isStream;
+      return result;
     } catch (error) {
       // Some implementations of fetch reject with an error of their own.
       throw deadline.signal.aborted ? deadline.reason : error;

@@ -202,6 +202,28 @@ test('requests have the token, the organisation, the language and the headers of
   expect(requests[2]!.headers.authorization).toBe('Bearer own');
 });
 
+test('a path cannot lead out of the API, and its query is extended', async () => {
+  const { address, requests } = await startServer((_, res) => res.writeHead(200, JSON_TYPE).end(page));
+  const client = createClient({ url: `${address}/backend` });
+  for (const path of [
+    'posts',
+    '/../x',
+    '/a/..',
+    '/a/%2E%2e/x',
+    '/a/.%2e',
+    '/\\..\\x',
+    '/.\t./x',
+    '/a/./b',
+    '/a#b',
+    '/..?x',
+  ])
+    await expect(client.request({ method: 'GET', path })).rejects.toThrow('must begin with a slash');
+  await expect(client.request({ method: 'GET', path: '/posts', json: {} })).rejects.toThrow('cannot have a body');
+  expect(requests).toHaveLength(0);
+  await client.request({ method: 'GET', path: '/posts/a..b?x=1', query: { y: [1, 2], z: undefined } });
+  expect(requests[0]!.url).toBe('/backend/api/posts/a..b?x=1&y=1,2');
+});
+
 /** A session whose token the test sets. */
 function createTokens(token: string | undefined, parts: Partial<TokenSource> = {}) {
   const refused: string[] = [];

@@ -83,6 +83,10 @@ const CHECKS: Record<string, (client: Client, url: string) => Promise<void>> = {
     controller.abort(reason);
     expectEqual((await call) === reason, true);
   },
+  async 'a redirect is not followed'({ posts }) {
+    const error = await errorOf(posts.call('GET /elsewhere'));
+    expectEqual([error.code, error.message.includes('a redirect')], ['INVALID_RESPONSE', true]);
+  },
   async 'files are uploaded at once and resumably, with progress'({ posts }) {
     for (const resumable of [false, true]) {
       const sent: number[] = [];
@@ -92,6 +96,23 @@ const CHECKS: Record<string, (client: Client, url: string) => Promise<void>> = {
       expectEqual([file.name, file.bytes, sent.at(-1)], ['ä.bin', 5_000_000, 5_000_000]);
       expectEqual((await posts.create({ title: 'F', file })).file?.bytes, 5_000_000);
     }
+  },
+  async 'a live list follows the changes of its records'({ posts }) {
+    const title = `live ${run}`;
+    const live = posts.liveList({ where: { title } });
+    const changed = (isDone: () => boolean) =>
+      new Promise<void>((resolve) => {
+        const check = () => isDone() && resolve();
+        live.subscribe(check);
+        check();
+      });
+    await changed(() => live.status === 'live');
+    const { id } = await posts.create({ title });
+    await changed(() => live.data.length === 1);
+    expectEqual(live.data[0]?.id, id);
+    await posts.delete(id);
+    await changed(() => live.data.length === 0);
+    live.close();
   },
   async 'a user registers, signs in and signs out'(client) {
     const [email, password] = [`${run}@example.com`, 'correct horse battery'];

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { defineResource, defineUser, disk, f } from '../../src/index.ts';
+import { defineResource, defineUser, disk, f, realtime } from '../../src/index.ts';
 import { browserTest, startBrowser } from '../browser/browser.ts';
 import { startTestApp } from '../support/app.ts';
 import { bundleSuite, provideRuntime, RUNTIMES } from './runtime-programs.ts';
@@ -24,6 +24,7 @@ const post = defineResource('post', {
     file: f.file(),
   },
   policies: open,
+  routes: (route) => [route.get('/elsewhere', { policy: 'public' }, ({ res }) => res.redirect('/api/posts'))],
 });
 const note = defineResource('note', { fields: { text: f.string() }, timestamps: false, policies: open });
 
@@ -35,10 +36,11 @@ const siteUrl = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
 
 const { app, url } = await startTestApp(
   {
-    resources: [defineUser({ fields: { nick: f.string() } }), post, note],
+    resources: [defineUser(), post, note],
+    extensions: [realtime()],
     settings: { files: { storage: disk({ directory }) } },
   },
-  { start: { roles: ['web'] }, env: () => ({ CORS_ORIGINS: siteUrl }) },
+  { start: { roles: ['web', 'relay'] }, env: () => ({ CORS_ORIGINS: siteUrl }) },
 );
 
 /** The app that the suite calls. */

@@ -15,10 +15,17 @@ interface Channel {
   close(): void;
 }
 
-const createChannel = (): Channel | undefined => {
-  const { BroadcastChannel } = globalThis as unknown as { BroadcastChannel?: new (name: string) => Channel };
-  return BroadcastChannel && new BroadcastChannel('belfry.session');
-};
+/** The parts of a browser's `window` that this storage uses. */
+interface TabWindow {
+  document?: object;
+  BroadcastChannel?: new (name: string) => Channel;
+}
+
+/** Opens a channel to the other tabs; undefined outside of pages, where a channel would keep the process running. */
+function createChannel(): Channel | undefined {
+  const { document, BroadcastChannel } = globalThis as unknown as TabWindow;
+  return document && BroadcastChannel && new BroadcastChannel('belfry.session');
+}
 
 /**
  * Keeps the session in a cookie that page scripts cannot read. The page sends its requests to its own origin, where the handler of
@@ -40,8 +47,8 @@ export function cookieStorage({
 } = {}): SessionStorage {
   const toStored = ({ sessionId, ...rest }: PageSession): StoredSession => ({ ...rest, token: sessionId });
   let known = initial && toStored(initial);
-  /** Whether only the cookie, which all tabs share, says which session there is. */
-  let isStale = initial === undefined;
+  /** Whether only the cookie, which all tabs share, says which session there is. Outside of pages, there is no cookie. */
+  let isStale = initial === undefined && (url !== '' || 'document' in globalThis);
   let asking: Promise<void> | undefined;
   let channel: Channel | undefined;
 

@@ -75,7 +75,7 @@ function cleanAddressBar(url: URL): void {
   if (page.location?.href !== url.href || page.history === undefined) return;
   const query = new URLSearchParams(url.search);
   for (const name of ['code', 'error', 'provider']) query.delete(name);
-  const path = page.location.pathname + (query.size > 0 ? `?${query}` : '') + page.location.hash;
+  const path = page.location.pathname + (`${query}` === '' ? '' : `?${query}`) + page.location.hash;
   page.history.replaceState(page.history.state, '', path);
 }
 

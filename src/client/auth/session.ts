@@ -83,7 +83,7 @@ export function createSessionStore<User extends AuthUser>(
     if (!Number.isFinite(delay)) return;
     timer = setTimeout(
       () => {
-        if (stored !== undefined && !isLive(stored)) void end(stored.token);
+        if (stored !== undefined && !isLive(stored)) onTokenRefused(stored.token);
         else schedule();
       },
       Math.min(Math.max(delay, 0), MAX_TIMER_MS),
@@ -110,6 +110,8 @@ export function createSessionStore<User extends AuthUser>(
     // The same session without a user: the sign-in pages know only the token.
     const next = live !== undefined && live.token === stored?.token ? { ...stored, ...withoutMissing(live) } : live;
     if (JSON.stringify(next) !== JSON.stringify(stored)) set(next);
+    // What is left of an expired session is removed.
+    if (found !== undefined && live === undefined && !hidesToken) onTokenRefused(found.token);
   }
 
   /** Reads the storage. The result is dropped if the session has changed since. */
@@ -140,6 +142,11 @@ export function createSessionStore<User extends AuthUser>(
       const left = found?.token === token && hidesToken ? await storage.read() : found;
       if (stored === undefined && left?.token !== token) adopt(left as StoredSession<User> | undefined);
     });
+  }
+
+  /** Ends the session without a caller who could learn that the storage fails: in this client, it has ended in any case. */
+  function onTokenRefused(token: string): void {
+    end(token).catch(() => undefined);
   }
 
   async function changeUser(token: string, change: (user: User | undefined) => User | undefined): Promise<void> {
@@ -210,7 +217,7 @@ export function createSessionStore<User extends AuthUser>(
       const settling = settle();
       return settling === undefined ? read() : settling.then(read);
     },
-    onTokenRefused: (token) => void end(token).catch(() => undefined),
+    onTokenRefused,
     subscribe(listener) {
       // A wrapper, so that a function can subscribe twice.
       const own: SessionListener<User> = (session) => listener(session);
@@ -219,7 +226,13 @@ export function createSessionStore<User extends AuthUser>(
     },
     async start(session) {
       set(session);
-      await save(() => storage.write(session));
+      try {
+        await save(() => storage.write(session));
+      } catch (error) {
+        // A sign-in that rejects leaves no session.
+        if (stored?.token === session.token) set(undefined);
+        throw error;
+      }
     },
     end,
     changeUser,

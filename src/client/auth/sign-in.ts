@@ -85,8 +85,9 @@ export function createSignInSteps<User extends AuthUser>(
       methods,
       expiresAt,
       challenge,
-      async verify(code, { method = /^\s*\d{3}\s?\d{3}\s*$/.test(code) ? 'totp' : 'recovery', ...options } = {}) {
-        const body = { mfaToken, method, code: code.trim() };
+      async verify(typed, { method, ...options } = {}) {
+        const code = typed.replaceAll(/\s/g, '');
+        const body = { mfaToken, code, method: method ?? (/^\d{6}$/.test(code) ? 'totp' : 'recovery') };
         return finish(await getContext().callAnonymously<object>('/auth/2fa/verify', body, options));
       },
       async verifyPasskey(options) {

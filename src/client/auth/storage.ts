@@ -58,6 +58,16 @@ const page = globalThis as unknown as BrowserWindow;
 /** Whether this is a page of a browser. Servers may have a `localStorage` too, which all of their users would share. */
 const isPage = () => page.document !== undefined && page.location !== undefined;
 
+/** Whether the browser lets this page use a storage. */
+function hasStorage(name: 'localStorage' | 'sessionStorage'): boolean {
+  try {
+    return isPage() && page[name] !== undefined;
+  } catch {
+    // Access alone throws if the user has blocked storage.
+    return false;
+  }
+}
+
 /** Keeps the session until the page is closed. The default where there is no `localStorage`. */
 export function memoryStorage(): SessionStorage {
   let stored: StoredSession | undefined;
@@ -80,19 +90,29 @@ const BINDING_LENGTH = 8;
 /**
  * Keeps the session in `localStorage`: it outlives the page, and all tabs of the origin share it. The default in browsers.
  *
- * Every script of the page can read it. `cookieStorage` keeps the token out of reach of scripts.
+ * Every script of the page can read it. `cookieStorage` keeps the token out of reach of scripts. Where there is no `localStorage`, it is like
+ * `memoryStorage`.
  *
  * @param options `key` of the token; default `belfry.token`, which the sign-in pages of Belfry use. The user is stored under
  *   `<key>.user`
  */
 export function localStorageSession({ key = TOKEN_KEY }: { key?: string } = {}): SessionStorage {
+  if (!hasStorage('localStorage')) return memoryStorage();
+  const storage = page.localStorage;
   const detailsKey = `${key}.user`;
-  // Browsers that block storage throw at the first access.
-  const storage = () => page.localStorage;
+  const remove = () => {
+    storage.removeItem(key);
+    storage.removeItem(detailsKey);
+  };
+  /** The sign-in pages remove only the token. */
+  const removeLeftUser = () => {
+    if (storage.getItem(key) === null) storage.removeItem(detailsKey);
+  };
+  removeLeftUser();
 
   function readDetails(token: string): Omit<StoredSession, 'token'> {
     try {
-      const { binding, user, expiresAt } = JSON.parse(storage().getItem(detailsKey) ?? '{}');
+      const { binding, user, expiresAt } = JSON.parse(storage.getItem(detailsKey) ?? '{}') ?? {};
       // The sign-in pages replace only the token.
       return binding === token.slice(-BINDING_LENGTH) ? { user, expiresAt } : {};
     } catch (error) {
@@ -103,20 +123,24 @@ export function localStorageSession({ key = TOKEN_KEY }: { key?: string } = {}):
 
   return {
     read() {
-      const token = storage().getItem(key);
+      const token = storage.getItem(key);
       return token ? { token, ...readDetails(token) } : undefined;
     },
     write({ token, user, expiresAt }) {
-      // The details come first: other tabs read both when the token changes.
-      storage().setItem(detailsKey, JSON.stringify({ binding: token.slice(-BINDING_LENGTH), user, expiresAt }));
-      if (storage().getItem(key) !== token) storage().setItem(key, token);
+      const details = JSON.stringify({ binding: token.slice(-BINDING_LENGTH), user, expiresAt });
+      try {
+        // The details come first: other tabs read both when the token changes.
+        storage.setItem(detailsKey, details);
+        if (storage.getItem(key) !== token) storage.setItem(key, token);
+      } catch {
+        // The storage is full: the session lasts until the page is closed. That of a former user must not come back then.
+        remove();
+      }
     },
-    remove() {
-      storage().removeItem(key);
-      storage().removeItem(detailsKey);
-    },
+    remove,
     subscribe(listener) {
       const onStorage = ({ key: changed }: { key?: string | null }) => {
+        if (changed === key) removeLeftUser();
         if (changed === null || changed === key || changed === detailsKey) listener();
       };
       // A page that the browser had frozen has missed the changes of that time.
@@ -131,16 +155,6 @@ export function localStorageSession({ key = TOKEN_KEY }: { key?: string } = {}):
       };
     },
   };
-}
-
-/** Whether the browser lets this page use a storage. */
-function hasStorage(name: 'localStorage' | 'sessionStorage'): boolean {
-  try {
-    return isPage() && page[name] !== undefined;
-  } catch {
-    // Access alone throws if the user has blocked storage.
-    return false;
-  }
 }
 
 /** Returns the storage of a client that names none. The token of an API on another origin never mixes with that of this origin. */

@@ -103,7 +103,7 @@ export function createResource(requester: Requester, realtime: Realtime, path: s
       return { data, meta } as AggregateResult;
     },
     async upload(field: string, file: UploadSource, options: UploadOptions = {}): Promise<UploadedFile> {
-      const { uploadFile } = await import('./upload.ts');
+      const { uploadFile } = await import('./upload-file.ts');
       return uploadFile(requester, `${path}.${field}`, file, options);
     },
     async call(name: string, options: RouteCall = {}): Promise<unknown> {

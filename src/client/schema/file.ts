@@ -15,3 +15,12 @@ export interface ClientFile {
   /** The URLs of smaller versions, by name. */
   variants?: Readonly<Record<string, string>>;
 }
+
+/** The value that sets a file field: the id of an upload, or a file as an upload or a response returned it. */
+export type FileValue =
+  | string
+  | {
+      id: string;
+      /** The token of an upload by a caller who is not signed in. */
+      token?: string | undefined;
+    };

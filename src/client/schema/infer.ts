@@ -4,7 +4,7 @@ import type { CreateBody, RecordOf, UpdateBody } from '../../declare/infer.ts';
 import type { ReverseRelation } from '../../declare/relation.ts';
 import type { Action, Resource } from '../../declare/resource.ts';
 import type { Operator } from '../../declare/service.ts';
-import type { ClientFile } from './file.ts';
+import type { ClientFile, FileValue } from './file.ts';
 import type { KeyOfPath, PluralName } from './plural.ts';
 import type { InferredRoutes } from './routes.ts';
 import type { Shown } from './schema.ts';
@@ -53,11 +53,22 @@ type Output<V, M> = 'file' extends M
       : ClientFile
   : V;
 
+/** The values of a file field: null and undefined stay as they are. */
+type Input<V> = V extends readonly unknown[] ? FileValue[] : V extends string | object ? FileValue : V;
+
+type Inputs<B, F extends Fields> = {
+  [K in keyof B]: K extends keyof F ? ('file' extends MarksOf<F[K]> ? Input<B[K]> : B[K]) : B[K];
+};
+
 type Outputs<R, F extends Fields> = { [K in keyof R]: K extends keyof F ? Output<R[K], MarksOf<F[K]>> : R[K] };
 
-type ClientRecord<N, F extends Fields, T extends boolean> = Shown<
+/** Whether deleted records can be restored. */
+type KeepsDeleted<Facts> = Facts extends { softDelete: infer S } ? (boolean extends S ? false : S) : false;
+
+type ClientRecord<N, F extends Fields, T extends boolean, Facts> = Shown<
   Outputs<Omit<RecordOf<F, T>, Concealed<F> | Restricted<N, F>>, F> &
-    Partial<Outputs<Pick<RecordOf<F, T>, Exclude<Restricted<N, F>, Concealed<F>> & keyof RecordOf<F, T>>, F>>
+    Partial<Outputs<Pick<RecordOf<F, T>, Exclude<Restricted<N, F>, Concealed<F>> & keyof RecordOf<F, T>>, F>> &
+    (KeepsDeleted<Facts> extends true ? { deletedAt?: string } : unknown)
 >;
 
 type Equality = 'eq' | 'ne' | 'in' | 'nin' | 'exists';
@@ -125,7 +136,10 @@ type Aggregates<F extends Fields, Facts> = Marked<F, 'aggregatable'> | OpenedTim
       group: Exclude<Name, Marked<F, 'date'> | 'createdAt' | 'updatedAt'>;
       buckets: Name & (Marked<F, 'date'> | 'createdAt' | 'updatedAt');
       numbers: Name & Exclude<Marked<F, 'ordered'>, Marked<F, 'date'>>;
-      ordered: Name & (Marked<F, 'ordered'> | 'createdAt' | 'updatedAt');
+      // With a minimum group size, the server refuses `min` and `max`.
+      ordered: Facts extends { aggregates: { minGroupSize: number } }
+        ? never
+        : Name & (Marked<F, 'ordered'> | 'createdAt' | 'updatedAt');
     }
   : never;
 
@@ -142,15 +156,7 @@ type CrudOf<Facts> = Facts extends { crud: infer C }
 
 type ActionsOf<F extends Fields, Facts> =
   | CrudOf<Facts>
-  | (Facts extends { softDelete: infer S }
-      ? S extends true
-        ? boolean extends S
-          ? never
-          : CrudOf<Facts> & 'delete' extends never
-            ? never
-            : 'restore'
-        : never
-      : never)
+  | (KeepsDeleted<Facts> extends true ? ('delete' extends CrudOf<Facts> ? 'restore' : never) : never)
   | (Facts extends { batch: false }
       ? never
       : CrudOf<Facts> & ('create' | 'update' | 'delete') extends never
@@ -169,9 +175,9 @@ type SchemaOf<X, All extends Declared, Extra> =
       ? {
           path: PathOf<X>;
           actions: ActionsOf<F, Facts>;
-          record: ClientRecord<N, F, T>;
-          create: Shown<CreateBody<F>>;
-          update: Shown<UpdateBody<F>>;
+          record: ClientRecord<N, F, T, Facts>;
+          create: Shown<Inputs<CreateBody<F>, F>>;
+          update: Shown<Inputs<UpdateBody<F>, F>>;
           filters: Filters<F>;
           sort: Marked<F, 'sortable'> | Timestamps<T>;
           search: Marked<F, 'searchable'> extends never ? false : true;
@@ -205,8 +211,10 @@ type Intersection<U> = (U extends unknown ? (given: U) => void : never) extends 
 
 type UserFieldsOf<A> = Intersection<AddedFields<AdditionsOf<A>>>;
 
-/** The schema of the resources of an app. */
-type SchemaOfResources<R extends Declared, Extra> = { [X in R as KeyOf<X>]: SchemaOf<X, R, Extra> };
+/** The schema of the resources of an app; unknown if the compiler does not know their names. */
+type SchemaOfResources<R extends Declared, Extra> = string extends R['name']
+  ? unknown
+  : { [X in R as KeyOf<X>]: SchemaOf<X, R, Extra> };
 
 /**
  * The schema of an API: of an app, of a function that creates an app, or of an interface that `npx belfry types` wrote.

@@ -9,6 +9,7 @@ import { createComponents } from './components.ts';
 import { createDocsFiles } from './docs-page.ts';
 import { createDocumentPathLookup, pascalCase, selectDocumentedRoutes } from './documented-routes.ts';
 import { buildOperation, createSecuritySchemes, schemesOf } from './operation.ts';
+import { resourceFactsOf } from './resource-facts.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
@@ -98,6 +99,7 @@ export function createOpenApiDocument({ routes, resources, authenticators, sent,
     new Set(operations.map(({ operationId }) => operationId as string)),
     components,
   );
+  const facts = resources.flatMap((resource) => resourceFactsOf(resource, components) ?? []);
   return {
     openapi: '3.1.1',
     info: { title, version, ...(description === undefined ? {} : { description }) },
@@ -106,6 +108,7 @@ export function createOpenApiDocument({ routes, resources, authenticators, sent,
     paths,
     ...(sent.length === 0 ? {} : { webhooks }),
     components: { securitySchemes: createSecuritySchemes(schemes), ...components.partsBySection() },
+    'x-resources': facts,
   };
 }
 

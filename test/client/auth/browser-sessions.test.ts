@@ -127,6 +127,33 @@ browserTest('a page that the browser brings back from its history shows the curr
   await expect.poll(() => userOf(tab)).toBeNull();
 });
 
+browserTest(
+  'a storage that is full or blocked does not prevent a sign-in, and keeps no former user',
+  60_000,
+  async () => {
+    const [ada, bob] = [await person('Ada'), await person('Bob')];
+    const tab = await openShop(await newProfile(browser), origin);
+    await run(tab, SIGN_IN, credentialsOf(ada));
+    await tab.evaluate(`Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }`);
+    expect(await run(tab, SIGN_IN, credentialsOf(bob))).toMatchObject({ status: 'signedIn' });
+    expect(await userOf(tab)).toBe(bob.id);
+    expect(await tab.evaluate('Object.keys(localStorage)')).toEqual([]);
+    await tab.reload();
+    await tab.locator('body[data-ready]').waitFor();
+    expect(await run(tab, 'client.auth.ready()')).toBeNull();
+
+    await tab
+      .context()
+      .addInitScript(
+        `Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('blocked', 'SecurityError'); } })`,
+      );
+    await tab.reload();
+    await tab.locator('body[data-ready]').waitFor();
+    expect(await run(tab, SIGN_IN, credentialsOf(ada))).toMatchObject({ status: 'signedIn' });
+    expect(await userOf(tab)).toBe(ada.id);
+  },
+);
+
 browserTest('a person signs in at a provider, and the code leaves the address bar', 60_000, async () => {
   const tab = await openShop(await newProfile(browser), origin);
   await tab.evaluate(`void client.auth.oidc.signIn('simulated')`);

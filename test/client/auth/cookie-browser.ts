@@ -1,5 +1,5 @@
 import { type CookieSessionOptions, cookieSession, cookieStorage, createClient } from '../../../src/client/index.ts';
-import { defineResource, defineUser, f, oidc } from '../../../src/index.ts';
+import { defineResource, defineUser, f, oidc, realtime } from '../../../src/index.ts';
 import { startFakeProvider } from '../../fakes/oidc-provider.ts';
 import { startTestApp } from '../../support/app.ts';
 
@@ -17,13 +17,10 @@ export const OWN_PAGE = { origin: ORIGIN, 'sec-fetch-site': 'same-origin' };
 /** Starts an app for the test file, and returns what creates browsers whose pages keep their session in a cookie. */
 export async function startCookieApp() {
   const fake = await startFakeProvider();
-  const { url, person } = await startTestApp(
-    {
-      resources: [defineUser(), note],
-      extensions: [oidc({ providers: { acme: { issuer: fake.issuer, clientId: 'a', clientSecret: 'b' } } })],
-    },
-    { start: { roles: ['web'] } },
-  );
+  const { url, person } = await startTestApp({
+    resources: [defineUser(), note],
+    extensions: [realtime(), oidc({ providers: { acme: { issuer: fake.issuer, clientId: 'a', clientSecret: 'b' } } })],
+  });
 
   /** A browser with the cookies of one origin, whose pages reach the handler through `fetch`. */
   function createBrowser(options: Partial<CookieSessionOptions> = {}) {
@@ -40,7 +37,9 @@ export async function startCookieApp() {
         if (cookie.includes('Max-Age=0;')) jar.delete(name!);
         else jar.set(name!, value!);
       }
-      responses.push({ headers: response.headers, text: await response.clone().text() });
+      // A stream of events does not end.
+      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false;
+      responses.push({ headers: response.headers, text: isStream ? '' : await response.clone().text() });
       return response;
     };
     return {

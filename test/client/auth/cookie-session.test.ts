@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { cookieSession, cookieStorage, createClient, memoryStorage } from '../../../src/client/index.ts';
 import { ORIGIN, OWN_PAGE, PASSWORD, startCookieApp } from './cookie-browser.ts';
 
@@ -33,6 +33,22 @@ test('a page that is loaded again, and another tab, find the session of the cook
   expect(await tab.auth.ready()).toMatchObject({ user: { id }, token: undefined });
   expect((await tab.resource('notes').list()).data).toEqual([]);
   expect(await createBrowser().openTab().auth.ready()).toBeUndefined();
+});
+
+test('realtime events reach the page through the handler, as they happen', async () => {
+  const { tab } = await signedIn('Ada');
+  const log: string[] = [];
+  const stop = tab.resource('notes').subscribe(
+    {},
+    {
+      onReady: () => log.push('ready'),
+      onEvent: ({ type, data }) => log.push(`${type} ${(data as { text?: string } | undefined)?.text}`),
+    },
+  );
+  onTestFinished(stop);
+  await expect.poll(() => log).toEqual(['ready']);
+  await tab.resource('notes').create({ text: 'Bells' });
+  await expect.poll(() => log).toEqual(['ready', 'created Bells']);
 });
 
 test('a request of a tab whose user has been replaced in the cookie is not sent for the new user', async () => {

@@ -224,6 +224,14 @@ test('a read of the storage that fails is reported, and tried again with the nex
   expect(await client.auth.ready()).toMatchObject({ user: { id: ada.id } });
 });
 
+test('a sign-in whose session cannot be stored rejects, and leaves no session', async () => {
+  const ada = await person('Ada');
+  const write = () => Promise.reject(new Error('disk full'));
+  const { auth } = newClient({ storage: { ...memoryStorage(), write } });
+  await expect(auth.signIn(credentialsOf(ada))).rejects.toThrow('disk full');
+  expect(auth.session).toBeUndefined();
+});
+
 test('a sign-in while the storage is being read is not undone by the older content', async () => {
   const [ada, bob] = [await person('Ada'), await person('Bob')];
   const gate = Promise.withResolvers<StoredSession>();

@@ -1,0 +1,93 @@
+import { readFile } from 'node:fs/promises';
+import { assemblyOf } from '../../runtime/create-app.ts';
+import type { ResourceFacts } from '../../runtime/openapi/resource-facts.ts';
+import { type AppOpener, DATABASE_ONLY } from '../project.ts';
+
+/** A JSON Schema. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** A parameter of an operation. */
+interface Parameter {
+  $ref?: string;
+  name: string;
+  in: string;
+  required?: boolean;
+  schema?: Schema;
+}
+
+/** A media type of a body or response. */
+type Content = Readonly<Record<string, { schema?: Schema }>>;
+
+/** An operation of a document. */
+export interface Operation {
+  parameters?: readonly Parameter[];
+  requestBody?: { required?: boolean; content: Content };
+  responses: Readonly<Record<string, { content?: Content }>>;
+}
+
+/** The parts of an OpenAPI document from which types are written. */
+export interface ApiDocument {
+  info: { title: string };
+  paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  components: { schemas: Readonly<Record<string, Schema>> };
+  'x-resources': readonly ResourceFacts[];
+}
+
+/** ms until a server must have sent its document. */
+const TIMEOUT_MS = 30_000;
+
+/** @throws Error for a document that no Belfry app created */
+function checkDocument(document: unknown, from: string): ApiDocument {
+  const { openapi, 'x-resources': facts } = (document ?? {}) as Record<string, unknown>;
+  if (typeof openapi !== 'string') throw new Error(`--from ${from}: this is not an OpenAPI document.`);
+  if (!Array.isArray(facts))
+    throw new Error(
+      `--from ${from}: the document has no x-resources. It must be of a Belfry app, of this version or a later one.`,
+    );
+  return document as ApiDocument;
+}
+
+async function download(from: string): Promise<string> {
+  const url = new URL(from);
+  if (!url.pathname.endsWith('.json')) url.pathname = `${url.pathname.replace(/\/+$/, '')}/api/openapi.json`;
+  const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+  if (!response.ok) throw new Error(`--from ${from}: ${url} responds with ${response.status}.`);
+  return response.text();
+}
+
+/**
+ * Reads an OpenAPI document.
+ *
+ * @param from a file, the address of a document (`https://api.example.com/api/openapi.json`), or the address of an app
+ * @throws Error if it cannot be read, or is not of a Belfry app
+ */
+export async function readDocument(from: string): Promise<ApiDocument> {
+  let text: string;
+  try {
+    text = /^https?:/.test(from) ? await download(from) : await readFile(from, 'utf8');
+  } catch (error) {
+    if ((error as Error).message.startsWith('--from')) throw error;
+    throw new Error(`--from ${from}: ${(error as Error).message}`, { cause: error });
+  }
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    throw new Error(`--from ${from}: this is not JSON.`);
+  }
+  return checkDocument(document, from);
+}
+
+/** Creates the document of the project's app. Nothing is connected. */
+export async function createAppDocument(openApp: AppOpener, appFile: string | undefined): Promise<ApiDocument> {
+  const app = await openApp({
+    command: 'types',
+    appFile,
+    environment: { ...DATABASE_ONLY, ...(process.env.DATABASE_URL ? {} : { DATABASE_URL: 'postgres://none' }) },
+  });
+  try {
+    return assemblyOf(app)!.createOpenApiDocument() as unknown as ApiDocument;
+  } finally {
+    await app.close();
+  }
+}
