@@ -1,0 +1,87 @@
+import { ApiError } from 'belfry/client';
+import {
+  type ComponentProps,
+  createContext,
+  type ReactNode,
+  type SubmitEvent,
+  useContext,
+  useId,
+  useState,
+} from 'react';
+
+/** The errors of the form, by field. */
+const Messages = createContext<Partial<Record<string, string>>>({});
+
+interface FormProps {
+  submit: string;
+  /** Sends the values. Its errors are shown, beside the fields that they name. */
+  run(values: FormData, reportProgress: (part: number) => void): Promise<unknown>;
+  /** Clears the fields at once. If the request fails, the values return. */
+  clearsAtOnce?: boolean;
+  children?: ReactNode;
+}
+
+/** A form that sends its values to the API. */
+export function Form({ submit, run, clearsAtOnce = false, children }: FormProps) {
+  const [error, setError] = useState<Error>();
+  const [progress, setProgress] = useState<number>();
+  const [isSending, setSending] = useState(false);
+  const details = error instanceof ApiError ? error.details : {};
+
+  async function send(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const values = new FormData(form);
+    const fieldOf = (name: string) => form.elements.namedItem(name) as HTMLInputElement | null;
+    setError(undefined);
+    setSending(!clearsAtOnce);
+    if (clearsAtOnce) form.reset();
+    try {
+      await run(values, setProgress);
+      if (!clearsAtOnce) form.reset();
+    } catch (failure) {
+      setError(failure as Error);
+      if (clearsAtOnce) for (const [name, value] of values) fieldOf(name)!.value ||= String(value);
+      if (failure instanceof ApiError) fieldOf(Object.keys(failure.details)[0] ?? '')?.focus();
+    }
+    setSending(false);
+    setProgress(undefined);
+  }
+
+  return (
+    <form onSubmit={send} aria-busy={isSending}>
+      <Messages value={details}>{children}</Messages>
+      {error && Object.keys(details).length === 0 && <p role="alert">{error.message}</p>}
+      {progress !== undefined && <progress value={progress} aria-label="Upload" />}
+      <button type="submit" disabled={isSending} children={submit} />
+    </form>
+  );
+}
+
+type InputProps = ComponentProps<'input'> & {
+  label: string;
+  rows?: number;
+  options?: Readonly<Record<string, string>>;
+};
+
+/** A labelled input, text area (with `rows`) or select (with `options`, the texts by value), with its error. */
+export function Field({ label, options, ...rest }: InputProps) {
+  const id = useId();
+  const message = useContext(Messages)[rest.name ?? ''];
+  const Control = (options ? 'select' : rest.rows ? 'textarea' : 'input') as 'input';
+  const choices =
+    options && Object.entries(options).map(([value, text]) => <option key={value} value={value} children={text} />);
+  return (
+    <div>
+      <label htmlFor={id}>{label}</label>
+      <Control
+        {...rest}
+        id={id}
+        aria-invalid={message !== undefined}
+        aria-describedby={`${id}-error`}
+        children={choices}
+      />
+      <small id={`${id}-error`} role="alert" children={message} />
+    </div>
+  );
+}
