@@ -58,29 +58,21 @@ export function Form({ submit, run, clearsAtOnce = false, children }: FormProps)
   );
 }
 
-type InputProps = ComponentProps<'input'> & {
-  label: string;
-  rows?: number;
-  options?: Readonly<Record<string, string>>;
-};
+type InputProps = ComponentProps<'input'> & { label: string; rows?: number; options?: Record<string, string> };
 
 /** A labelled input, text area (with `rows`) or select (with `options`, the texts by value), with its error. */
 export function Field({ label, options, ...rest }: InputProps) {
   const id = useId();
   const message = useContext(Messages)[rest.name ?? ''];
   const Control = (options ? 'select' : rest.rows ? 'textarea' : 'input') as 'input';
-  const choices =
-    options && Object.entries(options).map(([value, text]) => <option key={value} value={value} children={text} />);
+  const choices = Object.entries(options ?? {}).map(([value, text]) => (
+    <option key={value} value={value} children={text} />
+  ));
+  const error = { 'aria-invalid': message !== undefined, 'aria-describedby': `${id}-error` };
   return (
     <div>
       <label htmlFor={id}>{label}</label>
-      <Control
-        {...rest}
-        id={id}
-        aria-invalid={message !== undefined}
-        aria-describedby={`${id}-error`}
-        children={choices}
-      />
+      <Control {...rest} {...error} id={id} children={options && choices} />
       <small id={`${id}-error`} role="alert" children={message} />
     </div>
   );

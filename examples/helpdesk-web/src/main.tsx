@@ -12,11 +12,8 @@ function App() {
   const hash = useHash();
   // The link of an invitation ends with `#token=…`.
   const invitation = /^token=(.+)/.exec(hash)?.[1];
-  const memberships = useList(
-    client.memberships,
-    { where: { user: user?.id }, include: ['organisation'], limit: 1 },
-    { enabled: user !== undefined },
-  );
+  const query = { where: { user: user?.id }, include: ['organisation'], limit: 1 } as const;
+  const memberships = useList(client.memberships, query, { enabled: user !== undefined });
   const { organisation, role } = memberships.data?.[0] ?? {};
   const [, page, id = ''] = hash.split('/');
   if (!isPending && user === undefined) return <SignIn isInvited={invitation !== undefined} />;
@@ -33,7 +30,8 @@ function App() {
           type="button"
           className="link"
           onClick={() => client.auth.signOut()}
-          children={`Sign out ${user.name}`}
+          children="Sign out"
+          title={user.name}
         />
       </header>
       <TicketList current={id} />
@@ -66,7 +64,7 @@ function SignIn({ isInvited }: { isInvited: boolean }) {
           name="password"
           label="Password"
           type="password"
-          autoComplete={isNew ? 'new-password' : 'current-password'}
+          autoComplete={`${isNew ? 'new' : 'current'}-password`}
         />
       </Form>
       <button type="button" className="link" onClick={() => setNew(!isNew)}>

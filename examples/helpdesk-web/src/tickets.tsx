@@ -5,12 +5,7 @@ import { client, uploadAttachments } from './client.ts';
 import { Field, Form } from './form.tsx';
 
 const STATUSES = { all: 'All', open: 'Open', waiting: 'Waiting', closed: 'Closed' };
-const ORDERS = {
-  '-createdAt': 'Newest',
-  createdAt: 'Oldest',
-  '-updatedAt': 'Last changed',
-  '-priority': 'Most urgent',
-};
+const ORDERS = { '-createdAt': 'Newest', createdAt: 'Oldest', '-updatedAt': 'Last changed', '-priority': 'Urgent' };
 const PRIORITIES = { normal: 'Normal', low: 'Low', high: 'High', urgent: 'Urgent' };
 
 const loadTicket = (id: string) => client.tickets.get(id, { include: ['requester'] });
@@ -19,15 +14,9 @@ type TicketRecord = Awaited<ReturnType<typeof loadTicket>>;
 const formatTime = (time: string) => new Date(time).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
 
 /** The name of an author. An erased account leaves none. */
-const nameOf = (user: string | { name: string } | undefined) =>
-  typeof user === 'object' ? user.name : 'A former user';
+const nameOf = (user: string | { name: string } | undefined) => (typeof user === 'object' ? user.name : 'Former user');
 
-const Badges = ({ of: [status, priority] }: { of: [string, string] }) => (
-  <>
-    <span className={`badge ${status}`}>{status}</span>
-    {priority !== 'normal' && <span className={`badge ${priority}`}>{priority}</span>}
-  </>
-);
+const Badge = ({ of }: { of: string }) => <span className={`badge ${of}`}>{of}</span>;
 
 /** The tickets that the user sees. */
 export function TicketList({ current }: { current: string }) {
@@ -50,16 +39,15 @@ export function TicketList({ current }: { current: string }) {
       </div>
       {tickets.error && <p role="alert">{tickets.error.message}</p>}
       {tickets.liveStatus === 'reconnecting' && <p role="status">The connection is lost. Changes will appear later.</p>}
-      {tickets.data?.length === 0 && (
-        <p className="empty">{q ? 'No ticket contains this text.' : 'No tickets here.'}</p>
-      )}
+      {tickets.data?.length === 0 && <p className="empty">{q ? 'Nothing found.' : 'No tickets here.'}</p>}
       <ul>
         {tickets.data?.map((ticket) => (
           <li key={ticket.id}>
             <a href={`#/tickets/${ticket.id}`} aria-current={ticket.id === current && 'page'}>
               <strong>{ticket.title}</strong>
               <span className="row">
-                <Badges of={[ticket.status, ticket.priority]} />
+                <Badge of={ticket.status} />
+                {ticket.priority !== 'normal' && <Badge of={ticket.priority} />}
                 <small>{formatTime(ticket.createdAt)}</small>
               </span>
             </a>
@@ -102,23 +90,22 @@ export function Ticket({ id, userId, isAgent }: { id: string; userId: string; is
   if (isDeleted) return <p className="empty">This ticket was deleted.</p>;
   if (ticket === undefined) return <p className="empty">{error?.message ?? 'Loading…'}</p>;
   const isClosed = ticket.status === 'closed';
-  // Customers have a route for it.
-  const toggle = () =>
-    isAgent
-      ? update(id, { status: isClosed ? 'open' : 'closed' }, { ifMatch: ticket })
-      : client.tickets.call('POST /:id/close', { params: { id } });
+  const toggle = () => update(id, { status: isClosed ? 'open' : 'closed' }, { ifMatch: ticket });
+  // Customers may not update tickets.
+  const close = () => client.tickets.call('POST /:id/close', { params: { id } });
   return (
     <article>
       <h2>{ticket.title}</h2>
       <p className="row">
-        <Badges of={[ticket.status, ticket.priority]} />
+        <Badge of={ticket.status} />
+        {ticket.priority !== 'normal' && <Badge of={ticket.priority} />}
         <small>{`${nameOf(ticket.requester)}, ${formatTime(ticket.createdAt)}`}</small>
       </p>
       <p className="text">{ticket.body}</p>
-      {ticket.attachments?.map((file) => (
-        <a key={file.id} href={file.url} target="_blank" rel="noreferrer" children={file.name} />
+      {ticket.attachments?.map(({ id, name, url = '' }) => (
+        <a key={id} href={new URL(url, client.url).href} target="_blank" rel="noreferrer" children={name} />
       ))}
-      {(!isClosed || isAgent) && <Form submit={isClosed ? 'Reopen' : 'Close'} run={toggle} />}
+      {(!isClosed || isAgent) && <Form submit={isClosed ? 'Reopen' : 'Close'} run={isAgent ? toggle : close} />}
       {isAgent && (
         <details open={isEditing} onToggle={({ currentTarget }) => setEditing(currentTarget.open)}>
           <summary>Edit</summary>
