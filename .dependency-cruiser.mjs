@@ -76,9 +76,10 @@ export default {
     },
     {
       name: 'examples-use-the-package',
-      comment: 'An example imports Belfry by the names of its package, as projects do, and no other example.',
+      comment:
+        'An example imports Belfry by the names of its package, as projects do, and no other example, except that a front end imports its app.',
       severity: 'error',
-      from: { path: '^examples/([^/]+)/' },
+      from: { path: '^examples/([^/]+?)(-web)?/' },
       to: { path: '^(src|workers|test|bench|scripts|examples)/', pathNot: '^examples/$1/' },
     },
     {

@@ -1,13 +1,6 @@
 import { ApiError } from 'belfry/client';
-import {
-  type ComponentProps,
-  createContext,
-  type ReactNode,
-  type SubmitEvent,
-  useContext,
-  useId,
-  useState,
-} from 'react';
+import type { ComponentProps, ReactNode, SubmitEvent } from 'react';
+import { createContext, useContext, useId, useState } from 'react';
 
 /** The errors of the form, by field. */
 const Messages = createContext<Partial<Record<string, string>>>({});

@@ -23,16 +23,10 @@ function App() {
   return (
     <div className={page ? 'desk open-page' : 'desk'}>
       <header className="row">
-        <a href="#/" className="home" children={organisation.name} />
+        <a href="#/" className="home" title={`Signed in as ${user.name}`} children={organisation.name} />
         <a href="#/new">New ticket</a>
         {role !== 'customer' && <a href="#/invite">Invite</a>}
-        <button
-          type="button"
-          className="link"
-          onClick={() => client.auth.signOut()}
-          children="Sign out"
-          title={user.name}
-        />
+        <button type="button" className="link" onClick={() => client.auth.signOut()} children="Sign out" />
       </header>
       <TicketList current={id} />
       <main>
@@ -48,6 +42,7 @@ function App() {
 /** Signs the user in, with a new account if they have none. */
 function SignIn({ isInvited }: { isInvited: boolean }) {
   const [isNew, setNew] = useState(isInvited);
+  const autoComplete = isNew ? 'new-password' : 'current-password';
   function signIn(values: FormData) {
     const credentials = { email: textOf(values, 'email'), password: textOf(values, 'password') };
     if (!isNew) return client.auth.signIn(credentials);
@@ -60,12 +55,7 @@ function SignIn({ isInvited }: { isInvited: boolean }) {
       <Form submit={isNew ? 'Register' : 'Sign in'} run={signIn}>
         {isNew && <Field name="name" label="Name" autoComplete="name" />}
         <Field name="email" label="E-mail" type="email" autoComplete="email" />
-        <Field
-          name="password"
-          label="Password"
-          type="password"
-          autoComplete={`${isNew ? 'new' : 'current'}-password`}
-        />
+        <Field name="password" label="Password" type="password" autoComplete={autoComplete} />
       </Form>
       <button type="button" className="link" onClick={() => setNew(!isNew)}>
         {isNew ? 'I have an account' : 'Create an account'}

@@ -158,7 +158,7 @@ function Replies({ ticket, userId, isAgent }: { ticket: string; userId: string; 
       {replies.hasNextPage && <button type="button" onClick={replies.fetchNextPage} children="Earlier replies" />}
       <ol aria-live="polite">
         {replies.data?.toReversed().map(({ id, author, body, internal, createdAt }) => (
-          <li key={id} data-own={typeof author === 'object' && author.id === userId}>
+          <li key={id} data-own={typeof author === 'object' && author.id === userId} data-internal={internal}>
             <small>{`${nameOf(author)}, ${formatTime(createdAt)}${internal ? ', internal note' : ''}`}</small>
             <p className="text">{body}</p>
           </li>
