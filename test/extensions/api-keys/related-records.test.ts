@@ -204,7 +204,11 @@ describe('a key without the scope to read a related resource', () => {
       expect(data.id).toBe(id);
       return [path, typeof data.customer === 'string' ? data.customer : data.customer.name];
     });
-    expect(Object.fromEntries(customers)).toEqual({ '/hook/session': 'Acme', '/hook/limited': customerId, '/hook/wide': 'Acme' });
+    expect(Object.fromEntries(customers)).toEqual({
+      '/hook/session': 'Acme',
+      '/hook/limited': customerId,
+      '/hook/wide': 'Acme',
+    });
   });
 });
 
