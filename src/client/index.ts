@@ -39,7 +39,7 @@ export type {
   SignedIn,
   SignInChallenge,
   SignInResult,
-} from './auth/sign-in.ts';
+} from './auth/sign-in-result.ts';
 export {
   type KeyValueStorage,
   localStorageSession,
@@ -49,7 +49,7 @@ export {
 } from './auth/storage.ts';
 export { type Client, type ClientMembers, type ClientOptions, createClient, type ResourceClient } from './client.ts';
 export { ApiError, type ApiErrorOptions, type ClientErrorCode } from './errors.ts';
-export type { ClientPush, Device, DeviceDetails, WebPushOptions } from './push.ts';
+export type { ClientPush, Device, DeviceDetails } from './push.ts';
 export type { EventsOptions, ResetEvent } from './realtime/event-iterator.ts';
 export type { SubscribeHandlers } from './realtime/index.ts';
 export type { LiveListMeta, LiveListSnapshot } from './realtime/list-snapshot.ts';
@@ -68,3 +68,5 @@ export type { Changing, RequestOptions } from './requester.ts';
 export type { ApiOf } from './schema/infer.ts';
 export type { Where as WhereOf } from './schema/query.ts';
 export type { ClientRecord } from './schema/record.ts';
+export type { ResourceSchema } from './schema/schema.ts';
+export type { WebPushOptions } from './web-push.ts';

@@ -1,5 +1,6 @@
 import { createClientError } from './auth/context.ts';
 import type { CallOptions, Requester } from './request.ts';
+import type { WebPushOptions } from './web-push.ts';
 
 /** A device of the user that receives push messages. */
 export interface Device {
@@ -22,17 +23,6 @@ export interface DeviceDetails {
   appVersion?: string | undefined;
   /** Default in browsers: their language. */
   locale?: string | undefined;
-}
-
-/** Where a page finds what Web Push needs. */
-export interface WebPushOptions extends CallOptions {
-  /**
-   * The path of the service worker. Default: `/push/sw.js` of the app, if it has the origin of the page; on another origin, a file of yours with
-   * the line `importScripts('https://api.example.com/push/sw.js')`.
-   */
-  serviceWorker?: string | undefined;
-  /** The public VAPID key, base64url. Default: the client reads it from the app. */
-  vapidPublicKey?: string | undefined;
 }
 
 /** `client.push`: the devices of the user. */

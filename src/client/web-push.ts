@@ -1,8 +1,18 @@
 import { createClientError } from './auth/context.ts';
 import { decodeBase64url } from './base64url.ts';
 import { ApiError } from './errors.ts';
-import type { WebPushOptions } from './push.ts';
 import type { CallOptions, Requester } from './request.ts';
+
+/** Where a page finds what Web Push needs. */
+export interface WebPushOptions extends CallOptions {
+  /**
+   * The path of the service worker. Default: `/push/sw.js` of the app, if it has the origin of the page; on another origin, a file of yours with
+   * the line `importScripts('https://api.example.com/push/sw.js')`.
+   */
+  serviceWorker?: string | undefined;
+  /** The public VAPID key, base64url. Default: the client reads it from the app. */
+  vapidPublicKey?: string | undefined;
+}
 
 /** A subscription of a browser. Its JSON is the token of the device. */
 interface Subscription {

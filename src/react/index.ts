@@ -1,6 +1,6 @@
 // The public API of `belfry/react`. It has no 'use client', so that server components can use listOptions and recordOptions.
 export { type ResourceKey, resourceKey } from './keys.ts';
-export type { LiveStatus } from './live-entries.ts';
+export type { LiveStatus } from './live-feeds.ts';
 export {
   type CachedList,
   type CachedPage,

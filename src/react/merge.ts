@@ -1,6 +1,6 @@
 import type { ListQuery, RecordSelection } from '../client/records/list-query.ts';
 import type { CachedList } from './options.ts';
-import type { PendingChange } from './pending-changes.ts';
+import type { ChangeView, PendingChange } from './pending-changes.ts';
 import type { AnyRecord } from './resource.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -81,7 +81,7 @@ function applyChange(record: AnyRecord, change: PendingChange, selection: Record
 }
 
 /** A record with all changes of it, in their order; undefined if it is deleted. */
-export function applyChanges(
+function applyToRecord(
   record: AnyRecord,
   changes: readonly PendingChange[],
   selection: RecordSelection,
@@ -155,17 +155,20 @@ function hasLeft(
  *
  * @param changes of this resource and user
  */
-export function applyToList(records: AnyRecord[], changes: readonly PendingChange[], query: ListQuery): AnyRecord[] {
+function applyToList(records: AnyRecord[], changes: readonly PendingChange[], query: ListQuery): AnyRecord[] {
   // Whether deleted records belong to the list is up to the server.
   const relevant = query.deleted === undefined ? changes : changes.filter(({ op }) => op !== 'delete');
   const ids = new Set(relevant.map(({ recordId }) => recordId));
   if (!records.some(({ id }) => ids.has(id))) return records;
   return records.flatMap((record) => {
     if (!ids.has(record.id)) return record;
-    const changed = applyChanges(record, relevant, query);
+    const changed = applyToRecord(record, relevant, query);
     return changed === undefined || hasLeft(record, changed, relevant, query.where) ? [] : changed;
   });
 }
+
+/** Shows pending changes. */
+export const changeView: ChangeView = { applyToList, applyToRecord };
 
 /** Replaces or removes one record in the pages of a cached list. Returns the same list if it does not contain the record. */
 export function changeInList(

@@ -3,7 +3,7 @@ import { originOf } from '../client/origin.ts';
 import type { WriteOptions } from '../client/records/resource.ts';
 import type { IfMatch } from '../client/records/versions.ts';
 import { isSameViewer, keyOf, type ParsedKey, parseKey, type ResourceKey } from './keys.ts';
-import { changeInList, mergeRecord, surelyLeaves } from './merge.ts';
+import { changeInList, changeView, mergeRecord, surelyLeaves } from './merge.ts';
 import { type CachedList, createRecordOptions } from './options.ts';
 import { type PendingChange, pendingChangesOf } from './pending-changes.ts';
 import type { AnyRecord, AnyResource } from './resource.ts';
@@ -17,8 +17,6 @@ export interface Mutation {
   /** The fields of `create` and `update`. */
   data?: object | undefined;
   options: WriteOptions;
-  /** Whether to show the change before the server has confirmed it. */
-  isOptimistic: boolean;
   /** Other resources whose cached data the mutation changes. */
   invalidates: readonly { readonly path: string }[];
 }
@@ -144,18 +142,25 @@ async function invalidate(
 /**
  * Runs a mutation. Mutations of one record are sent one after the other, in their order.
  *
+ * @param userId of the user who has requested it
+ * @param isOptimistic whether to show the change before the server has confirmed it
  * @throws nothing: the error is that of `result`
  */
-export function runMutation(queryClient: QueryClient, resource: AnyResource, mutation: Mutation): RunningMutation {
-  const { op, id, data = {}, options, isOptimistic } = mutation;
+export function runMutation(
+  queryClient: QueryClient,
+  resource: AnyResource,
+  mutation: Mutation,
+  userId: string | null,
+  isOptimistic: boolean,
+): RunningMutation {
+  const { op, id, data = {}, options } = mutation;
   const origin = originOf(resource);
   const changes = pendingChangesOf(origin);
-  const userId = userIdOf(trackSession(origin).current());
   const key = keyOf(resource, userId);
   let change: PendingChange | undefined;
   if (isOptimistic && id !== undefined && (op === 'update' || op === 'delete')) {
     change = { userId, path: resource.path, recordId: id, op, changes: { ...data } };
-    changes.add(change);
+    changes.add(change, changeView);
   }
 
   const running = queryClient.getMutationCache().build<AnyRecord | undefined, Error, Mutation, unknown>(queryClient, {

@@ -1,4 +1,5 @@
 import type { Origin } from '../client/origin.ts';
+import type { ListQuery, RecordSelection } from '../client/records/list-query.ts';
 import type { AnyRecord } from './resource.ts';
 
 /** A change that was requested in this page, shown before the server has confirmed it. */
@@ -15,13 +16,27 @@ export interface PendingChange {
   readonly confirmed?: { readonly record: AnyRecord | undefined } | undefined;
 }
 
+/** How changes are shown. Its code is loaded with that of mutations, because most pages have no pending changes most of the time. */
+export interface ChangeView {
+  /** The records of a list with changes. Returns the same array if no change concerns it. */
+  applyToList(records: AnyRecord[], changes: readonly PendingChange[], query: ListQuery): AnyRecord[];
+  /** A record with all changes of it, in their order; undefined if it is deleted. */
+  applyToRecord(
+    record: AnyRecord,
+    changes: readonly PendingChange[],
+    selection: RecordSelection,
+  ): AnyRecord | undefined;
+}
+
 /** The changes of a client that are not yet part of the data it shows, in the order in which they were requested. */
 export interface PendingChanges {
   /** The changes: the same list until something changes. */
   current(): readonly PendingChange[];
   subscribe(listener: () => void): () => void;
+  /** How the changes are shown; undefined if there has been none. */
+  readonly view: ChangeView | undefined;
   /** Adds a change. */
-  add(change: PendingChange): void;
+  add(change: PendingChange, view: ChangeView): void;
   /** The server has performed the change. @param record as it is now; undefined after a deletion */
   confirm(change: PendingChange, record: AnyRecord | undefined): void;
   /** Forgets a change: it failed. */
@@ -37,6 +52,7 @@ const changesByOrigin = new WeakMap<Origin, PendingChanges>();
 
 function createPendingChanges(): PendingChanges {
   let list: readonly PendingChange[] = [];
+  let view: ChangeView | undefined;
   const listeners = new Set<() => void>();
 
   function set(next: readonly PendingChange[]): void {
@@ -54,7 +70,13 @@ function createPendingChanges(): PendingChanges {
       listeners.add(own);
       return () => void listeners.delete(own);
     },
-    add: (change) => set([...list, change]),
+    get view() {
+      return view;
+    },
+    add(change, how) {
+      view = how;
+      set([...list, change]);
+    },
     confirm(change, record) {
       const confirmed = { ...change, confirmed: { record } };
       set(list.map((one) => (one === change ? confirmed : one)));

@@ -3,8 +3,9 @@ import { hashKey } from '@tanstack/react-query';
 import { useEffect, useMemo, useSyncExternalStore } from 'react';
 import { type Origin, originOf } from '../client/origin.ts';
 import type { ListKey, RecordKey } from './keys.ts';
-import { CONNECTING, type LiveState, liveEntriesOf, NOT_LIVE } from './live-entries.ts';
-import { type PendingChange, pendingChangesOf } from './pending-changes.ts';
+import { CONNECTING, liveEntriesOf, NOT_LIVE } from './live-entries.ts';
+import type { LiveState } from './live-feeds.ts';
+import { type ChangeView, type PendingChange, pendingChangesOf } from './pending-changes.ts';
 import { useBelfry } from './provider.ts';
 import type { AnyResource } from './resource.ts';
 import { type SessionState, trackSession } from './session-state.ts';
@@ -20,12 +21,18 @@ export function useSessionState(origin: Origin): SessionState {
 const RESOURCE_KEY_LENGTH = 4;
 const NO_CHANGES: readonly PendingChange[] = [];
 
-/** Returns the pending changes of a resource and user. */
-export function usePendingChanges(resource: AnyResource, userId: string | null): readonly PendingChange[] {
-  const { subscribe, current } = pendingChangesOf(originOf(resource));
-  const all = useSyncExternalStore(subscribe, current, () => NO_CHANGES);
+/** The pending changes of a resource and user, and how they are shown; undefined without changes. */
+type Pending = { changes: readonly PendingChange[]; view: ChangeView } | undefined;
+
+/** Returns the pending changes of a resource and user, and renders again when they change. */
+export function usePendingChanges(resource: AnyResource, userId: string | null): Pending {
+  const store = pendingChangesOf(originOf(resource));
+  const all = useSyncExternalStore(store.subscribe, store.current, () => NO_CHANGES);
   const { path } = resource;
-  return useMemo(() => all.filter((one) => one.path === path && one.userId === userId), [all, path, userId]);
+  return useMemo(() => {
+    const changes = all.filter((one) => one.path === path && one.userId === userId);
+    return changes.length > 0 ? { changes, view: store.view! } : undefined;
+  }, [all, path, userId, store]);
 }
 
 /** Follows the changes of a query while the component is mounted. Also returns the state if only another component follows them. */

@@ -6,8 +6,8 @@ import { originOf } from '../client/origin.ts';
 import type { ListQuery as AnyListQuery } from '../client/records/list-query.ts';
 import type { PageMeta } from '../client/records/page.ts';
 import type { ClientRecord, FieldName, IncludePath } from '../client/schema/record.ts';
-import { type LiveStatus, liveEntriesOf } from './live-entries.ts';
-import { applyToList } from './merge.ts';
+import { liveEntriesOf } from './live-entries.ts';
+import type { LiveStatus } from './live-feeds.ts';
 import { createListOptions } from './options.ts';
 import { useBelfry } from './provider.ts';
 import type { AnyRecord, AnyResource, FirstPageQuery, TypedResource, UntypedResource } from './resource.ts';
@@ -115,18 +115,18 @@ export function useList(
     queryClient,
   );
 
-  const changes = usePendingChanges(resource, userId);
+  const pending = usePendingChanges(resource, userId);
   const hash = hashKey([query]);
   const list = result.data;
   // The hash stands for the query
   const [data, meta] = useMemo(() => {
     if (list === undefined) return [undefined, undefined];
     const loaded = list.pages.flatMap((page) => page.data);
-    const shown = applyToList(loaded, changes, query);
+    const shown = pending?.view.applyToList(loaded, pending.changes, query) ?? loaded;
     const { next: _, ...rest } = list.pages[0]!.meta;
     const { total } = rest;
     return [shown, total === undefined ? rest : { ...rest, total: total - (loaded.length - shown.length) }] as const;
-  }, [list, changes, hash]);
+  }, [list, pending, hash]);
 
   // Without a session, an error is that of another time: a server that has tried to load the data for nobody.
   const error = (session.error ??

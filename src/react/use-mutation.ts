@@ -1,12 +1,15 @@
 'use client';
+import type { QueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { ApiError } from '../client/errors.ts';
+import { originOf } from '../client/origin.ts';
 import type { WriteOptions } from '../client/records/resource.ts';
 import type { ClientRecord } from '../client/schema/record.ts';
 import type { Member } from '../client/schema/schema.ts';
-import { type Mutation, runMutation } from './mutate.ts';
+import type { Mutation } from './mutate.ts';
 import { useBelfry } from './provider.ts';
 import type { AnyRecord, AnyResource, TypedResource, UntypedResource } from './resource.ts';
+import { trackSession, userIdOf } from './session-state.ts';
 
 /** The options of `useMutation`. */
 export interface UseMutationOptions {
@@ -88,6 +91,21 @@ interface State {
 const IDLE: State = { pending: 0, error: null, creating: [] };
 const NO_RESOURCES: readonly { readonly path: string }[] = [];
 
+/** Pages that only show records do not load this code. */
+const loadMutate = () => import('./mutate.ts');
+
+/** Runs a mutation for the user who is signed in now. */
+function start(queryClient: QueryClient, resource: AnyResource, mutation: Mutation, isOptimistic: boolean) {
+  const userId = userIdOf(trackSession(originOf(resource)).current());
+  const running = loadMutate().then(({ runMutation }) =>
+    runMutation(queryClient, resource, mutation, userId, isOptimistic),
+  );
+  return {
+    result: running.then(({ result }) => result),
+    refreshed: running.then(({ refreshed }) => refreshed),
+  };
+}
+
 /**
  * Returns functions that change records. Updates and deletions are shown at once, and taken back if the server refuses them. Afterwards, the lists
  * and records of the resource that are on the page are loaded again, unless they are live.
@@ -110,6 +128,10 @@ export function useMutation(
   const newest = useRef(0);
   const settings = useRef({ optimistic, invalidates });
   useEffect(() => {
+    // Loaded before it is needed. If that fails, the first mutation tries again.
+    loadMutate().catch(() => undefined);
+  }, []);
+  useEffect(() => {
     settings.current = { optimistic, invalidates };
   });
 
@@ -118,12 +140,8 @@ export function useMutation(
       newest.current += 1;
       const number = newest.current;
       const { optimistic: isOptimistic, invalidates: others } = settings.current;
-      const { result, refreshed } = runMutation(queryClient, resource as AnyResource, {
-        ...call,
-        options,
-        isOptimistic,
-        invalidates: others,
-      });
+      const mutation = { ...call, options, invalidates: others };
+      const { result, refreshed } = start(queryClient, resource as AnyResource, mutation, isOptimistic);
       const { op, data } = call;
       const creating = op === 'create' ? [data!] : [];
       setState((before) => ({

@@ -6,8 +6,7 @@ import { originOf } from '../client/origin.ts';
 import type { RecordSelection } from '../client/records/list-query.ts';
 import type { Selection } from '../client/schema/query.ts';
 import type { ClientRecord, FieldName, IncludePath } from '../client/schema/record.ts';
-import type { LiveStatus } from './live-entries.ts';
-import { applyChanges } from './merge.ts';
+import type { LiveStatus } from './live-feeds.ts';
 import { createRecordOptions } from './options.ts';
 import { useBelfry } from './provider.ts';
 import type { AnyRecord, AnyResource, TypedResource, UntypedResource } from './resource.ts';
@@ -96,11 +95,14 @@ export function useRecord(
     queryClient,
   );
 
-  const changes = usePendingChanges(resource, userId);
+  const pending = usePendingChanges(resource, userId);
   const hash = hashKey([selection]);
   const loaded = result.data;
   // The hash stands for the selection
-  const data = useMemo(() => (loaded ? applyChanges(loaded, changes, selection) : undefined), [loaded, changes, hash]);
+  const data = useMemo(() => {
+    if (!loaded || pending === undefined) return loaded ?? undefined;
+    return pending.view.applyToRecord(loaded, pending.changes, selection);
+  }, [loaded, pending, hash]);
 
   // Without a session, an error is that of another time: a server that has tried to load the data for nobody.
   const error = (session.error ??

@@ -269,6 +269,28 @@ test('a request that needs a recent sign-in is sent again once after the user ha
   expect(requests).toHaveLength(5);
 });
 
+test('the time in which the user confirms a recent sign-in does not count for the time-out', async () => {
+  const timeoutMs = 1500;
+  const { address } = await startServer((req, res) => {
+    if (req.url!.includes('hanging')) return;
+    if (req.headers.authorization === 'Bearer new') res.writeHead(200, JSON_TYPE).end(page);
+    else res.writeHead(403, JSON_TYPE).end(refusal('RECENT_SIGN_IN_REQUIRED'));
+  });
+  let token = 'old';
+  const { source } = createTokens(undefined, {
+    getToken: () => token,
+    // Takes as long as a call may take.
+    async confirmRecentSignIn() {
+      const hanging = createClient({ url: address, timeoutMs }).hanging!.list();
+      await expect(hanging).rejects.toMatchObject({ code: 'TIMEOUT' });
+      token = 'new';
+      return true;
+    },
+  });
+  const { status } = await createRequester(address, source, { timeoutMs }).send({ method: 'DELETE', path: '/auth/me' });
+  expect(status).toBe(200);
+});
+
 test('an address that requests cannot be sent to is refused with an explanation', () => {
   for (const bad of [undefined, '', 'api.example.com', 'ftp://x', 'https://user@x', 'https://x?y', 'https://'])
     expect(() => createClient({ url: bad })).toThrow('url must be the address of the app');

@@ -94,6 +94,8 @@ const CHECKS: Record<string, (client: Client, url: string) => Promise<void>> = {
       const onProgress = ({ sentBytes }: { sentBytes: number }) => sent.push(sentBytes);
       const file = await posts.upload('file', content, { name: 'ä.bin', resumable, onProgress });
       expectEqual([file.name, file.bytes, sent.at(-1)], ['ä.bin', 5_000_000, 5_000_000]);
+      // Browsers report progress before the response arrives.
+      if ('XMLHttpRequest' in globalThis) expectEqual(sent.length > 1, true);
       expectEqual((await posts.create({ title: 'F', file })).file?.bytes, 5_000_000);
     }
   },

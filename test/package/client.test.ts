@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -33,6 +42,7 @@ const FRONT_END = {
     types: [],
     module: 'esnext',
     moduleResolution: 'bundler',
+    jsx: 'react-jsx',
     strict: true,
     noEmit: true,
     skipLibCheck: true,
@@ -149,4 +159,47 @@ test('belfry/client loads no file of the server, and bundles for browsers', () =
   writeFileSync(file, program);
   const { stdout } = spawnSync(process.execPath, [file], { encoding: 'utf8', cwd: pathToFileURL(folder) });
   expect(stdout).toBe('https://x.example\n');
+});
+
+const REACT = `
+  import { BelfryProvider, useList, useMutation, useSession } from 'belfry/react';
+  import { createClient } from 'belfry/client';
+  import type { app } from '../server/app.ts';
+
+  const client = createClient<typeof app>();
+
+  export const App = () => <BelfryProvider client={client}><Posts /></BelfryProvider>;
+
+  function Posts() {
+    const { data } = useList(client.blogPosts, { where: { views: { gte: 10 } }, include: ['author'] }, { live: true });
+    const { update, error } = useMutation(client.blogPosts);
+    const { user } = useSession(client);
+    // @ts-expect-error A field that does not exist
+    useList(client.blogPosts, { where: { titel: 'A' } });
+    const [first] = data ?? [];
+    return (
+      <button title={error?.details.title} onClick={() => first && update(first.id, { title: 'B' })}>
+        {first?.title} {user?.name}
+      </button>
+    );
+  }`;
+
+test('a front end compiles with the hooks for React, which are client components', () => {
+  const others = readdirSync('node_modules').filter((name) => !name.startsWith('.') && name !== 'belfry');
+  const folder = createProject('react', others);
+  const files = { 'server/app.ts': SERVER, 'web/main.tsx': REACT };
+  expect(compile(folder, files)).toBe('');
+  expect(compile(folder, files, 'typescript5/bin/tsc')).toBe('');
+  const textOf = (name: string) => readFileSync(join(folder, 'node_modules/belfry/dist/react', name), 'utf8');
+  expect(textOf('use-list.js')).toMatch(/^'use client'/);
+  // Server components use these.
+  for (const name of ['index.js', 'options.js', 'keys.js']) expect(textOf(name)).not.toMatch(/^'use client'/);
+  const entry = join(folder, 'main.js');
+  writeFileSync(entry, "export { useList } from 'belfry/react';");
+  const { metafile } = buildSync({
+    ...{ entryPoints: [entry], absWorkingDir: folder, outdir: 'out', metafile: true, write: false },
+    ...{ bundle: true, splitting: true, format: 'esm', platform: 'browser', external: ['react', '@tanstack/*'] },
+  });
+  for (const name of Object.keys(metafile.inputs).filter((one) => one !== 'main.js'))
+    expect(name).toMatch(/^node_modules\/belfry\/dist\/(client|react)\//);
 });

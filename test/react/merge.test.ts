@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { applyToList, changeInList, mergeRecord } from '../../src/react/merge.ts';
+import { changeInList, changeView, mergeRecord } from '../../src/react/merge.ts';
 import type { PendingChange } from '../../src/react/pending-changes.ts';
 import type { AnyRecord } from '../../src/react/resource.ts';
 
+const { applyToList } = changeView;
 const OLD = '2026-01-01T00:00:00.000Z';
 const NEW = '2026-01-02T00:00:00.000Z';
 const ada = { id: 'a', name: 'Ada' };

@@ -17,7 +17,7 @@ export interface TypeContext {
 }
 
 /** Writes a name as a property: quoted unless it is an identifier. */
-export function propertyName(name: string): string {
+function propertyName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name);
 }
 

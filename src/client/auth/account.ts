@@ -1,7 +1,7 @@
 import type { CallOptions } from '../request.ts';
 import type { AuthContext } from './context.ts';
 import type { AuthUser } from './session.ts';
-import type { SignInResult } from './sign-in.ts';
+import type { SignInResult } from './sign-in-result.ts';
 
 /** A session of the user, on this or another device. */
 export interface SessionInfo {

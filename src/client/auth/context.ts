@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts';
 import type { ApiRequest, CallOptions, Requester } from '../request.ts';
 import type { AuthUser, SessionStore } from './session.ts';
-import type { SignInResult } from './sign-in.ts';
+import type { SignInResult } from './sign-in-result.ts';
 import type { FlowStorage } from './storage.ts';
 
 /** What the parts of `client.auth` work with. */

@@ -39,6 +39,8 @@ export interface CookieSession {
   handle(request: Request): Promise<Response>;
   /** Returns the token of the session in the cookie of a request; undefined if there is none. */
   token(request: WithHeaders): string | undefined;
+  /** Whether a request that can change something comes from a page of the origin: check it before a form signs a user in or out. */
+  isOwnPage(request: WithHeaders): boolean;
   /**
    * Returns the storage of a client for one request. Never share such a client between requests.
    *
@@ -201,6 +203,7 @@ export function cookieSession({
         return errorResponse(503, 'UNAVAILABLE', 'The API cannot be reached');
       }
     },
+    isOwnPage: (request) => isSameOrigin(request, origin, false),
     token: ({ headers }) => cookie.read(headers.get('cookie'))?.token,
     storage({ headers }, responseHeaders) {
       const content = cookie.read(headers.get('cookie'));

@@ -1,7 +1,7 @@
 import type { CallOptions } from '../request.ts';
 import { type AuthContext, createClientError } from './context.ts';
 import type { AuthUser } from './session.ts';
-import type { SignInResult } from './sign-in.ts';
+import type { SignInResult } from './sign-in-result.ts';
 
 /** What an e-mail contains: the token in the fragment of its link, or the six-digit code. */
 export type MailProof = { token: string } | { code: string };

@@ -11,7 +11,8 @@ import type { EmailMethods, EmailSignInMethods, PasswordMethods } from './email.
 import type { OidcMethods } from './oidc.ts';
 import type { PasskeyMethods } from './passkeys.ts';
 import { type AuthUser, createSessionStore, type Session, type SessionListener } from './session.ts';
-import { createSignInSteps, type SecondFactorRequired, type SignInChallenge, type SignInResult } from './sign-in.ts';
+import { createSignInSteps } from './sign-in.ts';
+import type { SecondFactorRequired, SignInChallenge, SignInResult } from './sign-in-result.ts';
 import { createFlowStorage, defaultStorage, type KeyValueStorage, type SessionStorage } from './storage.ts';
 
 /** The options of the client that concern sign-in. */

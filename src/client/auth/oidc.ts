@@ -2,7 +2,7 @@ import { createCodeVerifier } from '../base64url.ts';
 import type { CallOptions } from '../request.ts';
 import { type AuthContext, createClientError } from './context.ts';
 import type { AuthUser } from './session.ts';
-import type { SignInResult } from './sign-in.ts';
+import type { SignInResult } from './sign-in-result.ts';
 
 /** An identity provider of the app. */
 export interface SignInProvider {

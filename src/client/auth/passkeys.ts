@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts';
 import type { CallOptions } from '../request.ts';
 import { type AuthContext, createClientError } from './context.ts';
 import type { AuthUser } from './session.ts';
-import type { SignInChallenge, SignInResult } from './sign-in.ts';
+import type { SignInChallenge, SignInResult } from './sign-in-result.ts';
 
 /** A passkey of the user. */
 export interface Passkey {

@@ -83,7 +83,7 @@ export function toApiPath(requestUrl: string): string | undefined {
  *
  * @param isSafe whether the request only reads
  */
-export function isSameOrigin({ headers }: Request, origin: string, isSafe: boolean): boolean {
+export function isSameOrigin({ headers }: { headers: Pick<Headers, 'get'> }, origin: string, isSafe: boolean): boolean {
   const site = headers.get('sec-fetch-site');
   const sender = headers.get('origin');
   if (site !== null && site !== 'same-origin') return false;

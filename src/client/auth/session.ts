@@ -15,7 +15,10 @@ export interface AuthUser {
   id: string;
 }
 
-/** Called with the new session, or undefined, after a sign-in, a sign-out, or a change of the user; also by another tab. */
+/**
+ * Called with the new session, or undefined, after a sign-in, a sign-out, or a change of the user; also by another tab. A session whose user is
+ * not known yet is undefined.
+ */
 export type SessionListener<User = AuthUser> = (session: Session<User> | undefined) => void;
 
 /** The longest delay of a timer in ms: longer ones would end at once. A session may last longer. */
@@ -93,13 +96,15 @@ export function createSessionStore<User extends AuthUser>(
   }
 
   function set(next: StoredSession<User> | undefined): void {
-    if (next?.token !== stored?.token) version += 1;
+    const isOther = next?.token !== stored?.token;
+    if (isOther) version += 1;
     const hadSession = visible !== undefined;
     stored = next;
     const { token, user, expiresAt } = next ?? {};
     visible = user === undefined ? undefined : { user, token: hidesToken ? undefined : token, expiresAt };
     schedule();
-    if (hadSession || visible !== undefined) notify();
+    // Also if the user is not known yet: requests and streams use another token from now on.
+    if (isOther || hadSession || visible !== undefined) notify();
   }
 
   const withoutMissing = (session: StoredSession<User>): StoredSession<User> => JSON.parse(JSON.stringify(session));
@@ -118,7 +123,8 @@ export function createSessionStore<User extends AuthUser>(
   function readStorage(): void | Promise<void> {
     const readVersion = version;
     const found = storage.read();
-    if (!(found instanceof Promise)) return adopt(found as StoredSession<User> | undefined);
+    // Not by `instanceof`: some platforms replace the global Promise.
+    if (found === undefined || !('then' in found)) return adopt(found as StoredSession<User> | undefined);
     return found.then((session) => {
       if (readVersion === version) adopt(session as StoredSession<User> | undefined);
     });

@@ -58,8 +58,9 @@ function createPendingList<Data>(load: Promise<LiveList<Data>>): LiveList<Data> 
  */
 export function createLazyRealtime(requester: Requester, tokens: SessionSource): Realtime {
   let loading: Promise<Realtime> | undefined;
+  const create = async () => (await import('./index.ts')).createRealtime(requester, tokens);
   function load(): Promise<Realtime> {
-    loading ??= import('./index.ts').then(({ createRealtime }) => createRealtime(requester, tokens));
+    loading ??= create();
     // A lost connection must not prevent the next attempt.
     loading.catch(() => {
       loading = undefined;

@@ -47,6 +47,14 @@ export interface LoadedList {
   isTotalCapped: boolean;
 }
 
+/** What has happened while a list was being loaded. */
+export interface Meanwhile {
+  /** The events that have arrived since the request was sent. */
+  events: readonly RecordEvent<ListRecord>[];
+  /** `outside` of the state when the request was sent. */
+  outside: ListState['outside'];
+}
+
 /** The list before it is loaded. */
 export const EMPTY_LIST: ListState = {
   records: [],
@@ -73,7 +81,7 @@ const versionOf = ({ updatedAt }: ListRecord) => (typeof updatedAt === 'string' 
 
 const markStale = (state: ListState): ListState => (state.isStale ? state : { ...state, isStale: true });
 
-/** Changes the total by the event of a record that may have been counted before, unless the whole list is known. */
+/** Changes the total. If the whole list is held, the total is its length. */
 function withTotal(state: ListState, difference: number, isCertain: boolean): ListState {
   const { total, records, isComplete, isTotalCapped, isTotalEstimate } = state;
   if (total === undefined || isTotalCapped) return state;
@@ -127,7 +135,7 @@ function removeRecord(state: ListState, { id, type, data, at }: RecordEvent<List
 function isOutdated(known: OutsideState | undefined, version: string, at: string): boolean | undefined {
   if (known === undefined) return false;
   if (known.updatedAt !== undefined) return version <= known.updatedAt;
-  return at < known.at ? undefined : false;
+  return at <= known.at ? undefined : false;
 }
 
 /** Puts a record that has entered the list, or has changed, in its place. */
@@ -156,7 +164,8 @@ function putRecord(state: ListState, event: RecordEvent<ListRecord>, rules: List
   }
   if (place === undefined || !rules.canUseData) return markStale(state);
   const records = [...others.slice(0, place), data, ...others.slice(place)];
-  const next = withTotal({ ...state, records }, isNew ? 1 : 0, true);
+  // An event that is older than the loaded list may be about a record that was counted already, or was deleted before.
+  const next = withTotal({ ...state, records }, isNew ? 1 : 0, held !== undefined);
   const dropped = records[rules.capacity];
   if (dropped === undefined) return next;
   const outside = withOutside(next, dropped.id, { updatedAt: versionOf(dropped), at });
@@ -188,7 +197,7 @@ function isEqualJson(a: unknown, b: unknown): boolean {
 export function applyLoaded(
   state: ListState,
   loaded: LoadedList,
-  events: readonly RecordEvent<ListRecord>[],
+  { events, outside }: Meanwhile,
   rules: ListRules,
 ): ListState {
   const before = new Map(state.records.map((record) => [record.id, record]));
@@ -205,6 +214,7 @@ export function applyLoaded(
     total: loaded.total,
     isTotalCapped: loaded.isTotalCapped,
     isTotalEstimate: false,
+    outside,
     // A record on two pages was moved between their requests, and its place is unknown.
     isStale: unique.size < loaded.records.length,
   };

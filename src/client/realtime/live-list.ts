@@ -5,7 +5,7 @@ import { isTemporary } from './connection.ts';
 import type { SubscriptionHub } from './hub.ts';
 import { createListLoader } from './list-loader.ts';
 import type { LiveListSnapshot } from './list-snapshot.ts';
-import { applyEvent, applyLoaded, EMPTY_LIST, type ListRules } from './list-state.ts';
+import { applyEvent, applyLoaded, EMPTY_LIST, type ListRules, type Meanwhile } from './list-state.ts';
 import type { RecordEvent, ResetReason } from './record-event.ts';
 import { createReloadSchedule } from './reload-schedule.ts';
 import { createSnapshots } from './snapshots.ts';
@@ -49,8 +49,7 @@ const [MIN_LOOK_AHEAD, MAX_LOOK_AHEAD] = [5, 25];
 /** A running load. */
 interface Loading {
   abort: AbortController;
-  /** The events that have arrived since the load was requested. */
-  events: RecordEvent<ListRecord>[];
+  meanwhile: Meanwhile & { events: RecordEvent<ListRecord>[] };
   limit: number;
   waiters: readonly Waiter[];
 }
@@ -68,7 +67,7 @@ const UNKNOWN_ORDER: ListRules['order'] = { compare: () => undefined, hasSameKey
  * Creates a live list. It loads the list as soon as its subscription is ready.
  *
  * @param path the path of the resource: `/posts`
- * @throws TypeError for a filter that cannot be sent
+ * @throws TypeError for a filter that cannot be sent; RangeError for an invalid limit
  */
 export function createLiveList<Data>(
   hub: SubscriptionHub,
@@ -77,6 +76,8 @@ export function createLiveList<Data>(
   query: LiveListQuery,
 ): LiveList<Data> {
   const { where, q, count, include = [], fields, limit: step = DEFAULT_LIMIT } = query;
+  if (!Number.isInteger(step) || step < 1 || step > MAX_RECORDS)
+    throw new RangeError(`The limit of a live list must be a whole number from 1 to ${MAX_RECORDS}, not ${step}`);
   const sort = [query.sort ?? DEFAULT_SORT].flat().flatMap((text) => text.split(','));
   const lookAhead = Math.min(MAX_LOOK_AHEAD, Math.max(MIN_LOOK_AHEAD, Math.ceil(step / 4)));
   const order = createSortOrder(sort);
@@ -136,14 +137,15 @@ export function createLiveList<Data>(
 
   async function reload(): Promise<void> {
     if (loading !== undefined || !isConnected || isClosed) return;
-    const run = { abort: new AbortController(), events: [], limit, waiters: waiting };
+    const meanwhile = { events: [], outside: state.outside };
+    const run: Loading = { abort: new AbortController(), meanwhile, limit, waiters: waiting };
     [loading, waiting, hasMissed] = [run, [], false];
     try {
       const loaded = await loadList(run.abort.signal);
       if (loading !== run) return;
       loading = undefined;
       order.learn(loaded.records);
-      state = applyLoaded(state, loaded, run.events, rules());
+      state = applyLoaded(state, loaded, meanwhile, rules());
       [hasLoaded, error, loadedSize] = [true, undefined, state.records.length];
       if (limit !== run.limit) hasMissed = true;
       reloads.succeed();
@@ -193,7 +195,7 @@ export function createLiveList<Data>(
     { where },
     {
       onEvent(event) {
-        loading?.events.push(event as RecordEvent<ListRecord>);
+        loading?.meanwhile.events.push(event as RecordEvent<ListRecord>);
         if (hasLoaded) state = applyEvent(state, event as RecordEvent<ListRecord>, rules());
         update();
       },

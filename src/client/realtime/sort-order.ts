@@ -39,6 +39,8 @@ const TIME_OR_ID = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|[0-9a-f]{24})$/;
 let collators: readonly Intl.Collator[] | undefined;
 
 function compareByCollation(a: string, b: string): number | undefined {
+  if (a.startsWith(b)) return 1;
+  if (b.startsWith(a)) return -1;
   collators ??= [new Intl.Collator('en'), new Intl.Collator('en', { ignorePunctuation: true })];
   // biome-ignore lint/suspicious/noControlCharactersInRegex: letters beyond ASCII have different places in different languages
   if (!/^[\x00-\x7f]*$/.test(a + b)) return undefined;

@@ -1,11 +1,5 @@
 import type { Member, RecordAt, ReferenceName, RelationName, Shown, TargetKey } from './schema.ts';
 
-/** The names that an `include` can begin with. */
-type Includable<Api, Key extends keyof Api> =
-  | ReferenceName<Api, Key>
-  | RelationName<Api, Key>
-  | `${RelationName<Api, Key>}Count`;
-
 /** The names with which a path can continue that has passed the resources `Passed`. */
 type Continued<Api, Key extends keyof Api, Passed> = {
   [Name in ReferenceName<Api, Key> | RelationName<Api, Key>]: TargetKey<Api, Key, Name> extends Passed
@@ -30,14 +24,17 @@ type Second<Api, Key extends keyof Api, Passed> =
  * not return to a resource.
  */
 export type IncludePath<Api, Key extends keyof Api> =
-  | Includable<Api, Key>
-  | {
-      [Name in ReferenceName<Api, Key> | RelationName<Api, Key>]: `${Name}.${Second<
-        Api,
-        TargetKey<Api, Key, Name>,
-        Key | TargetKey<Api, Key, Name>
-      >}`;
-    }[ReferenceName<Api, Key> | RelationName<Api, Key>];
+  // A conditional type, so that errors show the paths.
+  ReferenceName<Api, Key> | RelationName<Api, Key> extends infer Names extends
+    | ReferenceName<Api, Key>
+    | RelationName<Api, Key>
+    ?
+        | Names
+        | `${RelationName<Api, Key>}Count`
+        | {
+            [Name in Names]: `${Name}.${Second<Api, TargetKey<Api, Key, Name>, Key | TargetKey<Api, Key, Name>>}`;
+          }[Names]
+    : never;
 
 /** What `fields` takes. */
 export type FieldName<Api, Key extends keyof Api> = Exclude<keyof RecordAt<Api, Key> & string, 'id'>;

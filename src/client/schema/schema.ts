@@ -54,9 +54,6 @@ export interface ResourceSchema {
   routes?: Record<string, RouteSchema>;
 }
 
-/** The resources of an API by key. */
-export type ApiSchema = { [Key in string]: ResourceSchema };
-
 /** A member of a schema; `Empty` if the schema leaves it out. */
 export type Member<S, Name extends PropertyKey, Empty> = S extends { [N in Name]: infer Value } ? Value : Empty;
 

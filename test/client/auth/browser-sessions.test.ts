@@ -26,17 +26,6 @@ async function findFreePort(): Promise<number> {
 
 const port = await findFreePort();
 const origin = `http://localhost:${port}`;
-const { person } = await startTestApp(
-  {
-    resources: [defineUser()],
-    extensions: [
-      oidc({ providers: { simulated: simulatedProvider() }, redirectUrls: [`${origin}/shop`] }),
-      signInPages({ title: 'Acme', afterSignIn: '/shop' }),
-      clientPages(),
-    ],
-  },
-  { env: () => ({ APP_URL: origin, PORT: String(port) }), start: { port, roles: ['web'] } },
-);
 
 // The server of a front end, whose pages keep their session in a cookie.
 const files = clientFiles('{ storage: belfry.cookieStorage() }');
@@ -60,6 +49,18 @@ afterAll(() => {
   front.closeAllConnections();
   front.close();
 });
+
+const { person } = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [
+      oidc({ providers: { simulated: simulatedProvider() }, redirectUrls: [`${origin}/shop`, `${frontUrl}/shop`] }),
+      signInPages({ title: 'Acme', afterSignIn: '/shop' }),
+      clientPages(),
+    ],
+  },
+  { env: () => ({ APP_URL: origin, PORT: String(port) }), start: { port, roles: ['web'] } },
+);
 
 let browser: Browser;
 beforeAll(async () => {
@@ -163,6 +164,18 @@ browserTest('a person signs in at a provider, and the code leaves the address ba
   expect(await run(tab, 'client.auth.oidc.complete()')).toMatchObject({ user: { name: 'Grace Hopper' } });
   expect(tab.url()).toBe(`${origin}/shop`);
   expect(await run(tab, 'client.auth.oidc.complete()')).toEqual({ failed: 'PROVIDER_REFUSED' });
+});
+
+browserTest('a person signs in at a provider on pages that keep their session in a cookie', 60_000, async () => {
+  const context = await newProfile(browser);
+  const tab = await openShop(context, frontUrl);
+  await tab.evaluate(`void client.auth.oidc.signIn('simulated', { redirectUrl: location.href })`);
+  await tab.getByRole('button', { name: /Alan Turing/ }).click();
+  await tab.waitForURL(/\/shop\?code=/);
+  await tab.locator('body[data-ready]').waitFor();
+  expect(await run(tab, 'client.auth.oidc.complete()')).toMatchObject({ user: { name: 'Alan Turing' } });
+  expect([tab.url(), await run(tab, 'client.auth.session.token')]).toEqual([`${frontUrl}/shop`, null]);
+  expect(await run(tab, 'client.auth.methods()')).toEqual(['oidc:simulated']);
 });
 
 browserTest('with a cookie, no script sees the token, and all tabs follow sign-ins and sign-outs', 60_000, async () => {

@@ -113,7 +113,9 @@ test('a form that a server handles signs in and out with the cookie', async () =
   const ada = await person('Ada');
   const cookies = cookieSession({ url, origin: ORIGIN });
   const headers = new Headers();
-  const request = new Request(`${ORIGIN}/sign-in`);
+  const request = new Request(`${ORIGIN}/sign-in`, { method: 'POST', headers: OWN_PAGE });
+  const foreign = new Request(`${ORIGIN}/sign-in`, { method: 'POST', headers: { origin: 'https://evil.example' } });
+  expect([cookies.isOwnPage(request), cookies.isOwnPage(foreign)]).toEqual([true, false]);
   const client = createClient({ url, storage: cookies.storage(request, headers) });
   await client.auth.signIn({ email: ada.email, password: PASSWORD });
   const [cookie] = headers.getSetCookie();

@@ -8,6 +8,8 @@ export interface TestSession {
   realtime: Realtime;
   /** The addresses of the streams that were requested, without the origin. */
   opened: string[];
+  /** The other addresses that were requested. */
+  requested: string[];
   /** Signs in with another token, or out. */
   signIn(token: string | undefined): void;
 }
@@ -30,15 +32,15 @@ export function createTestRealtime(url: string, firstToken?: string): TestSessio
       return () => void listeners.delete(listener);
     },
   };
-  const opened: string[] = [];
+  const [opened, requested]: [string[], string[]] = [[], []];
   const requester = createRequester(url.replace(/\/$/, ''), tokens, {
     fetch: (target, init) => {
       const { pathname, search } = new URL(String(target));
-      if (pathname === '/api/realtime') opened.push(pathname + decodeURIComponent(search));
+      (pathname === '/api/realtime' ? opened : requested).push(pathname + decodeURIComponent(search));
       return fetch(target, init);
     },
   });
-  return { realtime: createRealtime(requester, tokens), opened, signIn };
+  return { realtime: createRealtime(requester, tokens), opened, requested, signIn };
 }
 
 /** A subscription of a test and what it has received, in order. It ends with the test. */
