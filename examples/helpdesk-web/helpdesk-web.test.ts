@@ -174,6 +174,12 @@ browserTest('two users at once see new tickets, replies and changes of each othe
   await page.getByText('Have you tried a hammer?').waitFor();
   expect(await page.getByText('serial number').count()).toBe(0);
   await page.getByRole('article').getByText('waiting').waitFor();
+
+  const tooLong = 'x'.repeat(20_001);
+  await page.getByLabel('Your reply').fill(tooLong);
+  await page.getByRole('button', { name: 'Reply' }).click();
+  await expect.poll(() => page.getByLabel('Your reply').getAttribute('aria-invalid')).toBe('true');
+  expect(await page.getByLabel('Your reply').inputValue()).toBe(tooLong);
   await keepScreenshot(agent, 'ticket');
 
   await agent.getByRole('button', { name: 'Close' }).click();
@@ -214,7 +220,7 @@ browserTest('a change is shown at once, and one that conflicts with that of anot
   await customer.page.getByRole('button', { name: 'Close' }).click();
   await agent.page.getByRole('article').getByText('closed').waitFor();
   await agent.page.getByRole('button', { name: 'Save' }).click();
-  await agent.page.getByText('Another user has changed this ticket').waitFor();
+  await agent.page.getByText('The ticket has changed meanwhile').waitFor();
   await keepScreenshot(agent.page, 'conflict');
   await agent.page.getByRole('button', { name: 'Save' }).click();
   await customer.page.getByRole('heading', { name: 'Much too loud' }).waitFor();

@@ -25,7 +25,7 @@ export function Form({ submit, run, clearsAtOnce = false, children }: FormProps)
     event.preventDefault();
     const form = event.currentTarget;
     const values = new FormData(form);
-    const fieldOf = (name: string) => form.elements.namedItem(name) as HTMLInputElement | null;
+    const fields = [...form.elements] as HTMLInputElement[];
     setError(undefined);
     setSending(!clearsAtOnce);
     if (clearsAtOnce) form.reset();
@@ -34,15 +34,15 @@ export function Form({ submit, run, clearsAtOnce = false, children }: FormProps)
       if (!clearsAtOnce) form.reset();
     } catch (failure) {
       setError(failure as Error);
-      if (clearsAtOnce) for (const [name, value] of values) fieldOf(name)!.value ||= String(value);
-      if (failure instanceof ApiError) fieldOf(Object.keys(failure.details)[0] ?? '')?.focus();
+      if (clearsAtOnce) for (const field of fields) field.value ||= String(values.get(field.name) ?? '');
+      if (failure instanceof ApiError) fields.find(({ name }) => name in failure.details)?.focus();
     }
     setSending(false);
     setProgress(undefined);
   }
 
   return (
-    <form onSubmit={send} aria-busy={isSending}>
+    <form onSubmit={send} aria-busy={isSending} noValidate>
       <Messages value={details}>{children}</Messages>
       {error && Object.keys(details).length === 0 && <p role="alert">{error.message}</p>}
       {progress !== undefined && <progress value={progress} aria-label="Upload" />}

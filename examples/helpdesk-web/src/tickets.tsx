@@ -131,7 +131,7 @@ function Editor({ opened, onSaved }: { opened: TicketRecord; onSaved(): void }) 
     } catch (error) {
       if (!(error instanceof ApiError && error.code === 'PRECONDITION_FAILED')) throw error;
       setBase(await loadTicket(base.id));
-      throw new Error('Another user has changed this ticket. Look at it above, and save again to keep your version.');
+      throw new Error('The ticket has changed meanwhile. Look at it above, and save again to keep your version.');
     }
     onSaved();
   }
