@@ -169,6 +169,12 @@ browserTest('two users at once see new tickets, replies and changes of each othe
   await agent.getByLabel('Internal note').check();
   await agent.getByRole('button', { name: 'Reply' }).click();
   await agent.getByText('internal note').waitFor();
+  await expect.poll(() => agent.getByLabel('Internal note').isChecked()).toBe(false);
+  await agent.getByLabel('Internal note').check();
+  await agent.getByRole('button', { name: 'Reply' }).click();
+  await expect.poll(() => agent.getByLabel('Your reply').getAttribute('aria-invalid')).toBe('true');
+  expect(await agent.getByLabel('Internal note').isChecked()).toBe(true);
+  await agent.getByLabel('Internal note').uncheck();
   await agent.getByLabel('Your reply').fill('Have you tried a hammer?');
   await agent.getByRole('button', { name: 'Reply' }).click();
   await page.getByText('Have you tried a hammer?').waitFor();

@@ -19,7 +19,6 @@ export function Form({ submit, run, clearsAtOnce = false, children }: FormProps)
   const [error, setError] = useState<Error>();
   const [progress, setProgress] = useState<number>();
   const [isSending, setSending] = useState(false);
-  const details = error instanceof ApiError ? error.details : {};
 
   async function send(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
@@ -34,7 +33,10 @@ export function Form({ submit, run, clearsAtOnce = false, children }: FormProps)
       if (!clearsAtOnce) form.reset();
     } catch (failure) {
       setError(failure as Error);
-      if (clearsAtOnce) for (const field of fields) field.value ||= String(values.get(field.name) ?? '');
+      for (const field of clearsAtOnce ? fields : []) {
+        field.value ||= String(values.get(field.name) ?? '');
+        field.checked ||= values.has(field.name);
+      }
       if (failure instanceof ApiError) fields.find(({ name }) => name in failure.details)?.focus();
     }
     setSending(false);
@@ -43,8 +45,8 @@ export function Form({ submit, run, clearsAtOnce = false, children }: FormProps)
 
   return (
     <form onSubmit={send} aria-busy={isSending} noValidate>
-      <Messages value={details}>{children}</Messages>
-      {error && Object.keys(details).length === 0 && <p role="alert">{error.message}</p>}
+      <Messages value={error instanceof ApiError ? error.details : {}}>{children}</Messages>
+      {error && <p role="alert">{error.message}</p>}
       {progress !== undefined && <progress value={progress} aria-label="Upload" />}
       <button type="submit" disabled={isSending} children={submit} />
     </form>

@@ -79,6 +79,7 @@ function Join({ invitation, onJoin }: { invitation: string | undefined; onJoin()
       <Form submit={invitation ? 'Join' : 'Create'} run={join}>
         {!invitation && <Field name="name" label="Company" autoComplete="organization" />}
       </Form>
+      <button type="button" className="link" onClick={() => client.auth.signOut()} children="Sign out" />
     </main>
   );
 }
