@@ -103,12 +103,14 @@ async function visitAsTwo(company: string, options: { agent?: Parameters<typeof 
   return { agent, customer, errors: [agent.errors, customer.errors] };
 }
 
+const textFile = (name: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from('ding dong') });
+
 /** Creates a ticket in the page, and waits until it is shown. */
-async function createTicket(page: Page, title: string, file?: { name: string; mimeType: string; buffer: Buffer }) {
+async function createTicket(page: Page, title: string, file: ReturnType<typeof textFile>) {
   await page.getByRole('link', { name: 'New ticket' }).click();
   await page.getByLabel('Title').fill(title);
   await page.getByLabel('What happened?').fill('The bell is silent.');
-  if (file) await page.getByLabel('Attachments').setInputFiles(file);
+  await page.getByLabel('Attachments').setInputFiles(file);
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('heading', { name: title }).waitFor();
 }
@@ -155,8 +157,7 @@ browserTest('a user registers, founds a company, and invites a customer, who joi
 browserTest('two users at once see new tickets, replies and changes of each other, and no internal notes', async () => {
   const visits = await visitAsTwo('Bolt');
   const [agent, page] = [visits.agent.page, visits.customer.page];
-  const file = { name: 'log.txt', mimeType: 'text/plain', buffer: Buffer.from('ding dong') };
-  await createTicket(page, 'No sound', file);
+  await createTicket(page, 'No sound', textFile('log.txt'));
   await inList(agent, 'No sound').click();
   const address = await agent.getByRole('link', { name: 'log.txt' }).getAttribute('href');
   const download = await fetch(address!);
@@ -198,7 +199,7 @@ browserTest('two users at once see new tickets, replies and changes of each othe
 
 browserTest('a change is shown at once, and one that conflicts with that of another user is refused', async () => {
   const { agent, customer, errors } = await visitAsTwo('Coil');
-  await createTicket(customer.page, 'Too loud');
+  await createTicket(customer.page, 'Too loud', textFile('log.txt'));
   await inList(agent.page, 'Too loud').click();
 
   let release = () => {};
@@ -223,6 +224,7 @@ browserTest('a change is shown at once, and one that conflicts with that of anot
   await expect.poll(() => agent.page.getByLabel('Title').getAttribute('aria-invalid')).toBe('true');
   await agent.page.getByLabel('Title').fill('Much too loud');
   await agent.page.getByLabel('Assignee').selectOption('Coil agent');
+  await agent.page.getByLabel('Add attachments').setInputFiles(textFile('levels.txt'));
   await customer.page.getByRole('button', { name: 'Close' }).click();
   await agent.page.getByRole('article').getByText('closed').waitFor();
   await agent.page.getByRole('button', { name: 'Save' }).click();
@@ -230,6 +232,7 @@ browserTest('a change is shown at once, and one that conflicts with that of anot
   await keepScreenshot(agent.page, 'conflict');
   await agent.page.getByRole('button', { name: 'Save' }).click();
   await customer.page.getByRole('heading', { name: 'Much too loud' }).waitFor();
+  for (const name of ['log.txt', 'levels.txt']) await customer.page.getByRole('link', { name }).waitFor();
   await agent.page.getByText('Edit', { exact: true }).click();
   await expect.poll(() => agent.page.getByLabel('Assignee').locator(':checked').textContent()).toBe('Coil agent');
   expect(errors).toEqual([[], []]);
