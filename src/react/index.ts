@@ -12,6 +12,7 @@ export {
 } from './options.ts';
 export { BelfryProvider, type BelfryProviderProps } from './provider.ts';
 export type { AnyRecord, TypedResource, UntypedResource } from './resource.ts';
+export { type SessionResult, useSession } from './use-client-state.ts';
 export { type ListMeta, type ListResult, type UseListOptions, useList } from './use-list.ts';
 export {
   type FieldMessages,
@@ -23,4 +24,3 @@ export {
   useMutation,
 } from './use-mutation.ts';
 export { type RecordResult, type UseRecordOptions, useRecord } from './use-record.ts';
-export { type SessionResult, useSession } from './use-session.ts';

@@ -19,6 +19,8 @@ export interface Mutation {
   options: WriteOptions;
   /** Other resources whose cached data the mutation changes. */
   invalidates: readonly { readonly path: string }[];
+  /** Whether the query with a hash follows changes. */
+  isLive(queryHash: string): boolean;
 }
 
 /** A mutation that was requested. */
@@ -31,6 +33,9 @@ interface RunningMutation {
 
 /** ms after which a mutation that has ended is removed from the cache, with the data that it contains. */
 const GC_TIME_MS = 1000;
+
+/** ms that the event about a created record may take. */
+const MAX_EVENT_DELAY_MS = 1000;
 
 const versionOf = (version: IfMatch | undefined): unknown =>
   typeof version === 'object' ? (version as { updatedAt?: unknown }).updatedAt : version;
@@ -139,6 +144,33 @@ async function invalidate(
   });
 }
 
+/** Waits until a live list contains a created record, which its event brings; not long, because it may belong to none. */
+async function waitForLiveLists(
+  queryClient: QueryClient,
+  key: ResourceKey,
+  { isLive }: Mutation,
+  id: string,
+): Promise<void> {
+  const cache = queryClient.getQueryCache();
+  const lists = cache.findAll({ queryKey: [...key, 'list'], predicate: ({ queryHash }) => isLive(queryHash) });
+  const isListed = () =>
+    lists.some(({ state }) =>
+      (state.data as CachedList<AnyRecord> | undefined)?.pages.some(({ data }) => data.some((one) => one.id === id)),
+    );
+  if (lists.length === 0 || isListed()) return;
+  await new Promise<void>((resolve) => {
+    const finish = () => {
+      clearTimeout(timer);
+      unsubscribe();
+      resolve();
+    };
+    const timer = setTimeout(finish, MAX_EVENT_DELAY_MS);
+    const unsubscribe = cache.subscribe(() => {
+      if (isListed()) finish();
+    });
+  });
+}
+
 /**
  * Runs a mutation. Mutations of one record are sent one after the other, in their order.
  *
@@ -191,5 +223,9 @@ export function runMutation(
   });
   const result = running.execute(mutation);
   const refresh = () => invalidate(queryClient, key, mutation);
-  return { result, refreshed: result.then(refresh, refresh) };
+  const refreshed = result.then(async (record) => {
+    await refresh();
+    if (op === 'create') await waitForLiveLists(queryClient, key, mutation, record!.id);
+  }, refresh);
+  return { result, refreshed };
 }

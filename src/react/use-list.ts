@@ -51,6 +51,8 @@ export interface ListResult<Data> {
   /** Loads the list again. */
   refetch(): Promise<void>;
   liveStatus: LiveStatus;
+  /** Why the changes cannot be followed, if `liveStatus` is `closed`. */
+  liveError: unknown;
 }
 
 /** What a live list cannot follow. */
@@ -131,7 +133,7 @@ export function useList(
   // Without a session, an error is that of another time: a server that has tried to load the data for nobody.
   const error = (session.error ??
     (session.isPending ? null : result.error) ??
-    (isFollowed ? null : liveError) ??
+    (status === 'closed' ? null : liveError) ??
     null) as ApiError | null;
   return {
     data,
@@ -150,5 +152,6 @@ export function useList(
       await result.refetch();
     },
     liveStatus: status,
+    liveError: status === 'closed' ? liveError : undefined,
   };
 }

@@ -6,6 +6,7 @@ import { originOf } from '../client/origin.ts';
 import type { WriteOptions } from '../client/records/resource.ts';
 import type { ClientRecord } from '../client/schema/record.ts';
 import type { Member } from '../client/schema/schema.ts';
+import { liveEntriesOf } from './live-entries.ts';
 import type { Mutation } from './mutate.ts';
 import { useBelfry } from './provider.ts';
 import type { AnyRecord, AnyResource, TypedResource, UntypedResource } from './resource.ts';
@@ -96,9 +97,12 @@ const loadMutate = () => import('./mutate.ts');
 
 /** Runs a mutation for the user who is signed in now. */
 function start(queryClient: QueryClient, resource: AnyResource, mutation: Mutation, isOptimistic: boolean) {
-  const userId = userIdOf(trackSession(originOf(resource)).current());
-  const running = loadMutate().then(({ runMutation }) =>
-    runMutation(queryClient, resource, mutation, userId, isOptimistic),
+  const { auth } = originOf(resource);
+  const { current } = trackSession(originOf(resource));
+  // While the storage of the session is being read, it is not known yet which user that is.
+  const known = current().isPending ? auth?.ready().then(() => userIdOf(current())) : userIdOf(current());
+  const running = Promise.all([loadMutate(), known]).then(([{ runMutation }, user]) =>
+    runMutation(queryClient, resource, mutation, user ?? null, isOptimistic),
   );
   return {
     result: running.then(({ result }) => result),
@@ -140,7 +144,8 @@ export function useMutation(
       newest.current += 1;
       const number = newest.current;
       const { optimistic: isOptimistic, invalidates: others } = settings.current;
-      const mutation = { ...call, options, invalidates: others };
+      const isLive = (hash: string) => liveEntriesOf(queryClient).get(hash)?.state.status === 'live';
+      const mutation = { ...call, options, invalidates: others, isLive };
       const { result, refreshed } = start(queryClient, resource as AnyResource, mutation, isOptimistic);
       const { op, data } = call;
       const creating = op === 'create' ? [data!] : [];

@@ -44,6 +44,8 @@ export interface RecordResult<Data> {
   /** Loads the record again. */
   refetch(): Promise<void>;
   liveStatus: LiveStatus;
+  /** Why the changes cannot be followed, if `liveStatus` is `closed`. */
+  liveError: unknown;
 }
 
 /**
@@ -105,10 +107,7 @@ export function useRecord(
   }, [loaded, pending, hash]);
 
   // Without a session, an error is that of another time: a server that has tried to load the data for nobody.
-  const error = (session.error ??
-    (session.isPending ? null : result.error) ??
-    (status === 'closed' ? liveError : null) ??
-    null) as ApiError | null;
+  const error = (session.error ?? (session.isPending ? null : result.error) ?? null) as ApiError | null;
   return {
     data,
     isPending: loaded === undefined && error === null,
@@ -120,5 +119,6 @@ export function useRecord(
       await result.refetch();
     },
     liveStatus: status,
+    liveError: status === 'closed' ? liveError : undefined,
   };
 }

@@ -213,6 +213,43 @@ browserTest('a live list never shows an older state again after a mutation', 60_
   expect(texts.filter((text) => text.startsWith('posts:') && text.includes('One'))).toEqual([]);
 });
 
+browserTest('without realtime, live lists and records are loaded once, without an error', 60_000, async () => {
+  const { id } = await posts.create({ title: 'One' });
+  await context.route('**/api/realtime*', (route) =>
+    route.fulfill({
+      status: 404,
+      headers: { 'access-control-allow-origin': '*' },
+      json: { error: { code: 'NOT_FOUND', message: 'Not found' } },
+    }),
+  );
+  const { run, has } = await openPage(context, `${address}&live`);
+  await has('posts', 'One');
+  await has('status', 'closed');
+  await run(({ selectRecord }, record) => selectRecord(record), id);
+  await has('post', 'One');
+  expect(await run(({ followed, post }) => [followed.error, post.error, followed.liveError.code])).toEqual([
+    null,
+    null,
+    'NOT_FOUND',
+  ]);
+});
+
+browserTest('a created record is announced until the live list contains it', 60_000, async () => {
+  const { run, has } = await openPage(context, `${address}&live`);
+  await has('status', 'live');
+  await run(({ mutation, shown }) => {
+    shown.clear();
+    void mutation.create({ title: 'New' });
+  });
+  await has('posts', 'New');
+  await has('creating', '');
+  const texts: string[] = await run(({ shown }) => [...shown]);
+  const [announced, listed] = ['creating: New', 'posts: New'].map((text) => texts.indexOf(text));
+  expect(announced).toBeGreaterThan(-1);
+  expect(listed).toBeGreaterThan(announced!);
+  expect(texts.slice(announced, listed)).not.toContain('creating: ');
+});
+
 browserTest('a live list whose stream does not open is loaded without it', 60_000, async () => {
   await posts.create({ title: 'One' });
   await context.route('**/api/realtime*', () => new Promise(() => {}));
