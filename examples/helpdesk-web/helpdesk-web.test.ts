@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
+import type { AxeResults } from 'axe-core';
 import { createTestApp } from 'belfry/testing';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
@@ -117,6 +119,15 @@ async function createTicket(page: Page, title: string, file: ReturnType<typeof t
 
 const inList = (page: Page, title: string) => page.getByRole('navigation').getByRole('link', { name: title });
 
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** The rules of accessibility that the page breaks, with the elements. */
+async function barriersOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const { violations } = (await page.evaluate('axe.run()')) as AxeResults;
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
 /** Saves a screenshot in `test/.output/`, for manual review. */
 async function keepScreenshot(page: Page, name: string): Promise<void> {
   const output = join(folder, '../../test/.output');
@@ -131,6 +142,7 @@ browserTest('a user registers, founds a company, and invites a customer, who joi
   await owner.page.getByLabel('Password').fill('short');
   await owner.page.getByRole('button', { name: 'Register' }).click();
   await expect.poll(() => owner.page.getByLabel('Name').getAttribute('aria-invalid')).toBe('true');
+  expect(await barriersOf(owner.page)).toEqual([]);
   await owner.page.getByLabel('Name').fill('Ada');
   await owner.page.getByLabel('Password').fill(PASSWORD);
   await owner.page.getByRole('button', { name: 'Register' }).click();
@@ -188,6 +200,7 @@ browserTest('two users at once see new tickets, replies and changes of each othe
   await expect.poll(() => page.getByLabel('Your reply').getAttribute('aria-invalid')).toBe('true');
   expect(await page.getByLabel('Your reply').inputValue()).toBe(tooLong);
   await keepScreenshot(agent, 'ticket');
+  expect(await barriersOf(agent)).toEqual([]);
 
   await agent.getByRole('button', { name: 'Close' }).click();
   await page.getByRole('article').getByText('closed').waitFor();
@@ -238,7 +251,7 @@ browserTest('a change is shown at once, and one that conflicts with that of anot
   expect(errors).toEqual([[], []]);
 });
 
-browserTest('an agent searches, filters and sorts tickets, on a narrow dark screen too, without a mouse', async () => {
+browserTest('an agent searches, filters and sorts tickets, on a narrow dark screen too', async () => {
   const narrow = { viewport: { width: 360, height: 740 }, colorScheme: 'dark' } as const;
   const { agent, customer, errors } = await visitAsTwo('Dome', { agent: narrow });
   const headers = { authorization: `Bearer ${customer.token}` };
@@ -254,6 +267,7 @@ browserTest('an agent searches, filters and sorts tickets, on a narrow dark scre
   const { page } = agent;
   const shown = page.getByRole('navigation').getByRole('listitem');
   await inList(page, 'Bell 25.').waitFor();
+  expect(await barriersOf(page)).toEqual([]);
   await expect.poll(() => shown.count()).toBe(20);
   await page.getByRole('button', { name: 'Load more' }).click();
   await expect.poll(() => shown.count()).toBe(25);
@@ -270,6 +284,9 @@ browserTest('an agent searches, filters and sorts tickets, on a narrow dark scre
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Bell 7.' }).waitFor();
   await keepScreenshot(page, 'narrow-dark');
+  await page.getByText('Edit', { exact: true }).click();
+  await page.getByLabel('Assignee').waitFor();
+  expect(await barriersOf(page)).toEqual([]);
   const width = await page.evaluate('document.documentElement.scrollWidth');
   expect(width).toBe(360);
   expect(errors).toEqual([[], []]);

@@ -18,12 +18,13 @@ function App() {
   const [, page, id = ''] = hash.split('/');
   if (!isPending && user === undefined) return <SignIn isInvited={invitation !== undefined} />;
   if (!user || !memberships.data) return <p className="empty">{memberships.error?.message ?? 'Loading…'}</p>;
-  if (invitation || typeof organisation !== 'object')
-    return <Join invitation={invitation} onJoin={memberships.refetch} />;
+  if (invitation || typeof organisation !== 'object') return <Join token={invitation} onJoin={memberships.refetch} />;
   return (
     <div className={page ? 'desk open-page' : 'desk'}>
       <header className="row">
-        <a href="#/" className="home" title={`Signed in as ${user.name}`} children={organisation.name} />
+        <h1>
+          <a href="#/" title={`Signed in as ${user.name}`} children={organisation.name} />
+        </h1>
         <a href="#/new">New ticket</a>
         {role !== 'customer' && <a href="#/invite">Invite</a>}
         <button type="button" className="link" onClick={() => client.auth.signOut()} children="Sign out" />
@@ -65,9 +66,9 @@ function SignIn({ isInvited }: { isInvited: boolean }) {
 }
 
 /** Joins the organisation of an invitation, or creates one. */
-function Join({ invitation, onJoin }: { invitation: string | undefined; onJoin(): Promise<void> }) {
+function Join({ token, onJoin }: { token: string | undefined; onJoin(): Promise<void> }) {
   async function join(values: FormData) {
-    if (invitation) await client.auth.organisation.acceptInvitation({ token: invitation });
+    if (token) await client.auth.organisation.acceptInvitation({ token });
     else await client.request({ method: 'POST', path: '/organisations', json: { name: textOf(values, 'name') } });
     location.hash = '/';
     await onJoin();
@@ -75,9 +76,9 @@ function Join({ invitation, onJoin }: { invitation: string | undefined; onJoin()
   return (
     <main className="card">
       <h1>Welcome</h1>
-      <p>{invitation ? 'A company has invited you.' : 'Create a helpdesk, or ask your company to invite you.'}</p>
-      <Form submit={invitation ? 'Join' : 'Create'} run={join}>
-        {!invitation && <Field name="name" label="Company" autoComplete="organization" />}
+      <p>{token ? 'A company has invited you.' : 'Create a helpdesk, or ask your company to invite you.'}</p>
+      <Form submit={token ? 'Join' : 'Create'} run={join}>
+        {!token && <Field name="name" label="Company" autoComplete="organization" />}
       </Form>
       <button type="button" className="link" onClick={() => client.auth.signOut()} children="Sign out" />
     </main>
