@@ -76,10 +76,11 @@ export default {
     },
     {
       name: 'examples-use-the-package',
-      comment: 'An example imports Belfry by the names of its package, as projects do, and no other example.',
+      comment:
+        'An example imports Belfry by the names of its package, as projects do, and no other example, except that a front end imports its app.',
       severity: 'error',
-      from: { path: '^examples/([^/]+)/' },
-      to: { path: '^(src|workers|test|bench|scripts|examples)/', pathNot: '^examples/$1/' },
+      from: { path: '^examples/([^/]+?)(-web)?/' },
+      to: { path: '^(src|workers|test|bench|scripts|examples)/', pathNot: '^examples/$1(-web)?/' },
     },
     {
       name: 'not-to-examples',
@@ -157,8 +158,8 @@ export default {
     tsPreCompilationDeps: true,
     combinedDependencies: false,
     doNotFollow: { path: 'node_modules' },
-    // Files for browsers import by URLs of the server.
-    exclude: { path: '/page/' },
+    // Files for browsers import by URLs of the server. The parser does not read JSX.
+    exclude: { path: '/page/|\\.tsx$' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
   },
 };

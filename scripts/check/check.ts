@@ -8,6 +8,7 @@ const colors = `--colors=${process.stdout.isTTY ? 'force' : 'off'}`;
 const checks: [name: string, ...command: string[]][] = [
   ['types', 'node_modules/typescript/bin/tsc', '--noEmit'],
   ['types of create-belfry', 'node_modules/typescript/bin/tsc', '-p', 'create-belfry'],
+  ['types of the front end', 'node_modules/typescript/bin/tsc', '-p', 'examples/helpdesk-web', '--noEmit'],
   ['format and lint', 'node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', colors, '.'],
   ['import rules', 'scripts/check/import-rules.ts'],
   ['pinned files', 'scripts/check/pinned-files.ts'],

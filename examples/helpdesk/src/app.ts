@@ -27,7 +27,13 @@ export const app = (environment: Record<string, string | undefined>) =>
       schedules: [{ cron: '0 2 * * *', timeZone: 'Europe/Berlin', job: closeStaleTickets, input: { days: 14 } }],
       extensions: [
         // Agents invite customers and other agents.
-        organisations({ roles: ['owner', 'agent', 'customer'], manageRole: 'agent', audit: true }),
+        organisations({
+          roles: ['owner', 'agent', 'customer'],
+          manageRole: 'agent',
+          audit: true,
+          // The page that the links of invitations lead to.
+          ...(environment.FRONT_END_URL && { invitations: { url: environment.FRONT_END_URL } }),
+        }),
         webhooks(),
         realtime(),
         apiKeys(),

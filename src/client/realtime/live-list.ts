@@ -105,7 +105,7 @@ export function createLiveList<Data>(
   const rules = (): ListRules => ({
     order: fields !== undefined && keyFields.length === 0 ? UNKNOWN_ORDER : order,
     capacity: limit + lookAhead,
-    canUseData: q === undefined && include.length === 0 && order.fields !== undefined,
+    canUseData: !q && include.length === 0 && order.fields !== undefined,
   });
 
   const isShort = () =>

@@ -68,7 +68,7 @@ const QUERIES: LiveListQuery[] = [
   { where: { rank: { gte: 3 } }, sort: ['-price', 'label'], limit: 10 },
   { sort: ['done', '-due', 'rank'], limit: 30 },
   { where: { state: ['open', 'waiting'] }, sort: ['-state', '-weight', '-label'], limit: 15, count: 'none' },
-  { where: { rank: 5 }, sort: ['due'], limit: 100 },
+  { q: '', where: { rank: 5 }, sort: ['due'], limit: 100 },
   { sort: '-updatedAt', limit: 5, fields: ['label', 'rank'] },
   { where: { done: true }, sort: ['-label'], limit: 12, include: ['parent'] },
   { sort: ['parent.label', 'rank'], limit: 8 },
