@@ -66,6 +66,7 @@ test('a change arrives signed, with the documented headers and body, and two ind
       id: expect.stringMatching(/^[0-9a-f]{24}$/),
       type: 'note.created',
       messageId: headers['webhook-id'],
+      createdAt: expect.any(String),
       status: 'succeeded',
       attempts: 1,
       statusCode: 200,
