@@ -17,7 +17,7 @@ import { type Packages, providePackages } from './packages.ts';
 import { findPostgresData, findProcesses, listDescendants, listFiles } from './traces.ts';
 
 // Packages are installed, and other tests run at the same time.
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 600_000 });
 const WAIT = { timeoutMs: 60_000 };
 
 const sandbox: Sandbox = createSandbox();

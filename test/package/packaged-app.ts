@@ -15,7 +15,7 @@ import { basename, delimiter, dirname, join } from 'node:path';
 import { waitFor } from '../../src/testing/wait.ts';
 
 // Generous, because other tests run at the same time.
-const INSTALL_TIMEOUT_MS = 240_000;
+const INSTALL_TIMEOUT_MS = 360_000;
 const START_TIMEOUT_MS = 120_000;
 
 /** Variables of this process that decide how npm reaches its registry. */

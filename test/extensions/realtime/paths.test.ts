@@ -37,7 +37,9 @@ test('a leading slash addresses a resource by its path, also one with further sl
   await app.service(article).update(first.id, { title: 'two' });
   await app.service(article).create({ title: 'last' });
   await stream.wait(({ data }) => data.data?.title === 'last');
-  expect(stream.changes().map(({ event, data }) => [event, data.subscription, data.data.title])).toEqual([
+  // The creation from before may still be sent, if the relay handles it after the stream was opened.
+  const changes = stream.changes().filter(({ data }) => data.data.title !== 'one');
+  expect(changes.map(({ event, data }) => [event, data.subscription, data.data.title])).toEqual([
     ['blog-post.created', texts[0], 'published'],
     ['article.updated', texts[1], 'two'],
     ['article.updated', texts[2], 'two'],
