@@ -6,8 +6,8 @@ const MAX_LINE = 120;
 const MAX_DEPTH = 12;
 /** Maximum nesting of schemas, with and without references. */
 const MAX_LEVEL = 500;
-/** Characters that the types of one file may have, where those of a nested type count once for each level. */
-const MAX_CHARACTERS = 50_000_000;
+/** Maximum length of all types of a file. Also bounds the time of schemas whose alternatives are written only once. */
+const MAX_CHARACTERS = 5_000_000;
 
 /** How a schema is converted. */
 export interface TypeContext {
@@ -149,9 +149,12 @@ export function typeOfSchema(schema: Schema, context: TypeContext): string {
   const level = (context.level ?? 0) + 1;
   if (level > MAX_LEVEL)
     throw new Error(`The document has schemas that are nested more than ${MAX_LEVEL} levels deep.`);
+  const { written } = context;
+  const before = written.characters;
   const type = convert(schema, { ...context, level });
-  context.written.characters += type.length;
-  if (context.written.characters > MAX_CHARACTERS)
+  // The type contains those of the nested schemas, which are counted already.
+  written.characters = Math.max(written.characters + 1, before + type.length);
+  if (written.characters > MAX_CHARACTERS)
     throw new Error('The types of the document are too long. Do its schemas refer to themselves many times?');
   return type;
 }
