@@ -46,8 +46,13 @@ export async function loadAppModule(project: Project): Promise<{ app: CreateApp 
   }
   const create = module.app ?? module.default;
   if (typeof create !== 'function') {
-    throw new StartupError(`${relative(project.root, project.appFile)} does not export an app:`, [
-      'export a function that creates it: export const app = (environment) => createApp({ … }, environment)',
+    const file = relative(project.root, project.appFile);
+    if (typeof (create as Partial<App> | null | undefined)?.start === 'function')
+      throw new StartupError(`${file} must export a function that creates the app:`, [
+        `${module.app == null ? 'its default export' : '`app`'} is an app, not a function (environment) => createApp({ … }, environment)`,
+      ]);
+    throw new StartupError(`${file} does not export an app:`, [
+      'export a function that creates it: export const app = (environment) => createApp({ … }, environment), or export default',
     ]);
   }
   return {

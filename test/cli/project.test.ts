@@ -78,7 +78,8 @@ Run the command in the folder of your app, name the file with --app, or create a
 const NO_APP = 'src/app.ts does not export an app:';
 const MUST_RETURN = 'its function app(environment) must return createApp({ … }, environment)';
 const MUST_EXPORT =
-  'export a function that creates it: export const app = (environment) => createApp({ … }, environment)';
+  'export a function that creates it: export const app = (environment) => createApp({ … }, environment), or export default';
+const MUST_BE_FUNCTION = 'src/app.ts must export a function that creates the app:';
 const FAILED = 'src/app.ts cannot be loaded:';
 
 const BROKEN_APPS: [what: string, app: string, heading: string, ...lines: string[]][] = [
@@ -121,6 +122,18 @@ const BROKEN_APPS: [what: string, app: string, heading: string, ...lines: string
   ],
   ['exports nothing', 'const app = () => 1;', NO_APP, MUST_EXPORT],
   ['exports no function', 'export const app = {};', NO_APP, MUST_EXPORT],
+  [
+    'exports an app',
+    'export const app = { start() {} };',
+    MUST_BE_FUNCTION,
+    '`app` is an app, not a function (environment) => createApp({ … }, environment)',
+  ],
+  [
+    'exports an app by default',
+    'export default { start() {} };',
+    MUST_BE_FUNCTION,
+    'its default export is an app, not a function (environment) => createApp({ … }, environment)',
+  ],
   ['exports a function that returns nothing', 'export const app = () => undefined;', NO_APP, MUST_RETURN],
   ['exports an async function', 'export default async () => ({});', NO_APP, MUST_RETURN],
   [

@@ -1,7 +1,15 @@
 import { camelCase } from '../../declare/naming.ts';
 import type { ResourceFacts } from '../../runtime/openapi/resource-facts.ts';
 import type { ApiDocument, Operation, Schema } from './document.ts';
-import { quote, type TypeContext, typeOfSchema, writeMembers, writeObject, writeProperty } from './json-types.ts';
+import {
+  quote,
+  type TypeContext,
+  typeOfSchema,
+  writeComment,
+  writeMembers,
+  writeObject,
+  writeProperty,
+} from './json-types.ts';
 
 type Properties = Readonly<Record<string, Schema>>;
 
@@ -12,6 +20,7 @@ interface ApiContext {
   keys: ReadonlyMap<string, string>;
   /** The names of the resources, by the names of the schemas of their records. */
   records: ReadonlyMap<string, string>;
+  written: TypeContext['written'];
 }
 
 /** The key of a resource in the client: `/blog-posts` → `blogPosts`. `KeyOfPath` (src/client/schema/plural.ts) is its type. */
@@ -27,9 +36,13 @@ const unionOf = (names: readonly string[]) => names.map(quote).join(' | ');
 const includedNamesOf = ({ relations }: ResourceFacts) =>
   new Set(Object.keys(relations).flatMap((name) => [name, `${name}Count`]));
 
-function typeContext({ document, keys, records }: ApiContext, direction: TypeContext['direction']): TypeContext {
+function typeContext(
+  { document, keys, records, written }: ApiContext,
+  direction: TypeContext['direction'],
+): TypeContext {
   return {
     direction,
+    written,
     schemas: document.components.schemas,
     typeOfReference(name) {
       const resource = records.get(name);
@@ -46,12 +59,11 @@ function writeRecord(facts: ResourceFacts, context: ApiContext): string {
   const fields = Object.entries(schema.properties).filter(([name]) => !included.has(name));
   return writeMembers(
     fields.map(([name, field]) => {
-      const type =
-        name in facts.references
-          ? field.type === 'array'
-            ? 'string[]'
-            : 'string'
-          : typeOfSchema(field, typeContext(context, 'output'));
+      const type = Object.hasOwn(facts.references, name)
+        ? field.type === 'array'
+          ? 'string[]'
+          : 'string'
+        : typeOfSchema(field, typeContext(context, 'output'));
       return writeProperty(name, type, { optional: !facts.always.includes(name), description: field.description });
     }),
   );
@@ -84,7 +96,7 @@ function comparedType(name: string, facts: ResourceFacts, context: ApiContext): 
   const { properties } = context.document.components.schemas[facts.schemas.record] as { properties: Properties };
   const field = properties[name]!;
   const single = field.type === 'array' ? (field.items as Schema) : field;
-  if (name in facts.references) return 'string';
+  if (Object.hasOwn(facts.references, name)) return 'string';
   if (single.format === 'date-time') return 'string | number | Date';
   if (single.format === 'decimal') return 'string | number';
   return typeOfSchema(single, typeContext(context, 'output'));
@@ -187,13 +199,13 @@ export function writeApi(document: ApiDocument): string {
     document,
     keys: new Map(facts.map((one) => [one.name, keyOf(one)])),
     records: new Map(facts.map((one) => [one.schemas.record, one.name])),
+    written: { characters: 0 },
   };
   const interfaces = facts.flatMap((one) => {
     const { description } = document.components.schemas[one.schemas.record]!;
-    const comment = typeof description === 'string' ? `/** ${description.replaceAll('*/', '*')} */\n` : '';
     const { record, create, update } = one.schemas;
     return [
-      `${comment}export interface ${record} ${writeRecord(one, context)}`,
+      `${writeComment(description)}export interface ${record} ${writeRecord(one, context)}`,
       ...(create === undefined ? [] : [`export interface ${create} ${writeBody(create, true, context)}`]),
       ...(update === undefined ? [] : [`export interface ${update} ${writeBody(update, false, context)}`]),
     ];

@@ -4,6 +4,10 @@ import type { Schema } from './document.ts';
 const MAX_LINE = 120;
 /** Maximum nesting of references in schemas, which may refer to themselves. */
 const MAX_DEPTH = 12;
+/** Maximum nesting of schemas, with and without references. */
+const MAX_LEVEL = 500;
+/** Maximum length of all types of a file. Also bounds the time of schemas whose alternatives are written only once. */
+const MAX_CHARACTERS = 5_000_000;
 
 /** How a schema is converted. */
 export interface TypeContext {
@@ -13,7 +17,10 @@ export interface TypeContext {
   typeOfReference(name: string): string | undefined;
   /** The schemas that references name. */
   schemas: Readonly<Record<string, Schema>>;
+  /** The characters written so far, of all types of the file. */
+  written: { characters: number };
   depth?: number;
+  level?: number;
 }
 
 /** Writes a name as a property: quoted unless it is an identifier. */
@@ -23,16 +30,24 @@ function propertyName(name: string): string {
 
 /** Writes a text as a literal. */
 export function quote(text: string): string {
-  return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
+  const content = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'");
+  // JSON.stringify does not escape these line ends.
+  return `'${content.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}'`;
+}
+
+/** Writes a description as a comment with a line end. No text can end the comment. */
+export function writeComment(description: unknown): string {
+  if (typeof description !== 'string' || description === '') return '';
+  return `/** ${description.replaceAll(/\s+/g, ' ').replaceAll('*/', '*\\/')} */\n`;
 }
 
 const indent = (text: string) => text.replaceAll('\n', '\n  ');
 
-/** The parts of a union, outside of brackets. */
+/** The parts of a union, outside of brackets, texts and comments. */
 function unionParts(type: string): string[] {
   const parts: string[] = [];
   let [depth, start] = [0, 0];
-  for (const match of type.matchAll(/'(?:[^'\\]|\\.)*'|[([{<]|[)\]}>]| \| /g)) {
+  for (const match of type.matchAll(/\/\*\*.*?\*\/|'(?:[^'\\]|\\.)*'|[([{<]|[)\]}>]| \| /g)) {
     const [text] = match;
     if (/^[([{<]$/.test(text)) depth++;
     else if (/^[)\]}>]$/.test(text)) depth--;
@@ -50,10 +65,7 @@ export function writeProperty(
   type: string,
   { optional = false, description }: { optional?: boolean; description?: unknown } = {},
 ): string {
-  const comment =
-    typeof description === 'string' && description !== ''
-      ? `/** ${description.replaceAll('*/', '*').replaceAll(/\s+/g, ' ')} */\n`
-      : '';
+  const comment = writeComment(description);
   const line = `${propertyName(name)}${optional ? '?' : ''}: ${type};`;
   const parts = unionParts(type);
   if (line.length <= MAX_LINE - 4 || parts.length < 2) return comment + line;
@@ -128,8 +140,26 @@ const SIMPLE: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Converts a JSON Schema to a TypeScript type. What TypeScript cannot express, such as bounds, is left out. */
+/**
+ * Converts a JSON Schema to a TypeScript type. What TypeScript cannot express, such as bounds, is left out.
+ *
+ * @throws Error if schemas are nested too deeply, or the types of the file become too long
+ */
 export function typeOfSchema(schema: Schema, context: TypeContext): string {
+  const level = (context.level ?? 0) + 1;
+  if (level > MAX_LEVEL)
+    throw new Error(`The document has schemas that are nested more than ${MAX_LEVEL} levels deep.`);
+  const { written } = context;
+  const before = written.characters;
+  const type = convert(schema, { ...context, level });
+  // The type contains those of the nested schemas, which are counted already.
+  written.characters = Math.max(written.characters + 1, before + type.length);
+  if (written.characters > MAX_CHARACTERS)
+    throw new Error('The types of the document are too long. Do its schemas refer to themselves many times?');
+  return type;
+}
+
+function convert(schema: Schema, context: TypeContext): string {
   const {
     $ref,
     enum: values,
@@ -148,7 +178,7 @@ export function typeOfSchema(schema: Schema, context: TypeContext): string {
   if ($ref !== undefined) {
     const name = $ref.split('/').at(-1)!;
     const { depth = 0 } = context;
-    const found = context.schemas[name];
+    const found = Object.hasOwn(context.schemas, name) ? context.schemas[name] : undefined;
     return (
       context.typeOfReference(name) ??
       (found === undefined || depth > MAX_DEPTH ? 'unknown' : typeOfSchema(found, { ...context, depth: depth + 1 }))
@@ -167,7 +197,7 @@ export function typeOfSchema(schema: Schema, context: TypeContext): string {
   if (type === 'object') return objectType(schema, context);
   if (type === 'array') return arrayType(schema, context);
   if (context.direction === 'input' && isDate(schema)) return 'string | Date';
-  return SIMPLE[type as string] ?? 'unknown';
+  return Object.hasOwn(SIMPLE, type as string) ? SIMPLE[type as string]! : 'unknown';
 }
 
 function literalType(value: unknown): string {
