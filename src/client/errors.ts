@@ -1,5 +1,5 @@
 /** The codes of errors that the client itself reports; all other codes are those of the API. */
-export type ClientErrorCode = 'NETWORK_ERROR' | 'TIMEOUT' | 'INVALID_RESPONSE';
+export type ClientErrorCode = 'NETWORK_ERROR' | 'TIMEOUT' | 'INVALID_RESPONSE' | 'CLIENT_ERROR';
 
 /** What an `ApiError` is made of. */
 export interface ApiErrorOptions<Details> {
@@ -28,7 +28,7 @@ export class ApiError<Details = Partial<Record<string, string>>> extends Error {
   readonly status: number;
   /**
    * A code of the API, such as `VALIDATION_ERROR`. Without a response: `NETWORK_ERROR` or `TIMEOUT`. `INVALID_RESPONSE`: the response is not
-   * one of the API, such as the page of a proxy.
+   * one of the API, such as the page of a proxy. `CLIENT_ERROR`: live data failed before a request, such as by an invalid filter; see `cause`.
    */
   readonly code: ClientErrorCode | (string & {});
   /** Messages by field, or by path in a field (`address.city`); empty if the error is not about fields. */
@@ -47,6 +47,13 @@ export class ApiError<Details = Partial<Record<string, string>>> extends Error {
     this.requestId = requestId;
     this.retryAfterMs = retryAfterMs;
   }
+}
+
+/** Returns an error as an `ApiError`. Any other error becomes its `cause`, and `prefix` begins the message. */
+export function toApiError(cause: unknown, code: ClientErrorCode = 'CLIENT_ERROR', prefix = ''): ApiError {
+  if (cause instanceof ApiError) return cause;
+  const message = `${prefix}${cause instanceof Error ? cause.message : cause}`;
+  return new ApiError({ status: 0, code, message, cause });
 }
 
 /** The error members of a response, as far as they can be trusted to be there. */
@@ -73,7 +80,7 @@ export function createInvalidResponseError(response: Response, request: string, 
   return new ApiError({
     status: response.status,
     code: 'INVALID_RESPONSE',
-    message: `${request} responded with ${response.status} and ${reason ?? `${type} instead of JSON`}. Check the url of the client, and the proxies in between`,
+    message: `${request} responded with ${response.status} and ${reason ?? `${type} instead of JSON`}. Check the url and the proxies`,
     requestId: response.headers.get('x-request-id') ?? undefined,
     retryAfterMs: parseRetryAfter(response.headers.get('retry-after')),
   });

@@ -9,7 +9,7 @@ function joinValues(name: string, values: readonly Value[]): string {
   const texts = values.map(toText);
   const unsuitable = texts.find((text) => text === '' || text.includes(','));
   if (unsuitable !== undefined && (texts.length > 1 || unsuitable !== ''))
-    throw new TypeError(`"${unsuitable}" cannot be in the list "${name}": values must not be empty or contain a comma`);
+    throw new TypeError(`"${unsuitable}" in "${name}" must not be empty or contain a comma`);
   return texts.join(',');
 }
 

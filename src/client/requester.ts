@@ -1,5 +1,5 @@
 import { createDeadline, type Deadline } from './deadline.ts';
-import { ApiError, createInvalidResponseError, isJson, readApiError } from './errors.ts';
+import { ApiError, createInvalidResponseError, isJson, readApiError, toApiError } from './errors.ts';
 import { encodeQuery } from './query-string.ts';
 import type { ApiRequest, ApiResponse, Requester, TokenSource } from './request.ts';
 import { shouldRetry, waitBeforeRetry } from './retry.ts';
@@ -45,7 +45,7 @@ const randomByte = () => Math.floor(Math.random() * 256);
 /** @throws TypeError for a path that could lead out of `/api`, as URLs are parsed: by dot segments, also encoded, and by backslashes */
 function assertPath(path: string): void {
   if (!/^\/[^\\#\s]*$/.test(path) || /\/(\.|%2e){1,2}(?=[/?]|$)/i.test(path))
-    throw new TypeError(`"${path}" is not a path below /api: it must begin with a slash`);
+    throw new TypeError(`"${path}" must begin with a slash`);
 }
 
 /** A request that is ready to be sent, as often as necessary. */
@@ -137,9 +137,8 @@ export function createRequester(url: string, tokens: TokenSource, options: Reque
       if (response.ok || response.status === 304) return await race(read(response, name));
       throw await race(readApiError(response, name));
     } catch (error) {
-      if (error instanceof ApiError || signal.aborted) throw error;
-      const message = `${name} got no complete response: ${error instanceof Error ? error.message : error}`;
-      throw new ApiError({ status: 0, code: 'NETWORK_ERROR', message, cause: error });
+      if (signal.aborted) throw error;
+      throw toApiError(error, 'NETWORK_ERROR', `${name} got no complete response: `);
     }
   }
 

@@ -1,4 +1,5 @@
 import { hashKey, type QueryClient } from '@tanstack/react-query';
+import { toApiError } from '../client/errors.ts';
 import { originOf } from '../client/origin.ts';
 import type { ListKey, RecordKey } from './keys.ts';
 import type { Feed, FeedTarget, LiveState } from './live-feeds.ts';
@@ -104,7 +105,7 @@ class LiveEntries {
       async loadMore() {
         setState({ isLoadingMore: true });
         // The state of the feed contains the error.
-        await feed?.loadMore?.().catch((error: unknown) => setState({ error }));
+        await feed?.loadMore?.().catch((error: unknown) => setState({ error: toApiError(error) }));
         setState({ isLoadingMore: false });
       },
       close() {
@@ -126,7 +127,7 @@ class LiveEntries {
       .then(({ openFeed }) => {
         if (!isEnded) feed = openFeed(resource, key, target);
       })
-      .catch((error: unknown) => setState({ status: 'closed', error }));
+      .catch((error: unknown) => setState({ status: 'closed', error: toApiError(error) }));
     this.#entries.set(hash, entry);
     this.#notify();
     return entry;

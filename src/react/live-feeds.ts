@@ -1,3 +1,4 @@
+import { type ApiError, toApiError } from '../client/errors.ts';
 import type { ListQuery } from '../client/records/list-query.ts';
 import type { ListKey, RecordKey } from './keys.ts';
 import { mergeRecord } from './merge.ts';
@@ -11,7 +12,7 @@ export type LiveStatus = 'off' | 'loading' | 'live' | 'reconnecting' | 'closed';
 export interface LiveState {
   readonly status: LiveStatus;
   /** Why it cannot be loaded or followed; undefined if it can. */
-  readonly error: unknown;
+  readonly error: ApiError | undefined;
   /** Of a list: whether more records follow. */
   readonly hasMore: boolean;
   /** Of a list: whether more records are being loaded. */
@@ -73,7 +74,7 @@ function feedList(resource: AnyResource, query: ListQuery, { setState, write }: 
 function feedRecord(resource: AnyResource, key: RecordKey, { setState, write, reload }: FeedTarget): Feed {
   const [, , , , , id, selection] = key;
   const hasIncludes = (selection.include?.length ?? 0) > 0;
-  const setStatus = (status: LiveStatus, error?: unknown) => setState({ status, error });
+  const setStatus = (status: LiveStatus, error?: ApiError) => setState({ status, error });
   const stop = resource.subscribe(
     { id },
     {
@@ -93,7 +94,7 @@ function feedRecord(resource: AnyResource, key: RecordKey, { setState, write, re
       },
       onReset: reload,
       onDisconnect: () => setStatus('reconnecting'),
-      onError: (error) => setStatus('closed', error),
+      onError: (error) => setStatus('closed', toApiError(error)),
     },
   );
   return { close: stop };

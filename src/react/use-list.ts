@@ -15,9 +15,9 @@ import { userIdOf } from './session-state.ts';
 import { keepFormerData, useLiveState, usePendingChanges, useSessionState } from './use-client-state.ts';
 
 /** The options of `useList`. */
-export interface UseListOptions {
+export interface UseListOptions<Live extends boolean | undefined = boolean | undefined> {
   /** Follows the changes of the list, in place of loading it again. Default false. */
-  live?: boolean | undefined;
+  live?: Live | undefined;
   /** Whether the list is loaded at all. Default true. */
   enabled?: boolean | undefined;
   /** After a change of the query, show the former list until the new one is loaded. Default false. */
@@ -52,11 +52,14 @@ export interface ListResult<Data> {
   refetch(): Promise<void>;
   liveStatus: LiveStatus;
   /** Why the changes cannot be followed, if `liveStatus` is `closed`. */
-  liveError: unknown;
+  liveError: ApiError | undefined;
 }
 
 /** What a live list cannot follow. */
 const NOT_FOLLOWED = ['page', 'after', 'deleted'] as const;
+
+/** Refuses what a live list cannot follow. */
+type Followed<Live> = true extends Live ? { [Name in (typeof NOT_FOLLOWED)[number]]?: undefined } : unknown;
 
 function assertCanBeLive(query: AnyListQuery): void {
   const name = NOT_FOLLOWED.find((one) => query[one] !== undefined);
@@ -68,20 +71,21 @@ function assertCanBeLive(query: AnyListQuery): void {
  *
  * @example const { data, isPending, error } = useList(client.posts, { where: { status: 'published' }, include: ['author'] }, { live: true })
  */
-export function useList(
+export function useList<Live extends boolean | undefined = false>(
   resource: UntypedResource,
-  query?: AnyListQuery,
-  options?: UseListOptions,
+  query?: AnyListQuery & Followed<Live>,
+  options?: UseListOptions<Live>,
 ): ListResult<AnyRecord>;
 export function useList<
   Api,
   Key extends keyof Api,
   const Paths extends IncludePath<Api, Key> = never,
   const Names extends FieldName<Api, Key> = never,
+  Live extends boolean | undefined = false,
 >(
   resource: TypedResource<Api, Key>,
-  query?: FirstPageQuery<Api, Key, Paths, Names>,
-  options?: UseListOptions,
+  query?: FirstPageQuery<Api, Key, Paths, Names> & Followed<Live>,
+  options?: UseListOptions<Live>,
 ): ListResult<ClientRecord<Api, Key, Paths, Names>>;
 export function useList(
   given: object,

@@ -45,7 +45,7 @@ export interface RecordResult<Data> {
   refetch(): Promise<void>;
   liveStatus: LiveStatus;
   /** Why the changes cannot be followed, if `liveStatus` is `closed`. */
-  liveError: unknown;
+  liveError: ApiError | undefined;
 }
 
 /**

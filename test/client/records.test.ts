@@ -172,7 +172,7 @@ test('a custom route is called by its name, and its parameters cannot change the
     await expect(posts.call('POST /:id/publish', { params: { id: bad } })).rejects.toThrow('must be a text');
   await expect(posts.get('..')).rejects.toThrow('The id must be a text');
   await expect(posts.get('a/../b')).rejects.toMatchObject({ status: 404 });
-  await expect(untyped.blogPosts!.call('publish')).rejects.toThrow('must be the method and the path');
+  await expect(untyped.blogPosts!.call('publish')).rejects.toThrow('must be a method and a path');
 });
 
 test('any route can be requested', async () => {

@@ -87,6 +87,11 @@ const CHECKS: Record<string, (client: Client, url: string) => Promise<void>> = {
     const error = await errorOf(posts.call('GET /elsewhere'));
     expectEqual([error.code, error.message.includes('a redirect')], ['INVALID_RESPONSE', true]);
   },
+  async 'a redirect of an upload with progress is refused'(_, url) {
+    const redirected = createClient<RuntimeApi>({ url: `${url}/api/posts/redirected` });
+    const error = await errorOf(redirected.posts.upload('file', new Blob(['a']), { onProgress: () => undefined }));
+    expectEqual([error.code, error.message.includes('a redirect')], ['INVALID_RESPONSE', true]);
+  },
   async 'files are uploaded at once and resumably, with progress'({ posts }) {
     for (const resumable of [false, true]) {
       const sent: number[] = [];

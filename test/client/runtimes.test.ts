@@ -24,7 +24,12 @@ const post = defineResource('post', {
     file: f.file(),
   },
   policies: open,
-  routes: (route) => [route.get('/elsewhere', { policy: 'public' }, ({ res }) => res.redirect('/api/posts'))],
+  routes: (route) => [
+    route.get('/elsewhere', { policy: 'public' }, ({ res }) => res.redirect('/api/posts')),
+    route.post('/redirected/api/files/uploads', { policy: 'public' }, ({ req, res }) =>
+      res.redirect(307, req.originalUrl.replace('/api/posts/redirected', '')),
+    ),
+  ],
 });
 const note = defineResource('note', { fields: { text: f.string() }, timestamps: false, policies: open });
 

@@ -41,6 +41,17 @@ export function Component({ id }: { id: string | undefined }) {
   // @ts-expect-error A list begins at its first page; fetchNextPage loads the others
   useList(client.blogPosts, { after: 'cursor' });
 
+  // @ts-expect-error A live list has no pages
+  useList(client.blogPosts, { page: 1 }, { live: true });
+  // @ts-expect-error The list may be live
+  useList(client.blogPosts, { page: 1 }, { live: id !== undefined });
+  useList(client.blogPosts, { page: 1 });
+  useList(client.blogPosts, { page: 1 }, { enabled: false });
+  useList(client.blogPosts, { page: 1 }, { live: false });
+  expectTypeOf(posts.liveError).toEqualTypeOf<ApiError | undefined>();
+  expectTypeOf(post.liveError).toEqualTypeOf<ApiError | undefined>();
+  expectTypeOf(client.blogPosts.liveList().error).toEqualTypeOf<ApiError | undefined>();
+
   const mutation = useMutation(client.blogPosts, { invalidates: [client.users] });
   expectTypeOf(mutation.create).returns.resolves.toHaveProperty('title').toEqualTypeOf<string>();
   expectTypeOf(mutation.error!.details.title).toEqualTypeOf<string | undefined>();
@@ -73,5 +84,10 @@ export function Untyped() {
   const { data } = useList(untyped.anything!, { where: { any: 1 } });
   expectTypeOf(data![0]!.id).toEqualTypeOf<string>();
   expectTypeOf(data![0]!.title).toEqualTypeOf<unknown>();
+  // @ts-expect-error A live list has no pages
+  useList(untyped.anything!, { page: 1 }, { live: true });
+  // @ts-expect-error A live list has no deleted records
+  useList(untyped.anything!, { deleted: 'with' }, { live: true });
+  useList(untyped.anything!, { deleted: 'with', page: 1 });
   expectTypeOf(useMutation(untyped.anything!).create({ any: 1 })).resolves.toHaveProperty('id');
 }

@@ -56,6 +56,10 @@ const SAFE_METHODS = ['GET', 'HEAD'];
 /** How a page asks for the session of the cookie, whose id it does not know yet. */
 const CURRENT = 'sid_current';
 const PROVIDER_START = /^\/api\/auth\/oidc\/[a-z0-9-]{1,32}\/start$/;
+/** The routes whose responses start sessions. Nothing else that a response contains is a session, whatever its members are called. */
+const SIGN_IN =
+  /^\/api\/auth\/(login|register|2fa\/verify|passkeys\/(sign-in|second-factor)|oidc\/(exchange|[^/]+\/token)|email-sign-in\/verify|email\/verify|invitations\/accept)\/?$/i;
+const JSON_TYPE = /^application\/json\s*(;|$)/i;
 const NEVER_STORED = { 'cache-control': 'no-store', vary: 'Cookie, Authorization' };
 
 function errorResponse(status: number, code: string, message: string): Response {
@@ -71,10 +75,16 @@ interface SignInBody {
   data: { user: unknown; token: string; expiresAt: string };
 }
 
-/** Parses the text of a response if it starts a session. */
+/** Parses the text of a response to a sign-in if it starts a session. */
 function parseSignIn(text: string): SignInBody | undefined {
-  if (!text.includes('"svc_')) return undefined;
-  const { data } = JSON.parse(text) as Partial<SignInBody>;
+  let body: Partial<SignInBody> | null;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // The API has done what the request asks for, so the response is passed on as it is.
+    return undefined;
+  }
+  const data = body?.data;
   const isSession = SESSION_TOKEN.test(String(data?.token)) && !Number.isNaN(Date.parse(String(data?.expiresAt)));
   return isSession ? { data: data! } : undefined;
 }
@@ -184,8 +194,10 @@ export function cookieSession({
     const content = named === undefined ? undefined : await findNamedSession(request, named);
     if (named !== undefined && content === undefined) return refusedSession();
     const response = await forward(request, path, content?.token);
-    const isJson = response.headers.get('content-type')?.includes('json') ?? false;
-    if (method === 'POST' && response.ok && isJson) return takeToken(response);
+    const isJson = JSON_TYPE.test(response.headers.get('content-type') ?? '');
+    // Decoded, because a server on the way may decode the path.
+    if (method === 'POST' && response.ok && isJson && SIGN_IN.test(decodeURIComponent(pathname)))
+      return takeToken(response);
     const passed = toPageResponse(response);
     const ends = method === 'POST' && /^\/api\/auth\/logout(-all)?$/.test(pathname);
     if (ends && content !== undefined && (response.ok || response.status === 401))

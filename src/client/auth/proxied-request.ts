@@ -25,10 +25,18 @@ const REFUSED_RESPONSE_HEADERS = [
   ],
   // The body is decoded already.
   ...['content-encoding', 'content-length'],
+  // Leads the page elsewhere.
+  'refresh',
 ];
+
+/** Response headers that are instructions for the caches and servers in front of the pages: to store a response, or to send another file. */
+const INSTRUCTIONS =
+  /^((.+-)?cdn-cache-control|(surrogate|x-accel|access-control)-.*|x-sendfile|x-lighttpd-send-?file)$/;
 
 /** How often a path is decoded to find what it hides. A path that is encoded more often is refused. */
 const MAX_DECODINGS = 3;
+const ENCODED_ASCII = /%([0-7][0-9a-f])/i;
+const ENCODED_ASCII_ALL = new RegExp(ENCODED_ASCII, 'gi');
 
 /** Returns the headers with which a request of a page is passed on. @param further names in addition to the usual ones */
 export function toApiHeaders(from: Headers, further: readonly string[]): Headers {
@@ -44,7 +52,7 @@ export function toApiHeaders(from: Headers, further: readonly string[]): Headers
 export function toPageHeaders(from: Headers): Headers {
   const headers = new Headers();
   for (const [name, value] of from) {
-    if (!REFUSED_RESPONSE_HEADERS.includes(name) && !name.startsWith('access-control-')) headers.append(name, value);
+    if (!REFUSED_RESPONSE_HEADERS.includes(name) && !INSTRUCTIONS.test(name)) headers.append(name, value);
   }
   // The API varies its responses by `Authorization`, which all browsers of this origin share until the cookie is known.
   const isStored = !/\bno-store\b/.test(headers.get('cache-control') ?? '');
@@ -60,16 +68,16 @@ export function toPageHeaders(from: Headers): Headers {
 export function toApiPath(requestUrl: string): string | undefined {
   const { pathname, search } = new URL(requestUrl);
   if (!pathname.startsWith('/api/')) return undefined;
+  try {
+    decodeURIComponent(pathname);
+  } catch {
+    return undefined;
+  }
   let decoded = pathname;
-  for (let round = 0; decoded.includes('%'); round += 1) {
+  for (let round = 0; ENCODED_ASCII.test(decoded); round += 1) {
     if (round === MAX_DECODINGS) return undefined;
-    try {
-      decoded = decodeURIComponent(decoded);
-    } catch {
-      // Malformed, or a value that contains a percent sign.
-      if (round === 0) return undefined;
-      break;
-    }
+    // One character at a time: a percent sign of a value must not hide what else is encoded.
+    decoded = decoded.replace(ENCODED_ASCII_ALL, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   }
   if (decoded.split(/[/\\]/).some((segment) => /^\.{1,2}(;|$)/.test(segment))) return undefined;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: such characters could end the path in another server

@@ -1,3 +1,4 @@
+import { toApiError } from '../errors.ts';
 import type { Requester } from '../request.ts';
 import type { SessionSource } from './hub.ts';
 import type { Realtime } from './index.ts';
@@ -20,7 +21,7 @@ function createPendingList<Data>(load: Promise<LiveList<Data>>): LiveList<Data> 
       list.subscribe(notify);
     },
     (error) => {
-      snapshot = { ...snapshot, status: 'closed', error };
+      snapshot = { ...snapshot, status: 'closed', error: toApiError(error) };
       notify();
     },
   );

@@ -1,3 +1,5 @@
+import type { ApiError } from '../errors.ts';
+
 /** What a live list says about itself. */
 export interface LiveListMeta {
   /** The number of records that the query finds; undefined with `count: 'none'`, and before the list is loaded. */
@@ -18,7 +20,7 @@ export interface LiveListSnapshot<Data> {
   /** `reconnecting`: changes are missing until the connection is back. `closed`: by `close()`, or because of `error`. */
   readonly status: 'loading' | 'live' | 'reconnecting' | 'closed';
   /** Why the list could not be loaded or followed. With the status `loading` or `live`, it is tried again. */
-  readonly error: unknown;
+  readonly error: ApiError | undefined;
 }
 
 /** The snapshot of a list that is being loaded. */

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts';
+import { ApiError, toApiError } from '../errors.ts';
 import { encodeSelection, encodeWhere, type RecordSelection, type Where } from '../records/list-query.ts';
 import type { QueryParameters, Requester } from '../request.ts';
 import { isTemporary } from './connection.ts';
@@ -92,7 +92,7 @@ export function createLiveList<Data>(
   let hasMissed = false;
   let isRefused = false;
   let isClosed = false;
-  let error: unknown;
+  let error: ApiError | undefined;
   /** The number of records after the last load: a search may find fewer than the capacity in each load. */
   let loadedSize = 0;
   let loading: Loading | undefined;
@@ -159,13 +159,13 @@ export function createLiveList<Data>(
 
   function handleFailure(cause: unknown): void {
     abandonLoad();
-    [hasMissed, error] = [true, cause];
+    [hasMissed, error] = [true, toApiError(cause)];
     if (cause instanceof ApiError && isTemporary(cause)) reloads.fail(cause.retryAfterMs);
     else refuse(cause);
   }
 
   function refuse(cause: unknown): void {
-    [isRefused, error] = [true, cause];
+    [isRefused, error] = [true, toApiError(cause)];
     rejectWaiting(cause);
   }
 

@@ -1,3 +1,4 @@
+import type { ApiError } from '../errors.ts';
 import type { RecordSelection } from '../records/list-query.ts';
 import { type LiveListMeta, type LiveListSnapshot, LOADING_SNAPSHOT } from './list-snapshot.ts';
 import type { ListState } from './list-state.ts';
@@ -9,7 +10,7 @@ interface Shown {
   state: ListState;
   limit: number;
   status: LiveListSnapshot<unknown>['status'];
-  error: unknown;
+  error: ApiError | undefined;
 }
 
 function metaOf({ state, limit }: Shown): LiveListMeta {

@@ -1,3 +1,5 @@
+import { createInvalidResponseError } from '../errors.ts';
+
 /** What this module uses of the XMLHttpRequest of browsers, the only API that reports how much of a body has been sent. */
 interface BrowserRequest {
   upload: { onprogress: ((event: { loaded: number }) => void) | null };
@@ -5,6 +7,7 @@ interface BrowserRequest {
   onerror: (() => void) | null;
   readonly status: number;
   readonly responseText: string;
+  readonly responseURL: string;
   open(method: string, url: string): void;
   setRequestHeader(name: string, value: string): void;
   getAllResponseHeaders(): string;
@@ -14,6 +17,14 @@ interface BrowserRequest {
 
 /** Statuses of responses without a body, for which `Response` accepts none. */
 const BODILESS_STATUSES = new Set([204, 205, 304]);
+
+/** Returns an address as `responseURL` contains it. */
+function addressOf(target: string): string {
+  const { location } = globalThis as { location?: { href: string } };
+  const address = new URL(target, location?.href);
+  address.hash = '';
+  return address.href;
+}
 
 function parseHeaders(text: string): Headers {
   const headers = new Headers();
@@ -40,7 +51,14 @@ export function createProgressFetch(onSent: (bytes: number) => void): typeof fet
       });
       request.upload.onprogress = ({ loaded }) => onSent(loaded);
       request.onload = () => {
-        const { status, responseText } = request;
+        const { status, responseText, responseURL } = request;
+        // The client does not accept redirects, but an XMLHttpRequest follows them.
+        if (responseURL !== addressOf(String(target))) {
+          const response = new Response(null, { status, headers: parseHeaders(request.getAllResponseHeaders()) });
+          const name = `${init.method ?? 'GET'} ${String(target)}`;
+          reject(createInvalidResponseError(response, name, `a redirect to ${responseURL}`));
+          return;
+        }
         const body = BODILESS_STATUSES.has(status) ? null : responseText;
         resolve(new Response(body, { status, headers: parseHeaders(request.getAllResponseHeaders()) }));
       };

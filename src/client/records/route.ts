@@ -26,7 +26,7 @@ export function createRouteRequest(
 ): ApiRequest {
   const [, method, pattern] = /^(GET|POST|PUT|PATCH|DELETE) (\/.*)$/.exec(name) ?? [];
   if (method === undefined || pattern === undefined)
-    throw new TypeError(`"${name}" must be the method and the path of a route, such as "POST /:id/publish"`);
+    throw new TypeError(`"${name}" must be a method and a path, such as "POST /:id/publish"`);
   const below = pattern.replace(/:(\w+)/g, (_, parameter: string) =>
     encodeSegment(params[parameter], `The parameter "${parameter}"`),
   );

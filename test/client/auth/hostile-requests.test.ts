@@ -111,18 +111,59 @@ test('only paths below /api of the configured API are reached, however they are 
       '//evil.example/api/x',
     ],
     ...['/api/..%2fmetrics', '/api/x/..%5c..%5cmetrics', '/api/%252e%252e%252fmetrics', '/api/..;/metrics', '/api/%zz'],
+    ...[
+      '/api/%252e%252e%252fmetrics%2525zz',
+      '/api/%25%32%65./metrics',
+      '/api/x%255c..%255cy%25zz',
+      '/api/..%252fx%25ff',
+    ],
     ...['/api/x%00y', '/api/x%0d%0ahost:evil', '/api/%25252525252e', '/\\evil.example/api/'],
   ];
   for (const path of refused) expect([path, await send(path)]).toEqual([path, 404]);
   expect(targets).toEqual([]);
-  for (const path of ['/api/notes?q=..%2f..', '/api//evil.example/x', '/api/@evil.example', '/api/posts/a%2Fb/c%25d'])
+  for (const path of [
+    '/api/notes?q=..%2f..',
+    '/api//evil.example/x',
+    '/api/@evil.example',
+    '/api/posts/a%2Fb/c%25d',
+    '/api/100%25',
+  ])
     expect([path, await send(path)]).toEqual([path, 200]);
   expect(targets).toEqual([
     'https://api.example.com/base/api/notes?q=..%2f..',
     'https://api.example.com/base/api//evil.example/x',
     'https://api.example.com/base/api/@evil.example',
     'https://api.example.com/base/api/posts/a%2Fb/c%25d',
+    'https://api.example.com/base/api/100%25',
   ]);
+});
+
+test('only the response to a sign-in becomes the session, and every other response keeps its members', async () => {
+  const session = { user: {}, token: `svc_${'a'.repeat(64)}`, expiresAt: '2100-01-01T00:00:00.000Z' };
+  const send = async (path: string, body = JSON.stringify({ data: session }), type = 'application/json') => {
+    const browser = createBrowser({ fetch: async () => new Response(body, { headers: { 'content-type': type } }) });
+    const response = await sendTo(browser, path, { method: 'POST', headers: OWN_PAGE });
+    const isSession = response.headers.getSetCookie().length === 1;
+    return { status: response.status, isSession, text: await response.text() };
+  };
+  const signIns = [
+    ...['login', 'register', '2fa/verify', 'passkeys/sign-in', 'passkeys/second-factor', 'oidc/exchange'],
+    ...['oidc/acme/token', 'email-sign-in/verify', 'email/verify', 'invitations/accept', 'Login/', 'l%6fgin'],
+  ];
+  for (const name of signIns) {
+    const { isSession, text } = await send(`/api/auth/${name}`);
+    expect([name, isSession, text.includes(session.token)]).toEqual([name, true, false]);
+  }
+  const unchanged = { status: 200, isSession: false, text: JSON.stringify({ data: session }) };
+  for (const path of ['/api/notes', '/api/auth/devices', '/api/auth/oidc/a/b/token', '/api/x/api/auth/login'])
+    expect([path, await send(path)]).toEqual([path, unchanged]);
+  for (const type of ['application/problem+json', 'text/json', 'application/jsonl'])
+    expect([type, await send('/api/auth/login', undefined, type)]).toEqual([type, unchanged]);
+  expect(await send('/api/auth/login', undefined, 'application/json; charset=utf-8')).toMatchObject({
+    isSession: true,
+  });
+  for (const text of ['{"data":{"token":"svc_', 'null', '{"data":null}'])
+    expect(await send('/api/auth/login', text)).toEqual({ status: 200, isSession: false, text });
 });
 
 test('a response of the API sets no cookie, no access for other origins, and is stored by no shared cache', async () => {
@@ -135,6 +176,14 @@ test('a response of the API sets no cookie, no access for other origins, and is 
           'access-control-allow-origin': '*',
           'clear-site-data': '"cookies"',
           'service-worker-allowed': '/',
+          'cdn-cache-control': 'max-age=60',
+          'cloudflare-cdn-cache-control': 'max-age=60',
+          'surrogate-control': 'max-age=60',
+          'surrogate-key': 'a',
+          'x-accel-redirect': '/secret',
+          'x-accel-expires': '60',
+          'x-sendfile': '/etc/passwd',
+          refresh: '0; url=https://evil.example',
           'cache-control': 'public, max-age=60',
           'content-encoding': 'gzip',
           'x-content-type-options': 'nosniff',

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { createClient } from '../../../src/client/index.ts';
+import { ApiError, createClient } from '../../../src/client/index.ts';
 import { createApp, defineResource, defineUser, f, realtime } from '../../../src/index.ts';
 import { browserTest, startBrowser } from '../../browser/browser.ts';
 import { startTestApp } from '../../support/app.ts';
@@ -119,7 +119,8 @@ test('an invalid query is an error of the list, and an invalid filter one of the
   const client = createClient({ url });
   const list = client.tasks!.liveList({ limit: -1 });
   await expect.poll(() => list.status).toBe('closed');
-  expect(list.error).toBeInstanceOf(RangeError);
+  expect(list.error).toBeInstanceOf(ApiError);
+  expect(list.error).toMatchObject({ code: 'CLIENT_ERROR', cause: expect.any(RangeError) });
   const errors: unknown[] = [];
   client.tasks!.subscribe({ id: '' }, { onError: (error) => errors.push(error) });
   await expect.poll(() => errors).toEqual([expect.any(TypeError)]);
