@@ -177,11 +177,10 @@ browserTest('the plural of a resource leads to its pages, and an error is a sent
   expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe('/console/data/article?views[gt]=500');
   await page.goto(`${DATA}/articles/new`);
   await page.getByRole('heading', { name: 'New article' }).waitFor();
-  await page.goto(`${DATA}/article?views[gt]=many`);
-  await page
-    .getByRole('alert')
-    .getByText(/invalid\. \S/)
-    .waitFor();
+  const error = { code: 'VALIDATION_ERROR', message: 'The request is invalid', details: { q: 'Must be shorter' } };
+  await page.route('**/console/api/records/article?*', (route) => route.fulfill({ status: 422, json: { error } }));
+  await page.goto(`${DATA}/article?q=long`);
+  await page.getByRole('alert').getByText('The request is invalid. Must be shorter').waitFor({ timeout: 15_000 });
 });
 
 browserTest('changes of other clients appear in the list without a reload', 120_000, async () => {
