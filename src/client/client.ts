@@ -23,7 +23,7 @@ export interface ClientOptions extends RequestOptions, AuthOptions {
   token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
 }
 
-/** The methods of a resource of which the compiler knows nothing. */
+/** The methods of an untyped resource. */
 export type ResourceClient = ReturnType<typeof createResource>;
 
 /** The user of a session, the fields of a registration, and those of a change of the profile. */

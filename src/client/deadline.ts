@@ -40,7 +40,7 @@ export function createDeadline(caller: AbortSignal | undefined, timeoutMs: numbe
   const ended = new Promise<never>((_, reject) => {
     rejectEnded = reject;
   });
-  // Every use of the promise handles its rejection; this one is for calls that end while nothing is awaited.
+  // Prevents an unhandled rejection when nothing awaits the promise.
   ended.catch(() => undefined);
 
   const abort = (reason: unknown) => {

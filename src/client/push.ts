@@ -39,7 +39,7 @@ export interface ClientPush {
   unregisterWebPush(options?: Pick<WebPushOptions, 'serviceWorker'> & CallOptions): Promise<void>;
   /**
    * Reports the notifications that the user has opened, before this page and from now on. Call it once on each page of a signed-in user.
-   * Returns a function that ends it.
+   * Returns an unsubscribe function.
    */
   reportOpened(options?: CallOptions): Promise<() => void>;
   /** Registers the device of a native app by its token. */

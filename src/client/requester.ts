@@ -117,7 +117,7 @@ export function createRequester(url: string, tokens: TokenSource, options: Reque
     const queryString = encodeQuery(query);
     const init: RequestInit = { method, headers, redirect: 'manual', ...(content !== undefined && { body: content }) };
     const hasOwnToken = token !== undefined || headers.has('Authorization');
-    // Read once: all attempts are those of one user.
+    // Read once, so that all attempts run as one user.
     const sessionToken = hasOwnToken ? undefined : await tokens.getToken();
     const bearer = token ?? sessionToken;
     if (bearer !== undefined) headers.set('Authorization', `Bearer ${bearer}`);
@@ -147,7 +147,7 @@ export function createRequester(url: string, tokens: TokenSource, options: Reque
     const { sessionToken } = prepared;
     if (sessionToken === undefined || tokens.confirmRecentSignIn === undefined) return false;
     if (!(await deadline.pause(async () => tokens.confirmRecentSignIn!(sessionToken)))) return false;
-    // The user may have signed in again for it.
+    // Confirming may have started a new session.
     prepared.sessionToken = await deadline.race(tokens.getToken());
     if (prepared.sessionToken === undefined) return false;
     prepared.headers.set('Authorization', `Bearer ${prepared.sessionToken}`);

@@ -4,7 +4,7 @@ import type { ApiError } from './errors.ts';
 /** ms before the second attempt; the time doubles with every further one. */
 const FIRST_DELAY_MS = 300;
 const MAX_DELAY_MS = 10_000;
-/** A server that asks for more patience than this is not asked again by the same call. */
+/** The longest `Retry-After` that a call waits for. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
 /**

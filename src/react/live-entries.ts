@@ -24,7 +24,7 @@ export const NOT_LIVE: LiveState = {
 };
 /** The state of a query whose feed has not begun. */
 export const CONNECTING: LiveState = { ...NOT_LIVE, status: 'loading' };
-/** A component that is replaced often shows the same data at once. */
+/** A component that remounts often resubscribes at once. */
 const CLOSE_DELAY_MS = 1000;
 /** Proxies may hold a stream back. Then the data is loaded without it. */
 const LATE_AFTER_MS = 1000;
@@ -90,7 +90,7 @@ class LiveEntries {
         if (isEnded || !isOfUser()) return false;
         const query = this.#queryClient.getQueryCache().get(hash);
         const isLoading = query !== undefined && query.state.fetchStatus !== 'idle';
-        // Reverted, the query would lose what is written now.
+        // Do not revert: that would discard the write below.
         if (isLoading) void query.cancel({ revert: false, silent: true });
         this.#queryClient.setQueryData(key, update as never);
         return isLoading;

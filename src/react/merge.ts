@@ -104,7 +104,7 @@ function comparable(value: unknown): string | number | boolean | undefined {
   return undefined;
 }
 
-/** Whether a value surely does not meet a condition. */
+/** Whether a value definitely does not meet a condition. */
 function surelyFails(value: unknown, condition: Condition): boolean {
   if (condition === undefined) return false;
   const reference = isObject(value) && !Array.isArray(value) && typeof value.id === 'string' ? value.id : value;
@@ -128,13 +128,13 @@ function surelyFails(value: unknown, condition: Condition): boolean {
   );
 }
 
-/** Whether a record, after a change of fields, surely does not meet the filters of a list any more. */
+/** Whether a record, after a change of fields, definitely does not meet the filters of a list any more. */
 export function surelyLeaves(changed: AnyRecord, fields: object, where: ListQuery['where'] = {}): boolean {
   return Object.keys(fields).some((name) => surelyFails(changed[name], where[name]));
 }
 
 /**
- * Whether changes have surely moved a record out of a list. Conditions that only the server can test do not count.
+ * Whether changes have definitely moved a record out of a list. Conditions that only the server can test do not count.
  *
  * @param loaded the record as the server has returned it for the list
  */

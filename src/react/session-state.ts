@@ -16,7 +16,7 @@ export interface SessionState<User = AuthUser> {
 export interface SessionTracker {
   /** The current state: the same object until something changes. */
   current(): SessionState;
-  /** Calls the listener after each change, and reads the session if it is not known. Returns a function that ends this. */
+  /** Calls the listener after each change, and reads the session if it is not known. Returns an unsubscribe function. */
   subscribe(listener: () => void): () => void;
 }
 

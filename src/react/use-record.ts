@@ -106,7 +106,7 @@ export function useRecord(
     return pending.view.applyToRecord(loaded, pending.changes, selection);
   }, [loaded, pending, hash]);
 
-  // Without a session, an error is that of another time: a server that has tried to load the data for nobody.
+  // Ignore errors from a server render without a session.
   const error = (session.error ?? (session.isPending ? null : result.error) ?? null) as ApiError | null;
   return {
     data,

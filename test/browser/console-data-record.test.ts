@@ -38,6 +38,8 @@ async function pick(page: Page, name: string, label: string): Promise<void> {
 
 browserTest('every type of field has its own editor, and only changed fields are sent', 180_000, async () => {
   const { page, pageErrors } = await openConsole(browser, `${DATA}/article/new`);
+  expect(await field(page, 'status').locator('option').first().textContent()).toBe('draft (default)');
+  expect(await field(page, 'featured').locator('option').first().textContent()).toBe('No value');
   await field(page, 'title').getByRole('textbox').fill('All fields');
   await field(page, 'status').getByRole('combobox').selectOption('review');
   await field(page, 'featured').getByRole('combobox').selectOption('true');
@@ -153,7 +155,7 @@ browserTest(
     await page.getByRole('heading', { name: 'Changed elsewhere' }).waitFor();
     await field(page, 'views').getByRole('textbox').fill('5');
     await articles.update(id, { title: 'Changed again' });
-    await page.getByText('This record has changed while you edit it.').waitFor();
+    await page.getByText('This record changed while you were editing it.').waitFor();
     expect(await field(page, 'views').getByRole('textbox').inputValue()).toBe('5');
     await page.getByRole('button', { name: 'Compare' }).click();
     await page.getByRole('button', { name: 'Save with these choices' }).click();
@@ -201,6 +203,7 @@ browserTest('a record is deleted after a question, and restored with undo', 120_
   await page.getByText('Created', { exact: true }).first().waitFor();
   await page.getByRole('button', { name: 'JSON and API' }).click();
   await page.getByText(`/api/articles/${id}`).first().waitFor();
+  await page.getByText(`-d '{"title":"Short life"}'`).waitFor();
   await page.goto(`${DATA}/topic/${space.id}`);
   await page.getByRole('link', { name: 'articles', exact: true }).click();
   await page.getByRole('button', { name: 'topic is Space', exact: true }).waitFor();

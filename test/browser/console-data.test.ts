@@ -171,6 +171,18 @@ browserTest(
   },
 );
 
+browserTest('the plural of a resource leads to its pages, and an error is a sentence of its own', 120_000, async () => {
+  const { page } = await openConsole(browser, `${DATA}/articles?views[gt]=500`);
+  await untilCount(page, '10 articles');
+  expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe('/console/data/article?views[gt]=500');
+  await page.goto(`${DATA}/articles/new`);
+  await page.getByRole('heading', { name: 'New article' }).waitFor();
+  const error = { code: 'VALIDATION_ERROR', message: 'The request is invalid', details: { q: 'Must be shorter' } };
+  await page.route('**/console/api/records/article?*', (route) => route.fulfill({ status: 422, json: { error } }));
+  await page.goto(`${DATA}/article?q=long`);
+  await page.getByRole('alert').getByText('The request is invalid. Must be shorter').waitFor({ timeout: 15_000 });
+});
+
 browserTest('changes of other clients appear in the list without a reload', 120_000, async () => {
   const { page } = await openConsole(browser, `${DATA}/article?q=live`);
   await page.getByText('Live', { exact: true }).waitFor();

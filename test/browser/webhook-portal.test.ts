@@ -217,7 +217,7 @@ browserTest(
   async () => {
     const ann = await person('Ann');
     const { page } = await openPage(browser, await createLinkUrl(ann.id, { expiresIn: '3s' }));
-    await heading(page, 'This link has ended').waitFor({ timeout: 30_000 });
+    await heading(page, 'This link has expired').waitFor({ timeout: 30_000 });
     await checkScreens(page, 'ended');
     const { hash } = new URL(await createLinkUrl(ann.id));
     await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
@@ -227,7 +227,7 @@ browserTest(
     await heading(page, 'Webhooks').waitFor();
     await app.service('user').update(ann.id, { status: 'disabled' });
     await page.getByRole('link', { name: 'Add an endpoint' }).click();
-    await heading(page, 'This link has ended').waitFor();
+    await heading(page, 'This link has expired').waitFor();
     const { page: bare } = await openPage(browser, `${portalApp.url}/webhooks/portal`);
     await heading(bare, 'Open this page from your app').waitFor();
   },

@@ -51,7 +51,7 @@ export interface ClientAuth<
    * @param options `refresh`: read the user from the API, even if the storage has it
    */
   ready(options?: CallOptions & { refresh?: boolean }): Promise<Session<User> | undefined>;
-  /** Calls the listener when the session changes, in this tab or another one. Returns a function that ends that. */
+  /** Calls the listener when the session changes, in this tab or another one. Returns an unsubscribe function. */
   subscribe(listener: SessionListener<User>): () => void;
   /** Reads the user from the API. Returns undefined without a session. */
   user(options?: CallOptions): Promise<User | undefined>;

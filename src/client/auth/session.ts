@@ -114,13 +114,13 @@ export function createSessionStore<User extends AuthUser>(
 
   const withoutMissing = (session: StoredSession<User>): StoredSession<User> => JSON.parse(JSON.stringify(session));
 
-  /** Takes over what the storage contains. */
+  /** Adopts the stored session. */
   function adopt(found: StoredSession<User> | undefined): void {
     const live = isLive(found) ? found! : undefined;
     // The same session without a user: the sign-in pages know only the token.
     const next = live !== undefined && live.token === stored?.token ? { ...stored, ...withoutMissing(live) } : live;
     if (JSON.stringify(next) !== JSON.stringify(stored)) set(next);
-    // What is left of an expired session is removed.
+    // Remove expired sessions.
     if (found !== undefined && live === undefined && !hidesToken) onTokenRefused(found.token);
   }
 
@@ -155,7 +155,7 @@ export function createSessionStore<User extends AuthUser>(
     });
   }
 
-  /** Ends the session without a caller who could learn that the storage fails: in this client, it has ended in any case. */
+  /** Ends the session when no caller can receive a storage error: in this client, it has ended in any case. */
   function onTokenRefused(token: string): void {
     end(token).catch(() => undefined);
   }

@@ -24,7 +24,7 @@ export interface SessionStorage {
   /** Stores a session in place of another one, or changes of its user. */
   write(session: StoredSession): void | Promise<void>;
   remove(): void | Promise<void>;
-  /** Calls the listener after another tab or process has changed the storage. Returns a function that ends that. */
+  /** Calls the listener after another tab or process has changed the storage. Returns an unsubscribe function. */
   subscribe?(listener: () => void): () => void;
   /** Whether the token is in a cookie that pages cannot read: the client knows only the id of the session. */
   readonly hidesToken?: boolean;
@@ -84,7 +84,7 @@ export function memoryStorage(): SessionStorage {
 
 /** The key of the token in localStorage. The sign-in pages of the extension `signInPages` use the same one. */
 const TOKEN_KEY = 'belfry.token';
-/** Characters of a token's end that bind the stored user to it. The other 224 random bits stay in one place. */
+/** Length of the token suffix that binds the stored user to it. The other 224 random bits stay in one place. */
 const BINDING_LENGTH = 8;
 
 /**

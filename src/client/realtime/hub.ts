@@ -3,7 +3,6 @@ import type { Requester, TokenSource } from '../request.ts';
 import { type RecordSubscription, subscriptionText } from './record-event.ts';
 import { createStream, type Stream } from './stream.ts';
 import { createTopic, type SubscriptionListener, type Topic } from './topic.ts';
-import { watchWakeUps } from './wake-up.ts';
 
 /** What a session tells about itself. */
 interface SessionIdentity {
@@ -23,7 +22,7 @@ export interface SubscriptionHub {
   /**
    * Subscribes to records. Equal subscriptions share one of the server.
    *
-   * @returns a function that ends the subscription
+   * @returns an unsubscribe function
    * @throws TypeError for a filter or an id that cannot be sent
    */
   subscribe(path: string, subscription: RecordSubscription, listener: SubscriptionListener): () => void;
@@ -37,7 +36,7 @@ const MAX_TEXT_LENGTH = 4000;
 const MAX_TEXTS_LENGTH = 5000;
 /** Components often subscribe one after the other. They share one opening of the stream. */
 const ADD_DELAY_MS = 50;
-/** A component that is replaced often subscribes again at once. */
+/** A component that remounts often resubscribes at once. */
 const REMOVE_DELAY_MS = 1000;
 
 const textLength = (topics: readonly Topic[]) =>
@@ -190,5 +189,34 @@ export function createSubscriptionHub(requester: Requester, tokens: SessionSourc
         schedule(REMOVE_DELAY_MS);
       };
     },
+  };
+}
+
+/** What browsers add to the global scope. */
+interface BrowserGlobals {
+  addEventListener?(type: string, listener: () => void): void;
+  removeEventListener?(type: string, listener: () => void): void;
+  document?: { readonly visibilityState: string } & Required<
+    Pick<BrowserGlobals, 'addEventListener' | 'removeEventListener'>
+  >;
+}
+
+/**
+ * Calls `wake` when the device may have been asleep or offline: it is online again, or its user has returned to the page. Elsewhere than in
+ * browsers, this does nothing.
+ *
+ * @returns a function that stops the watch
+ */
+export function watchWakeUps(wake: () => void): () => void {
+  const globals = globalThis as BrowserGlobals;
+  const { document } = globals;
+  const wakeIfVisible = () => {
+    if (document?.visibilityState === 'visible') wake();
+  };
+  globals.addEventListener?.('online', wake);
+  document?.addEventListener('visibilitychange', wakeIfVisible);
+  return () => {
+    globals.removeEventListener?.('online', wake);
+    document?.removeEventListener('visibilitychange', wakeIfVisible);
   };
 }

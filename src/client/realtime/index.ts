@@ -20,7 +20,7 @@ export interface SubscribeHandlers<Data> {
 /** The parts of a client that follow changes. `path` is that of a resource: `/posts`. */
 export interface Realtime {
   /**
-   * Subscribes to changes. Returns a function that ends the subscription.
+   * Subscribes to changes. Returns an unsubscribe function.
    *
    * @throws TypeError for a filter or an id that cannot be sent
    */

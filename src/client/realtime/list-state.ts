@@ -70,7 +70,7 @@ const MAX_OUTSIDE = 1000;
 
 function withOutside({ outside }: ListState, id: string, known: OutsideState): ListState['outside'] {
   const next = new Map(outside);
-  // Set anew, so that the ids stay in the order of their arrival.
+  // Reinsert, so that the ids stay in the order of their arrival.
   next.delete(id);
   next.set(id, known);
   if (next.size > MAX_OUTSIDE) next.delete(next.keys().next().value!);
@@ -116,7 +116,7 @@ function findPlace(records: readonly ListRecord[], record: ListRecord, { order }
 function removeRecord(state: ListState, { id, type, data, at }: RecordEvent<ListRecord>): ListState {
   const held = state.records.find((one) => one.id === id);
   const [version, heldVersion] = [data && versionOf(data), held && versionOf(held)];
-  // The deletion of an earlier life of a record that was restored since.
+  // A deletion that predates a restore.
   if (type === 'deleted' && version !== undefined && heldVersion !== undefined && heldVersion > version) return state;
   const outside = withOutside(state, id, { updatedAt: version, at });
   if (held === undefined) return withTotal({ ...state, outside }, -1, false);

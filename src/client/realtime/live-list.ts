@@ -28,7 +28,7 @@ export interface LiveListQuery extends RecordSelection {
 export interface LiveList<Data> extends LiveListSnapshot<Data> {
   /** The current state. It is immutable, and the same object until something changes. */
   getSnapshot(): LiveListSnapshot<Data>;
-  /** Calls the listener after each change. Returns a function that ends this. */
+  /** Calls the listener after each change. Returns an unsubscribe function. */
   subscribe(listener: () => void): () => void;
   /**
    * Shows `limit` more records, up to 1,000. Resolves when they are loaded.
@@ -43,7 +43,7 @@ export interface LiveList<Data> extends LiveListSnapshot<Data> {
 const DEFAULT_LIMIT = 20;
 const DEFAULT_SORT = '-createdAt';
 const MAX_RECORDS = 1000;
-/** Records beyond the visible ones, which take the place of those that leave the list: a fourth of the limit, within these bounds. */
+/** Records beyond the visible ones, which take the place of those that leave the list: a quarter of the limit, within these bounds. */
 const [MIN_LOOK_AHEAD, MAX_LOOK_AHEAD] = [5, 25];
 
 /** A running load. */

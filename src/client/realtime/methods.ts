@@ -16,7 +16,7 @@ interface TypedSubscription<Api, Key extends keyof Api> {
 /** The methods of a resource that follow the changes of its records. The app needs the extension `realtime()`. */
 export interface RealtimeMethods<Api, Key extends keyof Api> {
   /**
-   * Subscribes to the changes of records. Returns a function that ends the subscription.
+   * Subscribes to the changes of records. Returns an unsubscribe function.
    *
    * @example const stop = client.posts.subscribe({ where: { status: 'published' } }, { onEvent: ({ type, data }) => {} })
    */

@@ -4,10 +4,9 @@ import type { CreateBody, RecordOf, UpdateBody } from '../../declare/infer.ts';
 import type { ReverseRelation } from '../../declare/relation.ts';
 import type { Action, Resource } from '../../declare/resource.ts';
 import type { Operator } from '../../declare/service.ts';
-import type { ClientFile, FileValue } from './file.ts';
 import type { KeyOfPath, PluralName } from './plural.ts';
 import type { InferredRoutes } from './routes.ts';
-import type { Shown } from './schema.ts';
+import type { Simplify } from './schema.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: stands for resources of any fields
 type Declared = Resource<string, any, any, any>;
@@ -44,6 +43,33 @@ type Restricted<N, F extends Fields> = N extends 'user'
 
 type Concealed<F extends Fields> = { [K in keyof F]: 'concealed' extends MarksOf<F[K]> ? K : never }[keyof F];
 
+/** A file in a response. */
+interface ClientFile {
+  id: string;
+  /** The name with which it was uploaded, cleaned. */
+  name: string;
+  /** The media type, determined from the content. */
+  type: string;
+  bytes: number;
+  /** Pixels, of an image field. */
+  width?: number;
+  /** Pixels, of an image field. */
+  height?: number;
+  /** A URL that serves the file for a few minutes; absent in deleted records. */
+  url?: string;
+  /** The URLs of smaller versions, by name. */
+  variants?: Readonly<Record<string, string>>;
+}
+
+/** The value that sets a file field: the id of an upload, or a file as an upload or a response returned it. */
+type FileValue =
+  | string
+  | {
+      id: string;
+      /** The token of an upload by a caller who is not signed in. */
+      token?: string | undefined;
+    };
+
 /** The value of a field in responses. */
 type Output<V, M> = 'file' extends M
   ? V extends undefined
@@ -65,7 +91,7 @@ type Outputs<R, F extends Fields> = { [K in keyof R]: K extends keyof F ? Output
 /** Whether deleted records can be restored. */
 type KeepsDeleted<Facts> = Facts extends { softDelete: infer S } ? (boolean extends S ? false : S) : false;
 
-type ClientRecord<N, F extends Fields, T extends boolean, Facts> = Shown<
+type ClientRecord<N, F extends Fields, T extends boolean, Facts> = Simplify<
   Outputs<Omit<RecordOf<F, T>, Concealed<F> | Restricted<N, F>>, F> &
     Partial<Outputs<Pick<RecordOf<F, T>, Exclude<Restricted<N, F>, Concealed<F>> & keyof RecordOf<F, T>>, F>> &
     (KeepsDeleted<Facts> extends true ? { deletedAt?: string } : unknown)
@@ -176,8 +202,8 @@ type SchemaOf<X, All extends Declared, Extra> =
           path: PathOf<X>;
           actions: ActionsOf<F, Facts>;
           record: ClientRecord<N, F, T, Facts>;
-          create: Shown<Inputs<CreateBody<F>, F>>;
-          update: Shown<Inputs<UpdateBody<F>, F>>;
+          create: Simplify<Inputs<CreateBody<F>, F>>;
+          update: Simplify<Inputs<UpdateBody<F>, F>>;
           filters: Filters<F>;
           sort: Marked<F, 'sortable'> | Timestamps<T>;
           search: Marked<F, 'searchable'> extends never ? false : true;

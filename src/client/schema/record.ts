@@ -1,4 +1,4 @@
-import type { Member, RecordAt, ReferenceName, RelationName, Shown, TargetKey } from './schema.ts';
+import type { Member, RecordAt, ReferenceName, RelationName, Simplify, TargetKey } from './schema.ts';
 
 /** The names with which a path can continue that has passed the resources `Passed`. */
 type Continued<Api, Key extends keyof Api, Passed> = {
@@ -81,7 +81,7 @@ type Expanded<Api, Key extends keyof Api, Paths extends string> = [Key] extends 
   ? { id: string; [field: string]: unknown }
   : [Paths] extends [never]
     ? RecordAt<Api, Key>
-    : Shown<Included<Api, Key, Paths, never>>;
+    : Simplify<Included<Api, Key, Paths, never>>;
 
 type Populated<Api, Key extends keyof Api, Names> = [Names] extends [never]
   ? Member<Api[Key], 'populated', never>
@@ -98,4 +98,4 @@ export type ClientRecord<
   Key extends keyof Api,
   Paths extends string = never,
   Names extends string = never,
-> = Shown<Included<Api, Key, Paths | (Populated<Api, Key, Names> & string), Names>>;
+> = Simplify<Included<Api, Key, Paths | (Populated<Api, Key, Names> & string), Names>>;

@@ -79,7 +79,7 @@ export type TargetKey<Api, Key extends keyof Api, Name> = (Name extends Referenc
   keyof Api;
 
 /** Shows a computed type as one object, without the names of the types that computed it, so that errors are readable. */
-export type Shown<T> = T extends infer Computed ? { [K in keyof Computed]: Computed[K] } : never;
+export type Simplify<T> = T extends infer Computed ? { [K in keyof Computed]: Computed[K] } : never;
 
 /** Shows computed names as a union of texts. */
 export type ShownNames<T> = T extends infer Name extends string ? Name : never;

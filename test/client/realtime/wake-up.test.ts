@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { watchWakeUps } from '../../../src/client/realtime/wake-up.ts';
+import { watchWakeUps } from '../../../src/client/realtime/hub.ts';
 
 afterEach(() => void vi.unstubAllGlobals());
 

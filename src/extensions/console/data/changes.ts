@@ -14,7 +14,7 @@ const CHECK_ACCESS_MS = 1000;
 /** Delay in ms before a page reconnects. */
 const RETRY_MS = 1000;
 const WATCHED_SECONDS = 15;
-/** How long in ms a process relies on its last look for open streams. */
+/** How long (ms) a process caches whether streams are open. */
 const WATCHED_FRESH_MS = 1000;
 const MAX_STREAMS = 100;
 

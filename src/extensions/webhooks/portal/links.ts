@@ -82,8 +82,8 @@ interface PortalLinks {
 }
 
 /**
- * Creates the links to the portal. A link is stored nowhere. It ends with its time, with the password and the activity of its user, and, if
- * the user requested it with a session, with that session.
+ * Creates the links to the portal. A link is stored nowhere. It expires, and ends early if the user's password
+ * changes or the user is disabled. If the user requested it with a session, it also ends with that session.
  *
  * @param baseUrl the origin of this server, as browsers reach it
  */

@@ -41,8 +41,8 @@ export function looksLikePortalToken(text: string): boolean {
 }
 
 /**
- * Creates the token of a link: its grant, encrypted and authenticated with the app's key. Nothing is stored, so a token ends when it expires,
- * or when the user, the password or the session that it names does.
+ * Creates the token of a link: its grant, encrypted and authenticated with the app's key. Nothing is stored, so a token is valid
+ * until it expires, its user is disabled or deleted, the user's password changes, or the session that it names ends.
  */
 export function createPortalToken(keyring: Keyring, grant: PortalGrant): string {
   const { id, userId, expiresAt, proof, session = null, endpointId = null, includeGlobal } = grant;

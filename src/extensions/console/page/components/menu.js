@@ -56,7 +56,7 @@ export async function copyText(text) {
     await navigator.clipboard.writeText(text);
     showToast('Copied');
   } catch {
-    showToast('The browser does not allow to copy. Select the text instead.', { kind: 'error' });
+    showToast('The browser blocked copying. Select the text instead.', { kind: 'error' });
   }
 }
 

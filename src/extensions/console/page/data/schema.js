@@ -16,7 +16,7 @@ const SYSTEM_FIELDS = {
 
 export const resourceOf = (name) => app.value?.resources.find((one) => one.name === name);
 
-/** The whose view is shown: undefined for everything, `visitor`, or the id of a user. */
+/** The current viewer: undefined for everything, `visitor`, or the id of a user. */
 export const viewer = () => place.value.params.get('as') ?? undefined;
 
 /** A link to a page of the Data tab, which keeps the viewer. */
@@ -97,15 +97,6 @@ export const userResource = () => resourceOf('user') ?? app.value?.resources.fin
 
 /** The name of a resource within a sentence: `post`, `posts`. */
 export const nameOf = ({ label, plural }, count = 1) => (count === 1 ? label : plural).toLowerCase();
-
-/** `firstName` as `First name`. */
-export function titleOf(name) {
-  const words = name
-    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
-    .replaceAll('_', ' ')
-    .toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
 
 /** The path of the records of a resource, below `/console/api`. */
 export const recordsPath = (resource, ...segments) =>

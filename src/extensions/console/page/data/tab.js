@@ -1,11 +1,11 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Code, Menu } from '../components/menu.js';
-import { navigate, place } from '../router.js';
+import { hrefOf, navigate, place } from '../router.js';
 import { ViewAsBanner } from '../shell/view-as.js';
 import { ListPage } from './list/list.js';
 import { CreatePage, RecordPage } from './record/record.js';
-import { app, DATA, dataHref, resourceOf, userResource } from './schema.js';
+import { apiPathOf, app, DATA, dataHref, resourceOf, userResource } from './schema.js';
 
 /** From this number of resources on, their list has a search field. */
 const SEARCHED_FROM = 9;
@@ -90,12 +90,24 @@ function FirstResource() {
   return first === undefined ? html`<${NoResources} />` : null;
 }
 
+/** Leads from the plural of a resource, as in the paths of the API, to its name. */
+function ToResource({ resource }) {
+  useEffect(() => {
+    const { path, params } = place.value;
+    const [, ...rest] = path.slice(DATA.length + 1).split('/');
+    navigate(hrefOf([DATA, encodeURIComponent(resource.name), ...rest].join('/'), params), { replace: true });
+  }, []);
+  return null;
+}
+
 /** Shows a page of a resource, or says that there is no such resource. */
 const ofResource =
   (Page) =>
   ({ resource: name, ...params }) => {
     const resource = resourceOf(name);
     if (resource !== undefined) return html`<${Page} resource=${resource} ...${params} />`;
+    const named = app.value.resources.find((one) => apiPathOf(one) === `/api/${name}`);
+    if (named !== undefined) return html`<${ToResource} resource=${named} />`;
     return html`<main id="main" class="page">
       <h1 tabindex="-1">There is no resource “${name}”</h1>
       <p><a href=${DATA}>Show the resources of this app</a></p>

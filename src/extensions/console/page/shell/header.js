@@ -52,14 +52,14 @@ function User() {
   </button>`;
 }
 
-/** The header of every page: the name of the app, its tabs, and what applies to all of them. */
+/** The header of every page: the brand, the tabs, and what applies to all of them. */
 export function Header() {
-  const { name, mode, tabs } = app.value;
+  const { mode, tabs } = app.value;
   const { path } = place.value;
   const isCurrent = (tab) => path === tab.path || path.startsWith(`${tab.path}/`);
   return html`<header class="bar">
     <a class="brand" href="/console/data">
-      <img src="/console/assets/icon.svg" alt="" width="22" height="22" /><b>${name}</b>
+      <img src="/console/assets/icon.svg" alt="" width="22" height="22" /><b>Console</b>
     </a>
     ${mode === 'production' && html`<span class="chip mode" title="Changes take effect in production">production</span>`}
     <nav class="tab-links" aria-label="Console">

@@ -24,7 +24,7 @@ function ViewerDialog({ close }) {
     viewAs(id);
   };
   return html`<${Dialog} title="View as…" onClose=${() => close()}>
-    <p>See exactly what a viewer gets from the API. Nothing can be changed meanwhile.</p>
+    <p>See exactly what a viewer gets from the API. This view is read-only.</p>
     <div class="choices">
       <button type="button" onClick=${() => choose(undefined)}>
         <b>Everything</b><span class="soft">All records and fields, as the system sees them</span>

@@ -14,8 +14,8 @@ const STATES = {
     'This page needs a link that your app creates for you. Open it from there.',
   ],
   expired: [
-    'This link has ended',
-    'Your work is saved. Reload the page of your app that contains this one, or open it again, to go on.',
+    'This link has expired',
+    'Your work is saved. Reload the page of your app that contains this one, or open it again, to continue.',
   ],
   forbidden: ['You cannot manage webhooks', 'Your account does not include webhooks. Ask the people who run this app.'],
   failed: ['This page cannot be loaded', 'The server did not respond as expected.'],

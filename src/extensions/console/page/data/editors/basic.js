@@ -51,12 +51,20 @@ export function NumberEditor(props) {
   />`;
 }
 
+/** The option for no value. A new record then gets the default, if the field has one. */
+function EmptyOption({ field, isNew, textOf = String }) {
+  const hasDefault = isNew && field.default !== undefined && field.default !== null;
+  return html`<option value="">${hasDefault ? `${textOf(field.default)} (default)` : 'No value'}</option>`;
+}
+
+const yesOrNo = (value) => (value ? 'Yes' : 'No');
+
 /** Yes or no; with a third state if the field may have no value. */
 export function BooleanEditor(props) {
-  const { id, field, value, onChange } = props;
+  const { id, field, value, onChange, isNew } = props;
   const states = { true: true, false: false, '': null };
   return html`<select id=${id} value=${String(value ?? '')} onChange=${(event) => onChange(states[event.target.value])} ...${aria(props)}>
-    ${(!field.required || value === null || value === undefined) && html`<option value="">No value</option>`}
+    ${(!field.required || value === null || value === undefined) && html`<${EmptyOption} field=${field} isNew=${isNew} textOf=${yesOrNo} />`}
     <option value="true">Yes</option>
     <option value="false">No</option>
   </select>`;
@@ -64,11 +72,11 @@ export function BooleanEditor(props) {
 
 /** One of the declared values. A stored value that is no longer declared stays visible. */
 export function EnumEditor(props) {
-  const { id, field, value, onChange } = props;
+  const { id, field, value, onChange, isNew } = props;
   const values = field.values ?? [];
   const options = value === null || value === undefined || values.includes(value) ? values : [...values, value];
   return html`<select id=${id} value=${value ?? ''} onChange=${(event) => onChange(event.target.value === '' ? null : event.target.value)} ...${aria(props)}>
-    ${(!field.required || value === null || value === undefined) && html`<option value="">No value</option>`}
+    ${(!field.required || value === null || value === undefined) && html`<${EmptyOption} field=${field} isNew=${isNew} />`}
     ${options.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
   </select>`;
 }

@@ -19,7 +19,7 @@ export const isEditable = (field) => lockedReason(field) === undefined;
 /** What the declaration says about who may set or see a field, in words. */
 export function fieldNotes(field) {
   return [
-    field.owner && 'The owner of the record',
+    field.owner && (field.required ? 'The owner of the record' : 'The owner of the record; nobody if empty'),
     field.tenant && 'The organisation of the record',
     field.readOnly && 'readOnly(): clients cannot set it',
     field.hidden && 'hidden(): the API never returns it',

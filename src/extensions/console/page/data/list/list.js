@@ -105,6 +105,12 @@ function totalText(resource, { total, totalCapped }) {
   return `${total.toLocaleString()}${totalCapped ? '+' : ''} ${nameOf(resource, total)}`;
 }
 
+/** The message of an error with its details, as sentences. */
+function errorText({ message, details }) {
+  const reasons = Object.values(details ?? {}).join(' · ');
+  return reasons === '' ? message : `${message.replace(/\.$/, '')}. ${reasons}`;
+}
+
 /** Steps through the pages. The cursors of former pages are in the history, so that the link of a page stays short. */
 function Pager({ meta, isLoading }) {
   const { params, state } = place.value;
@@ -198,7 +204,7 @@ export function ListPage({ resource }) {
     </header>
     <${Toolbar} resource=${resource} />
     <${FilterChips} resource=${resource} />
-    ${error && html`<p class="banner bad" role="alert">${error.message} ${Object.values(error.details ?? {}).join(' · ')}</p>`}
+    ${error && html`<p class="banner bad" role="alert">${errorText(error)}</p>`}
     ${
       rows?.length === 0 && !error && !list.isLoading
         ? html`<${NoRecords} resource=${resource} meta=${meta} />`

@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks';
 import { Icon } from '../../components/icons.js';
 import { place, setParams } from '../../router.js';
 import { Value } from '../format.js';
-import { dataHref, fieldValue, labelOf, titleOf } from '../schema.js';
+import { dataHref, fieldValue, labelOf } from '../schema.js';
 import { useWidth } from './list-data.js';
 import { nextSort, shownColumns, sortOf } from './query.js';
 
@@ -80,7 +80,7 @@ function Row({ resource, columns, record, labels, isSelected, isChanged, onSelec
     </td>
     ${rest.map(
       (column) => html`<td role="cell" key=${column.name} class=${`type-${column.type}`}>
-        <span class="cell-label" aria-hidden="true">${titleOf(column.name)}</span>
+        <span class="cell-label" aria-hidden="true">${column.name}</span>
         <span class="cell"><${Value} field=${column} value=${fieldValue(record, column.name)} labels=${labels} /></span>
       </td>`,
     )}

@@ -92,7 +92,7 @@ function ImportDialog({ resource, close }) {
         <input type="file" accept=".csv,.ndjson,.jsonl,.json" onChange=${change((event) => setFile(event.target.files[0]))} />
       </label>
       <label>
-        Records that exist
+        Existing records
         <select value=${upsertBy} onChange=${change((event) => setUpsertBy(event.target.value))}>
           <option value="">Create all as new records</option>
           ${unique.map((name) => html`<option key=${name} value=${name}>Update those with the same ${name}</option>`)}

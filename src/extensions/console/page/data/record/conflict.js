@@ -54,7 +54,7 @@ function ConflictDialog({ resource, versions, close }) {
     <p>
       ${
         conflicts.length === 0
-          ? 'Nothing was changed by both of you: saving keeps all changes.'
+          ? 'You changed different fields; saving keeps all changes.'
           : 'Choose a version of each field that both of you have changed. All other changes are kept.'
       }
     </p>

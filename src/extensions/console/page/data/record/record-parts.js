@@ -4,7 +4,7 @@ import { call } from '../../api.js';
 import { Icon } from '../../components/icons.js';
 import { Code } from '../../components/menu.js';
 import { hrefOf } from '../../router.js';
-import { toInput } from '../editors/rules.js';
+import { isEditable, toInput } from '../editors/rules.js';
 import { plainText, Reference, Time } from '../format.js';
 import { dataHref, fieldValue, recordsPath, userResource } from '../schema.js';
 import { recordCommands } from '../shell-command.js';
@@ -104,7 +104,7 @@ function NoHistory({ resource, error }) {
     <p>
       ${
         resource.audit
-          ? 'Changes of this record will appear here.'
+          ? 'Changes to this record will appear here.'
           : html`Record the changes of this resource with <code>audit: true</code> in its declaration.`
       }
     </p>
@@ -141,8 +141,20 @@ export function History({ resource, record }) {
   </div>`;
 }
 
-/** The changed values that are valid, for the example of an update. */
-function exampleValues(resource, draft) {
+/** Whether clients can set the field of a record, and see its value. */
+const isOpenToClients = (field) =>
+  isEditable(field) && !['readOnly', 'immutable', 'hidden', 'writeOnly', 'encrypted'].some((mark) => field[mark]);
+
+/** The value of one field, for the example of an update: of the label field if clients can set it. */
+function unchangedExample(resource, record) {
+  const fields = resource.fields.filter(isOpenToClients);
+  const field = fields.find(({ name }) => name === resource.labelField) ?? fields[0];
+  if (field === undefined) return {};
+  return { [field.name]: toInput(field, fieldValue(record, field.name)) ?? `<${field.type}>` };
+}
+
+/** The changed values that are valid, for the example of an update. Without changes, the value of one field. */
+function exampleValues(resource, record, draft) {
   const values = resource.fields.flatMap((field) => {
     if (!Object.hasOwn(draft, field.name)) return [];
     try {
@@ -151,12 +163,12 @@ function exampleValues(resource, draft) {
       return [];
     }
   });
-  return Object.fromEntries(values);
+  return values.length === 0 ? unchangedExample(resource, record) : Object.fromEntries(values);
 }
 
 /** The record as JSON, and the requests that read and change it in the app's API. */
 export function RawRecord({ resource, record, draft }) {
-  const commands = Object.entries(recordCommands(resource, record.id, exampleValues(resource, draft)));
+  const commands = Object.entries(recordCommands(resource, record.id, exampleValues(resource, record, draft)));
   const offered = commands.filter(([action]) => resource.crud.includes(action));
   return html`<div class="raw">
     <h2>JSON</h2>

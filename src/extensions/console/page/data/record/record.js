@@ -64,7 +64,7 @@ export function CreatePage({ resource }) {
     setBusy(false);
   };
   return html`<main id="main" class="page record-page">
-    <${Heading} resource=${resource} title=${`New ${nameOf(resource)}`} />
+    <header class="page-head"><${Heading} resource=${resource} title=${`New ${nameOf(resource)}`} /></header>
     <div class="record-columns single">
       <${RecordForm} resource=${resource} form=${form} labels=${{}} isNew=${true} onSubmit=${submit}>
         <div class="save-bar">
@@ -184,7 +184,7 @@ function Tabs({ resource }) {
 function NewerNotice({ newer, onCompare, onDiscard }) {
   if (newer === undefined) return null;
   return html`<div class="banner warn" role="status">
-    <span>${newer === 'deleted' ? 'This record has been deleted while you edit it.' : 'This record has changed while you edit it.'}</span>
+    <span>${newer === 'deleted' ? 'This record was deleted while you were editing it.' : 'This record changed while you were editing it.'}</span>
     ${newer !== 'deleted' && html`<button type="button" onClick=${onCompare}>Compare</button>`}
     <button type="button" class="plain" onClick=${onDiscard}>Discard my changes</button>
   </div>`;

@@ -69,7 +69,7 @@ export function EventPicker({ chosen, onChange, error }) {
     ${error && html`<p class="error" id="events-error">${error}</p>`}
     ${failure && html`<p class="error">${failure.message}</p>`}
     <label class="check all"><input type="checkbox" checked=${hasAll} aria-invalid=${error ? 'true' : undefined}
-      onChange=${() => toggleGroup('*', () => true)} /><span>All events, also future ones</span></label>
+      onChange=${() => toggleGroup('*', () => true)} /><span>All events, including future ones</span></label>
     ${
       events.length >= FILTER_FROM &&
       html`<input type="search" aria-label="Filter events" placeholder="Filter events"

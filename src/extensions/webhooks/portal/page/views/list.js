@@ -49,7 +49,7 @@ function EndpointCard({ endpoint }) {
 function Welcome() {
   return html`<div class="blank card">
     <h2>Receive events as they happen</h2>
-    <p>An endpoint is a URL of your server. Whenever one of the events that you choose happens, it receives a signed HTTP request.</p>
+    <p>An endpoint is a URL of your server. When a chosen event happens, your endpoint receives a signed HTTP request.</p>
     <ol class="steps">
       <li><strong>Add an endpoint</strong> and choose its events. You see the data of each event beforehand.</li>
       <li><strong>Verify the signature</strong> with the secret of the endpoint. The code is ready to copy.</li>
@@ -73,7 +73,7 @@ export function EndpointList() {
     ${endpoints === undefined && !error && html`<p class="soft" role="status">Loading…</p>`}
     ${endpoints?.length === 0 && html`<${Welcome} />`}
     ${endpoints?.length > 0 && html`<ul class="endpoints">${endpoints.map((each) => html`<${EndpointCard} key=${each.id} endpoint=${each} />`)}</ul>`}
-    ${isFull && html`<p class="soft">You have as many endpoints as you can have. Delete one to add another.</p>`}
+    ${isFull && html`<p class="soft">You have reached the maximum number of endpoints. Delete one to add another.</p>`}
   `;
 }
 

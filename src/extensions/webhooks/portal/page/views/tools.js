@@ -66,7 +66,7 @@ function Recover({ endpoint }) {
   const { keepDeliveriesDays } = link.value;
   return html`<section>
     <h2>Recover failed deliveries</h2>
-    <p class="soft">Sends all deliveries again that have failed since a time, for example after an outage of your server.</p>
+    <p class="soft">Resends every delivery that failed since a given time, for example after an outage of your server.</p>
     <form onSubmit=${start}>
       <${Field} id="since" label="Failed since" error=${error?.details.since}
         hint=${`Deliveries are kept for ${keepDeliveriesDays} days.`}
