@@ -122,5 +122,5 @@ test.each([
     warnings: ['The column id is ignored: every row creates a new record'],
   });
   const updating = await send(`format=${format}&mode=check&upsertBy=sku`, file.replace('title', 'sku'));
-  expect(updating.body.data?.warnings ?? []).toEqual([]);
+  expect(updating.body.data.warnings).toEqual([]);
 });
