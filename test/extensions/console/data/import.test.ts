@@ -21,7 +21,7 @@ const { app, url, person } = await startTestApp(
 const coupons = app.service('coupon');
 const admin = await person('Root', ['user', 'admin']);
 
-async function send(query: string, body: BodyInit, token = admin.token) {
+async function send(query: string, body: string | ReadableStream, token = admin.token) {
   const type = query.includes('ndjson') ? 'application/x-ndjson' : 'text/csv';
   const response = await fetch(`${url}/console/api/records/coupon/import?${query}`, {
     method: 'POST',
