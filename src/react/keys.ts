@@ -2,7 +2,7 @@ import { originOf } from '../client/origin.ts';
 import type { ListQuery, RecordSelection } from '../client/records/list-query.ts';
 import { trackSession, userIdOf } from './session-state.ts';
 
-/** The beginning of every key of a resource: the address of the app, the user for whom records are loaded, and the path. */
+/** The beginning of every key of a resource: the address of the app, the signed-in user, and the path. */
 export type ResourceKey = readonly ['belfry', url: string, userId: string | null, path: string];
 /** The key of a list. */
 export type ListKey = readonly [...ResourceKey, 'list', ListQuery];

@@ -105,12 +105,12 @@ function comparable(value: unknown): string | number | boolean | undefined {
 }
 
 /** Whether a value definitely does not meet a condition. */
-function surelyFails(value: unknown, condition: Condition): boolean {
+function definitelyFails(value: unknown, condition: Condition): boolean {
   if (condition === undefined) return false;
   const reference = isObject(value) && !Array.isArray(value) && typeof value.id === 'string' ? value.id : value;
   if (condition === null) return reference !== undefined;
-  if (Array.isArray(condition)) return surelyFails(value, { in: condition });
-  if (!isObject(condition) || condition instanceof Date) return surelyFails(value, { eq: condition });
+  if (Array.isArray(condition)) return definitelyFails(value, { in: condition });
+  if (!isObject(condition) || condition instanceof Date) return definitelyFails(value, { eq: condition });
   const isEqual = (one: unknown): boolean | undefined => {
     const [a, b] = [comparable(reference), comparable(one)];
     if (reference === undefined) return false;
@@ -129,8 +129,8 @@ function surelyFails(value: unknown, condition: Condition): boolean {
 }
 
 /** Whether a record, after a change of fields, definitely does not meet the filters of a list any more. */
-export function surelyLeaves(changed: AnyRecord, fields: object, where: ListQuery['where'] = {}): boolean {
-  return Object.keys(fields).some((name) => surelyFails(changed[name], where[name]));
+export function definitelyLeaves(changed: AnyRecord, fields: object, where: ListQuery['where'] = {}): boolean {
+  return Object.keys(fields).some((name) => definitelyFails(changed[name], where[name]));
 }
 
 /**
@@ -146,7 +146,7 @@ function hasLeft(
 ): boolean {
   return changes.some(({ recordId, confirmed, changes: fields }) => {
     const isMissing = confirmed === undefined || (confirmed.record && isAtLeast(loaded, confirmed.record) === false);
-    return recordId === loaded.id && isMissing && surelyLeaves(changed, fields, where);
+    return recordId === loaded.id && isMissing && definitelyLeaves(changed, fields, where);
   });
 }
 

@@ -3,7 +3,7 @@ import { originOf } from '../client/origin.ts';
 import type { WriteOptions } from '../client/records/resource.ts';
 import type { IfMatch } from '../client/records/versions.ts';
 import { isSameViewer, keyOf, type ParsedKey, parseKey, type ResourceKey } from './keys.ts';
-import { changeInList, changeView, mergeRecord, surelyLeaves } from './merge.ts';
+import { changeInList, changeView, definitelyLeaves, mergeRecord } from './merge.ts';
 import { type CachedList, createRecordOptions } from './options.ts';
 import { type PendingChange, pendingChangesOf } from './pending-changes.ts';
 import type { AnyRecord, AnyResource } from './resource.ts';
@@ -107,7 +107,7 @@ function updateCache(
           pages &&
           changeInList(pages, id!, (one) => {
             const changed = record && mergeRecord(one, record, list);
-            return changed && surelyLeaves(changed, data, list.where) ? undefined : changed;
+            return changed && definitelyLeaves(changed, data, list.where) ? undefined : changed;
           }),
       );
     } else if (cached?.id === id)

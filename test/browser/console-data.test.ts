@@ -44,7 +44,7 @@ async function addFilter(page: Page, field: string, comparison: string, value: s
   await page.getByRole('combobox', { name: 'Comparison' }).selectOption({ label: comparison });
   const choice = page.getByRole('combobox', { name: 'Value' });
   if (await choice.isVisible()) await choice.selectOption(value);
-  else await page.getByRole('textbox', { name: 'Value' }).fill(value);
+  else await page.getByLabel('Value', { exact: true }).fill(value);
   await page.getByRole('button', { name: 'Apply' }).click();
 }
 
@@ -80,6 +80,20 @@ browserTest(
     expect(pageErrors).toEqual([]);
   },
 );
+
+browserTest('filters compare the id and the times of records', 120_000, async () => {
+  const { page } = await openConsole(browser, `${DATA}/article`);
+  await untilCount(page, '60 articles');
+  await addFilter(page, 'createdAt', 'is before', '2020-01-01T00:00');
+  await page.getByRole('heading', { name: 'No article matches' }).waitFor();
+  await page.getByRole('button', { name: /^Remove the filter createdAt/ }).click();
+  await addFilter(page, 'updatedAt', 'is from', '2020-01-01T00:00');
+  await untilCount(page, '60 articles');
+  const { id } = (await app.service('article').first({ title: 'Article 7' }))!;
+  await addFilter(page, 'id', 'is one of', id);
+  await untilFirst(page, 'Article 7');
+  await untilCount(page, '1 article');
+});
 
 browserTest('pages follow each other in both directions, and a link to a page works', 120_000, async () => {
   const { page } = await openConsole(browser, `${DATA}/article?limit=20&sort=views`);

@@ -29,8 +29,10 @@ export interface RowImport {
   skip?: number | undefined;
   /** Called for each row that was not written. @param errors messages by column; the column `row` stands for the whole row */
   onRejected(row: FileRow, errors: Readonly<Record<string, string>>): void;
-  /** Called after each chunk. The import ends with the error that it throws. */
-  onChunk(totals: ImportTotals): void | Promise<void>;
+  /** Called before each chunk is written, with what was done before. The import ends with the error that it throws. */
+  beforeChunk?(totals: Readonly<ImportTotals>): Promise<void>;
+  /** Called after each chunk. */
+  onChunk?(totals: Readonly<ImportTotals>): void;
   /** Whether the import ends before the next chunk. Left out: it never does. */
   isStopped?(): boolean;
 }
@@ -63,10 +65,11 @@ export async function writeRows(run: RowImport, rows: AsyncIterable<FileRow>): P
   let chunk: FileRow[] = [];
   const flush = async () => {
     if (chunk.length === 0) return;
+    await run.beforeChunk?.(totals);
     totals.written += await writeChunk(run, chunk);
     totals.row = chunk.at(-1)!.row;
     chunk = [];
-    await run.onChunk(totals);
+    run.onChunk?.(totals);
   };
   for await (const row of rows) {
     if (row.row <= skip) continue;

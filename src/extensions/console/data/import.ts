@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import { z } from 'zod';
 import type { BinaryBody } from '../../../declare/body.ts';
 import type { RouteContext } from '../../../declare/route.ts';
@@ -7,12 +7,14 @@ import { type FileRow, readRows } from '../../../records/bulk/read-rows.ts';
 import { createRowConverter, writeRows } from '../../../records/bulk/write-rows.ts';
 import type { ConsoleAccess } from '../access.ts';
 import type { DataContext } from './context.ts';
-import { passwordFieldsOf } from './field-info.ts';
+import { isSecretField, passwordFieldsOf } from './field-info.ts';
 
 const MAX_BYTES = 50 * 2 ** 20;
 const MAX_ROWS = 100_000;
 /** Rejected rows in the response; it counts all of them. */
 const MAX_REPORTED = 200;
+/** ms in which a file must have been read. Empty lines contain no rows, so without a limit they would keep an import open. */
+const MAX_OPEN_MS = 10 * 60_000;
 
 /** The body of an import. */
 export const IMPORT_BODY: BinaryBody = {
@@ -36,6 +38,8 @@ interface ImportResult {
   rejected: number;
   /** The first rejected rows. */
   errors: { row: number; errors: Readonly<Record<string, string>> }[];
+  /** What the file contains that the import does not use as the administrator may expect. */
+  warnings: string[];
 }
 
 /** Converts an error in the file itself, such as an unknown column, to one of the client. */
@@ -46,6 +50,23 @@ async function readFile<T>(read: () => T | Promise<T>): Promise<T> {
     if (error instanceof ApiError || (error as { code?: unknown }).code !== undefined) throw error;
     throw validationError({ file: (error as Error).message });
   }
+}
+
+/** Reads a body until its end or until a signal, after which it fails with an error for the client. */
+function readUntil(body: Readable, signal: AbortSignal): Readable {
+  const limited = new PassThrough();
+  body.on('error', (error) => limited.destroy(error));
+  const stop = () => {
+    body.unpipe(limited);
+    limited.destroy(
+      validationError({
+        file: `Took longer than ${MAX_OPEN_MS / 60_000} minutes. Split it, or use the command belfry import. Earlier rows may have been handled.`,
+      }),
+    );
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  body.once('close', () => signal.removeEventListener('abort', stop));
+  return body.pipe(limited);
 }
 
 /** Yields rows, and refuses a file with too many. */
@@ -63,7 +84,9 @@ async function* limitRows(rows: AsyncIterable<FileRow>): AsyncGenerator<FileRow>
  * Handles `POST /records/:resource/import`: writes the rows of a file with system privilege, each by itself, in constant memory; with
  * `mode=check`, only finds errors.
  *
- * @param isStillAllowed asked after each chunk, because an import may outlast the access of its caller
+ * The audit trail has an entry for each import and for each check, because both reveal which unique values are taken.
+ *
+ * @param isStillAllowed asked before each chunk is written, because an import may outlast the access of its caller
  */
 export async function importRecords(
   data: DataContext,
@@ -75,9 +98,11 @@ export async function importRecords(
   const declared = data.host.bulk.resource(gateway.name);
   const passwords = passwordFieldsOf(gateway.declaration);
   const resource = { ...declared, writable: declared.writable.filter(({ name }) => !passwords.includes(name)) };
-  if (upsertBy !== undefined && !resource.upsertFields().includes(upsertBy))
-    throw new ApiError('BAD_REQUEST', 'The query parameter "upsertBy" must be a unique field');
-  const { header, rows } = await readFile(() => readRows(ctx.body as Readable, format));
+  const isSecret = resource.writable.some(({ name, spec }) => name === upsertBy && isSecretField(spec));
+  if (upsertBy !== undefined && (isSecret || !resource.upsertFields().includes(upsertBy)))
+    throw new ApiError('BAD_REQUEST', 'The query parameter "upsertBy" must be a unique field whose values are shown');
+  const body = readUntil(ctx.body as Readable, AbortSignal.timeout(MAX_OPEN_MS));
+  const { header, rows } = await readFile(() => readRows(body, format));
   const options = {
     map: new Map<string, string>(),
     keepIds: false,
@@ -87,6 +112,17 @@ export async function importRecords(
   const convert = await readFile(() => createRowConverter(resource, { header }, options));
   if (upsertBy !== undefined && header !== undefined && !header.includes(upsertBy))
     throw validationError({ file: `Has no column "${upsertBy}"` });
+  await data.host.auditTrail()?.add(
+    {
+      action: mode === 'check' ? 'console.importChecked' : 'console.imported',
+      resource: gateway.name,
+      record: null,
+      details: { format, ...(upsertBy !== undefined && { upsertBy }) },
+    },
+    ctx.req,
+    data.host.database,
+  );
+  let hasIds = header?.includes('id') ?? false;
   const errors: ImportResult['errors'] = [];
   let rejected = 0;
   const totals = await readFile(() =>
@@ -94,12 +130,15 @@ export async function importRecords(
       {
         resource,
         write: { upsertBy, dryRun: mode === 'check' },
-        convert,
+        convert(row) {
+          if (header === undefined && Object.hasOwn(row.content, 'id')) hasIds = true;
+          return convert(row);
+        },
         onRejected({ row }, messages) {
           rejected++;
           if (errors.length < MAX_REPORTED) errors.push({ row, errors: messages });
         },
-        async onChunk({ row }) {
+        async beforeChunk({ row }) {
           if (!(await isStillAllowed(ctx)))
             throw new ApiError('FORBIDDEN', `Your access has ended. Rows up to ${row} were handled`);
         },
@@ -107,5 +146,6 @@ export async function importRecords(
       limitRows(rows),
     ),
   );
-  return { rows: totals.row, written: totals.written, rejected, errors };
+  const warnings = hasIds && upsertBy === undefined ? ['The column id is ignored: every row creates a new record'] : [];
+  return { rows: totals.row, written: totals.written, rejected, errors, warnings };
 }

@@ -6,11 +6,18 @@ export const app = signal(undefined);
 
 export const DATA = '/console/data';
 
+const TIME_OPERATORS = ['gt', 'gte', 'lt', 'lte'];
+
 /** The fields of every record that are not declared. */
 const SYSTEM_FIELDS = {
-  id: { type: 'id', description: 'The id of the record.' },
-  createdAt: { type: 'date', sortable: true, description: 'When the record was created.' },
-  updatedAt: { type: 'date', sortable: true, description: 'When the record was last changed.' },
+  id: { type: 'id', operators: ['eq', 'in'], description: 'The id of the record.' },
+  createdAt: { type: 'date', operators: TIME_OPERATORS, sortable: true, description: 'When the record was created.' },
+  updatedAt: {
+    type: 'date',
+    operators: TIME_OPERATORS,
+    sortable: true,
+    description: 'When the record was last changed.',
+  },
   deletedAt: { type: 'date', description: 'When the record was deleted.' },
 };
 

@@ -72,12 +72,16 @@ export function nextSort(resource, params, name) {
   return params.has('sort') ? undefined : name;
 }
 
-/** The fields that filters can compare, with their operators: for a viewer, those that the declaration allows to clients. */
+/**
+ * The fields that filters can compare, with their operators: for a viewer, those that the declaration allows to clients. The fields that
+ * every record has come last.
+ */
 export function filterableColumns(resource) {
   const columns = columnsOf(resource).map((one) =>
     viewer() === undefined ? one : { ...one, operators: one.clientOperators },
   );
-  return columns.filter(({ operators }) => operators.length > 0);
+  const comparable = columns.filter(({ operators }) => operators.length > 0);
+  return [...comparable.filter((one) => !one.isSystem), ...comparable.filter((one) => one.isSystem)];
 }
 
 /**

@@ -33,13 +33,14 @@ async function sendFile(resource, { file, format, upsertBy }, mode) {
 }
 
 function ImportResult({ result, isChecked }) {
-  const { written, rejected, errors } = result;
+  const { written, rejected, errors, warnings } = result;
   const verb = isChecked ? 'would be written' : 'were written';
   const shown = errors.slice(0, MAX_SHOWN_ERRORS);
   return html`<p role="status">
       <b>${written.toLocaleString()}</b> ${verb},${' '}
       <b class=${rejected > 0 ? 'bad-text' : ''}>${rejected.toLocaleString()}</b> rejected.
     </p>
+    ${isChecked && warnings.map((text) => html`<p key=${text} class="form-error" role="alert">${text}.</p>`)}
     ${
       shown.length > 0 &&
       html`<div class="table-box" tabindex="0" role="region" aria-label="Rejected rows">
@@ -67,7 +68,9 @@ function ImportDialog({ resource, close }) {
   const [error, setError] = useState(undefined);
   const [isBusy, setBusy] = useState(false);
   const format = file?.name.endsWith('.csv') ? 'csv' : 'ndjson';
-  const unique = resource.fields.filter((field) => field.unique).map(({ name }) => name);
+  const unique = resource.fields
+    .filter((field) => field.unique && !field.writeOnly && !field.encrypted)
+    .map(({ name }) => name);
   const run = async (mode) => {
     setBusy(true);
     setError(undefined);
