@@ -108,7 +108,13 @@ test('the versions of the template are those of the repository', () => {
   for (const [name, version] of Object.entries(template.devDependencies))
     expect.soft(version, name).toBe(repository.devDependencies[name]);
   // Only the simulated provider of oidc() and the variants of images need these packages, and their pages say when to install them.
-  const { 'oidc-provider': _ofExtension, sharp: _ofImages, ...peers } = repository.peerDependencies;
+  const {
+    'oidc-provider': _ofExtension,
+    sharp: _ofImages,
+    react: _ofHooks,
+    '@tanstack/react-query': _ofHooksToo,
+    ...peers
+  } = repository.peerDependencies;
   // Otherwise `belfry dev`, `belfry test` or `belfry migration generate` would lack a package.
   expect(Object.keys(template.devDependencies)).toEqual(expect.arrayContaining(Object.keys(peers)));
   expect(template.engines).toEqual(repository.engines);

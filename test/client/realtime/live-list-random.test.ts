@@ -154,21 +154,29 @@ test('after 10,000 random changes, in bursts with lost connections in between, e
     return (await call('GET', `/api/items?${parameters}`)).body;
   }
 
+  /** The records without what they include: changes of included records are not followed. */
+  const withoutIncluded = (records: readonly Record<string, unknown>[]) =>
+    records.map(({ parent, ...record }) => ({
+      ...record,
+      parent: (parent as { id?: string } | undefined)?.id ?? parent,
+    }));
+
   async function expectEqual(list: LiveList<Record<string, unknown>>, query: LiveListQuery): Promise<void> {
     const fresh = await freshList(query);
-    // JSON, because a field that was removed is missing in one and undefined in the other.
+    const expected = withoutIncluded(fresh.data);
     const isTotalEqual = ({ total, totalEstimated }: LiveListMeta) => totalEstimated || total === fresh.meta.total;
-    const isEqual = () => list.status === 'live' && isTotalEqual(list.meta) && isDeepStrictEqual(list.data, fresh.data);
+    const isEqual = () =>
+      list.status === 'live' && isTotalEqual(list.meta) && isDeepStrictEqual(withoutIncluded(list.data), expected);
     await vi.waitUntil(isEqual, { timeout: 30_000, interval: 20 }).catch(() => {
       expect({
         query,
         changes,
         status: list.status,
         error: list.error,
-        data: list.data,
+        data: withoutIncluded(list.data),
         total: list.meta.total,
       }).toEqual({
-        ...{ query, changes, status: 'live', error: undefined, data: fresh.data, total: fresh.meta.total },
+        ...{ query, changes, status: 'live', error: undefined, data: expected, total: fresh.meta.total },
       });
     });
   }
