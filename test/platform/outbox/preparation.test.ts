@@ -6,6 +6,8 @@ import type { OutboxRow } from '../../../src/platform/outbox/table.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const HOUR = 3_600_000;
+/** Long enough that wake-ups come first, and short enough for a claim that failed because the machine is busy. */
+const POLL_MS = 5000;
 const task = defineResource('task', { fields: { title: f.string().required() } });
 const titleOf = (row: OutboxRow) => (row.payload.record as { title: string }).title;
 const isTask = (row: OutboxRow) => row.name.startsWith('task.');
@@ -60,8 +62,7 @@ const probe = () =>
 const options = {
   resources: [defineUser(), task],
   extensions: [probe()],
-  // No test waits for the poll: events that arrive in time come from a wake-up.
-  settings: { relay: { pollMs: HOUR, sweepMs: HOUR } },
+  settings: { relay: { pollMs: POLL_MS, sweepMs: HOUR } },
 };
 const { app, env } = await startTestApp(options);
 const client = new pg.Client(env.DATABASE_URL);
