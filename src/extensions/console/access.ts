@@ -3,7 +3,7 @@ import { isAccountActive } from '../../declare/actor.ts';
 import { credentialWatchOf } from '../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
-import { allowsAction, type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
+import { allowsAction, compilePolicy, type Policy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isFromThisMachine } from '../../platform/http/client-address.ts';
@@ -137,9 +137,4 @@ export function createProductionAccess(
       return allowsAction(compiled, args, false, () => undefined);
     },
   };
-}
-
-/** Whether a policy limits the console to chosen users. Anything else would open all data to every user of the app. */
-export function limitsToChosenUsers({ public: isPublic, authenticated, verified, owner }: CompiledPolicy): boolean {
-  return !isPublic && !authenticated && !verified && !owner;
 }

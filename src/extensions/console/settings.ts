@@ -1,9 +1,13 @@
 import { z } from 'zod';
 import { policySettingSchema } from '../../declare/extension.ts';
-import { compilePolicy, type Policy } from '../../declare/policy.ts';
-import { limitsToChosenUsers } from './access.ts';
+import { type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
 
 const PRODUCTION_FORM = "must be true, false or { policy: 'admin' }";
+
+/** Whether a policy limits the console to chosen users. Anything else would open all data to every user of the app. */
+function limitsToChosenUsers({ public: isPublic, authenticated, verified, owner }: CompiledPolicy): boolean {
+  return !isPublic && !authenticated && !verified && !owner;
+}
 
 const productionPolicy = policySettingSchema.superRefine((policy: Policy, context) => {
   const compiled = compilePolicy(policy, () => undefined);

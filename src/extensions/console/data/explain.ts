@@ -39,7 +39,7 @@ export function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status < 500 && error.code !== 'BAD_REQUEST';
 }
 
-/** Whether the list policy includes a record. A viewer who may not list at all gets an error, which counts as no. */
+/** Whether the list policy includes a record. A viewer without access to the list gets an error, which counts as no. */
 async function isInList(gateway: ResourceGateway, record: StoredRecord, viewContext: ViewContext): Promise<boolean> {
   try {
     const { includes } = await gateway.subscribe({ id: undefined, filters: {} }, viewContext);

@@ -36,7 +36,7 @@ async function serializeForViewer(
   return serialized.map((one) => maskEncryptedValues(gateway, one, gatewayOf));
 }
 
-/** Lists records as a viewer. A viewer who may not list gets no records, and the reason. */
+/** Lists records as a viewer. A viewer without access to the list gets no records, but the reason. */
 async function listAsViewer(
   data: DataContext,
   gateway: ResourceGateway,

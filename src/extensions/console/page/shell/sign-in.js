@@ -70,7 +70,7 @@ function PasswordSignIn({ onDone }) {
   <//>`;
 }
 
-/** What the console shows without a session, or to a user who may not use it. */
+/** What the console shows without a session, or to a user without access. */
 export function SignIn({ kind, onDone }) {
   const [pages, setPages] = useState(undefined);
   useEffect(() => {

@@ -16,7 +16,7 @@ export function lockedReason(field) {
 
 export const isEditable = (field) => lockedReason(field) === undefined;
 
-/** What the declaration says about who may set or see a field, in words. */
+/** Describes the rules of a field: which policies decide about writing and reading it. */
 export function fieldNotes(field) {
   return [
     field.owner && (field.required ? 'The owner of the record' : 'The owner of the record; nobody if empty'),
