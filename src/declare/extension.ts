@@ -10,6 +10,7 @@ import type { RunningWorker } from '../platform/redis/queues.ts';
 import type { Accounts, ConfirmStep, RevocationStep, SignInMethod, SignInStep } from './accounts.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Authenticator } from './authenticator.ts';
+import type { ConsoleTab } from './console-tab.ts';
 import type { SentEvent } from './events.ts';
 import type { Fields } from './field.ts';
 import type { Host, UserData } from './host.ts';
@@ -44,6 +45,10 @@ export interface FeatureParts<Api extends object = object> {
   routes?: readonly Route[];
   /** Routes with full paths that are not below `/api`: pages and their assets. They are not in the OpenAPI document. */
   pages?: readonly Route[];
+  /** Returns pages that depend on the parts of other features. Called once, when all features are set up. `errors` receives what is wrong. */
+  dependentPages?: (errors: ConfigErrors) => readonly Route[];
+  /** Tabs of the console, which apps without a console ignore. */
+  consoleTabs?: readonly ConsoleTab[];
   /** Additional ways to sign in. */
   authenticators?: readonly Authenticator[];
   /** Requires an additional login step besides the password. */
@@ -100,6 +105,8 @@ export interface ExtensionHost extends Host {
   routes(): readonly Route[];
   /** All pages of extensions. Not available before every feature is set up. */
   pages(): readonly Route[];
+  /** The tabs of the console that features add. Not available before every feature is set up. */
+  consoleTabs(): readonly ConsoleTab[];
   /** The audit trail; undefined in an app without one. Not available before every feature is set up. */
   auditTrail(): AuditTrail | undefined;
   /** All features' data about users outside of resources. Not available before every feature is set up. */

@@ -84,6 +84,10 @@ const MERGE_BY_KIND: {
 } = {
   routes: concatenateLists,
   pages: concatenateLists,
+  dependentPages: () => {
+    throw new Error('dependent pages are not merged: the app calls each function once');
+  },
+  consoleTabs: concatenateLists,
   authenticators: concatenateLists,
   signInStep: () => {
     throw new Error('sign-in steps are not merged: accounts run them one after the other');

@@ -56,6 +56,7 @@ export function setUpFeatures(
     accounts: accounts?.api,
     routes,
     pages: () => mergedParts.pages ?? [],
+    consoleTabs: () => mergedParts.consoleTabs ?? [],
     authenticators,
     auditTrail: () => mergedParts.auditTrail,
     userData: () => mergedParts.userData ?? [],
@@ -82,8 +83,14 @@ export function setUpFeatures(
     );
     return { name, parts, jobs };
   });
-  // Jobs, e-mails and APIs belong to one extension each, and accounts run sign-in steps one by one, so these parts are not merged.
-  const notMerged = { jobs: undefined, mails: undefined, api: undefined, signInStep: undefined };
+  // Jobs, e-mails and APIs belong to one extension each; accounts run sign-in steps one by one; dependent pages are created below.
+  const notMerged = {
+    jobs: undefined,
+    mails: undefined,
+    api: undefined,
+    signInStep: undefined,
+    dependentPages: undefined,
+  };
   const mergeableParts = features.map(({ parts }) => ({ ...parts, ...notMerged }));
   const signInSteps = features.flatMap(({ parts }) => parts.signInStep ?? []);
   const extensionParts = mergeParts(...mergeableParts);
@@ -98,10 +105,14 @@ export function setUpFeatures(
     accounts?.createFeatureParts({ ...extensionParts, signInSteps }) ?? {},
   );
   mergedParts = mergeParts(coreParts, extensionParts);
+  const pagesByExtension = features.map(({ name, parts }) => ({
+    name,
+    routes: [...(parts.pages ?? []), ...(parts.dependentPages?.(errors.at(`extension "${name}"`)) ?? [])],
+  }));
+  mergedParts.pages = [...(coreParts.pages ?? []), ...pagesByExtension.flatMap(({ routes: pages }) => pages)];
   core.setEventPublisher(mergedParts.publishEvent);
   const mails = mergeMailComposers(features, coreParts.mails ?? {}, errors);
   const routesByExtension = features.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] }));
-  const pagesByExtension = features.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] }));
   checkExtensionRoutes('route', routesByExtension, coreParts.routes ?? [], errors);
   checkExtensionRoutes('page', pagesByExtension, coreParts.pages ?? [], errors);
   checkReplacementRoutes(resources, { routes: routes(), pages: mergedParts.pages ?? [] }, errors);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineExtension, type Extension, wholeNumberSettingSchema } from '../../declare/extension.ts';
+import { createAuditTab } from './console/tab.ts';
 import { createAuditTrail } from './reading/audit-trail.ts';
 import { auditRoutes } from './reading/routes.ts';
 import { createAuditListeners } from './recording/audited-events.ts';
@@ -60,6 +61,7 @@ export function audit(options: AuditOptions = {}): Extension<'audit', AuditApi> 
         listeners: createAuditListeners(writer),
         routes: auditRoutes(host),
         auditTrail: createAuditTrail(host),
+        consoleTabs: [createAuditTab(host, keepDays)],
         userData: [auditUserData(host, keepDays)],
         api: { verify: createTrailVerifier(host.database) },
         workers,

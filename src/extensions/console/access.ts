@@ -80,6 +80,8 @@ export function requireSameOrigin(appUrl: string | undefined): RequestHandler {
 export interface ConsoleAccess {
   /** The parts of every route, which the HTTP kernel enforces. */
   route: Pick<Route, 'policy' | 'recentSignIn' | 'load'> & { middleware: readonly RequestHandler[] };
+  /** The middleware of the page's files, which contain no data. */
+  fileGuards: readonly RequestHandler[];
   /** Whether the caller of a request that is still open would have access now. */
   isStillAllowed(ctx: Pick<RouteContext, 'user' | 'auth'>): Promise<boolean>;
 }
@@ -92,6 +94,7 @@ export interface ConsoleAccess {
 export function createDevelopmentAccess(guards: readonly RequestHandler[]): ConsoleAccess {
   return {
     route: { policy: 'public', middleware: [...guards, forbidCaching] },
+    fileGuards: guards,
     isStillAllowed: async () => true,
   };
 }
@@ -126,6 +129,7 @@ export function createProductionAccess(
 
   return {
     route: { policy, recentSignIn: true, middleware: [forbidCaching], load: requireSession },
+    fileGuards: [],
     async isStillAllowed({ user: { id } = { id: '' }, auth }) {
       const [[user], ended, isRecent] = await Promise.all([
         users.load([id]),

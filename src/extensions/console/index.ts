@@ -1,14 +1,21 @@
+import type { ConsoleTab } from '../../declare/console-tab.ts';
 import { defineExtension, type Extension, type ExtensionHost, type FeatureParts } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { Policy } from '../../declare/policy.ts';
 import type { SimulatedDevices } from '../../declare/push.ts';
 import type { Route } from '../../declare/route.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { declaredUserRoles, unknownRoleErrors } from '../../records/configuration/roles.ts';
-import { createDevelopmentAccess, createProductionAccess, requireSameOrigin, requireThisMachine } from './access.ts';
-import type { ConsoleTab } from './data/app-info.ts';
-import { createChangeFeed } from './data/changes.ts';
-import { createDataContext } from './data/context.ts';
+import {
+  type ConsoleAccess,
+  createDevelopmentAccess,
+  createProductionAccess,
+  requireSameOrigin,
+  requireThisMachine,
+} from './access.ts';
+import { type ChangeFeed, createChangeFeed } from './data/changes.ts';
+import { createDataContext, type DataContext } from './data/context.ts';
 import { dataRoutes } from './data/routes.ts';
 import { jobRoutes } from './jobs.ts';
 import { createLiveUpdates } from './live.ts';
@@ -17,6 +24,7 @@ import { pageFileRoutes } from './page-files.ts';
 import { consoleRoutes } from './push/routes.ts';
 import { createStateReader } from './push/state.ts';
 import { type ConsoleOptions, consoleSettings, productionPolicyOf } from './settings.ts';
+import { checkTabs, serveTab, type TabLink } from './tabs.ts';
 
 export type { ConsoleOptions } from './settings.ts';
 
@@ -26,13 +34,19 @@ const PATH = `${HOME}/push`;
 const MAILS_PATH = `${HOME}/mails`;
 const JOBS_PATH = `${HOME}/jobs`;
 
-const DATA_TAB: ConsoleTab = { id: 'data', label: 'Data', path: `${HOME}/data` };
-const DEVELOPMENT_TABS: readonly ConsoleTab[] = [
-  DATA_TAB,
+const DATA_TAB: TabLink = { id: 'data', label: 'Data', path: `${HOME}/data` };
+/** Pages of the development console that are not part of the application. */
+const STANDALONE_TABS: readonly TabLink[] = [
   { id: 'push', label: 'Push', path: PATH },
   { id: 'mails', label: 'E-mails', path: MAILS_PATH },
   { id: 'jobs', label: 'Jobs', path: JOBS_PATH },
 ];
+
+const STANDALONE_PAGES = {
+  'pages/push.html': PATH,
+  'pages/mails.html': MAILS_PATH,
+  'pages/jobs/index.html': JOBS_PATH,
+};
 
 const HOME_ROUTE: Route = {
   method: 'GET',
@@ -43,6 +57,35 @@ const HOME_ROUTE: Route = {
 
 /** In-process events after which the page of the push simulator is read again. */
 const PUSH_EVENTS = ['push.sent', 'push.failed', 'push.receipt', 'push.opened', 'push.simulated'];
+
+/** The application: its files, the data browser and the tabs that features add. Further links lead to pages that stand alone. */
+interface Application {
+  host: ExtensionHost;
+  data: DataContext;
+  access: ConsoleAccess;
+  feed: ChangeFeed;
+  standalone?: { links: readonly TabLink[]; files: Readonly<Record<string, string>> };
+}
+
+/** Returns the routes of the application. `errors` receives tabs that cannot be served. */
+function applicationRoutes({ host, data, access, feed, standalone }: Application, errors: ConfigErrors): Route[] {
+  const isOffered = ({ onlyInDevelopment }: ConsoleTab) => data.mode === 'development' || onlyInDevelopment !== true;
+  const tabs = checkTabs(host.consoleTabs().filter(isOffered), errors).map((tab) =>
+    serveTab(tab, access, host, data.mode),
+  );
+  const links = [DATA_TAB, ...tabs.map(({ link }) => link)];
+  return [
+    { ...HOME_ROUTE, middleware: access.fileGuards },
+    ...pageFileRoutes({
+      tabs: links.map(({ path }) => path),
+      assets: tabs.flatMap(({ assets }) => assets),
+      standalone: standalone?.files ?? {},
+      middleware: access.fileGuards,
+    }),
+    ...dataRoutes(API_PATH, data, { access, tabs: [...links, ...(standalone?.links ?? [])], feed }),
+    ...tabs.flatMap(({ routes }) => routes),
+  ];
+}
 
 /** The console of a development machine: all tabs, without a sign-in. */
 function createDevelopmentParts(
@@ -58,17 +101,15 @@ function createDevelopmentParts(
   const feed = createChangeFeed(host, access);
   return {
     pages: [
-      { ...HOME_ROUTE, middleware },
-      ...pageFileRoutes({
-        tabs: [DATA_TAB.path],
-        standalone: { 'pages/push.html': PATH, 'pages/mails.html': MAILS_PATH, 'pages/jobs/index.html': JOBS_PATH },
-        middleware,
-      }),
-      ...dataRoutes(API_PATH, data, { access, tabs: DEVELOPMENT_TABS, feed }),
       ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
       ...mailPreviewRoutes(MAILS_PATH, { host, middleware }),
       ...jobRoutes(JOBS_PATH, { host, live: liveJobs, middleware }),
     ],
+    dependentPages: (errors) =>
+      applicationRoutes(
+        { host, data, access, feed, standalone: { links: STANDALONE_TABS, files: STANDALONE_PAGES } },
+        errors,
+      ),
     listeners: { ...feed.listeners, ...Object.fromEntries(PUSH_EVENTS.map((name) => [name, live.refreshStreams])) },
     // The server waits for open streams when it stops, so they must end here.
     workers: {
@@ -81,18 +122,13 @@ function createDevelopmentParts(
   };
 }
 
-/** The console in production: the data browser, for users who meet the policy. */
+/** The console in production, for users who meet the policy. */
 function createProductionParts(host: ExtensionHost, users: ResourceGateway, policy: Policy): FeatureParts {
   const access = createProductionAccess(host, users, policy);
   const feed = createChangeFeed(host, access);
   const data = createDataContext(host, users, 'production');
   return {
-    // The files of the page are public. They contain no data.
-    pages: [
-      HOME_ROUTE,
-      ...pageFileRoutes({ tabs: [DATA_TAB.path], standalone: {}, middleware: [] }),
-      ...dataRoutes(API_PATH, data, { access, tabs: [DATA_TAB], feed }),
-    ],
+    dependentPages: (errors) => applicationRoutes({ host, data, access, feed }, errors),
     listeners: feed.listeners,
     workers: { web: () => feed },
   };

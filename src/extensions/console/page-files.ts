@@ -32,15 +32,18 @@ const STANDALONE_HEADERS = {
  * Serves the application at the paths of its tabs, the other pages, and all assets: the files of `page/` and the modules of packages that
  * the application imports. Each file is read on its first request.
  *
+ * @param assets the files of tabs that features add
  * @param tabs the paths of the application's tabs, such as `/console/data`. Every path below a tab is a page of the application, too
  * @param standalone the paths of the pages that are not part of the application, by file name: `pages/mails.html`
  */
 export function pageFileRoutes({
   tabs,
+  assets: tabAssets,
   standalone,
   middleware,
 }: {
   tabs: readonly string[];
+  assets: readonly ServedFile[];
   standalone: Readonly<Record<string, string>>;
   middleware: readonly RequestHandler[];
 }): Route[] {
@@ -48,6 +51,7 @@ export function pageFileRoutes({
   const { getPage, assets } = createModulePage({
     folder: FOLDER,
     assets: ASSETS,
+    names: { 'belfry/console': 'kit.js' },
     includes: (name) => !name.endsWith('.html') && (hasStandalonePages || !name.startsWith(STANDALONE)),
     preloads: (name) => !name.startsWith(STANDALONE),
   });
@@ -67,5 +71,5 @@ export function pageFileRoutes({
       prepareContent('text/html; charset=utf-8', await readFile(new URL(name, FOLDER)), STANDALONE_HEADERS),
     ),
   }));
-  return [...tabPages, ...standalonePages, ...assets].map(createRoute);
+  return [...tabPages, ...standalonePages, ...assets, ...tabAssets].map(createRoute);
 }

@@ -60,6 +60,8 @@ export interface ModulePageOptions {
   folder: URL;
   /** The path below which the assets are served: `/console/assets`. */
   assets: string;
+  /** Names under which modules import files of the folder: `{ 'belfry/console': 'kit.js' }`. */
+  names?: Readonly<Record<string, string>>;
   /** Whether a file of the folder, by its path in it, belongs to the page. Default: all files do. */
   includes?: (name: string) => boolean;
   /** Whether the browser loads a script together with the page. Default: all scripts. */
@@ -105,6 +107,26 @@ function pageHeaders(scriptHash: string, frameAncestors: readonly string[]) {
   };
 }
 
+const isAsset = (name: string) => extname(name) in CONTENT_TYPES && name !== SHELL;
+
+const createAsset = (path: string, type: string, read: () => Promise<Buffer>): ServedFile => ({
+  path,
+  getContent: memoizeAsync(async () => prepareContent(type, await read(), SHARED_HEADERS)),
+});
+
+/** Returns the scripts, styles and images of a folder, served below the path `base`. */
+export function folderAssets(
+  folder: URL,
+  base: string,
+  includes: (name: string) => boolean = () => true,
+): readonly ServedFile[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => isAsset(name) && includes(name))
+    .map((name) =>
+      createAsset(`${base}/${name}`, CONTENT_TYPES[extname(name)]!, () => readFile(new URL(name, folder))),
+    );
+}
+
 /**
  * Creates a page of plain ES modules. Its modules import preact, htm and signals by name: an import map leads these names to the files of
  * the packages, which the server serves itself. The browser loads all modules at once instead of import by import.
@@ -112,25 +134,27 @@ function pageHeaders(scriptHash: string, frameAncestors: readonly string[]) {
 export function createModulePage({
   folder,
   assets,
-  includes = () => true,
+  names = {},
+  includes,
   preloads: isPreloaded = () => true,
   fill,
   frameAncestors = [],
 }: ModulePageOptions): ModulePage {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => extname(name) in CONTENT_TYPES && name !== SHELL && includes(name),
-  );
+  const files = folderAssets(folder, assets, includes);
   const vendorPath = (name: string) => `${assets}/vendor/${name}.js`;
   const vendorNames = Object.keys(VENDOR_MODULES);
 
   async function preparePage(): Promise<ServedContent> {
     const shell = await readFile(new URL(SHELL, folder), 'utf8');
     const importMap = JSON.stringify({
-      imports: Object.fromEntries(vendorNames.map((name) => [name, vendorPath(name)])),
+      imports: Object.fromEntries([
+        ...vendorNames.map((name) => [name, vendorPath(name)]),
+        ...Object.entries(names).map(([name, file]) => [name, `${assets}/${file}`]),
+      ]),
     });
     const modules = files
-      .filter((name) => name.endsWith('.js') && isPreloaded(name))
-      .map((name) => `${assets}/${name}`);
+      .map(({ path }) => path)
+      .filter((path) => path.endsWith('.js') && isPreloaded(path.slice(assets.length + 1)));
     const preloads = [...vendorNames.map(vendorPath), ...modules].map(
       (path) => `<link rel="modulepreload" href="${path}">`,
     );
@@ -145,18 +169,12 @@ export function createModulePage({
     return prepareContent(CONTENT_TYPES['.html']!, Buffer.from(html), pageHeaders(scriptHash, frameAncestors));
   }
 
-  const createFile = (path: string, type: string, read: () => Promise<Buffer>): ServedFile => ({
-    path,
-    getContent: memoizeAsync(async () => prepareContent(type, await read(), SHARED_HEADERS)),
-  });
   return {
     getPage: memoizeAsync(preparePage),
     assets: [
-      ...files.map((name) =>
-        createFile(`${assets}/${name}`, CONTENT_TYPES[extname(name)]!, () => readFile(new URL(name, folder))),
-      ),
+      ...files,
       ...Object.entries(VENDOR_MODULES).map(([name, locate]) =>
-        createFile(vendorPath(name), CONTENT_TYPES['.js']!, () => readFile(locate())),
+        createAsset(vendorPath(name), CONTENT_TYPES['.js']!, () => readFile(locate())),
       ),
     ],
   };

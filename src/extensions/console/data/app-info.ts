@@ -1,16 +1,10 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { RouteContext } from '../../../declare/route.ts';
+import type { TabLink } from '../tabs.ts';
 import type { DataContext } from './context.ts';
 import { fieldsOf } from './field-info.ts';
 import { labelOf, type RecordOption } from './labels.ts';
 import { describeResource, type ResourceInfo } from './resource-info.ts';
-
-/** A tab in the navigation of the console. */
-export interface ConsoleTab {
-  id: string;
-  label: string;
-  path: string;
-}
 
 /** What the pages of the console know about the app. */
 export interface AppInfo {
@@ -19,14 +13,14 @@ export interface AppInfo {
   /** The administrator who is signed in; null in development. */
   user: RecordOption | null;
   features: Record<'softDelete' | 'audit' | 'realtime' | 'files' | 'organisations' | 'signInPages', boolean>;
-  tabs: readonly ConsoleTab[];
+  tabs: readonly TabLink[];
   resources: readonly ResourceInfo[];
 }
 
 /** Creates the handler of `GET /app`. The description of the app is computed once, at the first request. */
 export function createAppInfoReader(
   { host, users, mode }: DataContext,
-  tabs: readonly ConsoleTab[],
+  tabs: readonly TabLink[],
 ): (ctx: RouteContext) => AppInfo {
   const { env, settings, resources } = host;
   let known: Pick<AppInfo, 'features' | 'resources'> | undefined;

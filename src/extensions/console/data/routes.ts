@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import type { Route } from '../../../declare/route.ts';
+import { isId } from '../../../platform/ids.ts';
 import type { ConsoleAccess } from '../access.ts';
-import { type ConsoleTab, createAppInfoReader } from './app-info.ts';
+import type { TabLink } from '../tabs.ts';
+import { createAppInfoReader } from './app-info.ts';
 import type { ChangeFeed } from './changes.ts';
 import type { DataContext } from './context.ts';
 import { exportRecords } from './export.ts';
 import { historyQuery, readHistory } from './history.ts';
 import { IMPORT_BODY, importQuery, importRecords } from './import.ts';
-import { findRecordOptions } from './labels.ts';
+import { findRecordOptions, labelsOf } from './labels.ts';
 import { listRecords, readRecord, revealBody, revealValue } from './read.ts';
 import { bulkBody, changeManyRecords, createRecord, deleteRecord, restoreRecord, updateRecord } from './writes.ts';
 
@@ -17,6 +19,14 @@ const limitError = { error: `Must be a whole number from 1 to ${MAX_OPTIONS}` };
 const optionsQuery = z.strictObject({
   q: z.string({ error: 'Must be a text' }).max(200, { error: 'Must have at most 200 characters' }).optional(),
   limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_OPTIONS, limitError).default(20),
+});
+
+const MAX_LABELS = 100;
+const labelsQuery = z.strictObject({
+  ids: z
+    .string({ error: 'Must be a list of ids, separated by commas' })
+    .transform((text) => text.split(','))
+    .refine((ids) => ids.length <= MAX_LABELS && ids.every(isId), { error: `Must be up to ${MAX_LABELS} ids` }),
 });
 
 const changesQuery = z.strictObject({ resource: z.string().optional() });
@@ -32,7 +42,7 @@ export function dataRoutes(
     access: { route: access, isStillAllowed },
     tabs,
     feed,
-  }: { access: ConsoleAccess; tabs: readonly ConsoleTab[]; feed: ChangeFeed },
+  }: { access: ConsoleAccess; tabs: readonly TabLink[]; feed: ChangeFeed },
 ): Route[] {
   const readAppInfo = createAppInfoReader(data, tabs);
   const record = `${path}/records/:resource`;
@@ -103,6 +113,14 @@ export function dataRoutes(
       query: optionsQuery,
       handler: ({ params, query }) =>
         findRecordOptions(data, data.gateway(params.resource), query as unknown as z.output<typeof optionsQuery>),
+    },
+    {
+      ...access,
+      method: 'GET',
+      path: `${path}/labels/:resource`,
+      query: labelsQuery,
+      handler: ({ params, query }) =>
+        labelsOf(data, data.gateway(params.resource), (query as unknown as z.output<typeof labelsQuery>).ids),
     },
     {
       ...access,

@@ -1,5 +1,6 @@
+import { signal } from '@preact/signals';
 import { html, render } from 'htm/preact';
-import { useEffect, useErrorBoundary } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { blocked, call, onRecentSignInRequired } from './api.js';
 import { Dialogs, Toasts } from './components/feedback.js';
 import { app } from './data/schema.js';
@@ -9,13 +10,31 @@ import { Header } from './shell/header.js';
 import { confirmIdentity, SignIn } from './shell/sign-in.js';
 
 /**
- * The tabs of the application.
+ * What a tab shows.
  *
- * @typedef {{ id: string, label: string, routes: { path: string, component: any }[], component: any }} Tab `routes`: paths below the
- *   tab's own, with parameters such as `:id`; the first match is shown within `component`
+ * @typedef {{ routes: { path: string, component: any }[], component: any }} Tab `routes`: paths below the tab's own, with parameters such as
+ *   `:id`; the first match is shown within `component`
  */
-const TABS = [dataTab];
-const pathOf = ({ id }) => `/console/${id}`;
+
+/** The tabs that are loaded, by id. The others are loaded when they are opened. */
+const loadedTabs = signal({ data: dataTab });
+
+/** Starts to load the page of a tab: its stylesheets before its scripts, so that nothing is shown without style. */
+async function loadTab({ id, page }) {
+  const addLink = (attributes) => {
+    const link = Object.assign(document.createElement('link'), attributes);
+    const loaded = new Promise((resolve, reject) => {
+      link.onload = resolve;
+      link.onerror = () => reject(new Error('A file of this tab cannot be loaded.'));
+    });
+    document.head.append(link);
+    return loaded;
+  };
+  for (const href of page.scripts) addLink({ rel: 'modulepreload', href }).catch(() => {});
+  await Promise.all(page.styles.map((href) => addLink({ rel: 'stylesheet', href })));
+  const { tab } = await import(page.entry);
+  loadedTabs.value = { ...loadedTabs.value, [id]: tab };
+}
 
 function decodeSegment(text) {
   try {
@@ -38,14 +57,15 @@ function matchPath(pattern, path) {
   return params;
 }
 
+/** The tab at a path, and its page once the tab is loaded. */
 function findPage(path) {
-  const tab = TABS.find((one) => path === pathOf(one) || path.startsWith(`${pathOf(one)}/`));
-  if (tab === undefined) return undefined;
-  for (const { path: pattern, component } of tab.routes) {
-    const params = matchPath(pattern, path.slice(pathOf(tab).length));
-    if (params !== undefined) return { tab, Page: component, params };
+  const link = app.value?.tabs.find((one) => path === one.path || path.startsWith(`${one.path}/`));
+  const tab = loadedTabs.value[link?.id];
+  for (const { path: pattern, component } of tab?.routes ?? []) {
+    const params = matchPath(pattern, path.slice(link.path.length));
+    if (params !== undefined) return { link, tab, Page: component, params };
   }
-  return { tab, Page: undefined, params: {} };
+  return { link, tab };
 }
 
 async function loadApp() {
@@ -62,14 +82,14 @@ async function loadApp() {
   }
 }
 
-function Gate({ kind, error }) {
+function Gate({ kind, error, onRetry = loadApp }) {
   if (kind === 'loading')
     return html`<main class="gate" id="main" aria-busy="true"><p class="soft">Loading…</p></main>`;
   if (kind !== 'failed') return html`<${SignIn} kind=${kind} onDone=${loadApp} />`;
   return html`<main class="gate" id="main">
-    <h1 tabindex="-1">The console cannot be loaded</h1>
+    <h1 tabindex="-1">This page cannot be shown</h1>
     <p>${error.message}</p>
-    <button type="button" class="primary" onClick=${loadApp}>Try again</button>
+    <button type="button" class="primary" onClick=${onRetry}>Try again</button>
   </main>`;
 }
 
@@ -80,25 +100,34 @@ function NotFound() {
   </main>`;
 }
 
+/** Loads a tab, and says if that fails. */
+function TabLoader({ link }) {
+  const [error, setError] = useState();
+  const load = () => {
+    setError(undefined);
+    loadTab(link).catch(setError);
+  };
+  useEffect(load, [link.id]);
+  return html`<${Gate} kind=${error === undefined ? 'loading' : 'failed'} error=${error} onRetry=${load} />`;
+}
+
 function Application() {
   const [error, reset] = useErrorBoundary();
-  const found = findPage(place.value.path);
-  const { Page, tab, params = {} } = found ?? {};
+  const { path } = place.value;
   useEffect(() => {
     if (error !== undefined) reset();
-  }, [place.value.path]);
+  }, [path]);
   if (blocked.value !== undefined) return html`<${Gate} ...${blocked.value} />`;
-  const content =
-    error !== undefined
-      ? html`<${Gate} kind="failed" error=${error} />`
-      : Page === undefined
-        ? html`<${NotFound} />`
-        : html`<${tab.component}><${Page} key=${place.value.path} ...${params} /><//>`;
+  const { link, tab, Page, params } = findPage(path);
+  let content = html`<${NotFound} />`;
+  if (error !== undefined) content = html`<${Gate} kind="failed" error=${error} />`;
+  else if (Page !== undefined) content = html`<${tab.component}><${Page} key=${path} ...${params} /><//>`;
+  else if (link?.page !== undefined && tab === undefined) content = html`<${TabLoader} key=${link.id} link=${link} />`;
   return html`<a class="skip" href="#main">Skip to the content</a><${Header} />${content}`;
 }
 
 onRecentSignInRequired(confirmIdentity);
-startRouter(TABS.map(pathOf));
+startRouter((path) => findPage(path).link?.page !== undefined || findPage(path).tab !== undefined);
 if (location.pathname === '/console') navigate('/console/data', { replace: true });
 render(html`<${Application} /><${Dialogs} /><${Toasts} />`, document.getElementById('app'));
 loadApp();

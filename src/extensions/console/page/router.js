@@ -124,22 +124,22 @@ async function handlePopState() {
 }
 
 /** Whether a click on a link should be handled by the application: an ordinary click on a link to one of its pages. */
-function isApplicationLink(event, link, tabs) {
+function isApplicationLink(event, link, isOwnPath) {
   const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
   const isHere = link.origin === location.origin && !link.hasAttribute('download') && link.target === '';
-  return isPlain && isHere && tabs.some((tab) => link.pathname === tab || link.pathname.startsWith(`${tab}/`));
+  return isPlain && isHere && isOwnPath(link.pathname);
 }
 
 /**
  * Starts to handle links and the browser's history.
  *
- * @param {string[]} tabs the paths of the application's tabs; all other links load a document
+ * @param {(path: string) => boolean} isOwnPath whether the application shows the page at a path; all other links load a document
  */
-export function startRouter(tabs) {
+export function startRouter(isOwnPath) {
   addEventListener('popstate', handlePopState);
   document.addEventListener('click', (event) => {
     const link = event.target.closest?.('a[href]');
-    if (event.defaultPrevented || !link || !isApplicationLink(event, link, tabs)) return;
+    if (event.defaultPrevented || !link || !isApplicationLink(event, link, isOwnPath)) return;
     event.preventDefault();
     navigate(link.href);
   });

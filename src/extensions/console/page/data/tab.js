@@ -116,8 +116,6 @@ const ofResource =
 
 /** The data of the app: lists and records, generated from the declarations. @type {import('../app.js').Tab} */
 export const dataTab = {
-  id: 'data',
-  label: 'Data',
   component: DataLayout,
   routes: [
     { path: '', component: FirstResource },

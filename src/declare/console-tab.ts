@@ -1,0 +1,38 @@
+import type { Route, RouteContext } from './route.ts';
+
+/**
+ * A route of a console tab, below `/console/api/<id of the tab>`. The console decides about access: in development, only its own page on this
+ * machine can call the route; in production, only administrators with a recent sign-in can. So the route has no policy of its own.
+ */
+export interface ConsoleRoute extends Pick<Route, 'method' | 'input' | 'query' | 'status' | 'handler'> {
+  /** Below the path of the tab, in express style: `/endpoints/:id/disable`. */
+  path: string;
+  /**
+   * What the request changes or reveals: `endpointDisabled` is recorded in the audit trail as `console.endpointDisabled`, in production, before
+   * the handler runs. Required unless the method is GET.
+   */
+  action?: string;
+  /**
+   * Returns the resource and record that the entry of the audit trail is about, and further facts without secret or personal values. Default:
+   * the id of the tab, and the parameters of the path as facts.
+   */
+  recordedAs?: (ctx: RouteContext) => { resource: string; record: string | null; details?: Record<string, unknown> };
+}
+
+/**
+ * A tab that a feature adds to the console, if the app has one. Its page is a folder of ES modules and stylesheets, which the console
+ * serves without a build step: `tab.js` exports `tab`, with the component around all pages of the tab and its routes. It imports
+ * what all tabs share from `belfry/console`, hooks from `preact/hooks`, and signals from `@preact/signals`. All stylesheets of the folder are
+ * loaded with it.
+ */
+export interface ConsoleTab {
+  /** Lowercase letters and hyphens. Its path is `/console/<id>`. */
+  id: string;
+  /** The name in the navigation. */
+  label: string;
+  /** The folder of the page: `new URL('./page/', import.meta.url)`. */
+  page: URL;
+  routes: readonly ConsoleRoute[];
+  /** The tab does not exist in production. Default: false. */
+  onlyInDevelopment?: boolean;
+}

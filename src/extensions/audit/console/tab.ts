@@ -1,0 +1,41 @@
+import type { ConsoleTab } from '../../../declare/console-tab.ts';
+import type { Host } from '../../../declare/host.ts';
+import type { RouteContext } from '../../../declare/route.ts';
+import { withMeta } from '../../../platform/http/response.ts';
+import { createPageReader, encodeCursor, type ListQuery, listQuery, toPublicEntry } from '../reading/query.ts';
+import { createTrailVerifier } from '../trail/verify.ts';
+
+/** The tab of the console that shows the trail and verifies its chain. Administrators of the console see the entries of all records. */
+export function createAuditTab(
+  { database, settings, resources }: Pick<Host, 'database' | 'settings' | 'resources'>,
+  keepDays: number,
+): ConsoleTab {
+  const readPage = createPageReader(database);
+  const verify = createTrailVerifier(database);
+  const audited = resources.filter(({ declaration }) => declaration.audit === true).map(({ name }) => name);
+
+  async function listEntries(ctx: RouteContext) {
+    const query = ctx.query as unknown as ListQuery;
+    const { records, isCut } = await readPage(query, settings.http.pageBytes);
+    const page = records.slice(0, query.limit);
+    const isMore = isCut || records.length > query.limit;
+    const next = isMore ? encodeCursor(page.at(-1)!) : null;
+    return withMeta(page.map(toPublicEntry), { limit: query.limit, next });
+  }
+
+  async function verifyTrail() {
+    const { rows, broken, guarded } = await verify();
+    return { rows, broken: broken ?? null, guarded };
+  }
+
+  return {
+    id: 'audit',
+    label: 'Audit',
+    page: new URL('./page/', import.meta.url),
+    routes: [
+      { method: 'GET', path: '/facts', handler: () => ({ keepDays, audited }) },
+      { method: 'GET', path: '/entries', query: listQuery, handler: listEntries },
+      { method: 'POST', path: '/verify', action: 'trailVerified', handler: verifyTrail },
+    ],
+  };
+}

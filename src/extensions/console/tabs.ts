@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs';
+import type { ConsoleRoute, ConsoleTab } from '../../declare/console-tab.ts';
+import type { ExtensionHost } from '../../declare/extension.ts';
+import type { Route, RouteContext } from '../../declare/route.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
+import { folderAssets, type ServedFile } from '../../platform/http/module-pages.ts';
+import { isId } from '../../platform/ids.ts';
+import type { ConsoleAccess } from './access.ts';
+
+const HOME = '/console';
+/** The script of a tab's page that the application loads first. */
+const ENTRY = 'tab.js';
+const ID = /^[a-z]+(-[a-z]+)*$/;
+const ACTION = /^[a-z][A-Za-z]*$/;
+/** Names below `/console` and `/console/api` that tabs cannot have. */
+const RESERVED = new Set(['api', 'assets', 'app', 'data', 'records', 'references', 'labels', 'changes']);
+
+/** A tab in the navigation of the console. */
+export interface TabLink {
+  id: string;
+  label: string;
+  path: string;
+  /** Where the application finds the scripts and stylesheets of the tab; left out: the page contains them, or the tab is a page of its own. */
+  page?: { entry: string; scripts: string[]; styles: string[] };
+}
+
+/** A tab with its files and routes, as the server offers them. */
+interface ServedTab {
+  link: TabLink;
+  assets: readonly ServedFile[];
+  routes: readonly Route[];
+}
+
+/** The id of the record in the path of a request, for its entry in the audit trail. */
+const recordOf = ({ params: { id } }: RouteContext) => (id !== undefined && isId(id) ? id : null);
+
+/**
+ * Wraps the handler of a route that changes or reveals something, so that the audit trail has an entry before the action is carried out: an
+ * action that cannot be recorded does not happen.
+ */
+function recordAction(
+  { action, recordedAs, handler }: ConsoleRoute,
+  tab: string,
+  host: Pick<ExtensionHost, 'auditTrail' | 'database'>,
+): Route['handler'] {
+  if (action === undefined) return handler;
+  return async (ctx) => {
+    const { resource, record, details } = recordedAs?.(ctx) ?? {
+      resource: tab,
+      record: recordOf(ctx),
+      details: { ...ctx.params },
+    };
+    const entry = { action: `console.${action}`, resource, record, details: details ?? null };
+    await host.auditTrail()!.add(entry, ctx.req, host.database);
+    return handler(ctx);
+  };
+}
+
+/** Prepares a tab: its files below `/console/assets/tabs`, and its routes below `/console/api`, with the access rules of the console. */
+export function serveTab(
+  { id, label, page, routes }: ConsoleTab,
+  { route: access }: ConsoleAccess,
+  host: Pick<ExtensionHost, 'auditTrail' | 'database'>,
+  mode: 'development' | 'production',
+): ServedTab {
+  const base = `${HOME}/assets/tabs/${id}`;
+  const assets = folderAssets(page, base);
+  const paths = assets.map(({ path }) => path);
+  const withExtension = (extension: string) => paths.filter((path) => path.endsWith(extension));
+  return {
+    link: {
+      id,
+      label,
+      path: `${HOME}/${id}`,
+      page: { entry: `${base}/${ENTRY}`, scripts: withExtension('.js'), styles: withExtension('.css') },
+    },
+    assets,
+    routes: routes.map(({ method, path, input, query, status, ...route }) => ({
+      ...access,
+      method,
+      path: `${HOME}/api/${id}${path}`,
+      ...(input && { input }),
+      ...(query && { query }),
+      ...(status && { status }),
+      handler: mode === 'production' ? recordAction({ method, path, ...route }, id, host) : route.handler,
+    })),
+  };
+}
+
+function hasEntry(page: URL): boolean {
+  return existsSync(new URL(ENTRY, page));
+}
+
+/** Returns the tabs that can be served, and reports the others. */
+export function checkTabs(tabs: readonly ConsoleTab[], errors: ConfigErrors): readonly ConsoleTab[] {
+  const before = errors.lines.length;
+  const ids = new Set<string>();
+  for (const { id, page, routes } of tabs) {
+    const at = errors.at(`console tab "${id}"`);
+    if (!ID.test(id)) at.report('the id must consist of lowercase letters and hyphens');
+    if (RESERVED.has(id)) at.report('the console itself uses this id; choose another one');
+    if (ids.has(id)) at.report('another feature adds a tab with this id; change one of them');
+    ids.add(id);
+    if (!hasEntry(page)) at.report(`the folder of its page needs a file ${ENTRY}`);
+    for (const { method, path, action } of routes) {
+      const route = at.at(`${method} ${path}`);
+      if (action === undefined && method !== 'GET') route.report('needs an action, which the audit trail records');
+      if (action !== undefined && !ACTION.test(action)) route.report('the action must be a word in camelCase');
+    }
+  }
+  return errors.lines.length === before ? tabs : [];
+}

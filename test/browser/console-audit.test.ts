@@ -1,0 +1,40 @@
+import type { Browser } from 'playwright-core';
+import { beforeAll, expect } from 'vitest';
+import { browserTest, startBrowser } from './browser.ts';
+import { checkScreens, openConsole, startConsoleApp } from './console-app.ts';
+
+const { app, url, person } = await startConsoleApp();
+let browser: Browser;
+beforeAll(async () => {
+  if (process.env.TEST_CHROMIUM === undefined) return;
+  browser = await startBrowser();
+  return () => browser.close();
+});
+
+browserTest(
+  'the audit tab lists entries with their changes, filters them in the address, and verifies the chain',
+  120_000,
+  async () => {
+    const ada = await person('Ada');
+    const { id } = await app.service('article').create({ title: 'First', author: ada.id }, { as: ada.user });
+    await app.service('article').update(id, { title: 'Second' }, { as: ada.user });
+    const { page, pageErrors } = await openConsole(browser, `${url}/console/data`);
+
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByRole('heading', { name: 'Audit trail' }).waitFor();
+    await expect.poll(() => page.locator('.audit-entries').textContent()).toContain('First → Second');
+    expect(await page.locator('.audit-entries').textContent()).toContain('by Ada');
+
+    await page.getByLabel('Action').fill('updated');
+    await page.getByLabel('Action').press('Enter');
+    await expect.poll(() => page.locator('.audit-entries li').count()).toBe(1);
+    expect(page.url()).toContain('action=updated');
+
+    await page.reload();
+    await expect.poll(() => page.locator('.audit-entries li').count()).toBe(1);
+    await page.getByRole('button', { name: 'Verify the chain' }).click();
+    await page.getByText(/\d+ entries are intact/).waitFor();
+    await checkScreens(page, 'audit');
+    expect(pageErrors).toEqual([]);
+  },
+);
