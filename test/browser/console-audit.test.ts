@@ -3,7 +3,7 @@ import { beforeAll, expect } from 'vitest';
 import { browserTest, startBrowser } from './browser.ts';
 import { checkScreens, openConsole, startConsoleApp } from './console-app.ts';
 
-const { app, url, person } = await startConsoleApp();
+const { url, person } = await startConsoleApp();
 let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
@@ -16,8 +16,8 @@ browserTest(
   120_000,
   async () => {
     const ada = await person('Ada');
-    const { id } = await app.service('article').create({ title: 'First', author: ada.id }, { as: ada.user });
-    await app.service('article').update(id, { title: 'Second' }, { as: ada.user });
+    const { body } = await ada.call('POST', '/api/articles', { title: 'First' });
+    await ada.call('PATCH', `/api/articles/${body.data.id}`, { title: 'Second' });
     const { page, pageErrors } = await openConsole(browser, `${url}/console/data`);
 
     await page.getByRole('link', { name: 'Audit' }).click();
