@@ -47,6 +47,12 @@ export function withOrganisationChoice(viewer: Viewer, choice: OrganisationChoic
   return changeViewer(viewer, { [ORGANISATION_CHOICE]: choice });
 }
 
+/** The organisation that the request of a viewer names itself, as a limit for later work on behalf of the same request. */
+export function namedOrganisationOf(viewer: Viewer | undefined): OrganisationChoice | undefined {
+  const { current, isNamed = false } = viewer?.[ORGANISATION_CHOICE] ?? {};
+  return isNamed ? { current, isNamed } : undefined;
+}
+
 /** Returns the viewer without the limits of a request, for features that reach the records of all organisations of a user. */
 export function withoutOrganisationChoice(viewer: Viewer | undefined): Viewer | undefined {
   return viewer?.[ORGANISATION_CHOICE] === undefined

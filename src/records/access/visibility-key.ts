@@ -1,4 +1,4 @@
-import { isEmailVerified, viewerThroughRelation } from '../../declare/actor.ts';
+import { isEmailVerified, ORGANISATION_CHOICE, viewerThroughRelation } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { CompiledPolicy, Viewer } from '../../declare/policy.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
@@ -63,7 +63,13 @@ export function createVisibilityKey(
     keyOf(viewer) {
       if (viewer === undefined) return '';
       const limited = findLimitedTargets(viewer);
-      if (isKeyPerViewer) return limited.length === 0 ? viewer.id : JSON.stringify([viewer.id, limited]);
+      if (isKeyPerViewer) {
+        // A scope filter may depend on the organisation in which the viewer works.
+        const { bound, current } = viewer[ORGANISATION_CHOICE] ?? {};
+        const limits = [limited, bound ?? null, current ?? null];
+        const isLimited = limited.length > 0 || bound !== undefined || current !== undefined;
+        return isLimited ? JSON.stringify([viewer.id, ...limits]) : viewer.id;
+      }
       const roles = [...(viewer.roles ?? [])].sort();
       const parts = [
         ...(dependsOnVerification ? [isEmailVerified(viewer)] : []),

@@ -1,9 +1,10 @@
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createClient } from '../../../src/client/index.ts';
 import type { Services } from '../../../src/declare/service.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
 import type { Person } from '../../support/app.ts';
 import { exportOf } from '../privacy/export/app.ts';
-import { ready } from '../realtime/listen.ts';
+import { listen, ready } from '../realtime/listen.ts';
 import { startOrganisationApp } from './setup.ts';
 
 const { app, api, url, env, person, organisation, addMember, within } = await startOrganisationApp();
@@ -56,6 +57,60 @@ describe('a member who is removed', () => {
     });
     expect(receiver.requests).toHaveLength(1);
     await receiver.close();
+  });
+});
+
+describe('a stream', () => {
+  test('that names an organisation carries only its records, beside a stream of the same user with all', async () => {
+    const other = await organisation(owner, 'second-channel');
+    const { token } = owner;
+    const [all, narrow, wide] = await Promise.all([
+      ready(url, 'subscribe=ticket', { token }),
+      ready(url, 'subscribe=ticket', { token, headers: { 'X-Organisation': team.slug } }),
+      ready(url, 'subscribe=ticket', { token, headers: { 'X-Organisation': other.slug } }),
+    ]);
+    const here = await createTicket();
+    const there = await createTicket({ organisation: other.id });
+    const last = await createTicket();
+    const idsIn = ({ received }: typeof all) =>
+      received.flatMap(({ data }) => [here.id, there.id, last.id].filter((id) => data?.data?.id === id));
+    await vi.waitFor(() => expect(idsIn(all)).toEqual([here.id, there.id, last.id]));
+    await vi.waitFor(() => expect(idsIn(narrow)).toEqual([here.id, last.id]));
+    await vi.waitFor(() => expect(idsIn(wide)).toEqual([there.id]));
+  });
+
+  test('of a client that works in an organisation keeps its live lists equal to its lists', async () => {
+    const other = await organisation(owner, 'fourth-channel');
+    const client = createClient({ url, organisation: other.slug, token: owner.token });
+    const list = client.resource('tickets').liveList();
+    onTestFinished(() => list.close());
+    await vi.waitFor(() => expect(list.status).toBe('live'));
+    await createTicket();
+    const { id } = await createTicket({ organisation: other.id });
+    await vi.waitFor(() => expect(list.data?.map((one) => one.id)).toEqual([id]));
+  });
+
+  test('still carries only the records of the organisation that it named after its user has changed', async () => {
+    const member = await person('renamed');
+    const other = await organisation(member, 'third-channel');
+    await addMember(team, member);
+    const { token } = member;
+    const narrow = await ready(url, 'subscribe=ticket', { token, headers: { 'X-Organisation': other.id } });
+    await service('user').update(member.id, { name: 'Renamed' });
+    const wide = await ready(url, 'subscribe=ticket', { token });
+    const foreign = await createTicket();
+    await wide.wait(({ data }) => data?.data?.id === foreign.id);
+    const own = await createTicket({ organisation: other.id });
+    await narrow.wait(({ data }) => data?.data?.id === own.id);
+    expect(JSON.stringify(narrow.received)).not.toContain(foreign.id);
+  });
+
+  test('that names an organisation of which the user is no member gets 404, as a list does', async () => {
+    const stranger = await person('stranger');
+    const how = { token: stranger.token, headers: { 'X-Organisation': team.slug } };
+    expect((await listen(url, 'subscribe=ticket', how)).status).toBe(404);
+    const list = await stranger.call('GET', '/api/tickets', undefined, { 'X-Organisation': team.slug });
+    expect(list.status).toBe(404);
   });
 });
 

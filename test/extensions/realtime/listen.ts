@@ -57,13 +57,14 @@ function parse(block: string, lastId: string): Received {
 export async function listen(
   url: string,
   query: string,
-  how: { token?: string | undefined; after?: string } = {},
+  how: { token?: string | undefined; after?: string; headers?: Record<string, string> } = {},
 ): Promise<Listening> {
   const stopping = new AbortController();
   const response = await fetch(`${url}/api/realtime?${query}`, {
     headers: {
       ...(how.token === undefined ? {} : { authorization: `Bearer ${how.token}` }),
       ...(how.after === undefined ? {} : { 'last-event-id': how.after }),
+      ...how.headers,
     },
     signal: stopping.signal,
   });

@@ -1,4 +1,9 @@
-import { type ReadLimit, withReadLimit } from '../../../declare/actor.ts';
+import {
+  type OrganisationChoice,
+  type ReadLimit,
+  withOrganisationChoice,
+  withReadLimit,
+} from '../../../declare/actor.ts';
 import type { RecordSubscription, ResourceGateway } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { RecordChange } from '../events/entry.ts';
@@ -27,6 +32,8 @@ export interface Listener {
   subscriptions: Subscription[];
   /** The resources that the credential of the stream may read; undefined if it is not limited. */
   readLimit?: ReadLimit | undefined;
+  /** The organisation that the request named; undefined for the records of all organisations of the user. */
+  organisation?: OrganisationChoice | undefined;
 }
 
 /** Equal subscriptions of viewers who get the same events for every change. Only a viewer who owns the changed record may get others. */
@@ -66,9 +73,17 @@ interface ResourceGroups {
   records: Map<string, Set<Group>>;
 }
 
-/** The viewer of a listener with the limit of its credential, which decides which related records are expanded. */
-export function limitedViewerOf({ viewer, readLimit }: Pick<Listener, 'viewer' | 'readLimit'>): CurrentViewer {
-  return { user: withReadLimit(viewer.user, readLimit) };
+/**
+ * The viewer of a listener with the limits of its request: that of the credential, which decides which related records are expanded, and the
+ * organisation that the request named.
+ */
+export function limitedViewerOf({
+  viewer,
+  readLimit,
+  organisation,
+}: Pick<Listener, 'viewer' | 'readLimit' | 'organisation'>): CurrentViewer {
+  const user = withReadLimit(viewer.user, readLimit);
+  return { user: user && organisation ? withOrganisationChoice(user, organisation) : user };
 }
 
 const viewerIdOf = ({ user }: CurrentViewer) => user?.id ?? '';

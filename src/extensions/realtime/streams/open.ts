@@ -1,7 +1,14 @@
 import type { Request } from 'express';
-import { READ_LIMIT, withoutOrganisationChoice, withReadLimit } from '../../../declare/actor.ts';
+import {
+  namedOrganisationOf,
+  READ_LIMIT,
+  withOrganisationChoice,
+  withoutOrganisationChoice,
+  withReadLimit,
+} from '../../../declare/actor.ts';
 import { assertReachesAllOrganisations } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { Fields } from '../../../declare/field.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
 import { createScopeCheck } from '../../../declare/scope.ts';
@@ -118,12 +125,31 @@ export function createStreamOpener(
   }
 
   async function authenticateByTicketOrRequest(ctx: RouteContext, { ticket }: StreamRequest): Promise<Caller> {
-    // A stream carries the records of all organisations of the user; a filter limits it to one.
-    if (ticket === undefined) return { user: withoutOrganisationChoice(ctx.user), auth: ctx.auth };
+    if (ticket === undefined) {
+      // Only an organisation that the request names limits the stream: the choice of a session may change while the stream is open.
+      const organisation = namedOrganisationOf(ctx.user);
+      const user = withoutOrganisationChoice(ctx.user);
+      return { user: user && organisation ? withOrganisationChoice(user, organisation) : user, auth: ctx.auth };
+    }
     if (ctx.user !== undefined) throw new ApiError('BAD_REQUEST', 'Send either a ticket or a token, not both');
     const caller = await parts.tickets.redeemTicket(ticket);
     setIdentity(ctx.req, { via: caller.auth.via, id: caller.auth.id, userId: caller.user.id });
     return caller;
+  }
+
+  /**
+   * Checks the organisation that the request names, as a list would: the scope of each resource that belongs to organisations reports an unknown
+   * one.
+   *
+   * @throws ApiError NOT_FOUND
+   */
+  async function checkNamedOrganisation({ user }: Caller, subscriptions: readonly Subscription[], req: Request) {
+    if (namedOrganisationOf(user) === undefined) return;
+    const declarations = new Set(subscriptions.map(({ gateway }) => gateway.declaration));
+    const ofOrganisations = [...declarations].filter(({ fields }) =>
+      Object.values(fields as Fields).some(({ spec }) => spec.tenant === true),
+    );
+    await Promise.all(ofOrganisations.map(({ scope }) => scope?.({ user, req, service })));
   }
 
   async function assertMayOpenStreams({ user }: Pick<Caller, 'user'>, req: Request | undefined): Promise<void> {
@@ -157,6 +183,7 @@ export function createStreamOpener(
         const subscriptions = await settleSubscriptions(
           request.subscriptions.map((one) => createSubscription(one, caller, isResuming)),
         );
+        await checkNamedOrganisation(caller, subscriptions, req);
         if (req.method === 'HEAD' || res.closed) {
           release();
           res.setHeader('Content-Type', 'text/event-stream').end();
@@ -165,9 +192,15 @@ export function createStreamOpener(
         if (parts.hub.isStopped) throw new ApiError('UNAVAILABLE');
         const stream = openStream(res, settings.maxBufferedBytes, parts.metrics.countSlowClientDisconnect);
         stream.onClose(release);
-        // All streams of a user share a viewer, so the limit of a key is kept apart.
-        const viewer = parts.watch.sharedViewerOf(withReadLimit(user, undefined));
-        const listener: Listener = { stream, viewer, subscriptions, readLimit: user?.[READ_LIMIT] };
+        // All streams of a user share a viewer, so the limits of a request are kept apart.
+        const viewer = parts.watch.sharedViewerOf(withReadLimit(withoutOrganisationChoice(user), undefined));
+        const listener: Listener = {
+          stream,
+          viewer,
+          subscriptions,
+          readLimit: user?.[READ_LIMIT],
+          organisation: namedOrganisationOf(user),
+        };
         if (auth !== undefined) parts.watch.watchListener(listener, auth);
         parts.hub.addStreamAndCatchUp(listener, request.after);
       } catch (error) {
