@@ -50,11 +50,13 @@ export interface FilesApi {
   /**
    * Stores a file. Set a file field to the result within `files.pendingHours`, otherwise the file is removed.
    *
-   * @throws ApiError STORAGE_FULL, UNAVAILABLE
+   * @param options `field`: `<resource>.<field>`, the field that the file is for. It then meets the rules of the field, and images get their sizes
+   *   and variants
+   * @throws ApiError STORAGE_FULL, UNAVAILABLE; with `field` VALIDATION_ERROR, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE
    * @example const file = await app.files.store(createReadStream('report.pdf'), { name: 'report.pdf' });
    *   await app.service('ticket').create({ title: 'Report', attachment: file });
    */
-  store(body: AsyncIterable<Uint8Array>, options: { name: string; type?: string }): Promise<StoredFile>;
+  store(body: AsyncIterable<Uint8Array>, options: { name: string; type?: string; field?: string }): Promise<StoredFile>;
   /** Reads the bytes of a file. @throws ApiError NOT_FOUND if it was removed */
   read(file: Pick<StoredFile, 'id'>): Promise<Readable>;
   /** Returns a URL that serves the file for at most `files.urlTtlMinutes`. `isDownload`: browsers save it instead of showing it. */

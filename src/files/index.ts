@@ -59,9 +59,11 @@ export function createFiles(platform: Platform, resources: readonly CompiledReso
   const context: FilesContext = { settings, log, database, storage, store, uploads, targets, urls, hashes };
 
   const api: FilesApi = {
-    async store(body, { name, type = 'application/octet-stream' }) {
+    async store(body, { name, type = 'application/octet-stream', field }) {
       if (!holdsFiles) throw new Error('no resource has a file field, so files are never removed; declare an f.file()');
-      return metadataOf(await uploads.receive(undefined, SYSTEM_UPLOADER, { name, type, bytes: undefined }, body));
+      const target = field === undefined ? undefined : targets.find(field);
+      if (field !== undefined && target === undefined) throw new Error(`there is no file field "${field}"`);
+      return metadataOf(await uploads.receive(target, SYSTEM_UPLOADER, { name, type, bytes: undefined }, body));
     },
     async read({ id }) {
       const [row] = await store.find([id]);

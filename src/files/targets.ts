@@ -55,6 +55,9 @@ export function createTargets(resources: readonly CompiledResource[]) {
         [...targets.values()].filter((one) => one.resource.name === resource).map((one) => [one.field.name, one]),
       ),
 
+    /** Returns a field by its name: `<resource>.<field>`. */
+    find: (name: string) => targets.get(name),
+
     /**
      * Returns the field that an upload is for.
      *

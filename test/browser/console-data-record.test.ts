@@ -223,6 +223,19 @@ browserTest('an uploaded image is shown, and can be removed', 120_000, async () 
   expect(pageErrors).toEqual([]);
 });
 
+browserTest('an image is uploaded without a session, and stored with the record', 120_000, async () => {
+  const { id } = await articles.create({ title: 'New picture' });
+  const { page, pageErrors } = await openRecord(id);
+  await field(page, 'cover')
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'sea.png', mimeType: 'image/png', buffer: PNG });
+  await field(page, 'cover').getByText('sea.png').waitFor();
+  await save(page);
+  await untilSaved(page);
+  expect((await articles.read(id)).cover).toMatchObject({ name: 'sea.png', type: 'image/png' });
+  expect(pageErrors).toEqual([]);
+});
+
 const PROBE = `"><img src=x onerror="window.attacked=1"><script>window.attacked=1</script>`;
 
 browserTest('hostile values stay texts, and addresses with scripts are no links', 120_000, async () => {

@@ -62,6 +62,8 @@ const ROUTES: [method: string, path: string, body?: unknown][] = [
   ['POST', `/records/note/${stored.id}/reveal`, { field: 'iban' }],
   ['GET', `/records/note/${stored.id}/history`],
   ['POST', '/records/note/bulk', { ids: [stored.id], action: 'delete' }],
+  ['POST', '/records/note/files/title', 'x'],
+  ['GET', `/labels/note?ids=${stored.id}`],
   ['GET', '/records/note/export?format=csv'],
   ['POST', '/records/note/import?format=csv&mode=check', '"title"'],
   ['GET', '/references/note'],

@@ -11,6 +11,7 @@ import { historyQuery, readHistory } from './history.ts';
 import { IMPORT_BODY, importQuery, importRecords } from './import.ts';
 import { findRecordOptions, labelsOf } from './labels.ts';
 import { listRecords, readRecord, revealBody, revealValue } from './read.ts';
+import { UPLOAD_BODY, uploadFile, uploadQuery } from './upload.ts';
 import { bulkBody, changeManyRecords, createRecord, deleteRecord, restoreRecord, updateRecord } from './writes.ts';
 
 const MAX_OPTIONS = 50;
@@ -66,6 +67,15 @@ export function dataRoutes(
       query: importQuery,
       body: IMPORT_BODY,
       handler: (ctx) => importRecords(data, isStillAllowed, ctx),
+    },
+    {
+      ...access,
+      method: 'POST',
+      path: `${record}/files/:field`,
+      query: uploadQuery,
+      body: UPLOAD_BODY,
+      status: 201,
+      handler: (ctx) => uploadFile(data, ctx),
     },
     { ...access, method: 'GET', path: `${record}/:id`, handler: (ctx) => readRecord(data, ctx) },
     {

@@ -49,3 +49,25 @@ test('a record takes stored files, and refuses those that its field does not acc
   const refused = await call('POST', `${API}/records/report`, { title: 'Twice', paper: id });
   expect([refused.status, Object.keys(refused.body.error.details)]).toEqual([422, ['paper']]);
 });
+
+const upload = (path: string, body: string, type = 'text/plain') =>
+  fetch(`${url}${API}/records/${path}`, { method: 'POST', headers: { 'content-type': type }, body });
+
+test('a file is uploaded for a field whose records visitors cannot create, and its record takes it', async () => {
+  const response = await upload('report/files/paper?name=notes.txt', 'hello');
+  const { data } = (await response.json()) as { data: { id: string } };
+  expect([response.status, data]).toEqual([201, { id: data.id, name: 'notes.txt', type: 'text/plain', bytes: 5 }]);
+  const created = await call('POST', `${API}/records/report`, { title: 'Uploaded', paper: data });
+  expect(created.body.data.paper).toMatchObject({ id: data.id, url: expect.any(String) });
+});
+
+test.each([
+  ['a type that the field refuses', 'report/files/paper', '\x89PNG\r\n', 'image/png', 422],
+  ['an unknown field', 'report/files/nothing', 'x', 'text/plain', 404],
+  ['a field of another type', 'report/files/title', 'x', 'text/plain', 404],
+  ['a name of an object', 'report/files/constructor', 'x', 'text/plain', 404],
+  ['an unknown resource', 'nothing/files/paper', 'x', 'text/plain', 404],
+  ['an unknown parameter', 'report/files/paper?as=visitor', 'x', 'text/plain', 400],
+])('an upload for %s is refused', async (_fault, path, body, type, status) => {
+  expect((await upload(path, body, type)).status).toBe(status);
+});

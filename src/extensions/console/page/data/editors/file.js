@@ -1,15 +1,16 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
-import { callApp } from '../../api.js';
+import { call } from '../../api.js';
 import { Icon } from '../../components/icons.js';
 import { bytesText, fileUrl, isImage } from '../format.js';
+import { recordsPath } from '../schema.js';
 
-/** Uploads a file for a field, as a client of the app does. @throws RequestError */
+/** Uploads a file for a field. @throws RequestError */
 async function upload(resource, field, file) {
-  const query = new URLSearchParams({ field: `${resource.name}.${field.name}` });
-  const body = new FormData();
-  body.append('file', file, file.name);
-  return callApp(`/files/uploads?${query}`, { method: 'POST', body });
+  const path = recordsPath(resource, 'files', field.name);
+  const headers = { 'Content-Type': file.type || 'application/octet-stream' };
+  return (await call(`${path}?${new URLSearchParams({ name: file.name })}`, { method: 'POST', body: file, headers }))
+    .data;
 }
 
 /** What is known about a file, with a preview of images. */
