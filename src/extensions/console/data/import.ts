@@ -28,6 +28,7 @@ export const importQuery = z.strictObject({
   format: z.enum(['csv', 'ndjson'], { error: 'Must be csv or ndjson' }),
   mode: z.enum(['check', 'write'], { error: 'Must be check or write' }),
   upsertBy: z.string().max(100).optional(),
+  keepIds: z.enum(['true', 'false'], { error: 'Must be true or false' }).default('false'),
 });
 
 /** The result of an import. */
@@ -94,7 +95,8 @@ export async function importRecords(
   ctx: RouteContext,
 ): Promise<ImportResult> {
   const gateway = data.gateway(ctx.params.resource);
-  const { format, mode, upsertBy } = ctx.query as unknown as z.output<typeof importQuery>;
+  const { format, mode, upsertBy, ...query } = ctx.query as unknown as z.output<typeof importQuery>;
+  const keepIds = query.keepIds === 'true';
   const declared = data.host.bulk.resource(gateway.name);
   const passwords = passwordFieldsOf(gateway.declaration);
   const resource = { ...declared, writable: declared.writable.filter(({ name }) => !passwords.includes(name)) };
@@ -105,8 +107,9 @@ export async function importRecords(
   const { header, rows } = await readFile(() => readRows(body, format));
   const options = {
     map: new Map<string, string>(),
-    keepIds: false,
-    keepTimes: false,
+    keepIds,
+    // Records that are moved in with their ids keep their history as well.
+    keepTimes: keepIds && resource.timestamps,
     isUpsert: upsertBy !== undefined,
   };
   const convert = await readFile(() => createRowConverter(resource, { header }, options));
@@ -117,7 +120,7 @@ export async function importRecords(
       action: mode === 'check' ? 'console.importChecked' : 'console.imported',
       resource: gateway.name,
       record: null,
-      details: { format, ...(upsertBy !== undefined && { upsertBy }) },
+      details: { format, ...(upsertBy !== undefined && { upsertBy }), ...(keepIds && { keepIds }) },
     },
     ctx.req,
     data.host.database,
@@ -146,6 +149,7 @@ export async function importRecords(
       limitRows(rows),
     ),
   );
-  const warnings = hasIds && upsertBy === undefined ? ['The column id is ignored: every row creates a new record'] : [];
+  const warnings =
+    hasIds && upsertBy === undefined && !keepIds ? ['The column id is ignored: every row creates a new record'] : [];
   return { rows: totals.row, written: totals.written, rejected, errors, warnings };
 }

@@ -124,3 +124,16 @@ test.each([
   const updating = await send(`format=${format}&mode=check&upsertBy=sku`, file.replace('title', 'sku'));
   expect(updating.body.data.warnings).toEqual([]);
 });
+
+test('a file with ids moves records in with their ids and times, once', async () => {
+  const id = '65f0c1d2e3a4b5c6d7e8f902';
+  const createdAt = '2020-01-02T03:04:05.000Z';
+  const file = `${JSON.stringify({ id, title: 'Moved', createdAt, updatedAt: createdAt })}\n`;
+  const first = await send('format=ndjson&mode=write&keepIds=true', file);
+  expect(first.body.data).toMatchObject({ written: 1, rejected: 0, warnings: [] });
+  const moved = await app.service('coupon').read(id);
+  expect([moved.title, new Date(moved.createdAt as string).toISOString()]).toEqual(['Moved', createdAt]);
+  const again = await send('format=ndjson&mode=write&keepIds=true', file);
+  expect(again.body.data).toMatchObject({ written: 0, rejected: 1 });
+  expect((await send('format=ndjson&mode=check&keepIds=1', file)).status).toBe(400);
+});

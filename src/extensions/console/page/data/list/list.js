@@ -164,6 +164,9 @@ function Actions({ resource, reload }) {
           ${
             !isReadOnly &&
             html`<button type="button" onClick=${run(() => exportRecords(resource, 'csv'))}><${Icon} name="download" />Export as CSV</button>
+              <button type="button" onClick=${run(() => exportRecords(resource, 'csv', { isExact: true }))}>
+                <${Icon} name="download" />Export as CSV, exact texts
+              </button>
               <button type="button" onClick=${run(() => exportRecords(resource, 'ndjson'))}>
                 <${Icon} name="download" />Export as NDJSON
               </button>

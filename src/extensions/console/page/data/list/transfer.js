@@ -8,11 +8,17 @@ import { requestParams } from './query.js';
 
 const MAX_SHOWN_ERRORS = 50;
 
-/** Saves the records of the current filters as a file. */
-export async function exportRecords(resource, format) {
+/**
+ * Saves the records of the current filters as a file.
+ *
+ * @param {'csv' | 'ndjson'} format
+ * @param {{ isExact?: boolean }} [options] `isExact`: texts of a CSV file that a spreadsheet would calculate as formulas stay as they are
+ */
+export async function exportRecords(resource, format, { isExact = false } = {}) {
   const params = requestParams(place.value.params);
   for (const name of ['after', 'limit']) params.delete(name);
   params.set('format', format);
+  if (isExact) params.set('forSpreadsheet', 'false');
   try {
     const blob = await download(hrefOf(recordsPath(resource, 'export'), params));
     const link = document.createElement('a');
@@ -26,8 +32,8 @@ export async function exportRecords(resource, format) {
 }
 
 /** Sends a file. @param {'check' | 'write'} mode `check` changes nothing */
-async function sendFile(resource, { file, format, upsertBy }, mode) {
-  const params = new URLSearchParams({ format, mode, ...(upsertBy === '' ? {} : { upsertBy }) });
+async function sendFile(resource, { file, format, existing }, mode) {
+  const params = new URLSearchParams({ format, mode, ...existing });
   const headers = { 'Content-Type': format === 'csv' ? 'text/csv' : 'application/x-ndjson' };
   return (await call(hrefOf(recordsPath(resource, 'import'), params), { method: 'POST', body: file, headers })).data;
 }
@@ -60,10 +66,19 @@ function ImportResult({ result, isChecked }) {
     }`;
 }
 
+/** The choice that gives all records new ids. Not the name of a field. */
+const NEW_IDS = '*';
+
+/** The parameters of an import for a choice: how rows relate to existing records. */
+function existingRecords(choice) {
+  if (choice === NEW_IDS) return {};
+  return choice === '' ? { keepIds: 'true' } : { upsertBy: choice };
+}
+
 /** The steps of an import: choose a file, check it, write it. */
 function ImportDialog({ resource, close }) {
   const [file, setFile] = useState(undefined);
-  const [upsertBy, setUpsertBy] = useState('');
+  const [existing, setExisting] = useState({});
   const [checked, setChecked] = useState(undefined);
   const [error, setError] = useState(undefined);
   const [isBusy, setBusy] = useState(false);
@@ -75,7 +90,7 @@ function ImportDialog({ resource, close }) {
     setBusy(true);
     setError(undefined);
     try {
-      const result = await sendFile(resource, { file, format, upsertBy }, mode);
+      const result = await sendFile(resource, { file, format, existing }, mode);
       if (mode === 'check') setChecked(result);
       else close(result);
     } catch (failure) {
@@ -96,8 +111,12 @@ function ImportDialog({ resource, close }) {
       </label>
       <label>
         Existing records
-        <select value=${upsertBy} onChange=${change((event) => setUpsertBy(event.target.value))}>
-          <option value="">Create all as new records</option>
+        <select
+          value=${existing.keepIds ? '' : (existing.upsertBy ?? NEW_IDS)}
+          onChange=${change(({ target: { value } }) => setExisting(existingRecords(value)))}
+        >
+          <option value=${NEW_IDS}>Create all as new records</option>
+          <option value="">Create all with the ids and times in the file</option>
           ${unique.map((name) => html`<option key=${name} value=${name}>Update those with the same ${name}</option>`)}
         </select>
       </label>
