@@ -12,6 +12,21 @@ export type {
 export type { AggregateOptions, AggregateQuery, AggregateResult } from './declare/aggregate.ts';
 export type { Authenticator } from './declare/authenticator.ts';
 export type { BinaryBody, FormFileRules, MultipartBody, MultipartContent, ReceivedFile } from './declare/body.ts';
+export type {
+  AccountPanel,
+  AccountSection,
+  AccountTarget,
+  PanelAction,
+  PanelColumn,
+  PanelContent,
+  PanelFact,
+  PanelRow,
+  PanelValue,
+  PanelValueKind,
+  SectionField,
+  SectionForm,
+  SectionQuery,
+} from './declare/account-panel.ts';
 export type { ConsoleRoute, ConsoleTab } from './declare/console-tab.ts';
 export type { Deprecation } from './declare/deprecation.ts';
 export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';
