@@ -1,18 +1,6 @@
 export { defineUser } from './accounts/define-user.ts';
 export { verifiedEmailFields } from './accounts/users/verified-email.ts';
 export type {
-  ConfirmStep,
-  Identity,
-  IdentitySignIn,
-  RevocationStep,
-  SignIn,
-  SignInMethod,
-  SignInStep,
-} from './declare/accounts.ts';
-export type { AggregateOptions, AggregateQuery, AggregateResult } from './declare/aggregate.ts';
-export type { Authenticator } from './declare/authenticator.ts';
-export type { BinaryBody, FormFileRules, MultipartBody, MultipartContent, ReceivedFile } from './declare/body.ts';
-export type {
   AccountPanel,
   AccountSection,
   AccountTarget,
@@ -27,6 +15,18 @@ export type {
   SectionForm,
   SectionQuery,
 } from './declare/account-panel.ts';
+export type {
+  ConfirmStep,
+  Identity,
+  IdentitySignIn,
+  RevocationStep,
+  SignIn,
+  SignInMethod,
+  SignInStep,
+} from './declare/accounts.ts';
+export type { AggregateOptions, AggregateQuery, AggregateResult } from './declare/aggregate.ts';
+export type { Authenticator } from './declare/authenticator.ts';
+export type { BinaryBody, FormFileRules, MultipartBody, MultipartContent, ReceivedFile } from './declare/body.ts';
 export type { ConsoleRoute, ConsoleTab } from './declare/console-tab.ts';
 export type { Deprecation } from './declare/deprecation.ts';
 export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';

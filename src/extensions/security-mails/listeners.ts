@@ -1,9 +1,9 @@
 import type { Host, ResourceGateway } from '../../declare/host.ts';
+import { describeUserAgent } from '../../platform/http/user-agent.ts';
 import type { RunningWorker } from '../../platform/redis/queues.ts';
 import { createDeviceRecorder } from './devices.ts';
 import { createSecurityMailQueue } from './mails.ts';
 import type { SecurityMailsSettings } from './settings.ts';
-import { describeUserAgent } from '../../platform/http/user-agent.ts';
 
 /** The payload of an event about an account whose record is in the payload. */
 interface AccountEvent {
