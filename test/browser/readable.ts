@@ -1,13 +1,16 @@
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** Elements wider than the page, which must not exist. A list within the page may scroll, and text cut with an ellipsis may be longer. */
+/**
+ * Elements wider than the page, which must not exist. The links of a navigation may scroll within it, and text cut with an ellipsis may be longer.
+ */
 const overflowing = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
     const { scrollWidth, clientWidth } = document.documentElement;
+    const scrolls = (nav) => nav !== null && getComputedStyle(nav).overflowX === 'auto';
     const wide = [...document.querySelectorAll('body *')].filter((one) => {
       const { left, right, width } = one.getBoundingClientRect();
-      return width > 0 && (right > clientWidth + 0.5 || left < -0.5);
+      return width > 0 && (right > clientWidth + 0.5 || left < -0.5) && !scrolls(one.parentElement.closest('nav'));
     });
     return [
       ...(scrollWidth > clientWidth ? ['the page: ' + scrollWidth + ' of ' + clientWidth] : []),

@@ -15,7 +15,8 @@ import { checkAccountPanels, describeSection, panelRoutes, readPanels, sectionRo
  * @param errors receives panels that cannot be served
  */
 export function createAccountsTab(host: ExtensionHost, users: ResourceGateway, errors: ConfigErrors): ConsoleTab {
-  const [panels, sections] = [host.accountPanels(), host.accountSections()];
+  const panels = host.accountPanels();
+  const sections = host.accountSections().toSorted((a, b) => a.label.localeCompare(b.label));
   checkAccountPanels(panels, sections, errors);
   const fields = readAccountFields(users);
   const context: AccountsTabContext = { host, users, fields };

@@ -77,7 +77,7 @@ test('the facts describe roles, columns and sections, without the functions of f
       { id: 'two-factor', label: 'Two-factor', kind: 'text' },
     ],
   });
-  expect(body.data.sections.map(({ id }: { id: string }) => id)).toEqual(['lockouts', 'invitations']);
+  expect(body.data.sections.map(({ id }: { id: string }) => id)).toEqual(['invitations', 'lockouts']);
 });
 
 describe('unknown accounts', () => {

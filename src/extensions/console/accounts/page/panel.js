@@ -153,7 +153,9 @@ export function PanelRows({ label, columns, rows, actions, pathOf, onDone }) {
     </span>`,
   };
   const hasButtons = rows.some((row) => actionsOf(row).length > 0);
-  return html`<${DataTable} label=${label} rows=${rows} columns=${hasButtons ? [...shown, buttons] : shown} />`;
+  return html`<div class="accounts-table">
+    <${DataTable} label=${label} rows=${rows} columns=${hasButtons ? [...shown, buttons] : shown} />
+  </div>`;
 }
 
 const toFact = ({ label, value, kind, tone }) => [

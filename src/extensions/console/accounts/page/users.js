@@ -82,15 +82,22 @@ function Filters() {
   </form>`;
 }
 
+/** The link to the page of a user: their name, and the address below it. */
+function UserCell({ account: { id, name, email }, hasName }) {
+  return html`<span class="accounts-user">
+    <a class="row-link" href=${accountHref(id)} title=${name ?? email}>${name ?? email}</a>
+    ${hasName && name !== null && html`<span class="soft" title=${email}>${email}</span>`}
+  </span>`;
+}
+
 /** The columns of the list: what accounts have in this app, and what panels add. */
 function columnsOf({ roles, nameField, hasStatus, hasVerification, summaries }) {
   const columns = [
     {
-      name: 'name',
-      label: nameField === null ? 'E-mail' : 'Name',
-      render: ({ id, name, email }) => html`<a class="row-link" href=${accountHref(id)}>${name ?? email}</a>`,
+      name: 'user',
+      label: 'User',
+      render: (account) => html`<${UserCell} account=${account} hasName=${nameField !== null} />`,
     },
-    nameField !== null && { name: 'email', label: 'E-mail', render: ({ email }) => email },
     roles !== null && { name: 'roles', label: 'Roles', render: (account) => html`<${Chips} of=${account.roles} />` },
     (hasStatus || hasVerification) && {
       name: 'status',
@@ -137,7 +144,9 @@ export function UsersPage() {
       ${() =>
         list.rows.length === 0
           ? html`<${NoUsers} isFiltered=${query.size > 0} />`
-          : html`<${DataTable} label="Users" rows=${list.rows} columns=${columnsOf(accountFacts.value)} />`}
+          : html`<div class="accounts-table">
+              <${DataTable} label="Users" rows=${list.rows} columns=${columnsOf(accountFacts.value)} />
+            </div>`}
     <//>
     <${LoadMore} from=${list} />
   <//>`;
