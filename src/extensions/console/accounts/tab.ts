@@ -1,3 +1,4 @@
+import type { AccountPanel } from '../../../declare/account-panel.ts';
 import type { ConsoleTab } from '../../../declare/console-tab.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
@@ -8,6 +9,9 @@ import { type AccountsTabContext, loadAccount, readAccountFields } from './conte
 import { accountsQuery, listAccounts, panelsWithSummary, toAccountInfo } from './list.ts';
 import { checkAccountPanels, describeSection, panelRoutes, readPanels, sectionRoutes } from './panel-routes.ts';
 
+const isReadOnly = ({ rowActions = [], accountActions = [] }: AccountPanel) =>
+  rowActions.length === 0 && accountActions.length === 0;
+
 /**
  * Creates the tab of the accounts: the list of users, a page of each user with the panels of all features, and the sections of features.
  * Called when all features are set up.
@@ -15,7 +19,8 @@ import { checkAccountPanels, describeSection, panelRoutes, readPanels, sectionRo
  * @param errors receives panels that cannot be served
  */
 export function createAccountsTab(host: ExtensionHost, users: ResourceGateway, errors: ConfigErrors): ConsoleTab {
-  const panels = host.accountPanels();
+  // What administrators can act on comes first.
+  const panels = host.accountPanels().toSorted((a, b) => Number(isReadOnly(a)) - Number(isReadOnly(b)));
   const sections = host.accountSections().toSorted((a, b) => a.label.localeCompare(b.label));
   checkAccountPanels(panels, sections, errors);
   const fields = readAccountFields(users);
