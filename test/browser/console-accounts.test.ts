@@ -1,11 +1,12 @@
 import type { Browser } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { startAccountsApp } from '../extensions/console/accounts/accounts-app.ts';
-import { guard, PASSWORD } from '../extensions/two-factor/two-factor-user.ts';
+import { codeOf, guard, PASSWORD, wrongCode } from '../extensions/two-factor/two-factor-user.ts';
 import { browserTest, startBrowser } from './browser.ts';
 import { checkScreens, openConsole } from './console-app.ts';
 
 const { app, url, call, person, database, insertPasskey, insertIdentity } = await startAccountsApp('development');
+const production = await startAccountsApp('production');
 let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
@@ -91,9 +92,10 @@ browserTest('administrators find a user, see the whole account, and act on it', 
   await checkScreens(page, 'accounts-user');
   await page.setViewportSize({ width: 1280, height: 900 });
 
-  await page.getByRole('button', { name: 'End: Firefox on Windows' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'End', exact: true }).click();
+  await page.getByRole('button', { name: 'End: Firefox on Windows' }).press('Enter');
+  await page.getByRole('dialog').getByRole('button', { name: 'End', exact: true }).press('Enter');
   await page.getByText('The session has ended').waitFor();
+  await expect.poll(() => page.evaluate(`document.activeElement.getAttribute('aria-label')`)).toBe('Sessions');
   await expect.poll(() => page.getByText('Firefox on Windows').count()).toBe(0);
 
   await page.getByRole('button', { name: 'Change roles…' }).click();
@@ -118,6 +120,35 @@ browserTest('administrators find a user, see the whole account, and act on it', 
   await page.getByRole('button', { name: 'Enable', exact: true }).waitFor();
   expect(pageErrors).toEqual([]);
 });
+
+browserTest(
+  'in production, removing a second factor of a user asks for a code of the administrator',
+  120_000,
+  async () => {
+    const { url: at, database: rows, person: register } = production;
+    const boss = await guard(await register('Boss', ['user', 'admin']), rows);
+    const lost = await register('Lost');
+    await production.insertPasskey(lost.id, 'Stolen laptop');
+    const { page, pageErrors } = await openConsole(browser, `${at}/console/accounts`);
+    await page.evaluate(`sessionStorage.setItem('belfry.token', '${boss.token}')`);
+    await page.goto(`${at}/console/accounts/users/${lost.id}`);
+    await page.getByRole('button', { name: 'Remove: Stolen laptop' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await dialog.getByLabel('Your code').fill(wrongCode(boss.secret));
+    await dialog.getByRole('button', { name: 'Confirm' }).click();
+    await dialog.locator('.field-error').waitFor();
+    await checkScreens(page, 'accounts-code', [360, 1280]);
+    await dialog.getByLabel('Your code').fill(codeOf(boss.secret));
+    await dialog.getByLabel('Your code').press('Enter');
+    await page.getByText('The passkey is removed').waitFor();
+    await page.goto(`${at}/console/accounts/users/${boss.id}`);
+    await page.getByText('This is your own account').waitFor();
+    expect(await page.getByRole('button', { name: 'Disable', exact: true }).isDisabled()).toBe(true);
+    await checkScreens(page, 'accounts-own', [360, 1280]);
+    expect(pageErrors.filter((text) => !/status of (401|404|422)/.test(text))).toEqual([]);
+  },
+);
 
 browserTest('invitations are sent and revoked, and a locked address is unlocked', 300_000, async () => {
   for (const number of Array.from({ length: 25 }, (_, i) => i))

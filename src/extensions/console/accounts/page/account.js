@@ -139,7 +139,7 @@ export function AccountPage({ id }) {
   ];
   return html`<${Page}
     title=${account === undefined ? 'User' : (account.name ?? account.email)}
-    intro=${account?.isSelf ? 'This is your own account.' : undefined}
+    intro=${account?.isSelf ? 'This is your own account. Only another administrator can disable it.' : undefined}
     back=${{ href: ACCOUNTS, label: 'Users' }}
     actions=${actions}
   >
