@@ -1,6 +1,21 @@
 export { defineUser } from './accounts/define-user.ts';
 export { verifiedEmailFields } from './accounts/users/verified-email.ts';
 export type {
+  AccountPanel,
+  AccountSection,
+  AccountTarget,
+  PanelAction,
+  PanelColumn,
+  PanelContent,
+  PanelFact,
+  PanelRow,
+  PanelValue,
+  PanelValueKind,
+  SectionField,
+  SectionForm,
+  SectionQuery,
+} from './declare/account-panel.ts';
+export type {
   ConfirmStep,
   Identity,
   IdentitySignIn,

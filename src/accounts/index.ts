@@ -8,6 +8,7 @@ import { quoteIdentifier } from '../platform/postgres/identifiers.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
 import type { AccountsContext } from './context.ts';
+import { createDevicePanel } from './devices/account-panel.ts';
 import { deviceRemovalConsumer, deviceRoutes, devices, removeAllDevices, type TokenRule } from './devices/index.ts';
 import {
   createProofRemovalConsumer,
@@ -16,14 +17,17 @@ import {
   emailProofs,
   proofUserData,
 } from './email-proofs/store.ts';
+import { createIdentityPanel } from './identities/account-panel.ts';
 import { createIdentityLinks } from './identities/link.ts';
 import { identityRoutes } from './identities/routes.ts';
 import { createIdentities, createIdentityRemovalConsumer, userIdentities } from './identities/store.ts';
+import { createLockoutSection, createPasswordPanel } from './lockout/account-panel.ts';
 import { createLockout } from './lockout/lockout.ts';
 import { confirmCaller, confirmPassword } from './passwords/change-password.ts';
 import { createNoPassword, isPasswordHash, type PasswordHasher, storedHashSql } from './passwords/password-hash.ts';
 import { createResetFeature, createResets, passwordResets } from './reset/index.ts';
 import { accountRoutes } from './routes.ts';
+import { createSessionPanel } from './sessions/account-panel.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import {
   createSessionRemovalConsumer,
@@ -184,6 +188,13 @@ export function createAccounts(
           ...identityRoutes({ host, users, identities, accounts: { lockUser, ...links }, methods }),
           ...deviceRoutes(host, deviceTokens, sessions.authenticator, holdCredential),
         ],
+        accountPanels: [
+          createPasswordPanel(accounts),
+          createSessionPanel(accounts),
+          createIdentityPanel({ host, identities, lockUser }),
+          createDevicePanel(host.database),
+        ],
+        accountSections: [createLockoutSection(accounts)],
         authenticators: [sessions.authenticator],
         mails: reset.mails,
         consumers: [

@@ -225,13 +225,14 @@ export interface Accounts {
    * @param email the proved address; nothing happens if it is not the user's address
    * @param claim whether the user who proved access may not be the person who created the account. Then the first proof removes the password and all
    *   other ways into the account: its creator may have registered the address of another person in advance
+   * @param by the id of the administrator who vouches for the address; null for the system. Left out: the user has proved it themself
    * @returns whether the address is the user's
    */
   verifyEmail(
     userId: string,
     email: string,
     tx: Transaction,
-    options: { claim: boolean; request: Request },
+    options: { claim: boolean; request: Request; by?: string | null },
   ): Promise<boolean>;
   /**
    * Finds the user with this identity, or creates one. An existing account with the same address is linked only if both the provider and

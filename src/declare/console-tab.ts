@@ -13,6 +13,13 @@ export interface ConsoleRoute extends Pick<Route, 'method' | 'input' | 'query' |
    */
   action?: string;
   /**
+   * Refuses a request before anything is recorded, such as for a record that does not exist. For checks that the action itself need not make
+   * again.
+   *
+   * @throws ApiError
+   */
+  check?: (ctx: RouteContext) => Promise<void>;
+  /**
    * Returns the resource and record that the entry of the audit trail is about, and further facts without secret or personal values. Default:
    * the id of the tab, and the parameters of the path as facts.
    */

@@ -7,6 +7,7 @@ import type { MailComposer } from '../platform/mail/worker.ts';
 import type { OutboxConsumer } from '../platform/outbox/consumer.ts';
 import type { Sweep } from '../platform/outbox/relay.ts';
 import type { RunningWorker } from '../platform/redis/queues.ts';
+import type { AccountPanel, AccountSection } from './account-panel.ts';
 import type { Accounts, ConfirmStep, RevocationStep, SignInMethod, SignInStep } from './accounts.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Authenticator } from './authenticator.ts';
@@ -49,6 +50,10 @@ export interface FeatureParts<Api extends object = object> {
   dependentPages?: (errors: ConfigErrors) => readonly Route[];
   /** Tabs of the console, which apps without a console ignore. */
   consoleTabs?: readonly ConsoleTab[];
+  /** What the console shows of each account, and what administrators can do with it. */
+  accountPanels?: readonly AccountPanel[];
+  /** Pages of the console's accounts that are about many users. */
+  accountSections?: readonly AccountSection[];
   /** Additional ways to sign in. */
   authenticators?: readonly Authenticator[];
   /** Requires an additional login step besides the password. */
@@ -107,6 +112,10 @@ export interface ExtensionHost extends Host {
   pages(): readonly Route[];
   /** The tabs of the console that features add. Not available before every feature is set up. */
   consoleTabs(): readonly ConsoleTab[];
+  /** What the console shows of each account. Not available before every feature is set up. */
+  accountPanels(): readonly AccountPanel[];
+  /** Pages of the console's accounts. Not available before every feature is set up. */
+  accountSections(): readonly AccountSection[];
   /** The audit trail; undefined in an app without one. Not available before every feature is set up. */
   auditTrail(): AuditTrail | undefined;
   /** All features' data about users outside of resources. Not available before every feature is set up. */

@@ -88,6 +88,8 @@ const MERGE_BY_KIND: {
     throw new Error('dependent pages are not merged: the app calls each function once');
   },
   consoleTabs: concatenateLists,
+  accountPanels: concatenateLists,
+  accountSections: concatenateLists,
   authenticators: concatenateLists,
   signInStep: () => {
     throw new Error('sign-in steps are not merged: accounts run them one after the other');

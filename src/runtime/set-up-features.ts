@@ -57,6 +57,8 @@ export function setUpFeatures(
     routes,
     pages: () => mergedParts.pages ?? [],
     consoleTabs: () => mergedParts.consoleTabs ?? [],
+    accountPanels: () => mergedParts.accountPanels ?? [],
+    accountSections: () => mergedParts.accountSections ?? [],
     authenticators,
     auditTrail: () => mergedParts.auditTrail,
     userData: () => mergedParts.userData ?? [],

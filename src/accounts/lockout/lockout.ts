@@ -8,7 +8,9 @@ import {
   clearFailures,
   type LockoutRule,
   type LockoutState,
+  type LockoutStatus,
   RENEW_MS,
+  readStatus,
   recordFailure,
   recordSuccess,
   releaseReservation,
@@ -48,6 +50,8 @@ export interface Lockout {
   clearFailedAttempts(name: string): Promise<void>;
   /** Clears the failed attempts under a name and its lock. */
   clearFailedAttemptsAndLock(name: string): Promise<void>;
+  /** Returns the failed attempts under a name and the end of its lock. */
+  readStatus(name: string): Promise<LockoutStatus>;
 }
 
 /** Returns the name that sign-ins with an e-mail address are counted under. */
@@ -73,6 +77,7 @@ const NO_LOCKOUT: Lockout = {
   },
   clearFailedAttempts: () => Promise.resolve(),
   clearFailedAttemptsAndLock: () => Promise.resolve(),
+  readStatus: async () => ({ failures: 0, lockedUntil: undefined }),
 };
 
 /** Creates the lockout of the setting `auth.lockout`. It counts in Redis, and in each process separately while Redis is unreachable. */
@@ -143,6 +148,7 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
     },
     clearFailedAttempts: (name) => store.changeState(hashName(name), (held, now) => clearFailures(held, rule, now)),
     clearFailedAttemptsAndLock: (name) => store.deleteState(hashName(name)),
+    readStatus: (name) => store.changeState(hashName(name), (held, now) => readStatus(held, rule, '', now)),
   };
 }
 

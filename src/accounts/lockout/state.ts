@@ -92,6 +92,21 @@ export function releaseReservation(
   return { state: { ...state, flights: omitReservation(state.flights, id) }, result: undefined };
 }
 
+/** The failed attempts under a name, as administrators see them. */
+export interface LockoutStatus {
+  /** Within the window. A lock clears them. */
+  failures: number;
+  /** The end of the lock, ISO 8601; undefined: the name is not locked. */
+  lockedUntil: string | undefined;
+}
+
+/** Returns the failed attempts under a name and the end of its lock. Changes nothing. */
+export function readStatus(held: LockoutState, rule: LockoutRule, _id: string, now: number): Transition<LockoutStatus> {
+  const { failures, lockedUntil } = withoutExpired(held, rule, now);
+  const until = lockedUntil > 0 ? new Date(lockedUntil).toISOString() : undefined;
+  return { state: held, result: { failures: failures.length, lockedUntil: until } };
+}
+
 /** Clears the failed attempts. A lock remains. */
 export function clearFailures(held: LockoutState, rule: LockoutRule, now: number): Transition<undefined> {
   if (held.failures.length === 0) return { state: held, result: undefined };

@@ -41,7 +41,7 @@ export function createVerifyEmail(
   { host, users, revoke }: Pick<AccountsContext, 'host' | 'users' | 'revoke'>,
   lockUser: Accounts['lockUser'],
 ): Accounts['verifyEmail'] {
-  return async (userId, email, tx, { claim, request }) => {
+  return async (userId, email, tx, { claim, request, by }) => {
     const locked = await lockUser(userId, tx.database);
     if (locked === undefined || locked.user.email !== email.trim().toLowerCase()) return false;
     if (isEmailVerified(locked.user)) return true;
@@ -52,7 +52,7 @@ export function createVerifyEmail(
     }
     const changes = { emailVerifiedAt: new Date().toISOString() };
     const user = await tx.service('user').update(userId, changes, { as: 'system' });
-    tx.afterCommit(() => host.events.emit('auth.email_verified', { user, ip, claimed: claim }));
+    tx.afterCommit(() => host.events.emit('auth.email_verified', { user, ip, claimed: claim, by }));
     return true;
   };
 }

@@ -1,5 +1,6 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
+import { createApiKeyPanel } from './account-panel.ts';
 import { adminKeyRoutes } from './admin-routes.ts';
 import { createAuthenticator } from './authenticator.ts';
 import { ownKeyRoutes } from './routes.ts';
@@ -41,6 +42,7 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
       const api: ApiKeysApi = { revoke: (id) => keys.revoke(id, { reason: 'script', by: null }) };
       return {
         routes: [...ownKeyRoutes(host, keys, getScopes, settings), ...adminKeyRoutes(host, users, keys)],
+        accountPanels: [createApiKeyPanel(host, keys)],
         authenticators: [createAuthenticator(host, users, (route) => getScopes().scopesFor(route))],
         consumers: [createKeyRevocationConsumer(users)],
         sweeps: [createOldKeysSweep(host.database)],

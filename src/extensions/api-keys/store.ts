@@ -27,7 +27,7 @@ import {
 } from './sql.ts';
 
 /** Who revoked a key; `by` is the id of that user. */
-type RevokedBy = { reason: 'user' | 'admin'; by: string } | { reason: 'script'; by: null };
+type RevokedBy = { reason: 'user' | 'admin'; by: string } | { reason: 'script' | 'admin'; by: null };
 
 /** Creates and revokes keys. */
 export interface KeyStore {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineExtension, type Extension, wholeNumberSettingSchema } from '../../declare/extension.ts';
+import { createAuditPanel } from './console/account-panel.ts';
 import { createAuditTab } from './console/tab.ts';
 import { createAuditTrail } from './reading/audit-trail.ts';
 import { auditRoutes } from './reading/routes.ts';
@@ -62,6 +63,7 @@ export function audit(options: AuditOptions = {}): Extension<'audit', AuditApi> 
         routes: auditRoutes(host),
         auditTrail: createAuditTrail(host),
         consoleTabs: [createAuditTab(host, keepDays)],
+        ...(host.users !== undefined && { accountPanels: [createAuditPanel(host, host.users)] }),
         userData: [auditUserData(host, keepDays)],
         api: { verify: createTrailVerifier(host.database) },
         workers,

@@ -14,6 +14,7 @@ import {
   requireSameOrigin,
   requireThisMachine,
 } from './access.ts';
+import { createAccountsTab } from './accounts/tab.ts';
 import { type ChangeFeed, createChangeFeed } from './data/changes.ts';
 import { createDataContext, type DataContext } from './data/context.ts';
 import { dataRoutes } from './data/routes.ts';
@@ -70,7 +71,8 @@ interface Application {
 /** Returns the routes of the application. `errors` receives tabs that cannot be served. */
 function applicationRoutes({ host, data, access, feed, standalone }: Application, errors: ConfigErrors): Route[] {
   const isOffered = ({ onlyInDevelopment }: ConsoleTab) => data.mode === 'development' || onlyInDevelopment !== true;
-  const tabs = checkTabs(host.consoleTabs().filter(isOffered), errors).map((tab) =>
+  const own = createAccountsTab(host, data.users, errors);
+  const tabs = checkTabs([own, ...host.consoleTabs()].filter(isOffered), errors).map((tab) =>
     serveTab(tab, access, host, data.mode),
   );
   const links = [DATA_TAB, ...tabs.map(({ link }) => link)];

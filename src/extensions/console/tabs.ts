@@ -39,12 +39,13 @@ const recordOf = ({ params: { id } }: RouteContext) => (id !== undefined && isId
  * action that cannot be recorded does not happen.
  */
 function recordAction(
-  { action, recordedAs, handler }: ConsoleRoute,
+  { action, check, recordedAs, handler }: ConsoleRoute,
   tab: string,
   host: Pick<ExtensionHost, 'auditTrail' | 'database'>,
 ): Route['handler'] {
-  if (action === undefined) return handler;
+  if (action === undefined) return checkFirst({ check, handler });
   return async (ctx) => {
+    await check?.(ctx);
     const { resource, record, details } = recordedAs?.(ctx) ?? {
       resource: tab,
       record: recordOf(ctx),
@@ -52,6 +53,15 @@ function recordAction(
     };
     const entry = { action: `console.${action}`, resource, record, details: details ?? null };
     await host.auditTrail()!.add(entry, ctx.req, host.database);
+    return handler(ctx);
+  };
+}
+
+/** The handler of a route in development, where nothing is recorded. */
+function checkFirst({ check, handler }: Pick<ConsoleRoute, 'check' | 'handler'>): Route['handler'] {
+  if (check === undefined) return handler;
+  return async (ctx) => {
+    await check(ctx);
     return handler(ctx);
   };
 }
@@ -82,7 +92,7 @@ export function serveTab(
       ...(input && { input }),
       ...(query && { query }),
       ...(status && { status }),
-      handler: mode === 'production' ? recordAction({ method, path, ...route }, id, host) : route.handler,
+      handler: mode === 'production' ? recordAction({ method, path, ...route }, id, host) : checkFirst(route),
     })),
   };
 }

@@ -2,6 +2,7 @@ import { createEmailProofs } from '../../accounts/email-proofs/store.ts';
 import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
+import { createVerificationPanel } from './account-panel.ts';
 import { type EmailVerificationContext, type EmailVerificationOptions, emailVerificationSettings } from './context.ts';
 import { createRegistrationConsumer, createVerificationMails } from './mails.ts';
 import { emailVerificationRoutes } from './routes.ts';
@@ -49,6 +50,7 @@ export function emailVerification(
       return {
         routes: emailVerificationRoutes(context),
         mails: createVerificationMails(context),
+        accountPanels: [createVerificationPanel(context)],
         // With `required`, the registration itself sends the e-mail, because its link must work only together with the client's secret.
         ...(settings.required ? { signInStep: step } : { consumers: [createRegistrationConsumer(context)] }),
       };

@@ -2,7 +2,8 @@ import { createInvitationMailCounter } from '../../accounts/invitation-mails.ts'
 import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
-import { type InvitationContext, type InvitationOptions, invitationSettings } from './context.ts';
+import { createInvitationSection } from './account-section.ts';
+import { type InvitationOptions, invitationSettings } from './context.ts';
 import { createInvitationComposer, INVITATION_MAIL } from './mail.ts';
 import { invitationRoutes } from './routes.ts';
 import {
@@ -38,9 +39,12 @@ export function invitations(
           'it needs accounts; declare a user resource with defineUser()',
         ]);
       }
-      const context: InvitationContext = { host, accounts, users, settings, store: createInvitationStore(database) };
+      const store = createInvitationStore(database);
+      const countMail = createInvitationMailCounter(host, settings.mailLimit);
+      const context = { host, accounts, users, settings, store, countMail };
       return {
-        routes: invitationRoutes({ ...context, countMail: createInvitationMailCounter(host, settings.mailLimit) }),
+        routes: invitationRoutes(context),
+        accountSections: [createInvitationSection(context)],
         mails: { [INVITATION_MAIL]: createInvitationComposer(context) },
         revocationStep: endInvitations,
         consumers: [createInvitationRemovalConsumer(users)],

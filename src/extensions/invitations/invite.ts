@@ -10,7 +10,7 @@ import { preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { InvitationContext } from './context.ts';
 import { INVITATION_MAIL } from './mail.ts';
-import { assertMayInvite, findRolesError, inviterScope, isInviterEntitled } from './rights.ts';
+import { assertMayInvite, findRolesError, inviterScope, isInviterEntitled, SYSTEM_INVITER } from './rights.ts';
 import type { Invitation } from './tables.ts';
 
 const MAX_ROLES = 50;
@@ -52,7 +52,7 @@ export const listQuery = z.strictObject({
 });
 
 const toEvent = ({ id, email, roles }: Invitation, ctx: RouteContext) => ({
-  userId: ctx.user!.id,
+  userId: ctx.user?.id ?? null,
   invitationId: id,
   email,
   roles,
@@ -65,13 +65,26 @@ export async function invite(
   ctx: RouteContext<z.output<typeof inviteInput>>,
 ): Promise<Invitation> {
   await assertMayInvite(context, ctx);
+  return createInvitation(context, ctx.input, ctx);
+}
+
+/**
+ * Creates an invitation of the caller, who has been checked; without a caller, an invitation of the system.
+ *
+ * @throws ApiError VALIDATION_ERROR, LIMIT_REACHED, CONFLICT or RATE_LIMITED
+ */
+export async function createInvitation(
+  context: InvitationContext & { countMail: CountMail },
+  input: z.output<typeof inviteInput>,
+  ctx: RouteContext,
+): Promise<Invitation> {
   const { host, accounts, settings, store, countMail } = context;
-  const roles = [...new Set(ctx.input.roles)];
+  const roles = [...new Set(input.roles)];
   const refused = findRolesError(context, ctx.user, roles);
   if (refused !== undefined) throw validationError({ roles: refused });
-  const given = { email: ctx.input.email, roles, invitedBy: ctx.user!.id };
+  const given = { email: input.email, roles, invitedBy: ctx.user?.id ?? SYSTEM_INVITER };
   return host.transaction(async (tx) => {
-    await accounts.holdCredential(ctx, tx.database);
+    if (ctx.user !== undefined) await accounts.holdCredential(ctx, tx.database);
     const limits = { days: settings.expiresDays, maxPending: settings.maxPending };
     const created = await store.create(given, limits, tx.database);
     if (created === 'full') throw new ApiError('LIMIT_REACHED', `You have ${limits.maxPending} pending invitations`);
@@ -92,9 +105,26 @@ export async function resend(
   ctx: RouteContext,
 ): Promise<Invitation> {
   await assertMayInvite(context, ctx);
+  return renewInvitation(context, { id: ctx.params.id!, scope: inviterScope(ctx) }, ctx);
+}
+
+/** An invitation, if it was sent by the inviter `scope`; undefined: by any inviter. */
+interface InvitationTarget {
+  id: string;
+  scope: string | undefined;
+}
+
+/**
+ * Sends a new link. The caller, if there is one, has been checked.
+ *
+ * @throws ApiError NOT_FOUND, FORBIDDEN, CONFLICT or RATE_LIMITED
+ */
+export async function renewInvitation(
+  context: InvitationContext & { countMail: CountMail },
+  { id, scope }: InvitationTarget,
+  ctx: RouteContext,
+): Promise<Invitation> {
   const { host, accounts, settings, store, countMail } = context;
-  const id = ctx.params.id!;
-  const scope = inviterScope(ctx);
   const invitation = isId(id) ? await store.find(id, scope) : undefined;
   if (invitation === undefined) throw new ApiError('NOT_FOUND');
   if (findRolesError(context, ctx.user, invitation.roles) !== undefined)
@@ -102,7 +132,7 @@ export async function resend(
   if (!(await isInviterEntitled(context, invitation)))
     throw new ApiError('CONFLICT', 'The inviter can no longer invite; revoke this invitation and create a new one');
   return host.transaction(async (tx) => {
-    await accounts.holdCredential(ctx, tx.database);
+    if (ctx.user !== undefined) await accounts.holdCredential(ctx, tx.database);
     const renewed = await store.renew(id, scope, settings.expiresDays, tx.database);
     if (renewed === undefined) throw new ApiError('NOT_FOUND');
     // If it throws, the transaction is rolled back and the former link keeps working.
@@ -115,9 +145,17 @@ export async function resend(
 /** `DELETE /invitations/:id`: the link stops working. */
 export async function revokeInvitation(context: InvitationContext, ctx: RouteContext): Promise<void> {
   await assertMayInvite(context, ctx);
+  await removeInvitation(context, { id: ctx.params.id!, scope: inviterScope(ctx) }, ctx);
+}
+
+/** Removes an invitation that has not been accepted. The caller, if there is one, has been checked. @throws ApiError NOT_FOUND */
+export async function removeInvitation(
+  context: InvitationContext,
+  { id, scope }: InvitationTarget,
+  ctx: RouteContext,
+): Promise<void> {
   const { host, store } = context;
-  const id = ctx.params.id!;
-  const removed = isId(id) ? await store.remove(id, inviterScope(ctx), host.database) : undefined;
+  const removed = isId(id) ? await store.remove(id, scope, host.database) : undefined;
   if (removed === undefined) throw new ApiError('NOT_FOUND');
   host.events.emit('auth.invitation_revoked', toEvent(removed, ctx));
 }

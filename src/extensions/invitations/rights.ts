@@ -7,6 +7,9 @@ import { ApiError } from '../../platform/errors.ts';
 import type { InvitationContext } from './context.ts';
 import type { Invitation } from './tables.ts';
 
+/** Stands for the id of the inviter in invitations of the system: those that are sent in the console of a development machine. */
+export const SYSTEM_INVITER = 'system';
+
 /** Whether the policy setting lets a user invite. Functions in it decide as well. */
 async function isInvitingAllowed(
   { settings, host }: InvitationContext,
@@ -31,16 +34,24 @@ export function inviterScope({ user }: Pick<RouteContext, 'user'>): string | und
   return user!.roles?.includes('admin') ? undefined : user!.id;
 }
 
-/** Returns the reason why a user cannot grant these roles: they must be declared, and the user must be able to set them on a user. */
+/** Returns the roles that users can have. */
+export function declaredRoles({ users }: Pick<InvitationContext, 'users'>): readonly string[] {
+  return (users.declaration.fields as Fields).roles?.spec.inner?.spec.values ?? [];
+}
+
+/**
+ * Returns the reason why a user cannot grant these roles: they must be declared, and the user must be able to set them on a user. The system,
+ * for which `user` is undefined, can grant all declared roles.
+ */
 export function findRolesError(
   { users }: Pick<InvitationContext, 'users'>,
   user: Viewer | undefined,
   roles: readonly string[],
 ): string | undefined {
-  if (roles.length === 0) return undefined;
-  const field = (users.declaration.fields as Fields).roles;
-  const declared = field?.spec.inner?.spec.values ?? [];
+  const declared = declaredRoles({ users });
   if (roles.some((role) => !declared.includes(role))) return `Must be some of: ${declared.join(', ')}`;
+  if (roles.length === 0 || user === undefined) return undefined;
+  const field = (users.declaration.fields as Fields).roles;
   const writers = compilePolicy(field?.spec.writableBy ?? 'none', () => undefined);
   return allowsEveryRecord(writers, user) ? undefined : 'You are not allowed to set this field';
 }
@@ -53,6 +64,7 @@ export async function isInviterEntitled(
   context: InvitationContext,
   { invitedBy, roles }: Pick<Invitation, 'invitedBy' | 'roles'>,
 ): Promise<boolean> {
+  if (invitedBy === SYSTEM_INVITER) return findRolesError(context, undefined, roles) === undefined;
   const [inviter] = (await context.users.load([invitedBy])) as (StoredRecord & Viewer)[];
   if (inviter === undefined || !isAccountActive(inviter)) return false;
   if (findRolesError(context, inviter, roles) !== undefined) return false;

@@ -6,6 +6,7 @@ import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { createNamedOrganisations, createOrganisationScope, type NamedOrganisations } from './access.ts';
+import { createMembershipPanel } from './account-panel.ts';
 import { createOrganisationsApi, type OrganisationsApi } from './api.ts';
 import type { Membership, OrganisationContext } from './context.ts';
 import { createDeletionJob, createDeletionSweep, DELETION_JOB } from './deletion.ts';
@@ -143,6 +144,7 @@ export function organisations<
         },
         revocationStep: createDepartureStep(context, assertNotLastOwner),
         userData: [organisationUserData(context, assertNotLastOwner)],
+        accountPanels: [createMembershipPanel(context)],
       };
     },
   }) as Extension<'organisations', OrganisationsApi, never>;

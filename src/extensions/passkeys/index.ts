@@ -1,5 +1,6 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
+import { createPasskeyPanel } from './account-panel.ts';
 import { passkeySignInMethod } from './passkeys.ts';
 import { passkeyRoutes } from './routes.ts';
 import { askForPasskey } from './second-factor.ts';
@@ -31,6 +32,7 @@ export function passkeys(options: PasskeyOptions = {}): Extension {
       const context: PasskeyContext = { host, accounts, users, settings };
       return {
         routes: passkeyRoutes(context),
+        accountPanels: [createPasskeyPanel(context)],
         ...(settings.secondFactor && {
           signInStep: { output: secondFactorShape, ask: (login) => askForPasskey(context, login) },
         }),

@@ -87,23 +87,40 @@ export async function removeOwnPasskey(context: PasskeyContext, ctx: RouteContex
  * alone must not be enough to remove the second factor of another user.
  */
 export async function removePasskeysByAdmin(
-  { host, accounts }: PasskeyContext,
+  context: PasskeyContext,
   ctx: RouteContext<z.output<typeof removeByAdminInput>>,
 ): Promise<void> {
   const [by, userId] = [ctx.user!.id, ctx.params.id!];
   if (by === userId)
     throw new ApiError('FORBIDDEN', 'Remove your own passkeys with DELETE /api/auth/passkeys/:passkeyId');
-  await accounts.confirmSecondFactor(ctx, ctx.input.code, 'code');
-  await host.transaction(async (tx) => {
+  await context.accounts.confirmSecondFactor(ctx, ctx.input.code, 'code');
+  if ((await removePasskeysOfUser(context, { userId }, ctx)) === 0)
+    throw new ApiError('NOT_FOUND', 'This user has no passkey');
+}
+
+/**
+ * Removes one or all passkeys of another user than the caller, whose rights and second factor have been checked. Returns the number of removed
+ * passkeys.
+ *
+ * @param passkeyId undefined: all
+ */
+export function removePasskeysOfUser(
+  { host, accounts }: Pick<PasskeyContext, 'host' | 'accounts'>,
+  { userId, passkeyId: only }: { userId: string; passkeyId?: string },
+  { user, req }: Pick<RouteContext, 'user' | 'req'>,
+): Promise<number> {
+  return host.transaction(async (tx) => {
     await accounts.lockUser(userId, tx.database);
-    const statement = { text: REMOVE_PASSKEYS_OF_USER, values: [userId] };
+    const statement = { text: REMOVE_PASSKEYS_OF_USER, values: [userId, only] };
     const removed = await tx.database.write<[passkeyId: string, name: string]>(statement);
-    if (removed.length === 0) throw new ApiError('NOT_FOUND', 'This user has no passkey');
-    await tx.database.write({ text: REMOVE_CHALLENGES, values: [[userId]] });
+    if (removed.length > 0) await tx.database.write({ text: REMOVE_CHALLENGES, values: [[userId]] });
     tx.afterCommit(() => {
-      for (const [passkeyId, name] of removed)
-        host.events.emit('security.passkey_removed', { userId, by, passkeyId, name, ip: addressOf(ctx.req) });
+      for (const [passkeyId, name] of removed) {
+        const payload = { userId, by: user?.id ?? null, passkeyId, name, ip: addressOf(req) };
+        host.events.emit('security.passkey_removed', payload);
+      }
     });
+    return removed.length;
   });
 }
 

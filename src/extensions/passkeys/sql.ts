@@ -90,8 +90,9 @@ export const RENAME_PASSKEY = `update passkeys set name = $3 where id = $1 and u
 /** $1 id, $2 user. Returns the name. */
 export const REMOVE_PASSKEY = 'delete from passkeys where id = $1 and user_id = $2 returning name';
 
-/** $1 user. Returns the id and the name of each removed passkey. Uses passkeys_user_id_index. */
-export const REMOVE_PASSKEYS_OF_USER = 'delete from passkeys where user_id = $1 returning id, name';
+/** $1 user, $2 id, or null for all. Returns the id and the name of each removed passkey. Uses passkeys_user_id_index. */
+export const REMOVE_PASSKEYS_OF_USER =
+  'delete from passkeys where user_id = $1 and ($2::text is null or id = $2) returning id, name';
 
 /** $1 users. Uses passkeys_user_id_index. */
 export const REMOVE_PASSKEYS = 'delete from passkeys where user_id = any($1)';

@@ -1,5 +1,6 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
+import { createKnownDevicePanel } from './account-panel.ts';
 import { createSecurityListeners } from './listeners.ts';
 import { createSecurityMailComposers } from './mails.ts';
 import { type SecurityMailsOptions, securityMailsSettings } from './settings.ts';
@@ -35,6 +36,7 @@ export function securityMails(options: SecurityMailsOptions = {}): Extension {
       const waitForListeners = () => worker;
       return {
         listeners,
+        accountPanels: [createKnownDevicePanel(host.database)],
         mails: createSecurityMailComposers(host, users, settings),
         revocationStep: forgetDevicesOnRevocation,
         consumers: [createDeviceRemovalConsumer(users)],

@@ -1,9 +1,9 @@
 import type { Host, ResourceGateway } from '../../declare/host.ts';
+import { describeUserAgent } from '../../platform/http/user-agent.ts';
 import type { RunningWorker } from '../../platform/redis/queues.ts';
 import { createDeviceRecorder } from './devices.ts';
 import { createSecurityMailQueue } from './mails.ts';
 import type { SecurityMailsSettings } from './settings.ts';
-import { describeUserAgent } from './user-agent.ts';
 
 /** The payload of an event about an account whose record is in the payload. */
 interface AccountEvent {
@@ -26,7 +26,12 @@ interface Login extends AccountEvent {
 interface CredentialEvent {
   userId: string;
   ip: string;
+  /** The administrator who made the change; null for the system. Left out: the user made it. */
+  by?: string | null;
 }
+
+/** The address that the e-mail names: the user does not learn the address of an administrator. */
+const addressToName = ({ userId, by = userId, ip }: CredentialEvent) => (by === userId ? ip : '');
 
 /** Listeners whose work goes on after the event. A process that stops waits for it. */
 interface BackgroundListeners extends RunningWorker {
@@ -86,12 +91,12 @@ export function createSecurityListeners(
     'security.identity_linked': listen(({ userId, ip, provider }: CredentialEvent & { provider: string }) =>
       queueMail('identity-linked', userId, { ip, provider }),
     ),
-    'security.identity_removed': listen(({ userId, ip, provider }: CredentialEvent & { provider: string }) =>
-      queueMail('identity-removed', userId, { ip, provider }),
+    'security.identity_removed': listen(({ provider, ...event }: CredentialEvent & { provider: string }) =>
+      queueMail('identity-removed', event.userId, { ip: addressToName(event), provider }),
     ),
     'security.passkey_added': listen(({ userId, ip }: CredentialEvent) => queueMail('passkey-added', userId, { ip })),
-    'security.passkey_removed': listen(({ userId, ip }: CredentialEvent) =>
-      queueMail('passkey-removed', userId, { ip }),
+    'security.passkey_removed': listen((event: CredentialEvent) =>
+      queueMail('passkey-removed', event.userId, { ip: addressToName(event) }),
     ),
   };
   return { listeners, worker: { stop } satisfies RunningWorker };

@@ -43,6 +43,10 @@ export const recordDeviceSql = (users: string) => `
   )
   select is_new, exists (select from known_devices where user_id = $1) from seen`;
 
+/** $1 user. How many devices are known, and when the first and the last of them was seen. Uses the primary key. */
+export const KNOWN_DEVICES_SUMMARY =
+  'select count(*)::int, min(first_seen_at), max(last_seen_at) from known_devices where user_id = $1';
+
 /** $1 users. Uses the primary key. */
 export const REMOVE_DEVICES = 'delete from known_devices where user_id = any($1)';
 

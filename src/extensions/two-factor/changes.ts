@@ -85,15 +85,27 @@ export async function disableFactorByAdmin(
   context: TwoFactorContext,
   ctx: RouteContext<z.output<typeof disableByAdminInput>>,
 ): Promise<void> {
-  const { host } = context;
   const [admin, userId] = [ctx.user!.id, ctx.params.id!];
   if (admin === userId)
     throw new ApiError('FORBIDDEN', 'Disable your own two-factor authentication with POST /api/auth/2fa/disable');
   await createCodeConfirmStep(context)(ctx, ctx.input.code, 'code');
+  await disableFactorOfUser(context, userId, ctx);
+}
+
+/**
+ * Disables the two-factor authentication of another user than the caller, whose rights and second factor have been checked.
+ *
+ * @throws ApiError NOT_FOUND
+ */
+export async function disableFactorOfUser(
+  { host }: Pick<TwoFactorContext, 'host'>,
+  userId: string,
+  { user, req }: Pick<RouteContext, 'user' | 'req'>,
+): Promise<void> {
   if (!(await host.database.transaction((tx) => removeFactorAndChallenges(tx, userId)))) {
     throw new ApiError('NOT_FOUND', 'Two-factor authentication is not enabled for this user');
   }
-  const payload = { userId, by: admin, reason: 'admin', ip: addressOf(ctx.req) };
+  const payload = { userId, by: user?.id ?? null, reason: 'admin', ip: addressOf(req) };
   host.events.emit('security.two_factor_disabled', payload);
 }
 

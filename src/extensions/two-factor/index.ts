@@ -1,5 +1,6 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
+import { createTwoFactorPanel } from './account-panel.ts';
 import { openChallengeIfEnabled } from './challenge.ts';
 import { createCodeConfirmStep } from './changes.ts';
 import { encryptedSecrets } from './codes.ts';
@@ -39,6 +40,7 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
       const context: TwoFactorContext = { host, accounts, users, settings: { issuer, ...settings } };
       return {
         routes: twoFactorRoutes(context),
+        accountPanels: [createTwoFactorPanel(context)],
         signInStep: { output: challengeShape, ask: (login) => openChallengeIfEnabled(context, login) },
         confirmStep: createCodeConfirmStep(context),
         revocationStep: createFactorRevocation(host),

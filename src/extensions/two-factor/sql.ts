@@ -94,6 +94,18 @@ export const RENEW_CODES = 'update two_factors set recovery_codes = $2 where use
 export const SELECT_STATUS = `
   select confirmed_at, cardinality(recovery_codes) from two_factors where user_id = $1 and confirmed_at is not null`;
 
+/** $1 user. No row: two-factor is off. */
+export const SELECT_STATUS_AND_LOCK = `
+  select confirmed_at, cardinality(recovery_codes), failures, case when locked_until > now() then locked_until end
+  from two_factors where user_id = $1 and confirmed_at is not null`;
+
+/** $1 users. Returns those whose two-factor is on. */
+export const SELECT_USERS_WITH_FACTOR =
+  'select user_id from two_factors where user_id = any($1) and confirmed_at is not null';
+
+/** $1 user. Ends the lock after wrong codes. */
+export const CLEAR_LOCK = 'update two_factors set failures = 0, locked_until = null where user_id = $1';
+
 /** $1 user. No row: two-factor was not on. */
 export const REMOVE_CONFIRMED_FACTOR =
   'delete from two_factors where user_id = $1 and confirmed_at is not null returning 1';

@@ -1,6 +1,7 @@
 import type { Accounts } from '../../declare/accounts.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
+import { createWebhookPanel } from './account-panel.ts';
 import { createResultWriter } from './delivery/record-results.ts';
 import { startWebhookWorkers } from './delivery/worker.ts';
 import { createKeyLimits } from './endpoints/access.ts';
@@ -121,6 +122,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           createEventRetentionSweep(host, settings),
         ],
         encrypted: [...encryptedSecrets, ...encryptedDeliveryColumns, encryptedRecords],
+        accountPanels: [createWebhookPanel(host.database)],
         userData: createWebhookUserData(host, users, settings, deliverySerializer),
         revocationStep: createRevocationStep(host, settings),
         mails: {

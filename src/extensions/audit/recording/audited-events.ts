@@ -79,7 +79,11 @@ const toWebhookEndpointEvent = ({ webhook, owner, ip, reason, via, credential }:
 const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts | undefined>> = {
   'auth.registered': toAccountEvent,
   'auth.login': (payload) => ({ ...toAccountEvent(payload), details: { method: payload.method } }),
-  'auth.email_verified': ({ claimed, ...payload }) => ({ ...toAccountEvent(payload), details: { claimed } }),
+  'auth.email_verified': ({ claimed, by, ...payload }) => ({
+    ...toAccountEvent(payload),
+    ...(by !== undefined && { user: by }),
+    details: { claimed },
+  }),
   'auth.password_changed': toAccountEvent,
   // Anyone may request a reset link, so the owner of the account is recorded as the subject and not as the actor.
   'auth.password_reset_requested': (payload) => ({ ...toAccountEvent(payload), user: null }),

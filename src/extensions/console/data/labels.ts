@@ -67,7 +67,7 @@ export async function readReferenceLabels(
 }
 
 /** Escapes a text for `like`. */
-function escapePattern(text: string): string {
+export function escapePattern(text: string): string {
   return text.replaceAll(/[\\%_]/g, (character) => `\\${character}`);
 }
 

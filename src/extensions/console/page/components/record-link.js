@@ -42,9 +42,9 @@ function requestLabel(resource, id) {
 /**
  * A link to a record, with its label.
  *
- * @param {{ resource: string, id: string }} props `resource`: its name
+ * @param {{ resource: string, id: string, href?: string }} props `resource`: its name; `href`: default the page of the record in the Data tab
  */
-export function RecordLink({ resource, id }) {
+export function RecordLink({ resource, id, href }) {
   useEffect(() => requestLabel(resource, id), [resource, id]);
-  return html`<${Reference} target=${resource} id=${id} labels=${labels.value} />`;
+  return html`<${Reference} target=${resource} id=${id} labels=${labels.value} href=${href} />`;
 }

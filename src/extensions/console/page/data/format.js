@@ -52,14 +52,14 @@ export function fileUrl(url) {
   return parsed.pathname.startsWith('/api/files/') ? parsed.pathname + parsed.search : parsed.href;
 }
 
-/** A link to a referenced record, with its label if the server has sent it. */
-export function Reference({ target, id, labels }) {
+/** A link to a referenced record, with its label if the server has sent it. `href`: default the page of the record in the Data tab. */
+export function Reference({ target, id, labels, href }) {
   const known = resourceOf(target) !== undefined;
   const label = labels?.[target]?.[id];
   const text = label ?? id;
   if (!known) return html`<code>${text}</code>`;
   const className = label === undefined ? 'reference missing' : 'reference';
-  return html`<a class=${className} href=${dataHref([target, id])} title=${`${target} ${id}`}>${text}</a>`;
+  return html`<a class=${className} href=${href ?? dataHref([target, id])} title=${`${target} ${id}`}>${text}</a>`;
 }
 
 const Empty = () => html`<span class="empty-value" title="No value">–</span>`;

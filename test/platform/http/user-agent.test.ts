@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { describeUserAgent } from '../../../src/extensions/security-mails/user-agent.ts';
+import { describeUserAgent } from '../../../src/platform/http/user-agent.ts';
 import { anyCharacter } from '../../support/any-text.ts';
 import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 

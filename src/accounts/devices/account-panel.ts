@@ -1,0 +1,47 @@
+import type { AccountPanel } from '../../declare/account-panel.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { listDevices, removeOwnDevice } from './store.ts';
+import { maskToken } from './token.ts';
+
+/** Creates the panel with the devices that receive push notifications. */
+export function createDevicePanel(database: Database): AccountPanel {
+  return {
+    id: 'devices',
+    label: 'Push devices',
+    columns: [
+      { name: 'name', label: 'Name' },
+      { name: 'platform', label: 'Platform' },
+      { name: 'appVersion', label: 'App version' },
+      { name: 'token', label: 'Token', kind: 'code' },
+      { name: 'lastSeenAt', label: 'Last registered', kind: 'time' },
+    ],
+    empty: 'Receives no push notifications. The app registers a device with POST /api/auth/devices.',
+    async read(userId) {
+      const devices = await listDevices(database, userId);
+      return {
+        rows: devices.map(({ id, name, platform, appVersion, token, lastSeenAt }) => ({
+          id,
+          values: { name, platform, appVersion, token: maskToken(platform, token), lastSeenAt },
+        })),
+      };
+    },
+    rowActions: [
+      {
+        id: 'deviceRemoved',
+        label: 'Remove',
+        confirm: {
+          title: 'Remove this device?',
+          text: 'It gets no more pushes until the app registers it again. The session of the device stays.',
+        },
+        isDangerous: true,
+        done: 'The device is removed',
+        async run({ userId, rowId }) {
+          if (!isId(rowId) || !(await removeOwnDevice(database, rowId, userId)))
+            throw new ApiError('NOT_FOUND', 'This device has already been removed');
+        },
+      },
+    ],
+  };
+}

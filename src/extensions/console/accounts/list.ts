@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { activeUserSql } from '../../../accounts/users/user-state.ts';
+import type { AccountPanel, PanelValue } from '../../../declare/account-panel.ts';
+import { isAccountActive } from '../../../declare/actor.ts';
+import type { StoredRecord } from '../../../declare/host.ts';
+import type { RouteContext } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { withMeta } from '../../../platform/http/response.ts';
+import { isId } from '../../../platform/ids.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { escapePattern } from '../data/labels.ts';
+import type { AccountFields, AccountsTabContext } from './context.ts';
+
+const MAX_LIMIT = 100;
+const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
+
+/** The query of the list. */
+export const accountsQuery = z.strictObject({
+  q: z.string({ error: 'Must be a text' }).max(200, { error: 'Must have at most 200 characters' }).optional(),
+  role: z.string({ error: 'Must be a role' }).max(100, { error: 'Must be a role' }).optional(),
+  status: z
+    .enum(['active', 'disabled', 'unverified'], { error: 'Must be one of: active, disabled, unverified' })
+    .optional(),
+  sort: z.enum(['newest', 'oldest'], { error: 'Must be newest or oldest' }).default('newest'),
+  after: z.string().refine(isId, { error: 'Must be the "meta.next" of a previous page' }).optional(),
+  limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_LIMIT, limitError).default(50),
+});
+
+type AccountsQuery = z.output<typeof accountsQuery>;
+
+/** What the tab shows of every account. */
+export interface AccountInfo {
+  id: string;
+  email: string;
+  name: string | null;
+  roles: readonly string[] | null;
+  isActive: boolean;
+  /** Null if the address is not verified, and if the app does not verify addresses. */
+  emailVerifiedAt: string | null;
+  createdAt: string | null;
+}
+
+const textOrNull = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : null);
+
+/** Converts a stored user. */
+export function toAccountInfo({ nameField, roles }: AccountFields, user: StoredRecord): AccountInfo {
+  return {
+    id: user.id,
+    email: String(user.email),
+    name: nameField === undefined ? null : textOrNull(user[nameField]),
+    roles: roles === undefined ? null : Array.isArray(user.roles) ? (user.roles as string[]) : [],
+    isActive: isAccountActive(user),
+    emailVerifiedAt: textOrNull(user.emailVerifiedAt),
+    createdAt: textOrNull(user.createdAt),
+  };
+}
+
+/**
+ * Builds the statement of a page. Ids are ordered by time, so the primary key gives the order.
+ *
+ * @throws ApiError BAD_REQUEST for a filter that the accounts of this app do not have
+ */
+function pageStatement(
+  { users, fields }: AccountsTabContext,
+  query: AccountsQuery,
+): { text: string; values: unknown[] } {
+  const { q = '', role, status, sort, after, limit } = query;
+  const values: unknown[] = [limit + 1];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const terms: string[] = [];
+  const text = q.trim();
+  if (isId(text)) terms.push(`u."id" = ${bind(text)}`);
+  else if (text !== '') {
+    const pattern = bind(`%${escapePattern(text)}%`);
+    terms.push(
+      `(${fields.searchColumns.map((column) => `u.${quoteIdentifier(column)} ilike ${pattern}`).join(' or ')})`,
+    );
+  }
+  if (role !== undefined) {
+    if (!fields.roles?.includes(role)) throw new ApiError('BAD_REQUEST', 'There is no such role');
+    terms.push(`${bind(role)} = any(u."roles")`);
+  }
+  if (status === 'unverified') {
+    if (!fields.hasVerification) throw new ApiError('BAD_REQUEST', 'This app does not verify e-mail addresses');
+    terms.push('u."email_verified_at" is null');
+  } else if (status !== undefined) terms.push(`${status === 'active' ? '' : 'not '}(${activeUserSql(users, 'u')})`);
+  if (after !== undefined) terms.push(`u."id" ${sort === 'newest' ? '<' : '>'} ${bind(after)}`);
+  const where = terms.length === 0 ? '' : `where ${terms.join(' and ')}`;
+  const order = sort === 'newest' ? 'desc' : 'asc';
+  return {
+    text: `select ${users.columns('u')} from ${quoteIdentifier(users.table)} u ${where} order by u."id" ${order} limit $1`,
+    values,
+  };
+}
+
+/** A column that a panel adds to the list. */
+type PanelWithSummary = AccountPanel & { summary: NonNullable<AccountPanel['summary']> };
+
+/** Returns the panels that add a column to the list. */
+export function panelsWithSummary(panels: readonly AccountPanel[]): PanelWithSummary[] {
+  return panels.filter((panel): panel is PanelWithSummary => panel.summary !== undefined);
+}
+
+/** Handles `GET /users`: one query for the page, and one for each column of a panel. */
+export async function listAccounts(
+  context: AccountsTabContext,
+  panels: readonly PanelWithSummary[],
+  ctx: RouteContext,
+): Promise<unknown> {
+  const { host, users, fields } = context;
+  const query = ctx.query as unknown as AccountsQuery;
+  const rows = await host.database.readSlowly(pageStatement(context, query));
+  const page = rows.slice(0, query.limit).map((row) => toAccountInfo(fields, users.fromRow(row)));
+  const ids = page.map(({ id }) => id);
+  const columns = await Promise.all(
+    ids.length === 0 ? [] : panels.map(async ({ id, summary }) => [id, await summary.read(ids)] as const),
+  );
+  const summaryOf = (user: string): Record<string, PanelValue> =>
+    Object.fromEntries(columns.map(([panel, values]) => [panel, values.get(user) ?? null]));
+  const listed = page.map((account) => ({ ...account, summary: summaryOf(account.id) }));
+  return withMeta(listed, { limit: query.limit, next: rows.length > query.limit ? page.at(-1)!.id : null });
+}

@@ -1,0 +1,203 @@
+import { signal } from '@preact/signals';
+import {
+  ActionButton,
+  app,
+  call,
+  DataTable,
+  Dialog,
+  Facts,
+  html,
+  openDialog,
+  RecordLink,
+  Section,
+  Status,
+  showToast,
+  Time,
+  userResource,
+} from 'belfry/console';
+import { useRef, useState } from 'preact/hooks';
+
+/** The path of the tab. */
+export const ACCOUNTS = '/console/accounts';
+
+/** Texts of a list that are shown; the others are counted. */
+const MAX_LISTED = 6;
+
+/** What accounts of this app have. Set before a page of the tab is shown. */
+export const accountFacts = signal(undefined);
+
+export const accountHref = (id) => `${ACCOUNTS}/users/${encodeURIComponent(id)}`;
+
+const Empty = () => html`<span class="empty-value" title="No value">–</span>`;
+
+/** Short texts side by side, such as roles. @param {{ of: string[] }} props */
+export function Chips({ of }) {
+  if (of.length === 0) return html`<${Empty} />`;
+  return html`<span class="accounts-chips">
+    ${of.slice(0, MAX_LISTED).map((text) => html`<span key=${text} class="chip" title=${text}>${text}</span>`)}
+    ${of.length > MAX_LISTED && html`<span class="soft" title=${of.slice(MAX_LISTED).join(', ')}>+${of.length - MAX_LISTED}</span>`}
+  </span>`;
+}
+
+/** A value of a panel. Everything is shown as text, because users choose some of it. */
+export function PanelValue({ value, kind }) {
+  if (value === null || value === undefined || value === '') return html`<${Empty} />`;
+  if (Array.isArray(value)) return html`<${Chips} of=${value.map(String)} />`;
+  if (kind === 'time') return html`<${Time} value=${value} />`;
+  if (kind === 'code') return html`<code>${String(value)}</code>`;
+  if (kind === 'user')
+    return html`<${RecordLink} resource=${userResource().name} id=${value} href=${accountHref(value)} />`;
+  return typeof value === 'boolean' ? (value ? 'Yes' : 'No') : String(value);
+}
+
+/** Asks the administrator for a code of their second factor. @returns {Promise<string | undefined>} undefined if they cancel */
+function askForCode(problem) {
+  return openDialog(function CodeDialog({ close }) {
+    const [code, setCode] = useState('');
+    const submit = (event) => {
+      event.preventDefault();
+      close(code.trim());
+    };
+    return html`<${Dialog} title="Confirm with your second factor" onClose=${() => close(undefined)}>
+      <form class="stack" onSubmit=${submit}>
+        <p>This removes a second factor of another user, so it needs a code of your own authenticator app, or a recovery code.</p>
+        <label>
+          Your code
+          <input
+            autocomplete="one-time-code"
+            spellcheck="false"
+            required
+            maxlength="64"
+            value=${code}
+            aria-describedby=${problem === undefined ? undefined : 'accounts-code-problem'}
+            onInput=${(event) => setCode(event.target.value)}
+          />
+        </label>
+        ${problem && html`<p id="accounts-code-problem" class="field-error">${problem}</p>`}
+        <footer>
+          <button type="button" onClick=${() => close(undefined)}>Cancel</button>
+          <button type="submit" class="primary">Confirm</button>
+        </footer>
+      </form>
+    <//>`;
+  });
+}
+
+/**
+ * Sends an action. If it needs a code of the administrator's second factor, asks for it until it is right.
+ *
+ * @returns {Promise<boolean>} false if the administrator cancels
+ */
+async function sendAction(path, body) {
+  let code;
+  for (;;) {
+    try {
+      await call(path, { method: 'POST', body: { ...body, ...(code !== undefined && { code }) } });
+      return true;
+    } catch (error) {
+      if (error.details?.code === undefined) throw error;
+      code = await askForCode(code === undefined ? undefined : error.details.code);
+      if (code === undefined) return false;
+    }
+  }
+}
+
+/** Gives the focus to the button again or, if the action removed it, to the part of the page around it. */
+function restoreFocus(button, around) {
+  if (document.activeElement !== document.body) return;
+  const target = button.isConnected ? button.querySelector('button') : around;
+  if (target === around) around.tabIndex = -1;
+  target.focus({ preventScroll: true });
+}
+
+/**
+ * The button of an action that the server describes.
+ *
+ * @param {{ action: any, path: string, body?: object, of?: string, onDone: () => unknown }} props `of`: the name of the row, for the
+ *   accessible name; `onDone`: after success, and after a failure, which may be due to a change by another person
+ */
+export function PanelActionButton({ action, path, body = {}, of, onDone }) {
+  const { label, confirm, isDangerous, done } = action;
+  const own = useRef();
+  const run = async () => {
+    const button = own.current;
+    const around = button.closest('section, main');
+    try {
+      if (await sendAction(path, body)) showToast(done);
+    } finally {
+      await onDone();
+      setTimeout(restoreFocus, 0, button, around);
+    }
+  };
+  return html`<span ref=${own}>
+    <${ActionButton}
+    kind=${isDangerous ? 'danger quiet' : ''}
+    label=${of === undefined ? undefined : `${label}: ${of}`}
+    confirm=${confirm === null ? undefined : { ...confirm, text: of === undefined ? confirm.text : `${of}. ${confirm.text}`, action: label, isDangerous }}
+    run=${run}
+  >
+    ${label}
+  <//>
+  </span>`;
+}
+
+/** Rows with a column of buttons, if any row has an action. @param {{ label: string, columns: any[], rows: any[], buttons: (row: any, name: string) => any }} props */
+export function PanelRows({ label, columns, rows, actions, pathOf, onDone }) {
+  const actionsOf = (row) => actions.filter(({ id }) => row.actions === undefined || row.actions.includes(id));
+  const nameOf = (row) => String(row.values[columns[0].name] || row.id);
+  const shown = columns.map(({ name, label: columnLabel, kind }) => ({
+    name,
+    label: columnLabel,
+    render: ({ values }) => html`<${PanelValue} value=${values[name]} kind=${kind} />`,
+  }));
+  const buttons = {
+    name: 'actions',
+    label: '',
+    render: (row) => html`<span class="accounts-buttons">
+      ${actionsOf(row).map(
+        (action) => html`<${PanelActionButton}
+          key=${action.id}
+          action=${action}
+          path=${pathOf(action)}
+          body=${{ row: row.id }}
+          of=${nameOf(row)}
+          onDone=${onDone}
+        />`,
+      )}
+    </span>`,
+  };
+  const hasButtons = rows.some((row) => actionsOf(row).length > 0);
+  return html`<div class="accounts-table">
+    <${DataTable} label=${label} rows=${rows} columns=${hasButtons ? [...shown, buttons] : shown} />
+  </div>`;
+}
+
+const toFact = ({ label, value, kind, tone }) => [
+  label,
+  tone === undefined
+    ? html`<${PanelValue} value=${value} kind=${kind} />`
+    : html`<${Status} kind=${tone}>${String(value)}<//>`,
+];
+
+/** Whether the console has a tab with this address. */
+const hasTab = (href) =>
+  app.value.tabs.some(({ path }) => href === path || href.startsWith(`${path}/`) || href.startsWith(`${path}?`));
+
+/** A panel of an account, as the server describes it. @param {{ panel: any, userId: string, onDone: () => unknown }} props */
+export function Panel({ panel, userId, onDone }) {
+  const { id, label, columns, empty, error, facts = [], rows = [], link, rowActions, accountActions } = panel;
+  const pathOf = (action) => `/accounts/users/${encodeURIComponent(userId)}/panels/${id}/${action.id}`;
+  const offered = accountActions.filter((action) => panel.actions === undefined || panel.actions.includes(action.id));
+  const buttons = offered.map(
+    (action) =>
+      html`<${PanelActionButton} key=${action.id} action=${action} path=${pathOf(action)} onDone=${onDone} />`,
+  );
+  const isEmpty = facts.length === 0 && rows.length === 0;
+  return html`<${Section} title=${label} actions=${buttons.length > 0 && buttons}>
+    ${error && html`<p class="banner bad" role="alert">${error}</p>`}
+    ${facts.length > 0 && html`<div class="card accounts-facts"><${Facts} of=${facts.map(toFact)} /></div>`}
+    ${rows.length > 0 && html`<${PanelRows} label=${label} columns=${columns} rows=${rows} actions=${rowActions} pathOf=${pathOf} onDone=${onDone} />`}
+    ${isEmpty && !error && empty && html`<p class="soft part-text">${empty}</p>`}
+    ${link && hasTab(link.href) && html`<p class="accounts-link"><a href=${link.href}>${link.label}</a></p>`}
+  <//>`;
+}

@@ -1,0 +1,153 @@
+import {
+  ActionButton,
+  DataTable,
+  hrefOf,
+  html,
+  Loaded,
+  LoadMore,
+  Nothing,
+  Page,
+  place,
+  Status,
+  setParams,
+  Time,
+  usePages,
+} from 'belfry/console';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { accountFacts, accountHref, Chips, PanelValue } from './panel.js';
+
+const FILTERS = ['q', 'role', 'status', 'sort'];
+const TYPING_MS = 250;
+
+/** The status of an account, and whether its address is verified. */
+export function AccountStatus({ account }) {
+  const { hasVerification } = accountFacts.value;
+  if (!account.isActive) return html`<${Status} kind="bad">Disabled<//>`;
+  if (hasVerification && account.emailVerifiedAt === null) return html`<${Status} kind="warn">Unverified<//>`;
+  return html`<${Status} kind="good">Active<//>`;
+}
+
+/** The search, which waits until the user stops typing. */
+function Search() {
+  const shown = place.value.params.get('q') ?? '';
+  const [text, setText] = useState(shown);
+  const timer = useRef();
+  useEffect(() => setText(shown), [shown]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const search = (value) => {
+    clearTimeout(timer.current);
+    if (value.trim() !== shown) setParams({ q: value.trim() }, { replace: true });
+  };
+  const type = (event) => {
+    const { value } = event.target;
+    setText(value);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(search, TYPING_MS, value);
+  };
+  return html`<label class="accounts-search">
+    Search
+    <input type="search" value=${text} maxlength="200" placeholder="E-mail, name or id" onInput=${type} onChange=${(event) => search(event.target.value)} />
+  </label>`;
+}
+
+function Choice({ name, label, all, options }) {
+  const value = place.value.params.get(name) ?? '';
+  return html`<label>
+    ${label}
+    <select value=${value} onChange=${(event) => setParams({ [name]: event.target.value })}>
+      <option value="" selected=${value === ''}>${all}</option>
+      ${options.map(([id, text]) => html`<option key=${id} value=${id} selected=${value === id}>${text}</option>`)}
+    </select>
+  </label>`;
+}
+
+function Filters() {
+  const { roles, hasStatus, hasVerification } = accountFacts.value;
+  const statuses = [
+    ...(hasStatus
+      ? [
+          ['active', 'Active'],
+          ['disabled', 'Disabled'],
+        ]
+      : []),
+    ...(hasVerification ? [['unverified', 'Unverified e-mail']] : []),
+  ];
+  const clear = () => setParams(Object.fromEntries(FILTERS.map((name) => [name, undefined])));
+  return html`<form class="accounts-filters" role="search" aria-label="Filter the users" onSubmit=${(event) => event.preventDefault()}>
+    <${Search} />
+    ${roles && html`<${Choice} name="role" label="Role" all="All roles" options=${roles.map((role) => [role, role])} />`}
+    ${statuses.length > 0 && html`<${Choice} name="status" label="Status" all="All" options=${statuses} />`}
+    <${Choice} name="sort" label="Order" all="Newest first" options=${[['oldest', 'Oldest first']]} />
+    ${FILTERS.some((name) => place.value.params.has(name)) && html`<button type="button" onClick=${clear}>Clear</button>`}
+  </form>`;
+}
+
+/** The link to the page of a user: their name, and the address below it. */
+function UserCell({ account: { id, name, email }, hasName }) {
+  return html`<span class="accounts-user">
+    <a class="row-link" href=${accountHref(id)} title=${name ?? email}>${name ?? email}</a>
+    ${hasName && name !== null && html`<span class="soft" title=${email}>${email}</span>`}
+  </span>`;
+}
+
+/** The columns of the list: what accounts have in this app, and what panels add. */
+function columnsOf({ roles, nameField, hasStatus, hasVerification, summaries }) {
+  const columns = [
+    {
+      name: 'user',
+      label: 'User',
+      render: (account) => html`<${UserCell} account=${account} hasName=${nameField !== null} />`,
+    },
+    roles !== null && { name: 'roles', label: 'Roles', render: (account) => html`<${Chips} of=${account.roles} />` },
+    (hasStatus || hasVerification) && {
+      name: 'status',
+      label: 'Status',
+      render: (account) => html`<${AccountStatus} account=${account} />`,
+    },
+    ...summaries.map(({ id, label, kind }) => ({
+      name: `summary-${id}`,
+      label,
+      render: ({ summary }) => html`<${PanelValue} value=${summary[id]} kind=${kind} />`,
+    })),
+    {
+      name: 'created',
+      label: 'Created',
+      render: ({ createdAt }) => createdAt && html`<${Time} value=${createdAt} />`,
+    },
+  ];
+  return columns.filter(Boolean);
+}
+
+function NoUsers({ isFiltered }) {
+  if (isFiltered)
+    return html`<${Nothing} title="No user matches">
+      <p>Change or clear the filters. The search looks for a part of the e-mail address or name, or for a whole id.</p>
+    <//>`;
+  return html`<${Nothing} title="No users yet">
+    <p>Users appear here when they register with <code>POST /api/auth/register</code>, or when you create one:</p>
+    <p><code>npx belfry admin create --email you@example.com</code></p>
+  <//>`;
+}
+
+/** The list of users. */
+export function UsersPage() {
+  const { params } = place.value;
+  const query = new URLSearchParams(FILTERS.flatMap((name) => (params.has(name) ? [[name, params.get(name)]] : [])));
+  const list = usePages(hrefOf('/accounts/users', query));
+  return html`<${Page}
+    title="Users"
+    intro="Everyone with an account. Open a user to see where they are signed in, and to help them."
+    actions=${html`<${ActionButton} run=${list.reload}>Refresh<//>`}
+  >
+    <${Filters} />
+    <${Loaded} from=${list}>
+      ${() =>
+        list.rows.length === 0
+          ? html`<${NoUsers} isFiltered=${query.size > 0} />`
+          : html`<div class="accounts-table">
+              <${DataTable} label="Users" rows=${list.rows} columns=${columnsOf(accountFacts.value)} />
+            </div>`}
+    <//>
+    <${LoadMore} from=${list} />
+  <//>`;
+}

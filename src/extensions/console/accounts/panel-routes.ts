@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import type { AccountPanel, AccountSection, PanelAction, PanelContent } from '../../../declare/account-panel.ts';
+import type { ConsoleRoute } from '../../../declare/console-tab.ts';
+import type { RouteContext } from '../../../declare/route.ts';
+import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { withMeta } from '../../../platform/http/response.ts';
+import { isId } from '../../../platform/ids.ts';
+import { type AccountsTabContext, loadAccount } from './context.ts';
+
+const ID = /^[a-z]+(-[a-z]+)*$/;
+const ACTION = /^[a-z][A-Za-z]*$/;
+const MAX_ROW_ID = 320;
+const MAX_CODE = 64;
+
+const code = z.string({ error: 'Must be a string' }).max(MAX_CODE, { error: `Must be at most ${MAX_CODE} characters` });
+const row = z.string({ error: 'Must be the id of a row' }).min(1).max(MAX_ROW_ID, { error: 'Must be the id of a row' });
+/** `code`: of the second factor of the administrator. */
+const accountActionBody = z.strictObject({ code: code.optional() });
+const rowActionBody = z.strictObject({ row, code: code.optional() });
+
+const MAX_LIMIT = 100;
+const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
+const text = z
+  .string({ error: 'Must be a text' })
+  .max(MAX_ROW_ID, { error: `Must have at most ${MAX_ROW_ID} characters` });
+const sectionQuery = z.strictObject({
+  state: text.optional(),
+  search: text.optional(),
+  after: text.optional(),
+  limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_LIMIT, limitError).default(50),
+});
+
+/** Reports ids of panels, sections and actions that do not work as parts of paths or as names in the audit trail. */
+export function checkAccountPanels(
+  panels: readonly AccountPanel[],
+  sections: readonly AccountSection[],
+  errors: ConfigErrors,
+): void {
+  const ids = new Set<string>();
+  const parts = [
+    ...panels.map(({ id, rowActions = [], accountActions = [] }) => ({
+      id,
+      actions: [...rowActions, ...accountActions],
+    })),
+    ...sections.map(({ id, rowActions = [], form }) => ({ id, actions: [...rowActions, ...(form ? [form] : [])] })),
+  ];
+  for (const { id, actions } of parts) {
+    const at = errors.at(`account panel "${id}"`);
+    if (!ID.test(id)) at.report('the id must consist of lowercase letters and hyphens');
+    if (ids.has(id)) at.report('another feature adds a panel or section with this id; change one of them');
+    ids.add(id);
+    const names = actions.map((action) => action.id);
+    for (const name of names) if (!ACTION.test(name)) at.report(`the action "${name}" must be a word in camelCase`);
+    if (new Set(names).size < names.length) at.report('two actions have the same id; change one of them');
+  }
+}
+
+/** The parts of an action that the page needs. */
+function describeAction({ id, label, confirm, isDangerous = false, done }: PanelAction<never>) {
+  return { id, label, confirm: confirm ?? null, isDangerous, done };
+}
+
+/** The parts of a section that the page needs. */
+export function describeSection({ form, rowActions = [], read: _, ...section }: AccountSection) {
+  const { id, label, fields, done } = form ?? {};
+  return {
+    ...section,
+    rowActions: rowActions.map(describeAction),
+    form: form === undefined ? null : { id, label, fields, done },
+  };
+}
+
+/** A panel with its content, as the page shows it. `error`: why there is no content. */
+function describePanel({ id, label, columns = [], empty, rowActions = [], accountActions = [] }: AccountPanel) {
+  return {
+    id,
+    label,
+    columns,
+    empty: empty ?? null,
+    rowActions: rowActions.map(describeAction),
+    accountActions: accountActions.map(describeAction),
+  };
+}
+
+/** Reads all panels of an account at the same time. A panel that fails says so, and the others are shown. */
+export async function readPanels(
+  { host }: Pick<AccountsTabContext, 'host'>,
+  panels: readonly AccountPanel[],
+  userId: string,
+): Promise<unknown[]> {
+  const results = await Promise.allSettled(panels.map((panel) => panel.read(userId)));
+  return panels.flatMap((panel, i): object[] => {
+    const result = results[i]!;
+    const described = describePanel(panel);
+    if (result.status === 'rejected') {
+      host.log.error({ err: result.reason, panel: panel.id }, 'Could not read a panel of an account');
+      const none: PanelContent = { actions: [] };
+      return [{ ...described, ...none, error: 'This part could not be read. The log of the server has the reason.' }];
+    }
+    return result.value === undefined ? [] : [{ ...described, ...result.value, error: null }];
+  });
+}
+
+/** Creates the route of an action. The audit trail names the user or, for a section, the row that the action was about. */
+function actionRoute(
+  { host, users }: AccountsTabContext,
+  {
+    path,
+    action,
+    target,
+  }: { path: string; action: PanelAction<never>; target: 'account' | 'account row' | 'section row' },
+): ConsoleRoute {
+  const rowOf = ({ input }: RouteContext): string | undefined => (input as { row?: string }).row;
+  const isAccount = target !== 'section row';
+  return {
+    method: 'POST',
+    path,
+    input: target === 'account' ? accountActionBody : rowActionBody,
+    status: 204,
+    action: action.id,
+    async check(ctx) {
+      if (isAccount) await loadAccount({ users }, ctx.params.id!);
+      if (action.needsSecondFactor === true && ctx.user !== undefined)
+        await host.accounts!.confirmSecondFactor(ctx, (ctx.input as { code?: string }).code, 'code');
+    },
+    recordedAs(ctx) {
+      // The id of a row may be a personal value, such as an address.
+      const rowId = rowOf(ctx);
+      const known = rowId !== undefined && isId(rowId) ? rowId : null;
+      if (!isAccount) return { resource: path.split('/')[2]!, record: known };
+      return { resource: users.name, record: ctx.params.id!, ...(known !== null && { details: { row: known } }) };
+    },
+    async handler(ctx) {
+      const target = { userId: ctx.params.id, rowId: rowOf(ctx) };
+      await (action.run as (given: typeof target, ctx: RouteContext) => Promise<void>)(target, ctx);
+    },
+  };
+}
+
+/** The routes of the actions of panels. */
+export function panelRoutes(context: AccountsTabContext, panels: readonly AccountPanel[]): ConsoleRoute[] {
+  return panels.flatMap(({ id, rowActions = [], accountActions = [] }) => {
+    const at = (action: PanelAction<never>) => `/users/:id/panels/${id}/${action.id}`;
+    return [
+      ...rowActions.map((action) => actionRoute(context, { path: at(action), action, target: 'account row' })),
+      ...accountActions.map((action) => actionRoute(context, { path: at(action), action, target: 'account' })),
+    ];
+  });
+}
+
+/** The routes of sections: their rows, their actions, and their forms. */
+export function sectionRoutes(context: AccountsTabContext, sections: readonly AccountSection[]): ConsoleRoute[] {
+  return sections.flatMap(({ id, read, states = [], rowActions = [], form }): ConsoleRoute[] => [
+    {
+      method: 'GET',
+      path: `/sections/${id}`,
+      query: sectionQuery,
+      async handler(ctx) {
+        const { state, search, after, limit } = ctx.query as unknown as z.output<typeof sectionQuery>;
+        if (state !== undefined && !states.some((one) => one.id === state))
+          throw new ApiError('BAD_REQUEST', 'The parameter "state" must be one of the states of the section');
+        const { rows, next } = await read({ state, search: search?.trim() || undefined, after, limit });
+        return withMeta(rows, { limit, next });
+      },
+    },
+    ...rowActions.map((action) =>
+      actionRoute(context, { path: `/sections/${id}/${action.id}`, action, target: 'section row' }),
+    ),
+    ...(form === undefined
+      ? []
+      : [
+          {
+            method: 'POST',
+            path: `/sections/${id}/${form.id}`,
+            input: form.input,
+            status: 204,
+            action: form.id,
+            recordedAs: () => ({ resource: id, record: null }),
+            handler: form.run,
+          } satisfies ConsoleRoute,
+        ]),
+  ]);
+}

@@ -1,0 +1,89 @@
+import type { AccountPanel } from '../../../declare/account-panel.ts';
+import type { ConsoleTab } from '../../../declare/console-tab.ts';
+import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
+import type { RouteContext } from '../../../declare/route.ts';
+import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
+import { changeRoles, disableAccount, enableAccount, rolesBody } from './changes.ts';
+import { type AccountsTabContext, loadAccount, readAccountFields } from './context.ts';
+import { accountsQuery, listAccounts, panelsWithSummary, toAccountInfo } from './list.ts';
+import { checkAccountPanels, describeSection, panelRoutes, readPanels, sectionRoutes } from './panel-routes.ts';
+
+const isReadOnly = ({ rowActions = [], accountActions = [] }: AccountPanel) =>
+  rowActions.length === 0 && accountActions.length === 0;
+
+/**
+ * Creates the tab of the accounts: the list of users, a page of each user with the panels of all features, and the sections of features.
+ * Called when all features are set up.
+ *
+ * @param errors receives panels that cannot be served
+ */
+export function createAccountsTab(host: ExtensionHost, users: ResourceGateway, errors: ConfigErrors): ConsoleTab {
+  // What administrators can act on comes first.
+  const panels = host.accountPanels().toSorted((a, b) => Number(isReadOnly(a)) - Number(isReadOnly(b)));
+  const sections = host.accountSections().toSorted((a, b) => a.label.localeCompare(b.label));
+  checkAccountPanels(panels, sections, errors);
+  const fields = readAccountFields(users);
+  const context: AccountsTabContext = { host, users, fields };
+  const summaries = panelsWithSummary(panels);
+
+  const facts = {
+    roles: fields.roles ?? null,
+    hasStatus: fields.hasStatus,
+    hasVerification: fields.hasVerification,
+    nameField: fields.nameField ?? null,
+    summaries: summaries.map(({ id, summary: { label, kind = 'text' } }) => ({ id, label, kind })),
+    sections: sections.map(describeSection),
+  };
+
+  async function readAccount({ params, user: viewer }: RouteContext) {
+    const id = params.id!;
+    const user = await loadAccount(context, id);
+    const isSelf = viewer?.id === id;
+    return { ...toAccountInfo(fields, user), isSelf, panels: await readPanels(context, panels, id) };
+  }
+
+  /** Changes of a user that exists. */
+  const change = {
+    method: 'POST',
+    async check({ params }: RouteContext) {
+      await loadAccount(context, params.id!);
+    },
+  } as const;
+  const recordedAs = ({ params }: RouteContext) => ({ resource: users.name, record: params.id! });
+
+  return {
+    id: 'accounts',
+    label: 'Accounts',
+    page: new URL('./page/', import.meta.url),
+    routes: [
+      { method: 'GET', path: '/facts', handler: () => facts },
+      { method: 'GET', path: '/users', query: accountsQuery, handler: (ctx) => listAccounts(context, summaries, ctx) },
+      { method: 'GET', path: '/users/:id', handler: readAccount },
+      {
+        ...change,
+        path: '/users/:id/roles',
+        input: rolesBody,
+        action: 'rolesChanged',
+        recordedAs: (ctx) => ({ ...recordedAs(ctx), details: { ...ctx.input } }),
+        handler: (ctx) => changeRoles(context, ctx),
+      },
+      {
+        ...change,
+        path: '/users/:id/disable',
+        action: 'accountDisabled',
+        recordedAs,
+        handler: (ctx) => disableAccount(context, ctx),
+      },
+      {
+        ...change,
+        path: '/users/:id/enable',
+        action: 'accountEnabled',
+        recordedAs,
+        handler: (ctx) => enableAccount(context, ctx),
+      },
+      ...panelRoutes(context, panels),
+      ...sectionRoutes(context, sections),
+    ],
+  };
+}

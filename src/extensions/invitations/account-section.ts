@@ -1,0 +1,100 @@
+import type { CountMail } from '../../accounts/invitation-mails.ts';
+import type { AccountSection, PanelRow } from '../../declare/account-panel.ts';
+import type { RouteContext } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import type { InvitationContext } from './context.ts';
+import { createInvitation, inviteInput, removeInvitation, renewInvitation } from './invite.ts';
+import { assertMayInvite, declaredRoles, SYSTEM_INVITER } from './rights.ts';
+import type { Invitation } from './tables.ts';
+
+const STATES = [
+  { id: 'pending', label: 'Pending' },
+  { id: 'expired', label: 'Expired' },
+  { id: 'accepted', label: 'Accepted' },
+] as const;
+
+function toRow({ id, email, roles, invitedBy, status, createdAt, expiresAt, acceptedAt }: Invitation): PanelRow {
+  const inviter = invitedBy === SYSTEM_INVITER ? null : invitedBy;
+  return {
+    id,
+    values: { email, roles, invitedBy: inviter, createdAt, ends: acceptedAt ?? expiresAt },
+    ...(status === 'accepted' && { actions: [] }),
+  };
+}
+
+/**
+ * Creates the section with the invitations of all users. Administrators of the console see all, but can send and revoke only if the policy
+ * setting lets them invite. In development, without a signed-in user, invitations are those of the system.
+ */
+export function createInvitationSection(context: InvitationContext & { countMail: CountMail }): AccountSection {
+  const { store, settings } = context;
+
+  async function assertAllowed(ctx: RouteContext): Promise<void> {
+    if (ctx.user !== undefined) await assertMayInvite(context, ctx);
+  }
+
+  return {
+    id: 'invitations',
+    label: 'Invitations',
+    intro: `A link by e-mail registers a user with a verified address and with roles. It works for ${settings.expiresDays} days; expired and accepted invitations are listed for 30 days more.`,
+    columns: [
+      { name: 'email', label: 'E-mail address' },
+      { name: 'roles', label: 'Roles', kind: 'list' },
+      { name: 'invitedBy', label: 'Invited by', kind: 'user' },
+      { name: 'createdAt', label: 'Sent', kind: 'time' },
+      { name: 'ends', label: 'Expires or accepted', kind: 'time' },
+    ],
+    empty: 'No invitation in this state. Use “Invite a user”, or POST /api/invitations.',
+    states: STATES,
+    async read({ state, after, limit }) {
+      const status = STATES.find(({ id }) => id === state)?.id ?? STATES[0].id;
+      if (after !== undefined && !isId(after)) throw new ApiError('BAD_REQUEST', 'The parameter "after" must be an id');
+      const found = await store.list({ invitedBy: undefined, status, after, limit: limit + 1 });
+      const page = found.slice(0, limit);
+      return { rows: page.map(toRow), next: found.length > limit ? page.at(-1)!.id : null };
+    },
+    rowActions: [
+      {
+        id: 'invitationResent',
+        label: 'Send again',
+        done: 'The e-mail with a new link is on its way',
+        async run({ rowId }, ctx) {
+          await assertAllowed(ctx);
+          await renewInvitation(context, { id: rowId, scope: undefined }, ctx);
+        },
+      },
+      {
+        id: 'invitationRevoked',
+        label: 'Revoke',
+        confirm: { title: 'Revoke this invitation?', text: 'Its link stops working at once.' },
+        isDangerous: true,
+        done: 'The invitation is revoked',
+        async run({ rowId }, ctx) {
+          await assertAllowed(ctx);
+          await removeInvitation(context, { id: rowId, scope: undefined }, ctx);
+        },
+      },
+    ],
+    form: {
+      id: 'invitationSent',
+      label: 'Invite a user',
+      fields: [
+        { name: 'email', label: 'E-mail address', kind: 'email' },
+        {
+          name: 'roles',
+          label: 'Roles',
+          kind: 'choices',
+          choices: declaredRoles(context),
+          hint: 'In addition to the roles of every new user',
+        },
+      ],
+      done: 'The e-mail with the link is on its way',
+      input: inviteInput,
+      async run(ctx) {
+        await assertAllowed(ctx);
+        await createInvitation(context, ctx.input, ctx);
+      },
+    },
+  };
+}
