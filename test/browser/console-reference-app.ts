@@ -25,7 +25,11 @@ const team = defineResource('team', {
   policies: { create: 'admin', update: 'admin | support', delete: 'none' },
 });
 const customer = defineResource('customer', {
-  fields: { name: f.string().required().searchable().sortable(), email: f.email().unique(), vat: f.string().encrypted() },
+  fields: {
+    name: f.string().required().searchable().sortable(),
+    email: f.email().unique(),
+    vat: f.string().encrypted(),
+  },
   policies: { list: 'support | billing', read: 'support | billing', create: 'support' },
 });
 const contract = defineResource('contract', {
@@ -53,7 +57,14 @@ const tag = defineResource('tag', {
 const ticket = defineResource('ticket', {
   description: 'A question or problem of a customer, from the first message to the solution.',
   fields: {
-    subject: f.string().required().max(200).searchable().filterable().sortable().describe('What the ticket is about, in one line'),
+    subject: f
+      .string()
+      .required()
+      .max(200)
+      .searchable()
+      .filterable()
+      .sortable()
+      .describe('What the ticket is about, in one line'),
     status: f.enum(['new', 'open', 'waiting', 'solved', 'closed']).default('new').filterable(),
     priority: f.integer().min(1).max(5).default(3).filterable().sortable(),
     urgent: f.boolean(),
@@ -68,7 +79,11 @@ const ticket = defineResource('ticket', {
     cover: f.file({ types: ['image/*'] }),
     author: f.ref('user').owner(),
   },
-  policies: { list: 'owner | support', read: ['owner | support', ({ doc }) => doc?.status === 'solved'], create: 'authenticated' },
+  policies: {
+    list: 'owner | support',
+    read: ['owner | support', ({ doc }) => doc?.status === 'solved'],
+    create: 'authenticated',
+  },
   scope: () => undefined,
   softDelete: true,
   audit: true,
@@ -77,7 +92,12 @@ const ticket = defineResource('ticket', {
   routes: (route) => [
     route.post(
       '/:id/close',
-      { policy: 'owner | support', rateLimit: { limit: 5, windowMs: 60_000 }, summary: 'Close a ticket', description: 'Sends <b>no</b> mail. The `status` becomes `closed`.' },
+      {
+        policy: 'owner | support',
+        rateLimit: { limit: 5, windowMs: 60_000 },
+        summary: 'Close a ticket',
+        description: 'Sends <b>no</b> mail. The `status` becomes `closed`.',
+      },
       ({ doc, service }) => service('ticket').update(doc.id, { status: 'closed' }),
     ),
   ],
@@ -96,7 +116,10 @@ const article = defineResource('knowledge-article', {
   fields: { title: f.string().required(), body: f.text(), related: f.refs('knowledge-article'), tags: f.refs('tag') },
   policies: { list: 'public', read: 'public', create: 'support' },
 });
-const holiday = defineResource('holiday', { fields: { day: f.date().required(), name: f.string() }, policies: { list: 'public' } });
+const holiday = defineResource('holiday', {
+  fields: { day: f.date().required(), name: f.string() },
+  policies: { list: 'public' },
+});
 
 /** Starts a helpdesk with the console, in development. @param more the number of further resources, for large maps */
 export async function startReferenceApp({ more = 0 } = {}) {
@@ -113,6 +136,9 @@ export async function startReferenceApp({ more = 0 } = {}) {
   return startTestApp({
     resources: [user, team, customer, contract, invoice, ticket, message, tag, article, holiday, ...others],
     extensions: [softDelete(), audit(), apiKeys(), webhooks(), developerConsole()],
-    settings: { files: { storage }, openapi: { title: 'Helpdesk', version: '2.3.0', description: 'Tickets, customers and <i>invoices</i>.' } },
+    settings: {
+      files: { storage },
+      openapi: { title: 'Helpdesk', version: '2.3.0', description: 'Tickets, customers and <i>invoices</i>.' },
+    },
   });
 }

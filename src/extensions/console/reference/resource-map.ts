@@ -94,11 +94,11 @@ function indexesOf({ indexes = [], fields }: AnyResource): MappedResource['index
   return [...single, ...indexes.map((one) => ({ fields: one.fields, unique: one.unique === true }))];
 }
 
-/** The routes of a resource besides CRUD, as they are mounted. */
+/** The routes of a resource besides CRUD, as they are mounted. A batch is left out: the rules of its operations decide. */
 function otherRoutesOf(name: string, base: string, routes: readonly Route[]): MappedResource['routes'] {
   const isBelow = (path: string) => path === base || path.startsWith(`${base}/`);
   return routes
-    .filter((route) => route.crud === undefined && !route.hidden)
+    .filter((route) => route.crud === undefined && !route.hidden && route.performs === undefined)
     .filter((route) => route.resource === name || (route.resource === undefined && isBelow(route.path)))
     .map(({ method, path, policy = 'authenticated' }) => ({ method, path, access: describeAccess(policy) }));
 }

@@ -11,7 +11,7 @@ const MAP = `${HOME}/map/`;
 const SECTIONS = [
   { path: HOME, label: 'Reference' },
   { path: `${MAP}resources`, label: 'Map' },
-  { path: `${MAP}access`, label: 'Who may do what' },
+  { path: `${MAP}access`, label: 'Access' },
 ];
 
 function decode(text) {

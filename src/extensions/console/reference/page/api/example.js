@@ -1,6 +1,4 @@
-import { flatten, simplify } from './document.js';
-
-const MAX_DEPTH = 6;
+import { flatten, refName, simplify } from './document.js';
 
 /** Values that look real, by `format`. */
 const BY_FORMAT = {
@@ -13,6 +11,8 @@ const BY_FORMAT = {
   password: 'a bell rings at noon',
 };
 const ID_PATTERN = /^\^\[0-9a-f(A-F)?\]\{24\}\$$/i;
+/** Whether a schema is that of an id. */
+const isIdPattern = ({ pattern }) => pattern !== undefined && ID_PATTERN.test(pattern.replace('a-fA-F', 'a-f'));
 const EXAMPLE_ID = '65f0c1d2e3a4b5c6d7e8f901';
 
 /** Texts by the name of the member, because "string" says nothing. */
@@ -25,10 +25,42 @@ const BY_NAME = [
   [/token|secret|code|ticket/i, '…'],
 ];
 
+/** Texts that common patterns accept, such as codes and colours. */
+const CANDIDATES = [
+  'text',
+  'TEXT',
+  'Text',
+  'a-1',
+  'A-1',
+  'AB-123',
+  'abc123',
+  '123',
+  '1.50',
+  '12345',
+  '#1e90ff',
+  '/path',
+  'a',
+  'A',
+  '1',
+  'en',
+];
+
+/** A text that a pattern accepts, if one of the usual texts does. */
+function matchingText(pattern) {
+  try {
+    const expression = new RegExp(pattern, 'u');
+    return CANDIDATES.find((text) => expression.test(text));
+  } catch {
+    // The pattern is written for another engine.
+    return undefined;
+  }
+}
+
 function exampleText(schema, name) {
   if (schema.format !== undefined && BY_FORMAT[schema.format] !== undefined) return BY_FORMAT[schema.format];
-  if (schema.pattern !== undefined && ID_PATTERN.test(schema.pattern.replace('a-fA-F', 'a-f'))) return EXAMPLE_ID;
-  const text = BY_NAME.find(([pattern]) => pattern.test(name))?.[1] ?? 'text';
+  if (isIdPattern(schema)) return EXAMPLE_ID;
+  const named = BY_NAME.find(([pattern]) => pattern.test(name))?.[1];
+  const text = (schema.pattern === undefined ? named : matchingText(schema.pattern)) ?? named ?? 'text';
   const long = text.length < (schema.minLength ?? 0) ? text.padEnd(schema.minLength, 'x') : text;
   return schema.maxLength === undefined ? long : long.slice(0, schema.maxLength);
 }
@@ -43,35 +75,43 @@ function exampleNumber({ type, minimum, exclusiveMinimum, maximum }) {
 /** Members that a client does not send, or does not get. */
 const isLeftOut = (schema, direction) => (direction === 'input' ? schema.readOnly === true : schema.writeOnly === true);
 
+/** Returns the example of an object. Optional members that lead back to a schema that contains them are left out. */
+function exampleObject(schema, document, direction, { onlyRequired }, inner) {
+  const required = new Set(schema.required ?? []);
+  const isShown = ([member, one]) =>
+    !isLeftOut(flatten(one, document), direction) && (!onlyRequired || required.has(member));
+  const members = Object.entries(schema.properties ?? {})
+    .filter(isShown)
+    .map(([member, one]) => [member, inner(one, member)]);
+  return Object.fromEntries(members.filter(([member, value]) => value !== undefined || required.has(member)));
+}
+
 /**
- * Returns an example for a schema: its own one, its default, or a value that the schema allows.
+ * Returns an example for a schema: its own one, its default, or a value that the schema allows. Undefined if the schema contains itself.
  *
  * @param {'input' | 'output'} direction
  * @param {{ onlyRequired?: boolean, name?: string }} [options] `onlyRequired`: leaves out optional members; `name`: of the member
+ * @param {string[]} within the names of the schemas that contain this one
  */
-export function exampleOf(given, document, direction, { onlyRequired = false, name = '' } = {}, depth = 0) {
+export function exampleOf(given, document, direction, { onlyRequired = false, name = '' } = {}, within = []) {
+  const own = refName(given);
+  if (own !== undefined && within.includes(own)) return undefined;
   const flat = flatten(given, document);
-  const own = flat.example ?? flat.examples?.[0];
-  if (own !== undefined) return own;
+  const declared = flat.example ?? flat.examples?.[0];
+  if (declared !== undefined) return declared;
   const { schema, alternatives } = simplify(given, document);
   const known = schema.example ?? schema.examples?.[0] ?? schema.default ?? schema.const ?? schema.enum?.[0];
   if (known !== undefined) return known;
-  if (depth >= MAX_DEPTH) return null;
-  const inner = (one, member) => exampleOf(one, document, direction, { onlyRequired, name: member }, depth + 1);
+  const around = own === undefined ? within : [...within, own];
+  const inner = (one, member) => exampleOf(one, document, direction, { onlyRequired, name: member }, around);
   if (alternatives.length > 0) return inner(alternatives[0], name);
-  if (schema.properties !== undefined || schema.type === 'object') {
-    const required = new Set(schema.required ?? []);
-    return Object.fromEntries(
-      Object.entries(schema.properties ?? {})
-        .filter(
-          ([member, one]) => !isLeftOut(flatten(one, document), direction) && (!onlyRequired || required.has(member)),
-        )
-        .map(([member, one]) => [member, inner(one, member)]),
-    );
-  }
+  if (schema.properties !== undefined || schema.type === 'object')
+    return exampleObject(schema, document, direction, { onlyRequired }, inner);
   switch (schema.type) {
-    case 'array':
-      return schema.items === undefined ? [] : [inner(schema.items, name)];
+    case 'array': {
+      const item = schema.items === undefined ? undefined : inner(schema.items, name);
+      return item === undefined ? [] : [item];
+    }
     case 'boolean':
       return true;
     case 'integer':
@@ -79,6 +119,8 @@ export function exampleOf(given, document, direction, { onlyRequired = false, na
       return exampleNumber(schema);
     case 'string':
       return exampleText(schema, name);
+    case 'null':
+      return null;
     default:
       return {};
   }
@@ -111,7 +153,7 @@ export function typeText(schema, alternatives = []) {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return 'enum';
   if (schema.contentMediaType !== undefined) return 'file';
-  if (schema.pattern !== undefined && ID_PATTERN.test(schema.pattern.replace('a-fA-F', 'a-f'))) return 'id';
+  if (isIdPattern(schema)) return 'id';
   const type = Array.isArray(schema.type)
     ? schema.type.join(' or ')
     : (schema.type ?? (schema.properties ? 'object' : 'any'));

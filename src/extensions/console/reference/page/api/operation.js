@@ -163,12 +163,20 @@ function Responses({ operation, document }) {
   <//>`;
 }
 
+/** Leads to the form, which is below the description on narrow screens. */
+function showRunner() {
+  const form = document.querySelector('.reference-form');
+  form.scrollIntoView();
+  form.querySelector('input, select, textarea, button')?.focus({ preventScroll: true });
+}
+
 /** Everything about one operation, and the form that sends it. */
 export function OperationPage({ operation, data }) {
   const { document, canStartSession } = data;
   const { method, path, summary, description, isDeprecated } = operation;
   return html`<${Page}
     title=${summary}
+    actions=${html`<button type="button" class="reference-jump" onClick=${showRunner}>Try it</button>`}
     back=${{ href: hrefOf('/console/reference', place.value.params), label: 'All routes' }}
     intro=${html`<span class="reference-route">
       <${Method} method=${method} /><${PathText} path=${path} />

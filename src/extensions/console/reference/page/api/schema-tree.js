@@ -18,8 +18,18 @@ function membersOf({ schema, alternatives }, document) {
   return {};
 }
 
+/** Whether a schema has neither members nor alternatives of its own, so that the name of its type says enough. */
+function isPlain(given, document) {
+  const simple = simplify(given, document);
+  return Object.keys(membersOf(simple, document)).length === 0;
+}
+
 function typeLabel(given, { schema, alternatives, isNullable }, document) {
   let name = typeText(schema, alternatives);
+  if (alternatives.length > 0 && alternatives.every((one) => isPlain(one, document))) {
+    const names = alternatives.map((one) => typeText(simplify(one, document).schema));
+    return [...new Set([...names, ...(isNullable ? ['null'] : [])])].join(' or ');
+  }
   if (schema.type === 'array' && schema.items) {
     const items = simplify(schema.items, document);
     name = `list of ${refName(schema.items) ?? typeText(items.schema, items.alternatives)}`;
@@ -53,7 +63,7 @@ function Inner({ simple, document, direction }) {
     return html`<${Nested} label="Members with any name">
       ${() => html`<ul class="reference-members"><${Member} name="…" given=${map} document=${document} direction=${direction} /></ul>`}
     <//>`;
-  if (alternatives === undefined) return null;
+  if (alternatives === undefined || alternatives.every((one) => isPlain(one, document))) return null;
   return html`<${Nested} label=${`${alternatives.length} alternatives`}>
     ${() => html`<ul class="reference-members">
       ${alternatives.map(

@@ -37,7 +37,7 @@ function Summary({ resources, viewer, label }) {
     ).length;
   const texts = ACTIONS.map((action) => `${action} ${countOf(action)}`);
   return html`<p class="reference-access-summary" role="status">
-    ${label}: of ${resources.length} resources, may ${texts.join(', ')}. “Own records” and functions are counted.
+    ${label}: of ${resources.length} resources, may ${texts.join(', ')}. This includes rules for own records, and functions.
   </p>`;
 }
 
@@ -62,7 +62,7 @@ function Matrix({ map: { resources, roles } }) {
       label: 'Resource',
       render: ({
         name,
-      }) => html`<a href=${hrefOf('/console/reference/map/resources', new URLSearchParams({ resource: name }))}>${labels.get(name).label}</a>
+      }) => html`<a href=${hrefOf('/console/reference/map/resources', new URLSearchParams({ resource: name }))}>${labels.get(name).label}</a>${' '}
         ${labels.get(name).hasScope && html`<span class="chip" title="A function limits which records exist for a viewer">scope</span>`}`,
     },
     ...ACTIONS.map((action) => ({
@@ -92,7 +92,7 @@ function Matrix({ map: { resources, roles } }) {
     </div>
     ${viewer !== '' && html`<${Summary} resources=${resources} viewer=${viewer} label=${viewers.find(([id]) => id === viewer)[1].replace(/^./, (letter) => letter.toUpperCase())} />`}
     ${shown.length === 0 && html`<p class="soft">No resource has this name.</p>`}
-    ${shown.length > 0 && html`<div class="reference-matrix"><${DataTable} label="Who may do what" rows=${shown} columns=${columns} keyOf=${({ name }) => name} /></div>`}`;
+    ${shown.length > 0 && html`<${DataTable} label="Who may do what" rows=${shown} columns=${columns} keyOf=${({ name }) => name} />`}`;
 }
 
 export function AccessPage() {

@@ -1,4 +1,5 @@
-import { DataTable, dataHref, Facts, hrefOf, html, IconButton, Section } from 'belfry/console';
+import { dataHref, Facts, hrefOf, html, IconButton, Section } from 'belfry/console';
+import { useEffect, useRef } from 'preact/hooks';
 import { policyInWords } from '../policy.js';
 import { fieldType, incomingOf, markersOf, ON_DELETE } from './boxes.js';
 
@@ -9,31 +10,22 @@ const resourceHref = (name) => hrefOf('/console/reference/map/resources', new UR
 /** A link to the details of a resource. */
 const ToResource = ({ name }) => html`<a href=${resourceHref(name)}>${name}</a>`;
 
-function FieldTable({ resource }) {
-  const columns = [
-    {
-      name: 'name',
-      label: 'Field',
-      render: ({ name, required, description }) =>
-        html`<span title=${description}><code>${name}</code>${required && html`<span class="reference-required" title="required"> *</span>`}</span>`,
-    },
-    {
-      name: 'type',
-      label: 'Type',
-      render: (field) =>
-        html`${fieldType(field)}${field.values && html`<span class="soft"> ${field.values.join(', ')}</span>`}`,
-    },
-    {
-      name: 'rules',
-      label: 'Rules',
-      render: (field) => html`<span class="reference-values">
-        ${markersOf(field).map((text) => html`<span key=${text} class="chip">${text}</span>`)}
-        ${field.visibleTo && html`<span class="soft">seen by ${field.visibleTo}</span>`}
-        ${field.writableBy && html`<span class="soft">set by ${field.writableBy}</span>`}
-      </span>`,
-    },
-  ];
-  return html`<${DataTable} label=${`Fields of ${resource.name}`} rows=${resource.fields} columns=${columns} keyOf=${({ name }) => name} />`;
+function FieldList({ fields }) {
+  return html`<ul class="reference-members">
+    ${fields.map(
+      (field) => html`<li key=${field.name} class="reference-member">
+        <p class="reference-member-head">
+          <code class="reference-name">${field.name}</code><span class="reference-type">${fieldType(field)}</span>
+          ${field.required && html`<span class="reference-required">required</span>`}
+          ${markersOf(field).map((text) => html`<span key=${text} class="chip">${text}</span>`)}
+        </p>
+        ${field.description && html`<p class="soft">${field.description}</p>`}
+        ${field.values && html`<span class="reference-values">${field.values.map((value) => html`<code key=${value}>${value}</code>`)}</span>`}
+        ${field.visibleTo && html`<p class="soft">Seen by <code>${field.visibleTo}</code></p>`}
+        ${field.writableBy && html`<p class="soft">Set by <code>${field.writableBy}</code></p>`}
+      </li>`,
+    )}
+  </ul>`;
 }
 
 function Policies({ mapped, resource }) {
@@ -81,8 +73,12 @@ function Relations({ mapped, all }) {
 
 const list = (items) => (items.length === 0 ? undefined : items.join(', '));
 
-/** Everything that the app declares about a resource. */
-export function ResourceDetails({ resource, mapped, all, onClose }) {
+/** Everything that the app declares about a resource. @param {{ takesFocus: boolean }} props `takesFocus`: the details replace the list */
+export function ResourceDetails({ resource, mapped, all, onClose, takesFocus }) {
+  const heading = useRef(null);
+  useEffect(() => {
+    if (takesFocus) heading.current.focus();
+  }, []);
   const { name, label, description, path, ownerField, defaultSort, softDelete, audit, timestamps } = resource;
   const features = Object.entries({ 'soft delete': softDelete, 'audit trail': audit, timestamps }).filter(
     ([, isOn]) => isOn,
@@ -90,7 +86,7 @@ export function ResourceDetails({ resource, mapped, all, onClose }) {
   const apiPath = `/api/${path.replace(/^\/?(api\/)?/, '')}`;
   return html`<aside class="reference-details" aria-label=${`Resource ${name}`}>
     <header>
-      <h2 tabindex="-1">${label}</h2>
+      <h2 ref=${heading} tabindex="-1">${label}</h2>
       ${onClose && html`<${IconButton} icon="close" label="Close the details" onClick=${onClose} />`}
     </header>
     ${description && html`<p class="reference-text">${description}</p>`}
@@ -109,7 +105,7 @@ export function ResourceDetails({ resource, mapped, all, onClose }) {
         ['Indexes', list(mapped.indexes.map(({ fields, unique }) => fields.join(' + ') + (unique ? ' (unique)' : '')))],
       ]}
     />
-    <${Section} title="Fields"><${FieldTable} resource=${resource} /><//>
+    <${Section} title="Fields"><${FieldList} fields=${resource.fields} /><//>
     <${Section} title="Who may do what"><${Policies} mapped=${mapped} resource=${resource} /><//>
     <${Section} title="Relations"><${Relations} mapped=${mapped} all=${all} /><//>
   </aside>`;

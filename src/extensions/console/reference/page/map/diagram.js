@@ -2,7 +2,7 @@ import { html, IconButton } from 'belfry/console';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { boxOf, edgesOf, matchesText, ON_DELETE } from './boxes.js';
 import { edgePath, layOut } from './layout.js';
-import { centreView, fitView, isVisible, zoomView } from './view.js';
+import { areaOf, fitView, zoomView } from './view.js';
 
 const STEP = 60;
 const ZOOM = 1.25;
@@ -40,15 +40,20 @@ function EdgeDrawing({ edge, boxes, state }) {
   </g>`;
 }
 
-/** Pans and zooms. @returns the view, and what changes it */
-function useView(drawing, focus) {
+/**
+ * Pans and zooms.
+ *
+ * @param area what is shown until the user moves the drawing: all of it, or the selected box with its neighbours
+ * @param all the area of the whole drawing
+ */
+function useView(area, all) {
   const frame = useRef(null);
   const size = useRef({ width: 0, height: 0 });
   const [view, setView] = useState({ x: 0, y: 0, scale: 1 });
   const isMoved = useRef(false);
-  const fit = () => {
+  const fit = (shown = all) => {
     isMoved.current = false;
-    setView(fitView(drawing, size.current));
+    if (size.current.width > 0) setView(fitView(shown, size.current));
   };
   const move = (change) => {
     isMoved.current = true;
@@ -56,20 +61,16 @@ function useView(drawing, focus) {
   };
   const zoom = (factor, point = { x: size.current.width / 2, y: size.current.height / 2 }) =>
     move((before) => zoomView(before, factor, point));
+  const { x, y, width, height } = area;
+  useEffect(() => fit(area), [x, y, width, height]);
   useEffect(() => {
-    const observer = new ResizeObserver(
-      ([
-        {
-          contentRect: { width, height },
-        },
-      ]) => {
-        size.current = { width, height };
-        if (!isMoved.current) setView(fitView(drawing, size.current));
-      },
-    );
+    const observer = new ResizeObserver(([{ contentRect }]) => {
+      size.current = { width: contentRect.width, height: contentRect.height };
+      if (!isMoved.current) fit(area);
+    });
     observer.observe(frame.current);
     return () => observer.disconnect();
-  }, [drawing]);
+  }, [x, y, width, height]);
   useEffect(() => {
     // Preact's listeners are passive for wheel events, so that they cannot keep the page from scrolling.
     const turn = (event) => {
@@ -83,10 +84,6 @@ function useView(drawing, focus) {
     element.addEventListener('wheel', turn, { passive: false });
     return () => element.removeEventListener('wheel', turn);
   }, []);
-  useEffect(() => {
-    if (focus === undefined || size.current.width === 0) return;
-    setView((before) => (isVisible(before, focus, size.current) ? before : centreView(before, focus, size.current)));
-  }, [focus]);
   return { frame, view, fit, move, zoom };
 }
 
@@ -143,11 +140,13 @@ export function Diagram({ resources, mapped, showFields, selected, search, onSel
     );
     return { drawing: placed, edges: all, boxes: new Map(placed.boxes.map((box) => [box.id, box])) };
   }, [resources, mapped, showFields]);
-  const { frame, view, fit, move, zoom } = useView(drawing, boxes.get(selected));
-  const { handlers, wasDragged } = useDrag(move);
   const known = edges.filter(({ from, to }) => boxes.has(from) && boxes.has(to));
   const isNear = ({ from, to }) => from === selected || to === selected;
-  const near = new Set(known.filter(isNear).flatMap(({ from, to }) => [from, to]));
+  const near = new Set([selected, ...known.filter(isNear).flatMap(({ from, to }) => [from, to])]);
+  const all = areaOf(drawing.boxes);
+  const area = boxes.has(selected) ? areaOf([...near].map((name) => boxes.get(name))) : all;
+  const { frame, view, fit, move, zoom } = useView(area, all);
+  const { handlers, wasDragged } = useDrag(move);
   const found = new Set(resources.filter((resource) => matchesText(resource, search)).map(({ name }) => name));
   const stateOf = (name) => {
     if (name === selected) return 'selected';
@@ -192,7 +191,7 @@ export function Diagram({ resources, mapped, showFields, selected, search, onSel
     <div class="reference-zoom" role="group" aria-label="Zoom">
       <${IconButton} icon="add" label="Zoom in" onClick=${() => zoom(ZOOM)} />
       <${IconButton} icon="minus" label="Zoom out" onClick=${() => zoom(1 / ZOOM)} />
-      <${IconButton} icon="fit" label="Show all" onClick=${fit} />
+      <${IconButton} icon="fit" label="Show all" onClick=${() => fit()} />
     </div>
     <p class="reference-legend" aria-hidden="true">
       ${Object.entries(LEGEND).map(([kind, text]) => html`<span key=${kind} class=${`reference-legend-item ${kind}`}>${text}</span>`)}

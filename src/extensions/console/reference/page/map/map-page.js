@@ -38,7 +38,7 @@ function ResourceList({ found, mapped, selected }) {
         ({ name, label, fields }) => html`<li key=${name}>
           <button type="button" aria-pressed=${name === selected ? 'true' : 'false'} onClick=${() => select(name === selected ? undefined : name)}>
             <b>${label}</b>
-            <span class="reference-resource-text">${fields.length} fields. ${relationText(byName.get(name), mapped)}</span>
+            <span class="reference-resource-text">${fields.length} ${fields.length === 1 ? 'field' : 'fields'}. ${relationText(byName.get(name), mapped)}</span>
           </button>
         </li>`,
       )}
@@ -82,7 +82,8 @@ function MapContent({ mapped, isWide }) {
   const details =
     resource &&
     own &&
-    html`<${ResourceDetails} key=${resource.name} resource=${resource} mapped=${own} all=${mapped} onClose=${() => select(undefined)} />`;
+    html`<${ResourceDetails} key=${resource.name} resource=${resource} mapped=${own} all=${mapped} takesFocus=${!isWide}
+      onClose=${() => select(undefined)} />`;
   return html`<${Toolbar} search=${search} showFields=${showFields} isWide=${isWide} />
     ${
       !hasReferences &&

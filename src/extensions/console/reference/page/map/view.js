@@ -2,7 +2,8 @@
 
 const MIN_SCALE = 0.15;
 const MAX_SCALE = 2;
-const MARGIN = 24;
+/** Around the drawing, also for edges that lead from a box to itself. */
+const MARGIN = 48;
 
 /**
  * @typedef {{ x: number, y: number, scale: number }} View `x`, `y`: where the origin of the drawing is, in pixels
@@ -11,16 +12,29 @@ const MARGIN = 24;
 
 const limit = (scale) => Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
 
-/** The view that shows all of a drawing, at most in its own size. @param {Size} drawing @param {Size} frame @returns {View} */
-export function fitView(drawing, frame) {
+/** The view that shows all of an area, at most in its own size. @param {Size & { x: number, y: number }} area @param {Size} frame @returns {View} */
+export function fitView(area, frame) {
   const scale = limit(
     Math.min(
       1,
-      (frame.width - 2 * MARGIN) / Math.max(1, drawing.width),
-      (frame.height - 2 * MARGIN) / Math.max(1, drawing.height),
+      (frame.width - 2 * MARGIN) / Math.max(1, area.width),
+      (frame.height - 2 * MARGIN) / Math.max(1, area.height),
     ),
   );
-  return { scale, x: (frame.width - drawing.width * scale) / 2, y: (frame.height - drawing.height * scale) / 2 };
+  return {
+    scale,
+    x: (frame.width - area.width * scale) / 2 - area.x * scale,
+    y: (frame.height - area.height * scale) / 2 - area.y * scale,
+  };
+}
+
+/** The smallest area that contains all boxes. @param {(Size & { x: number, y: number })[]} boxes at least one */
+export function areaOf(boxes) {
+  const x = Math.min(...boxes.map((box) => box.x));
+  const y = Math.min(...boxes.map((box) => box.y));
+  const right = Math.max(...boxes.map((box) => box.x + box.width));
+  const bottom = Math.max(...boxes.map((box) => box.y + box.height));
+  return { x, y, width: right - x, height: bottom - y };
 }
 
 /** Zooms so that the point of the frame stays where it is. @param {View} view @returns {View} */
@@ -28,21 +42,4 @@ export function zoomView({ x, y, scale }, factor, point) {
   const next = limit(scale * factor);
   const ratio = next / scale;
   return { scale: next, x: point.x - (point.x - x) * ratio, y: point.y - (point.y - y) * ratio };
-}
-
-/** Moves the view so that a box is in the middle of the frame. @param {View} view @returns {View} */
-export function centreView({ scale }, box, frame) {
-  const readable = Math.max(scale, 0.7);
-  return {
-    scale: readable,
-    x: frame.width / 2 - (box.x + box.width / 2) * readable,
-    y: frame.height / 2 - (box.y + box.height / 2) * readable,
-  };
-}
-
-/** Whether a box is completely visible. */
-export function isVisible({ x, y, scale }, box, frame) {
-  const left = x + box.x * scale;
-  const top = y + box.y * scale;
-  return left >= 0 && top >= 0 && left + box.width * scale <= frame.width && top + box.height * scale <= frame.height;
 }
