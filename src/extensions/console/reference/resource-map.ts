@@ -1,7 +1,7 @@
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { FieldSpec, Fields } from '../../../declare/field.ts';
 import { pluralName } from '../../../declare/naming.ts';
-import { compilePolicy, type Policy } from '../../../declare/policy.ts';
+import { compilePolicy, type Policy, VERIFIED } from '../../../declare/policy.ts';
 import type { OnDelete } from '../../../declare/relation.ts';
 import { ACTIONS, type Action, type AnyResource } from '../../../declare/resource.ts';
 import type { Route } from '../../../declare/route.ts';
@@ -56,15 +56,21 @@ export interface ResourceMap {
   resources: MappedResource[];
 }
 
-/** Describes a policy in a form that does not depend on how it is written. */
-export function describeAccess(policy: Policy): AccessRule {
+const WORDS = ['public', 'authenticated', VERIFIED] as const;
+
+/**
+ * Describes a policy in a form that does not depend on how it is written.
+ *
+ * @param declared the roles of the app. `verified` is one of them in apps that do not verify e-mail addresses
+ */
+function describeAccess(policy: Policy, declared: readonly string[]): AccessRule {
   const compiled = compilePolicy(policy, () => undefined);
-  const words = ['public', 'authenticated', 'verified'] as const;
+  const isRole = declared.includes(VERIFIED);
   return {
     text: compiled.text,
-    allows: words.filter((word) => compiled[word]),
+    allows: WORDS.filter((word) => compiled[word] && !(word === VERIFIED && isRole)),
     owner: compiled.owner,
-    roles: compiled.roles,
+    roles: compiled.roles.filter((role) => role !== VERIFIED || isRole),
     hasFunction: compiled.functions.length > 0,
   };
 }
@@ -79,11 +85,11 @@ function referencesOf({ fields }: AnyResource): MappedReference[] {
   });
 }
 
-function crudAccessOf(declaration: AnyResource): MappedResource['access'] {
+function crudAccessOf(declaration: AnyResource, roles: readonly string[]): MappedResource['access'] {
   const { crud = true } = declaration;
   const actions = crud === true ? ACTIONS : crud === false ? [] : crud;
   return Object.fromEntries(
-    actions.map((action) => [action, describeAccess(declaredOrDefaultPolicy(declaration, action))]),
+    actions.map((action) => [action, describeAccess(declaredOrDefaultPolicy(declaration, action), roles)]),
   );
 }
 
@@ -95,12 +101,17 @@ function indexesOf({ indexes = [], fields }: AnyResource): MappedResource['index
 }
 
 /** The routes of a resource besides CRUD, as they are mounted. A batch is left out: the rules of its operations decide. */
-function otherRoutesOf(name: string, base: string, routes: readonly Route[]): MappedResource['routes'] {
+function otherRoutesOf(
+  name: string,
+  base: string,
+  routes: readonly Route[],
+  roles: readonly string[],
+): MappedResource['routes'] {
   const isBelow = (path: string) => path === base || path.startsWith(`${base}/`);
   return routes
     .filter((route) => route.crud === undefined && !route.hidden && route.performs === undefined)
     .filter((route) => route.resource === name || (route.resource === undefined && isBelow(route.path)))
-    .map(({ method, path, policy = 'authenticated' }) => ({ method, path, access: describeAccess(policy) }));
+    .map(({ method, path, policy = 'authenticated' }) => ({ method, path, access: describeAccess(policy, roles) }));
 }
 
 /** Describes the resources of an app, their references, and which viewers may do what. */
@@ -112,17 +123,18 @@ export function describeMap({
   const declarations = resources.map(({ declaration }) => declaration);
   const sent = Object.keys(openApiDocument().webhooks ?? {});
   const all = routes();
+  const roles = declaredUserRoles(declarations) ?? [];
   return {
-    roles: declaredUserRoles(declarations) ?? [],
+    roles,
     resources: resources.map(({ name, declaration }) => ({
       name,
       references: referencesOf(declaration),
       indexes: indexesOf(declaration),
       hooks: Object.keys(declaration.hooks ?? {}),
       events: sent.filter((event) => event.startsWith(`${name}.`)),
-      access: crudAccessOf(declaration),
-      reference: describeAccess(declaration.policies?.reference ?? declaredOrDefaultPolicy(declaration, 'read')),
-      routes: otherRoutesOf(name, declaration.path ?? `/${pluralName(name)}`, all),
+      access: crudAccessOf(declaration, roles),
+      reference: describeAccess(declaration.policies?.reference ?? declaredOrDefaultPolicy(declaration, 'read'), roles),
+      routes: otherRoutesOf(name, declaration.path ?? `/${pluralName(name)}`, all, roles),
     })),
   };
 }
