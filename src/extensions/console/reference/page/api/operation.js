@@ -3,7 +3,7 @@ import { policyInWords, rateText } from '../policy.js';
 import { Runner } from '../runner/runner.js';
 import { mediaTypes, simplify } from './document.js';
 import { exampleError, exampleOf, limitsOf, typeText } from './example.js';
-import { SchemaTree } from './schema-tree.js';
+import { Nested, SchemaTree } from './schema-tree.js';
 
 const PLACES = [
   ['path', 'Path'],
@@ -126,27 +126,40 @@ function Body({ operation: { body }, document }) {
 
 const statusKind = (status) => (status.startsWith('2') ? 'good' : status.startsWith('3') ? 'neutral' : 'warn');
 
+/** An example of a body, as text. */
+const Example = ({ label, value }) =>
+  html`<pre class="reference-raw" tabindex="0" role="region" aria-label=${label}><code>${JSON.stringify(value, null, 2)}</code></pre>`;
+
+function ErrorResponse({ status, response: { description = '' }, codes }) {
+  return html`<${Paragraphs} text=${description} />
+    <${Example} label=${`Example of ${status}`} value=${exampleError(codes[0], messageOf(description))} />`;
+}
+
+function SuccessResponse({ status, schema, document }) {
+  return html`<${SchemaTree} schema=${schema} document=${document} direction="output" />
+    <${Example} label=${`Example of ${status}`} value=${exampleOf(schema, document, 'output')} />`;
+}
+
+/** The codes of an error response; undefined for other responses. */
+function codesOf(schema, document) {
+  const { error } = simplify(schema, document).schema.properties ?? {};
+  return error && simplify(error, document).schema.properties?.code?.enum;
+}
+
 function ResponsePart({ status, response, document }) {
   const [type] = mediaTypes(response);
   const schema = response.content?.[type]?.schema;
-  const codes =
-    schema &&
-    simplify(simplify(schema, document).schema.properties?.error ?? {}, document).schema.properties?.code?.enum;
-  return html`<details class="reference-nested" open=${false}>
-    <summary>
-      <span class=${`status ${statusKind(status)}`}>${status}</span>
-      <span class="reference-summary">${codes && codes.length < 5 ? codes.join(', ') : response.description}</span>
-    </summary>
-    ${codes && html`<${Paragraphs} text=${response.description ?? ''} />`}
-    ${
-      codes
-        ? html`<pre class="reference-raw" tabindex="0" role="region" aria-label=${`Example of ${status}`}><code>${JSON.stringify(exampleError(codes[0], messageOf(response.description)), null, 2)}</code></pre>`
-        : schema &&
-          html`<${SchemaTree} schema=${schema} document=${document} direction="output" />
-            <pre class="reference-raw" tabindex="0" role="region" aria-label=${`Example of ${status}`}><code>${JSON.stringify(exampleOf(schema, document, 'output'), null, 2)}</code></pre>`
-    }
-    ${response.headers && html`<p class="soft">Headers: ${Object.keys(response.headers).join(', ')}</p>`}
-  </details>`;
+  const codes = schema && codesOf(schema, document);
+  const label = html`<span class=${`status ${statusKind(status)}`}>${status}</span>
+    <span class="reference-summary">${codes && codes.length < 5 ? codes.join(', ') : response.description}</span>`;
+  return html`<${Nested} label=${label}>
+    ${() => html`
+      ${codes && html`<${ErrorResponse} status=${status} response=${response} codes=${codes} />`}
+      ${!codes && schema && html`<${SuccessResponse} status=${status} schema=${schema} document=${document} />`}
+      ${type !== undefined && type !== 'application/json' && html`<p class="soft">The body has the type <code>${type}</code>.</p>`}
+      ${response.headers && html`<p class="soft">Headers: ${Object.keys(response.headers).join(', ')}</p>`}
+    `}
+  <//>`;
 }
 
 /** The message of the first code in the description of an error response. */

@@ -46,9 +46,9 @@ function Values({ schema }) {
   </span>`;
 }
 
-/** A part that is rendered only while it is open, because schemas may contain each other. */
-function Nested({ label, children, isOpen: isOpenFirst = false }) {
-  const [isOpen, setOpen] = useState(isOpenFirst);
+/** A part that is rendered only while it is open, because schemas may contain each other. @param {{ label: any, children: () => any }} props */
+export function Nested({ label, children }) {
+  const [isOpen, setOpen] = useState(false);
   return html`<details class="reference-nested" open=${isOpen} onToggle=${(event) => setOpen(event.currentTarget.open)}>
     <summary>${label}</summary>
     ${isOpen && children()}

@@ -63,7 +63,7 @@ export function OperationList({ data: { groups, operations }, current }) {
     }))
     .filter(({ operations: list }) => list.length > 0);
   const count = found.reduce((sum, { operations: list }) => sum + list.length, 0);
-  return html`<div class="reference-list">
+  return html`<nav class="reference-list" aria-label="Routes">
     <input
       type="search"
       ref=${input}
@@ -73,12 +73,12 @@ export function OperationList({ data: { groups, operations }, current }) {
       onInput=${(event) => setParams({ q: event.target.value }, { replace: true })}
     />
     <p class="soft reference-count" role="status">${text === '' ? `${operations.length} routes` : `${count} of ${operations.length} routes`}</p>
-    <nav aria-label="Routes">
+    <div class="reference-tags">
       ${found.map(
         (group) =>
           html`<${Group} key=${group.tag} ...${group} current=${current} isOpenFirst=${text !== '' || operations.length <= OPEN_UP_TO} />`,
       )}
-    </nav>
+    </div>
     ${count === 0 && html`<p class="soft">No route matches. Search for a method, a path, a summary or an operation.</p>`}
-  </div>`;
+  </nav>`;
 }

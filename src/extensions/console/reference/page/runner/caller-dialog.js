@@ -26,14 +26,14 @@ function useChoice(close) {
 
 function UserSession({ isBusy, choose }) {
   const users = userResource();
-  const [user, setUser] = useState(null);
+  const [user, setUser] = useState();
   if (users === undefined) return null;
   return html`<section class="reference-choice">
     <h3><label for="reference-user">As a user</label></h3>
     <p class="soft">Starts a real session of the user, without a password or second factor. It ends when you choose another caller.</p>
     <div class="reference-row">
-      <${ReferencePicker} id="reference-user" resource=${users.name} value=${user} onChange=${setUser} />
-      <button type="button" disabled=${isBusy || !user} onClick=${() => choose(() => startSession(user))}>Start session</button>
+      <${ReferencePicker} id="reference-user" resource=${users.name} value=${user?.id} label=${user?.label} onChange=${(id, label) => setUser({ id, label })} />
+      <button type="button" disabled=${isBusy || !user} onClick=${() => choose(() => startSession(user.id))}>Start session</button>
     </div>
   </section>`;
 }
