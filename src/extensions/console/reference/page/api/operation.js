@@ -114,6 +114,7 @@ function Body({ operation: { body }, document }) {
     ${mediaTypes(body).map(
       (type, index) => html`<div key=${type}>
         <h3><code>${type}</code></h3>
+        ${body.content[type].schema?.description && html`<p class="soft">${body.content[type].schema.description}</p>`}
         ${
           index === 0 || type.startsWith('multipart')
             ? html`<${SchemaTree} schema=${body.content[type].schema ?? {}} document=${document} direction="input" />`

@@ -4,6 +4,8 @@ import { refName, simplify } from './document.js';
 import { limitsOf, typeText } from './example.js';
 
 const MAX_VALUES = 30;
+/** Up to this number of alternatives, a type names all of them. */
+const MAX_NAMES = 4;
 
 /** What a schema leads to: the schema of its items, as far as they are objects, or its own members. */
 function membersOf({ schema, alternatives }, document) {
@@ -26,8 +28,8 @@ function isPlain(given, document) {
 
 function typeLabel(given, { schema, alternatives, isNullable }, document) {
   let name = typeText(schema, alternatives);
-  if (alternatives.length > 0 && alternatives.every((one) => isPlain(one, document))) {
-    const names = alternatives.map((one) => typeText(simplify(one, document).schema));
+  if (alternatives.length > 0 && alternatives.length <= MAX_NAMES) {
+    const names = alternatives.map((one) => refName(one) ?? typeText(simplify(one, document).schema));
     return [...new Set([...names, ...(isNullable ? ['null'] : [])])].join(' or ');
   }
   if (schema.type === 'array' && schema.items) {

@@ -1,6 +1,8 @@
 /** The boxes and edges of the map. Nothing here depends on a browser. */
 
 const WIDTH = 216;
+/** Of boxes without fields. */
+const NARROW = 176;
 const HEAD = 30;
 const ROW = 19;
 const PADDING = 8;
@@ -52,7 +54,7 @@ export function boxOf(resource, mapped, showFields) {
     rows,
     more,
     summary: showFields ? undefined : countText(resource, mapped),
-    width: WIDTH,
+    width: showFields ? WIDTH : NARROW,
     height,
   };
 }

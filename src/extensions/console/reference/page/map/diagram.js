@@ -2,18 +2,55 @@ import { html, IconButton } from 'belfry/console';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { boxOf, edgesOf, matchesText, ON_DELETE } from './boxes.js';
 import { edgePath, layOut } from './layout.js';
-import { areaOf, fitView, zoomView } from './view.js';
+import { areaOf, fitView, READABLE_SCALE, selectionView, zoomView } from './view.js';
 
 const STEP = 60;
 const ZOOM = 1.25;
 const EDGE_SHIFT = 9;
 const MAX_NAME = 17;
 const MAX_TYPE = 14;
+/** Of a name that is shown large, in letters. */
+const MAX_LARGE_NAME = 28;
+const MAX_LINE = 12;
 
 const cut = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
-function BoxDrawing({ box, state, onSelect }) {
+/** A name on one line, or on two if it is long and consists of several words. */
+function linesOf(label) {
+  const text = cut(label, MAX_LARGE_NAME);
+  const gaps = [...text.matchAll(/ /g)].map(({ index }) => index);
+  if (text.length <= MAX_LINE || gaps.length === 0) return [text];
+  const middle = text.length / 2;
+  const gap = gaps.toSorted((a, b) => Math.abs(a - middle) - Math.abs(b - middle))[0];
+  return [text.slice(0, gap), text.slice(gap + 1)];
+}
+
+/** The name of a resource, as large as its box allows. */
+function LargeName({ label, width, height }) {
+  const lines = linesOf(label);
+  const longest = Math.max(...lines.map(({ length }) => length));
+  const size = Math.min(30, (width - 16) / (0.58 * longest), (height - 6) / (1.1 * lines.length));
+  return lines.map(
+    (line, index) => html`<text
+      key=${line}
+      class="reference-box-name"
+      x=${width / 2}
+      y=${height / 2 + (index - (lines.length - 1) / 2) * size * 1.1}
+      text-anchor="middle"
+      dominant-baseline="central"
+      style=${{ fontSize: `${size}px` }}
+    >${line}</text>`,
+  );
+}
+
+function BoxDrawing({ box, state, isSmall, onSelect }) {
   const { id, label, rows, more, summary, x, y, width, height } = box;
+  if (isSmall)
+    return html`<g class=${`reference-box ${state}`} transform=${`translate(${x},${y})`} onClick=${() => onSelect(id)}>
+      <title>${id}</title>
+      <rect width=${width} height=${height} rx="9" />
+      <${LargeName} label=${label} width=${width} height=${height} />
+    </g>`;
   return html`<g class=${`reference-box ${state}`} transform=${`translate(${x},${y})`} onClick=${() => onSelect(id)}>
     <title>${id}</title>
     <rect width=${width} height=${height} rx="9" />
@@ -43,17 +80,22 @@ function EdgeDrawing({ edge, boxes, state }) {
 /**
  * Pans and zooms.
  *
- * @param area what is shown until the user moves the drawing: all of it, or the selected box with its neighbours
  * @param all the area of the whole drawing
+ * @param selection the selected box, and its area with its neighbours; undefined: all is shown until the user moves the drawing
  */
-function useView(area, all) {
+function useView(all, selection) {
   const frame = useRef(null);
   const size = useRef({ width: 0, height: 0 });
   const [view, setView] = useState({ x: 0, y: 0, scale: 1 });
   const isMoved = useRef(false);
-  const fit = (shown = all) => {
+  const show = (isWhole) => {
     isMoved.current = false;
-    if (size.current.width > 0) setView(fitView(shown, size.current));
+    if (size.current.width === 0) return;
+    setView(
+      isWhole || selection === undefined
+        ? fitView(all, size.current)
+        : selectionView(selection.box, selection.area, size.current),
+    );
   };
   const move = (change) => {
     isMoved.current = true;
@@ -61,16 +103,16 @@ function useView(area, all) {
   };
   const zoom = (factor, point = { x: size.current.width / 2, y: size.current.height / 2 }) =>
     move((before) => zoomView(before, factor, point));
-  const { x, y, width, height } = area;
-  useEffect(() => fit(area), [x, y, width, height]);
+  const key = JSON.stringify([all, selection?.box.id]);
+  useEffect(() => show(false), [key]);
   useEffect(() => {
     const observer = new ResizeObserver(([{ contentRect }]) => {
       size.current = { width: contentRect.width, height: contentRect.height };
-      if (!isMoved.current) fit(area);
+      if (!isMoved.current) show(false);
     });
     observer.observe(frame.current);
     return () => observer.disconnect();
-  }, [x, y, width, height]);
+  }, [key]);
   useEffect(() => {
     // Preact's listeners are passive for wheel events, so that they cannot keep the page from scrolling.
     const turn = (event) => {
@@ -84,7 +126,7 @@ function useView(area, all) {
     element.addEventListener('wheel', turn, { passive: false });
     return () => element.removeEventListener('wheel', turn);
   }, []);
-  return { frame, view, fit, move, zoom };
+  return { frame, view, showAll: () => show(true), move, zoom };
 }
 
 /** Moves the drawing with the pointer. A short movement is a click. */
@@ -144,8 +186,9 @@ export function Diagram({ resources, mapped, showFields, selected, search, onSel
   const isNear = ({ from, to }) => from === selected || to === selected;
   const near = new Set([selected, ...known.filter(isNear).flatMap(({ from, to }) => [from, to])]);
   const all = areaOf(drawing.boxes);
-  const area = boxes.has(selected) ? areaOf([...near].map((name) => boxes.get(name))) : all;
-  const { frame, view, fit, move, zoom } = useView(area, all);
+  const box = boxes.get(selected);
+  const selection = box && { box, area: areaOf([...near].map((name) => boxes.get(name))) };
+  const { frame, view, showAll, move, zoom } = useView(all, selection);
   const { handlers, wasDragged } = useDrag(move);
   const found = new Set(resources.filter((resource) => matchesText(resource, search)).map(({ name }) => name));
   const stateOf = (name) => {
@@ -159,7 +202,7 @@ export function Diagram({ resources, mapped, showFields, selected, search, onSel
     if (step !== undefined) move((before) => ({ ...before, x: before.x + step[0], y: before.y + step[1] }));
     else if (event.key === '+' || event.key === '=') zoom(ZOOM);
     else if (event.key === '-') zoom(1 / ZOOM);
-    else if (event.key === '0') fit();
+    else if (event.key === '0') showAll();
     else return;
     event.preventDefault();
   };
@@ -184,14 +227,14 @@ export function Diagram({ resources, mapped, showFields, selected, search, onSel
         </defs>
         <g transform=${`translate(${view.x},${view.y}) scale(${view.scale})`}>
           ${known.map((edge) => html`<${EdgeDrawing} key=${edge.id} edge=${edge} boxes=${boxes} state=${edgeState(edge)} />`)}
-          ${drawing.boxes.map((box) => html`<${BoxDrawing} key=${box.id} box=${box} state=${stateOf(box.id)} onSelect=${select} />`)}
+          ${drawing.boxes.map((box) => html`<${BoxDrawing} key=${box.id} box=${box} state=${stateOf(box.id)} isSmall=${view.scale < READABLE_SCALE} onSelect=${select} />`)}
         </g>
       </svg>
     </div>
     <div class="reference-zoom" role="group" aria-label="Zoom">
       <${IconButton} icon="add" label="Zoom in" onClick=${() => zoom(ZOOM)} />
       <${IconButton} icon="minus" label="Zoom out" onClick=${() => zoom(1 / ZOOM)} />
-      <${IconButton} icon="fit" label="Show all" onClick=${() => fit()} />
+      <${IconButton} icon="fit" label="Show all" onClick=${showAll} />
     </div>
     <p class="reference-legend" aria-hidden="true">
       ${Object.entries(LEGEND).map(([kind, text]) => html`<span key=${kind} class=${`reference-legend-item ${kind}`}>${text}</span>`)}

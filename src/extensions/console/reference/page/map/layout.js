@@ -7,12 +7,14 @@
  * @typedef {Box & { x: number, y: number, layer: number }} PlacedBox `x` and `y`: of the upper left corner
  */
 
-const LAYER_GAP = 96;
-const COLUMN_GAP = 40;
-const ROW_GAP = 22;
+const LAYER_GAP = 72;
+const COLUMN_GAP = 32;
+const ROW_GAP = 18;
 const SWEEPS = 12;
-/** Of the drawing: a layer that would become higher is split into several columns. */
-const ASPECT = 1.5;
+/** The usual width of a frame in relation to its height. */
+const ASPECT = 1.4;
+/** The number of heights that are compared. */
+const TRIED_HEIGHTS = 60;
 
 /** The neighbours of each box, without edges to itself. */
 function neighbours(boxes, edges) {
@@ -116,13 +118,25 @@ function columnsOf(layer, heights, maxHeight) {
   return columns;
 }
 
-/** The height at which the layers fill about the wanted shape. */
-function chooseHeight(boxes, layerCount) {
-  const area = boxes.reduce((sum, { width, height }) => sum + (width + COLUMN_GAP) * (height + ROW_GAP), 0);
-  const widest = Math.max(0, ...boxes.map(({ width }) => width));
-  const balanced = Math.sqrt(area / ASPECT);
-  const width = layerCount * (widest + LAYER_GAP);
-  return Math.max(balanced, width / (ASPECT * 1.6), ...boxes.map(({ height }) => height));
+/** The size of layers that are split into columns of a height. */
+function sizeOf(layers, byId, heights, maxHeight) {
+  const columns = layers.map((layer) => columnsOf(layer, heights, maxHeight));
+  const widthOf = (ids) => Math.max(...ids.map((id) => byId.get(id).width));
+  const heightOf = (ids) => ids.reduce((sum, id) => sum + heights.get(id) + ROW_GAP, -ROW_GAP);
+  const width = columns
+    .map((list) => list.reduce((sum, ids) => sum + widthOf(ids) + COLUMN_GAP, LAYER_GAP - COLUMN_GAP))
+    .reduce((sum, one) => sum + one, -LAYER_GAP);
+  return { columns, heightOf, width, height: Math.max(0, ...columns.flat().map(heightOf)) };
+}
+
+/** Splits layers into columns so that the drawing is shown as large as possible in a frame of the usual shape. */
+function chooseColumns(layers, byId, heights) {
+  const total = [...heights.values()].reduce((sum, height) => sum + height + ROW_GAP, 0);
+  const sizes = Array.from({ length: TRIED_HEIGHTS }, (_, index) =>
+    sizeOf(layers, byId, heights, (total * (index + 1)) / TRIED_HEIGHTS),
+  );
+  const extentOf = ({ width, height }) => Math.max(width, height * ASPECT);
+  return sizes.reduce((best, one) => (extentOf(one) < extentOf(best) ? one : best));
 }
 
 /**
@@ -144,10 +158,7 @@ export function layOut(boxes, edges) {
   );
   orderLayers(layers, around);
   const heights = new Map(boxes.map(({ id, height }) => [id, height]));
-  const maxHeight = chooseHeight(connected, layerCount);
-  const columns = layers.map((layer) => columnsOf(layer, heights, maxHeight));
-  const heightOf = (ids) => ids.reduce((sum, id) => sum + heights.get(id) + ROW_GAP, -ROW_GAP);
-  const total = Math.max(0, ...columns.flat().map(heightOf));
+  const { columns, heightOf, height: total } = chooseColumns(layers, byId, heights);
   const placed = [];
   let x = 0;
   for (const [layer, list] of columns.entries()) {

@@ -2,6 +2,8 @@
 
 const MIN_SCALE = 0.15;
 const MAX_SCALE = 2;
+/** Below it, the text of boxes is too small to be read. */
+export const READABLE_SCALE = 0.6;
 /** Around the drawing, also for edges that lead from a box to itself. */
 const MARGIN = 48;
 
@@ -42,4 +44,20 @@ export function zoomView({ x, y, scale }, factor, point) {
   const next = limit(scale * factor);
   const ratio = next / scale;
   return { scale: next, x: point.x - (point.x - x) * ratio, y: point.y - (point.y - y) * ratio };
+}
+
+/**
+ * The view of a selected box: with its neighbours, or alone in the middle if they are so far away that nothing could be read.
+ *
+ * @param {Size & { x: number, y: number }} box @param {Size & { x: number, y: number }} area of the box and its neighbours
+ * @param {Size} frame @returns {View}
+ */
+export function selectionView(box, area, frame) {
+  const view = fitView(area, frame);
+  if (view.scale >= READABLE_SCALE) return view;
+  return {
+    scale: READABLE_SCALE,
+    x: frame.width / 2 - (box.x + box.width / 2) * READABLE_SCALE,
+    y: frame.height / 2 - (box.y + box.height / 2) * READABLE_SCALE,
+  };
 }

@@ -136,8 +136,14 @@ export function Runner({ operation, document, canStartSession }) {
     if (Object.keys(found).length === 0) send(values);
     else requestAnimationFrame(() => form.current?.querySelector('[aria-invalid="true"]')?.focus());
   };
+  const result = useRef(null);
+  useEffect(() => {
+    if (received !== undefined) result.current?.scrollIntoView({ block: 'nearest' });
+  }, [received]);
   const lastTag = received?.headers.find(([name]) => name === 'etag')?.[1];
   const request = buildRequest(operation, values);
+  const hasPages = operation.parameters.some(({ name }) => name === 'after');
+  const showNext = (after) => send(replaceValues({ query: { ...values.query, after, page: '' } }));
   return html`<div class="reference-runner">
     <form ref=${form} class="reference-form" aria-label="Request" onSubmit=${submit} novalidate>
       <header>
@@ -168,14 +174,9 @@ export function Runner({ operation, document, canStartSession }) {
     ${error !== undefined && html`<p class="banner bad" role="alert">${error}</p>`}
     ${
       received !== undefined &&
-      html`<${ResponseView}
-        received=${received}
-        onNext=${
-          operation.parameters.some(({ name }) => name === 'after')
-            ? (after) => send(replaceValues({ query: { ...values.query, after, page: '' } }))
-            : undefined
-        }
-      />`
+      html`<div ref=${result}>
+        <${ResponseView} received=${received} onNext=${hasPages ? showNext : undefined} />
+      </div>`
     }
     <${Samples} operation=${operation} request=${request} values=${values} document=${document} />
     <${History} operation=${operation} onRestore=${replaceValues} />
