@@ -121,24 +121,28 @@ const holiday = defineResource('holiday', {
   policies: { list: 'public' },
 });
 
-/** Starts a helpdesk with the console, in development. @param more the number of further resources, for large maps */
-export async function startReferenceApp({ more = 0 } = {}) {
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  DRAIN_DELAY_MS: '0',
+  APP_URL: 'https://api.example.com',
+  SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
+  LOG_LEVEL: 'silent',
+};
+
+/** Starts a helpdesk with the console, in development or in production. */
+export async function startReferenceApp(mode: 'development' | 'production' = 'development') {
   const { storage } = await createTestStorage();
-  const others = Array.from({ length: more }, (_, index) =>
-    defineResource(`part-${index + 1}`, {
-      fields: {
-        name: f.string().required(),
-        ...(index > 0 && { parent: f.ref(`part-${Math.ceil(index / 3)}`, { onDelete: 'cascade' }) }),
-        ...(index % 4 === 0 && { ticket: f.ref('ticket') }),
+  const isProduction = mode === 'production';
+  return startTestApp(
+    {
+      resources: [user, team, customer, contract, invoice, ticket, message, tag, article, holiday],
+      extensions: [softDelete(), audit(), apiKeys(), webhooks(), developerConsole({ production: isProduction })],
+      settings: {
+        files: { storage },
+        rateLimit: { enabled: isProduction ? false : undefined },
+        openapi: { title: 'Helpdesk', version: '2.3.0', description: 'Tickets, customers and <i>invoices</i>.' },
       },
-    }),
-  );
-  return startTestApp({
-    resources: [user, team, customer, contract, invoice, ticket, message, tag, article, holiday, ...others],
-    extensions: [softDelete(), audit(), apiKeys(), webhooks(), developerConsole()],
-    settings: {
-      files: { storage },
-      openapi: { title: 'Helpdesk', version: '2.3.0', description: 'Tickets, customers and <i>invoices</i>.' },
     },
-  });
+    isProduction ? { env: () => PRODUCTION } : {},
+  );
 }

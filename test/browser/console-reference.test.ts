@@ -189,3 +189,40 @@ browserTest('the map shows resources with their references, by mouse, keyboard, 
   await checkScreens(page, 'reference-access');
   expect(pageErrors).toEqual([]);
 });
+
+browserTest('in production, requests use the session of the console, and a deletion asks first', 120_000, async () => {
+  const production = await startReferenceApp('production');
+  const admin = await production.person('Root', ['user', 'admin']);
+  const { data } = (await admin.call('POST', '/api/tickets', { subject: 'Kept' })).body;
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' });
+  await page.addInitScript((token) => sessionStorage.setItem('belfry.token', token), admin.token);
+  await page.goto(`${production.url}/console/reference/deleteTicket`);
+  await page.getByRole('heading', { name: 'Delete a ticket' }).waitFor();
+  await page.getByText('Takes effect in production.').waitFor();
+  await page.getByRole('button', { name: 'Send request' }).click();
+  await page.getByText('Is required').waitFor();
+  await page.getByLabel('id', { exact: true }).fill(data.id);
+  await page.getByRole('button', { name: 'Send request' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete a ticket?' });
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  expect((await admin.call('GET', `/api/tickets/${data.id}`)).status).toBe(200);
+  await page.getByRole('button', { name: 'Send request' }).click();
+  await dialog.getByRole('button', { name: 'Send request' }).click();
+  await response(page).getByText(/204/).waitFor();
+  expect((await admin.call('GET', `/api/tickets/${data.id}`)).status).toBe(404);
+  await page.getByRole('button', { name: /Choose another caller/ }).click();
+  const callers = page.getByRole('dialog', { name: 'Send requests as' });
+  expect(await callers.getByText('As a user').count()).toBe(0);
+  await callers.getByLabel('E-mail address').fill(admin.email);
+  await callers.getByLabel('Password').fill('wrong password');
+  await callers.getByRole('button', { name: 'Sign in' }).click();
+  await page
+    .getByText(/incorrect|wrong|invalid/i)
+    .first()
+    .waitFor();
+  await callers.getByLabel('Password').fill('correct horse battery');
+  await callers.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Send as Root.' }).waitFor();
+  await page.close();
+});

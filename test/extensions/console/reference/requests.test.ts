@@ -207,6 +207,11 @@ test('controls keep texts as texts, and convert numbers, booleans and JSON', () 
   expect(() => read({ type: 'object' }, '{')).toThrow(SyntaxError);
   expect(read({}, '2026-01-15', [{}, {}])).toBe('2026-01-15');
   expect(read({ type: 'string' }, '')).toBeUndefined();
+  const nullable = (schema: object, text: string) =>
+    requests.readMember({ schema, alternatives: [], isNullable: true }, text);
+  expect(nullable({ type: 'string' }, 'null')).toBe('null');
+  expect(nullable({ type: 'string', enum: ['a'] }, 'null')).toBeNull();
+  expect(nullable({ type: 'boolean' }, 'null')).toBeNull();
 });
 
 test('the history keeps no passwords, tokens, codes, write-only values or files', () => {

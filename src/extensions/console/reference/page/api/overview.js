@@ -3,6 +3,7 @@ import { rateText } from '../policy.js';
 import { CallerButton } from '../runner/caller-dialog.js';
 import { history } from '../runner/history.js';
 import { Method, Paragraphs } from './operation.js';
+import { Nested, SchemaTree } from './schema-tree.js';
 import { operationHref } from './side.js';
 
 const ERROR = `{
@@ -35,6 +36,23 @@ function SentRequests({ data: { byId } }) {
       </li>`,
     )}
   </ul>`;
+}
+
+/** The events that the app sends to webhook endpoints. */
+function Events({ document }) {
+  return html`<${Section} title="Webhook events">
+    <p class="part-text soft">Endpoints of users receive these events as signed <code>POST</code> requests.</p>
+    <div class="reference-responses">
+      ${Object.entries(document.webhooks).map(
+        ([name, { post }]) => html`<${Nested}
+          key=${name}
+          label=${html`<code>${name}</code><span class="reference-summary soft">${post.summary}</span>`}
+        >
+          ${() => html`<${SchemaTree} schema=${post.requestBody.content['application/json'].schema} document=${document} direction="output" />`}
+        <//>`,
+      )}
+    </div>
+  <//>`;
 }
 
 /** The start of the reference: what holds for all routes. */
@@ -80,6 +98,7 @@ export function Overview({ data }) {
       <p class="part-text soft">Every error has the same form. Clients decide by <code>code</code>; <code>requestId</code> finds the request in the log.</p>
       <${Code} text=${ERROR} label="Example of an error" />
     <//>
+    ${events.length > 0 && html`<${Events} document=${document} />`}
     <${Section} title="Requests of this browser tab"><${SentRequests} data=${data} /><//>
   <//>`;
 }

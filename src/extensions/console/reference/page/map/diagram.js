@@ -238,6 +238,7 @@ export function Diagram({ resources, mapped, showFields, selected, search, onSel
     </div>
     <p class="reference-legend" aria-hidden="true">
       ${Object.entries(LEGEND).map(([kind, text]) => html`<span key=${kind} class=${`reference-legend-item ${kind}`}>${text}</span>`)}
+      <span class="reference-hint">Drag or scroll to move, Ctrl and scroll to zoom</span>
     </p>
   </div>`;
 }

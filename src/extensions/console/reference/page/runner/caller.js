@@ -28,7 +28,10 @@ function readStored() {
 const chosen = signal(readStored());
 
 /** @returns {Caller} */
-export const caller = () => chosen.value ?? (isProduction() ? CONSOLE : VISITOR);
+export function caller() {
+  if (chosen.value !== undefined && (chosen.value.kind !== 'console' || isProduction())) return chosen.value;
+  return isProduction() ? CONSOLE : VISITOR;
+}
 
 /** The choices that need nothing else. */
 export const simpleCallers = () => (isProduction() ? [CONSOLE, VISITOR] : [VISITOR]);

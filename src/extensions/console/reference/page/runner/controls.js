@@ -1,6 +1,6 @@
 import { html } from 'belfry/console';
 import { typeText } from '../api/example.js';
-import { controlOf } from './request.js';
+import { controlOf, offersNull } from './request.js';
 
 function Choice({ values, isRequired, ...attributes }) {
   return html`<select ...${attributes}>
@@ -19,7 +19,8 @@ function Input({ kind, part, value, onChange, ...attributes }) {
   const { schema } = part;
   const onInput = (event) => onChange(event.target.value);
   if (kind === 'choice' || kind === 'boolean') {
-    const values = kind === 'boolean' ? ['true', 'false'] : schema.enum;
+    const declared = kind === 'boolean' ? ['true', 'false'] : schema.enum;
+    const values = offersNull(part) ? [...declared, 'null'] : declared;
     return html`<${Choice} values=${values} isRequired=${part.required} value=${value ?? ''} onChange=${onInput} ...${attributes} />`;
   }
   if (kind === 'file')
@@ -57,7 +58,8 @@ export function Control({ id, part, value, onChange, error, action }) {
   const describedBy = error === undefined ? undefined : `${id}-error`;
   return html`<div class="reference-control">
     <div class="reference-label">
-      <label for=${id}><code>${part.name}</code>${part.required && html`<span class="reference-required">required</span>`}</label>
+      <label for=${id}><code>${part.name}</code></label>
+      ${part.required && html`<span class="reference-required" aria-hidden="true">required</span>`}
       <span class="reference-type" aria-hidden="true">${typeText(part.schema, part.alternatives)}</span>
       ${action}
     </div>
@@ -67,6 +69,7 @@ export function Control({ id, part, value, onChange, error, action }) {
       part=${part}
       value=${value}
       onChange=${onChange}
+      aria-required=${part.required ? 'true' : undefined}
       aria-invalid=${error === undefined ? undefined : 'true'}
       aria-describedby=${describedBy}
       title=${part.description ?? part.schema.description}

@@ -53,13 +53,18 @@ export function initialValues(operation, document) {
   };
 }
 
+/** Whether a control offers `null`. In a text field it would be a text. */
+export const offersNull = ({ schema, isNullable }) =>
+  isNullable === true && (schema.enum !== undefined || schema.type !== 'string');
+
 /**
  * Converts the text of a control to the value of a member. An empty text leaves the member out.
  *
  * @throws SyntaxError for invalid JSON
  */
-export function readMember({ schema, alternatives }, text) {
+export function readMember({ schema, alternatives, isNullable = false }, text) {
   if (text === '') return undefined;
+  if (text === 'null' && isNullable && offersNull({ schema, isNullable })) return null;
   if (alternatives.length > 0) {
     // A date is a text or a number, and most texts are not JSON.
     return /^[[{"]|^(-?\d+(\.\d+)?|true|false|null)$/.test(text) ? JSON.parse(text) : text;

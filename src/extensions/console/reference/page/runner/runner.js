@@ -142,12 +142,16 @@ export function Runner({ operation, document, canStartSession }) {
   }, [received]);
   const lastTag = received?.headers.find(([name]) => name === 'etag')?.[1];
   const request = buildRequest(operation, values);
+  const isWriteInProduction = app.value.mode === 'production' && operation.method !== 'GET';
   const hasPages = operation.parameters.some(({ name }) => name === 'after');
   const showNext = (after) => send(replaceValues({ query: { ...values.query, after, page: '' } }));
   return html`<div class="reference-runner">
     <form ref=${form} class="reference-form" aria-label="Request" onSubmit=${submit} novalidate>
       <header>
-        <h2>Try it</h2>
+        <div>
+          <h2>Try it</h2>
+          ${isWriteInProduction && html`<p class="soft">Takes effect in production.</p>`}
+        </div>
         <${CallerButton} canStartSession=${canStartSession} />
       </header>
       <${RequestForm}
