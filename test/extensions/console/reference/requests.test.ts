@@ -192,6 +192,7 @@ test('parameters are encoded, and a form with errors names them', () => {
   const values = { ...fill(read), path: { id: '../users?x#' } };
   expect(requests.buildRequest(read, values).path).toBe('/api/deep/notes/..%2Fusers%3Fx%23');
   expect(requests.checkValues(read, { ...values, path: {} })).toEqual({ 'path.id': 'Is required' });
+  expect(requests.checkValues(read, { ...values, path: { id: '..' } })).toEqual({ 'path.id': 'Must not be . or ..' });
   const create = operationOf('createNote');
   expect(requests.checkValues(create, { ...fill(create), json: '{' }).body).toContain('not valid JSON');
 });

@@ -120,8 +120,12 @@ function queryText(query) {
 /** Returns an error for each part of the form that keeps the request from being sent. @returns {Record<string, string>} */
 export function checkValues(operation, values) {
   const errors = {};
-  for (const { name, in: place, required } of operation.parameters)
-    if (required && (values[place]?.[name] ?? '').trim() === '') errors[`${place}.${name}`] = 'Is required';
+  for (const { name, in: place, required } of operation.parameters) {
+    const value = (values[place]?.[name] ?? '').trim();
+    if (required && value === '') errors[`${place}.${name}`] = 'Is required';
+    // The browser would resolve these segments, and send the request to another route.
+    if (place === 'path' && /^\.{1,2}$/.test(value)) errors[`path.${name}`] = 'Must not be . or ..';
+  }
   if (isJsonType(values.type) && values.json.trim() !== '') {
     try {
       JSON.parse(values.json);

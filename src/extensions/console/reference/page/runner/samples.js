@@ -22,7 +22,7 @@ const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 const text = (value) => `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 
 /** Writes a value as code. */
-export function literal(value, indent = '') {
+function literal(value, indent = '') {
   if (typeof value === 'string') return text(value);
   if (typeof value !== 'object' || value === null) return String(value);
   const inner = `${indent}  `;
