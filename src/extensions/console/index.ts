@@ -24,6 +24,7 @@ import { mailPreviewRoutes } from './mails.ts';
 import { pageFileRoutes } from './page-files.ts';
 import { consoleRoutes } from './push/routes.ts';
 import { createStateReader } from './push/state.ts';
+import { createReferenceTab } from './reference/tab.ts';
 import { type ConsoleOptions, consoleSettings, productionPolicyOf } from './settings.ts';
 import { checkTabs, serveTab, type TabLink } from './tabs.ts';
 
@@ -102,6 +103,7 @@ function createDevelopmentParts(
   const data = createDataContext(host, users, 'development');
   const feed = createChangeFeed(host, access);
   return {
+    consoleTabs: [createReferenceTab(host, 'development')],
     pages: [
       ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
       ...mailPreviewRoutes(MAILS_PATH, { host, middleware }),
@@ -130,6 +132,7 @@ function createProductionParts(host: ExtensionHost, users: ResourceGateway, poli
   const feed = createChangeFeed(host, access);
   const data = createDataContext(host, users, 'production');
   return {
+    consoleTabs: [createReferenceTab(host, 'production')],
     dependentPages: (errors) => applicationRoutes({ host, data, access, feed }, errors),
     listeners: feed.listeners,
     workers: { web: () => feed },

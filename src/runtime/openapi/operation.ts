@@ -115,6 +115,15 @@ function isRateLimited({ rateLimit }: Route, { rateLimit: { enabled, global: all
   return enabled !== false && (all !== false || own);
 }
 
+/** The route's own rate limit, and whether it requires a recent sign-in, in a form that programs can read. */
+function createLimitFacts({ rateLimit, recentSignIn }: Route, { rateLimit: { enabled, auth } }: Settings): Json {
+  const rule = rateLimit === 'auth' ? auth : rateLimit;
+  return {
+    ...(enabled === false || rule === undefined || rule === false ? {} : { 'x-rate-limit': rule }),
+    ...(recentSignIn === true ? { 'x-recent-sign-in': true } : {}),
+  };
+}
+
 /**
  * Creates the OpenAPI operation of a route: all that a client needs to call it and to read the responses.
  *
@@ -158,6 +167,7 @@ export function buildOperation(route: Route, path: string, parts: OperationParts
     tags: route.tags ?? [route.path.split('/')[1]],
     'x-policy': policy.text,
     ...(scope === undefined ? {} : { 'x-required-scope': scope }),
+    ...createLimitFacts(route, settings),
     security: securityOf(route, policy, schemes),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...createRequestBody(route, name, components),

@@ -2,13 +2,13 @@
  * What all tabs of the console share. A tab imports it as `belfry/console`, also a tab of an extension outside of Belfry.
  */
 export { html } from 'htm/preact';
-export { call, callApp, download, readStream } from './api.js';
+export { call, callApp, download, readStream, readToken } from './api.js';
 export { BarChart, Sparkline } from './components/chart.js';
 export { DataTable } from './components/data-table.js';
 export { confirmAction, Dialog, openDialog, showError, showToast } from './components/feedback.js';
 export { Icon, IconButton } from './components/icons.js';
 export { Loaded, LoadMore, useLoaded, usePages } from './components/loading.js';
-export { Code, copyText, Menu } from './components/menu.js';
+export { Code, copyText, isTyping, Menu } from './components/menu.js';
 export { ActionButton, Facts, Nothing, Page, Section, Status, TabLayout } from './components/page-parts.js';
 export { RecordLink } from './components/record-link.js';
 export { ReferencePicker } from './components/reference-picker.js';
