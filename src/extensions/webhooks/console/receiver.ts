@@ -86,6 +86,16 @@ function verify(secret: string, headers: Record<string, string>, body: Buffer): 
   }
 }
 
+/** The name of the event in a body; null if the body has none. */
+function typeOf(body: string): string | null {
+  try {
+    const { type } = (JSON.parse(body) ?? {}) as { type?: unknown };
+    return typeof type === 'string' ? type.slice(0, 200) : null;
+  } catch {
+    return null;
+  }
+}
+
 /** The address at which this process received a request of the console, for requests from the same machine. */
 function originOf({ socket }: RouteContext['req']): string {
   const address = (socket.localAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
@@ -159,7 +169,18 @@ export function createReceiver(
   }
 
   function listRequests() {
-    return { obstacle: findObstacle(settings) ?? null, requests, answers: Object.fromEntries(answers) };
+    const list = requests.map(({ headers: _, body, ...request }) => ({
+      ...request,
+      type: typeOf(body),
+      bytes: Buffer.byteLength(body),
+    }));
+    return { obstacle: findObstacle(settings) ?? null, requests: list, answers: Object.fromEntries(answers) };
+  }
+
+  function readRequest({ params }: RouteContext): ReceivedRequest {
+    const found = requests.find((request) => request.id === params.id);
+    if (found === undefined) throw new ApiError('NOT_FOUND', 'The receiver no longer keeps this request');
+    return found;
   }
 
   return {
@@ -173,6 +194,7 @@ export function createReceiver(
     },
     routes: [
       { method: 'GET', path: '/receiver', handler: listRequests },
+      { method: 'GET', path: '/receiver/requests/:id', handler: readRequest },
       {
         method: 'POST',
         path: '/receiver/endpoints',
