@@ -1,5 +1,5 @@
 // The app of the tests of the tab: an app in development with a receiver.
-import { afterAll } from 'vitest';
+import { afterAll, vi } from 'vitest';
 import { z } from 'zod';
 import { apiKeys, audit, defineResource, defineUser, developerConsole, f, webhooks } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
@@ -47,14 +47,14 @@ export async function subscribe(person: Person, events = ['note.*'], url = recei
   return body.data.id;
 }
 
-/** Waits until the newest delivery of an endpoint has this status, and returns it. */
+/** Waits until the newest delivery of an endpoint has this status, after an attempt, and returns it. */
 export async function settle(endpoint: string, status: string) {
-  const end = Date.now() + 30_000;
-  for (;;) {
-    const { body } = await ask('GET', `/endpoints/${endpoint}/deliveries?limit=1`);
-    const [delivery] = body.data;
-    if (delivery?.status === status) return delivery;
-    if (Date.now() > end) throw new Error(`the delivery is ${delivery?.status}, not ${status}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  const read = async () => (await ask('GET', `/endpoints/${endpoint}/deliveries?limit=1`)).body.data[0];
+  return vi.waitUntil(
+    async () => {
+      const delivery = await read();
+      return delivery?.status === status && delivery.attempts > 0 && delivery;
+    },
+    { timeout: 30_000, interval: 20 },
+  );
 }

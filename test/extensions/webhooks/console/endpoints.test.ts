@@ -47,8 +47,8 @@ test('an endpoint is created, changed, disabled and deleted for its owner, under
   expect([status, body.data.secret]).toEqual([201, expect.stringMatching(/^whsec_/)]);
   const { id, secret } = body.data;
   expect((await eve.call('GET', `/api/webhooks/${id}`)).body.data).toMatchObject({ url: receiver.url });
-  const [mail] = (await app.captured.mails()).filter(({ to }) => to === eve.email);
-  expect(mail?.subject).toMatch(/webhook/i);
+  const mailsTo = async () => (await app.captured.mails()).filter(({ to }) => to === eve.email);
+  await expect.poll(async () => (await mailsTo())[0]?.subject, { timeout: 30_000 }).toMatch(/webhook/i);
 
   const path = `/endpoints/${id}`;
   expect((await ask('PATCH', path, { events: ['note.*'], enabled: false })).body.data).toMatchObject({
