@@ -115,7 +115,9 @@ export function endpointConsoleRoutes(
     {
       method: 'POST',
       path: '/endpoints',
-      input: createEndpointSchema(settings, names).extend({ owner: id }),
+      input: createEndpointSchema(settings, names).extend({
+        owner: z.string().refine(isId, { error: 'Must be the id of a user' }),
+      }),
       status: 201,
       action: 'endpointCreated',
       recordedAs: ({ input }) => ({ resource: 'webhook', record: null, details: { owner: input.owner } }),

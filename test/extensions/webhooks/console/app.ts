@@ -25,9 +25,9 @@ export const running = await startTestApp({
     audit(),
     apiKeys(),
     webhooks({
-      retrySchedule: ['1h'],
+      retrySchedule: [],
       pollMs: 100,
-      disableAfterFailures: 2,
+      disableAfterFailures: 5,
       maxEndpointsPerUser: 3,
       events: { 'invoice.paid': { schema: z.object({ invoice: z.string() }), description: 'An invoice was paid' } },
     }),

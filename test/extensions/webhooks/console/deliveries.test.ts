@@ -11,7 +11,7 @@ test('the list has the deliveries of all endpoints, newest first, filtered and p
   await settle(one, 'succeeded');
   receiver.answer(503);
   await bob.call('POST', '/api/notes', { text: 'of Bob' });
-  await settle(two, 'pending');
+  await settle(two, 'failed');
   receiver.answer(204);
   await ask('POST', `/endpoints/${one}/test`);
 
@@ -19,13 +19,13 @@ test('the list has the deliveries of all endpoints, newest first, filtered and p
   const all = await list('');
   expect(all.data.map(({ type }: { type: string }) => type)).toEqual(['webhook.test', 'note.created', 'note.created']);
   expect(all.data[1]).toMatchObject({
-    status: 'pending',
+    status: 'failed',
     statusCode: 503,
     error: 'status 503',
     endpoint: { id: two, url: receiver.url, owner: bob.id },
   });
   expect(JSON.stringify(all)).not.toContain('of Ada');
-  expect((await list('status=pending')).data).toHaveLength(1);
+  expect((await list('status=failed')).data).toHaveLength(1);
   expect((await list('event=note.created&status=succeeded')).data).toHaveLength(1);
   const page = await list('limit=2');
   const rest = await list(`limit=2&after=${page.meta.next}`);

@@ -126,17 +126,18 @@ test('failed deliveries are recovered, with progress', async () => {
   const id = await subscribe(ann);
   receiver.answer(500);
   await ann.call('POST', '/api/notes', { text: 'lost' });
-  const { id: delivery } = await settle(id, 'pending');
-  expect((await ask('GET', `/deliveries/${delivery}`)).body.data.error).toBe('status 500');
+  const { id: delivery } = await settle(id, 'failed');
   await ask('POST', `/deliveries/${delivery}/retry`);
   await expect
     .poll(async () => (await ask('GET', `/deliveries/${delivery}`)).body.data, { timeout: 30_000 })
-    .toMatchObject({ status: 'pending', attempts: 2 });
+    .toMatchObject({ status: 'failed', attempts: 2, error: 'status 500' });
   receiver.answer(204);
-  const started = await ask('POST', `/endpoints/${id}/recover`, { since: new Date(Date.now() - 60_000).toISOString() });
-  expect([started.status, started.body.data]).toEqual([202, expect.objectContaining({ total: 0 })]);
-  const { body } = await ask('GET', `/endpoints/${id}/recoveries/${started.body.data.id}`);
-  expect(body.data.status).toBe('finished');
+  const since = new Date(Date.now() - 60_000).toISOString();
+  const started = await ask('POST', `/endpoints/${id}/recover`, { since });
+  expect([started.status, started.body.data]).toEqual([202, expect.objectContaining({ since, total: 1, resent: 1 })]);
+  await settle(id, 'succeeded');
+  const recovery = async () => (await ask('GET', `/endpoints/${id}/recoveries/${started.body.data.id}`)).body.data;
+  await expect.poll(async () => (await recovery()).status, { timeout: 30_000 }).toBe('finished');
   expect((await ask('POST', `/endpoints/${id}/recover`, { since: 'yesterday' })).status).toBe(422);
 });
 

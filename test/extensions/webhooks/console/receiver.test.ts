@@ -26,7 +26,7 @@ test('the receiver shows what arrives, verifies signatures, and responds as it w
 
   expect((await ask('POST', '/receiver/answer', { name, answer: 'fail' })).status).toBe(200);
   await ada.call('POST', '/api/notes', { text: 'x' });
-  const { error } = await settle(id, 'pending');
+  const { error } = await settle(id, 'failed');
   expect(error).toBe('status 500');
 
   // Another body, another secret, an old timestamp, no headers.

@@ -9,11 +9,20 @@ import {
   Page,
   place,
   setParams,
-  Time,
   useLoaded,
   usePages,
 } from 'belfry/console';
-import { DELIVERY_STATES, DeliveryState, endpointHref, HOME, Owner, outcomeText, UrlText } from './states.js';
+import {
+  DELIVERY_STATES,
+  DeliveryState,
+  EventName,
+  endpointHref,
+  HOME,
+  Owner,
+  outcomeText,
+  UrlText,
+  When,
+} from './states.js';
 
 const TEST = 'webhook.test';
 
@@ -21,9 +30,14 @@ const COLUMNS = [
   {
     name: 'type',
     label: 'Event',
-    render: ({ id, type }) => html`<a href=${`${HOME}/deliveries/${id}`}>${type}</a>`,
+    render: ({ id, type }) => html`<a href=${`${HOME}/deliveries/${id}`}><${EventName} name=${type} /></a>`,
   },
-  { name: 'status', label: 'State', render: (delivery) => html`<${DeliveryState} delivery=${delivery} />` },
+  {
+    name: 'status',
+    label: 'State',
+    render: (delivery) => html`<${DeliveryState} delivery=${delivery} />
+      ${delivery.nextAttemptAt !== null && html`<span class="soft webhooks-note"><${When} value=${delivery.nextAttemptAt} /></span>`}`,
+  },
   {
     name: 'endpoint',
     label: 'Endpoint',
@@ -32,13 +46,7 @@ const COLUMNS = [
   { name: 'owner', label: 'Owner', render: ({ endpoint }) => html`<${Owner} id=${endpoint.owner} />` },
   { name: 'outcome', label: 'Last attempt', render: outcomeText },
   { name: 'attempts', label: 'Attempts', isNumber: true, render: ({ attempts }) => attempts },
-  {
-    name: 'next',
-    label: 'Next attempt',
-    render: ({ nextAttemptAt }) =>
-      nextAttemptAt === null ? html`<span class="soft">–</span>` : html`<${Time} value=${nextAttemptAt} />`,
-  },
-  { name: 'createdAt', label: 'Created', render: ({ createdAt }) => html`<${Time} value=${createdAt} />` },
+  { name: 'createdAt', label: 'Created', render: ({ createdAt }) => html`<${When} value=${createdAt} />` },
 ];
 
 /** A table of deliveries. @param {{ rows: any[], isOfOneEndpoint?: boolean }} props */

@@ -9,6 +9,7 @@ import {
   showError,
   showToast,
   useLoaded,
+  useReferenceLabel,
   userResource,
 } from 'belfry/console';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -50,7 +51,7 @@ export function EventPicker({ chosen, onChange, error }) {
       events.length >= FILTER_FROM &&
       html`<input type="search" aria-label="Filter the events" placeholder="Filter the events" value=${filter} onInput=${(event) => setFilter(event.target.value)} />`
     }
-    <div class="webhooks-groups">
+    <div class="webhooks-groups" tabindex="0" role="group" aria-label="Single events">
       ${[...Map.groupBy(shown, ({ name }) => groupOf(name))].map(([group, own]) => {
         const wildcard = `${group}.*`;
         const hasGroup = hasAll || chosen.includes(wildcard);
@@ -75,6 +76,7 @@ function EndpointForm({ endpoint, onSubmit, cancelHref }) {
   const isNew = endpoint === undefined;
   const users = userResource();
   const [owner, setOwner] = useState(place.value.params.get('owner'));
+  const label = useReferenceLabel(owner === null ? undefined : users?.name, owner);
   const [events, setEvents] = useState(endpoint?.events ?? []);
   const [error, setError] = useState();
   const [isSaving, setSaving] = useState(false);
@@ -112,12 +114,12 @@ function EndpointForm({ endpoint, onSubmit, cancelHref }) {
     }
     setSaving(false);
   };
-  return html`<form class="webhooks-form stack" ref=${form} onSubmit=${submit} novalidate>
+  return html`<form class="webhooks-form stack" ref=${form} onSubmit=${submit} onInput=${() => setError(undefined)} novalidate>
     ${
       isNew &&
       users &&
       html`<${Field} id="webhooks-owner" label="Owner" error=${errorOf('owner')} hint="The endpoint gets what this user may read. The owner gets an e-mail about it.">
-        <${ReferencePicker} id="webhooks-owner" resource=${users.name} value=${owner} onChange=${(id) => setOwner(id ?? null)} invalid=${errorOf('owner') !== undefined} describedBy=${errorOf('owner') ? 'webhooks-owner-error' : undefined} />
+        <${ReferencePicker} id="webhooks-owner" resource=${users.name} value=${owner} label=${label} onChange=${(id) => setOwner(id ?? null)} invalid=${errorOf('owner') !== undefined} describedBy=${errorOf('owner') ? 'webhooks-owner-error' : undefined} />
       <//>`
     }
     <${Field} id="webhooks-url" label="URL" error=${errorOf('url')}>

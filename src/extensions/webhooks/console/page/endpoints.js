@@ -11,12 +11,22 @@ import {
   ReferencePicker,
   Sparkline,
   setParams,
-  Time,
   usePages,
+  useReferenceLabel,
   userResource,
 } from 'belfry/console';
 import { useState } from 'preact/hooks';
-import { EndpointState, EventNames, endpointHref, HOME, Owner, reasonText, summarize, UrlText } from './states.js';
+import {
+  EndpointState,
+  EventNames,
+  endpointHref,
+  HOME,
+  Owner,
+  reasonText,
+  summarize,
+  UrlText,
+  When,
+} from './states.js';
 
 const FILTERS = ['q', 'state', 'owner'];
 
@@ -60,10 +70,8 @@ const COLUMNS = [
   {
     name: 'lastFailureAt',
     label: 'Last failure',
-    render: ({ lastFailureAt, lastError }) =>
-      lastFailureAt === null
-        ? html`<span class="soft">never</span>`
-        : html`<${Time} value=${lastFailureAt} />${lastError && html`<span class="soft webhooks-note">${lastError}</span>`}`,
+    render: ({ lastFailureAt, lastError }) => html`<${When} value=${lastFailureAt} />
+      ${lastError !== null && html`<span class="soft webhooks-note">${lastError}</span>`}`,
   },
 ];
 
@@ -71,13 +79,11 @@ function Filters() {
   const { params } = place.value;
   const [text, setText] = useState(params.get('q') ?? '');
   const users = userResource();
-  const search = (event) => {
-    event.preventDefault();
-    setParams({ q: text.trim() });
-  };
-  return html`<form class="webhooks-filters" role="search" aria-label="Filter the endpoints" onSubmit=${search}>
+  const owner = params.get('owner');
+  const label = useReferenceLabel(owner === null ? undefined : users?.name, owner);
+  return html`<form class="webhooks-filters" role="search" aria-label="Filter the endpoints" onSubmit=${(event) => event.preventDefault()}>
     <label>URL contains
-      <input type="search" value=${text} placeholder="any" onInput=${(event) => setText(event.target.value)} onBlur=${search} />
+      <input type="search" value=${text} placeholder="any" onInput=${(event) => setText(event.target.value)} onChange=${(event) => setParams({ q: event.target.value.trim() })} />
     </label>
     <label>State
       <select value=${params.get('state') ?? ''} onChange=${(event) => setParams({ state: event.target.value })}>
@@ -89,7 +95,7 @@ function Filters() {
       users &&
       html`<div class="field">
         <label for="webhooks-owner">Owner</label>
-        <${ReferencePicker} id="webhooks-owner" resource=${users.name} value=${params.get('owner')} onChange=${(id) => setParams({ owner: id ?? undefined })} />
+        <${ReferencePicker} id="webhooks-owner" resource=${users.name} value=${owner} label=${label} onChange=${(id) => setParams({ owner: id ?? undefined })} />
       </div>`
     }
     ${

@@ -1,7 +1,7 @@
 import { DataTable, html, Loaded, Nothing, Page, Section, useLoaded } from 'belfry/console';
 import { chosenRange, DeliveryChart, durationText, endpointHref, HOME, Owner, RangeChoice, UrlText } from './states.js';
 
-const REFRESH_MS = 5000;
+const REFRESH_MS = 15_000;
 
 /** A number with its name; a link if there is a list of what it counts. */
 function Card({ label, value, note, href, kind = '' }) {
@@ -26,7 +26,7 @@ function EndpointCards({ endpoints: { active, failing, disabled }, failed }) {
 
 function QueueCards({ queue: { due, retrying, held, inFlight, oldestMs, events } }) {
   const late = oldestMs !== null && oldestMs > 60_000;
-  return html`<div class="cards-grid">
+  return html`<div class="cards-grid webhooks-queue">
     <${Card} label="Due now" value=${due} kind=${late ? 'bad-text' : ''} note=${oldestMs === null ? 'nothing is overdue' : `the oldest is overdue by ${durationText(oldestMs)}`} />
     <${Card} label="In flight" value=${inFlight} href=${`${HOME}/deliveries?status=sending`} />
     <${Card} label="Waiting for a retry" value=${retrying} href=${`${HOME}/deliveries?status=pending`} />
@@ -57,9 +57,14 @@ const FAILED = {
   name: 'failed',
   label: 'Failed',
   isNumber: true,
-  render: ({ failed, succeeded }) => `${failed} of ${failed + succeeded}`,
+  render: ({ failed, succeeded }) => html`<span class="webhooks-nowrap">${failed} of ${failed + succeeded}</span>`,
 };
-const SLOW = { name: 'ms', label: '95 % within', isNumber: true, render: ({ durationMs }) => durationText(durationMs) };
+const SLOW = {
+  name: 'ms',
+  label: '95 % within',
+  isNumber: true,
+  render: ({ durationMs }) => html`<span class="webhooks-nowrap">${durationText(durationMs)}</span>`,
+};
 
 function NoEndpoints() {
   return html`<${Nothing} title="No endpoint yet">

@@ -12,6 +12,7 @@ import {
   showError,
   Time,
   useLoaded,
+  useReferenceLabel,
   userResource,
 } from 'belfry/console';
 import { useState } from 'preact/hooks';
@@ -31,6 +32,7 @@ const nameOf = (url) => url.slice(url.lastIndexOf('/') + 1);
 function CreateEndpoint({ onCreated }) {
   const users = userResource();
   const [owner, setOwner] = useState(null);
+  const label = useReferenceLabel(owner === null ? undefined : users?.name, owner);
   const [events, setEvents] = useState(['*']);
   const create = async () => {
     await call('/webhooks/receiver/endpoints', { method: 'POST', body: { owner: owner ?? '', events } });
@@ -41,7 +43,7 @@ function CreateEndpoint({ onCreated }) {
     <div class="stack webhooks-form">
       <div class="field">
         <label for="webhooks-receiver-owner">Owner</label>
-        ${users && html`<${ReferencePicker} id="webhooks-receiver-owner" resource=${users.name} value=${owner} onChange=${(id) => setOwner(id ?? null)} />`}
+        ${users && html`<${ReferencePicker} id="webhooks-receiver-owner" resource=${users.name} value=${owner} label=${label} onChange=${(id) => setOwner(id ?? null)} />`}
       </div>
       <${EventPicker} chosen=${events} onChange=${setEvents} />
       <div class="actions"><${ActionButton} kind="primary" run=${create} done="The endpoint is created" disabled=${owner === null || events.length === 0}>Create<//></div>

@@ -1,4 +1,4 @@
-import { BarChart, html, place, RecordLink, Status, setParams, userResource } from 'belfry/console';
+import { BarChart, html, place, RecordLink, Status, setParams, Time, userResource } from 'belfry/console';
 
 export const HOME = '/console/webhooks';
 
@@ -32,6 +32,19 @@ const DELIVERY_KINDS = { succeeded: 'good', failed: 'bad', pending: 'warn', send
 export function DeliveryState({ delivery: { status, attempts } }) {
   const text = status === 'pending' && attempts > 0 ? 'retrying' : (DELIVERY_STATES[status] ?? status);
   return html`<${Status} kind=${DELIVERY_KINDS[status] ?? 'neutral'}>${text}<//>`;
+}
+
+/** The name of an event, which breaks only after its full stop. */
+export function EventName({ name }) {
+  const [group, ...rest] = name.split('.');
+  return html`<span class="webhooks-word">${rest.length === 0 ? group : html`${group}.<wbr />${rest.join('.')}`}</span>`;
+}
+
+/** A time that stays on one line; `never` for null. */
+export function When({ value }) {
+  return value === null
+    ? html`<span class="soft">never</span>`
+    : html`<span class="webhooks-nowrap"><${Time} value=${value} /></span>`;
 }
 
 /** The outcome of an attempt in a few words: `204 · 35 ms`, or the error. */
