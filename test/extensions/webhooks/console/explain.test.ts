@@ -103,7 +103,10 @@ test('an event that the app published is explained by its receiver', async () =>
 
 test('an endpoint that is bound to an API key is explained by the scopes of the key', async () => {
   const ada = await person('Ada');
-  const { body: key } = await ada.call('POST', '/api/auth/api-keys', { name: 'key', scopes: ['webhooks:write', 'notes:read'] });
+  const { body: key } = await ada.call('POST', '/api/auth/api-keys', {
+    name: 'key',
+    scopes: ['webhooks:write', 'notes:read'],
+  });
   const { body } = await running.call(
     'POST',
     '/api/webhooks',

@@ -64,8 +64,7 @@ const COLUMNS = [
   {
     name: 'lastSuccessAt',
     label: 'Last success',
-    render: ({ lastSuccessAt }) =>
-      lastSuccessAt === null ? html`<span class="soft">never</span>` : html`<${Time} value=${lastSuccessAt} />`,
+    render: ({ lastSuccessAt }) => html`<${When} value=${lastSuccessAt} />`,
   },
   {
     name: 'lastFailureAt',
