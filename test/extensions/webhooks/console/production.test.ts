@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { apiKeys, audit, defineResource, defineUser, developerConsole, f, webhooks } from '../../../../src/index.ts';
 import { createClient, startTestApp } from '../../../support/app.ts';
 
@@ -35,7 +35,7 @@ const { body: made } = await ada.call('POST', '/api/webhooks', { url: REFUSING, 
 const endpoint: string = made.data.id;
 await ada.call('POST', '/api/notes', { text: 'x', pin: '4711' });
 const readDelivery = async () => (await admin.call('GET', `${TAB}/deliveries`)).body.data[0];
-await expect.poll(async () => (await readDelivery())?.status, { timeout: 60_000 }).toBe('failed');
+await vi.waitUntil(async () => (await readDelivery())?.status === 'failed', { timeout: 60_000, interval: 50 });
 const delivery: string = (await readDelivery()).id;
 
 const since = new Date(Date.now() - 3_600_000).toISOString();
