@@ -133,7 +133,8 @@ export function createAdministratorExplainer(
 
   async function loadSubject(event: string, recordId: string | null): Promise<Subject> {
     const gateway = gatewayOf(event);
-    if (gateway === undefined || recordId === null || !isId(recordId)) return undefined;
+    if (gateway === undefined) return undefined;
+    if (recordId === null || !isId(recordId)) return { gateway, record: undefined };
     const [current] = await gateway.load([recordId]);
     const [last] = current === undefined ? await deleted.read([{ resource: gateway.name, id: recordId }]) : [];
     return { gateway, record: current ?? last?.record };
@@ -218,7 +219,11 @@ export function createAdministratorExplainer(
     if (record === undefined)
       return [
         ...rules,
-        { rule: 'Record', result: 'unknown', text: 'The record does not exist, or nothing is stored about it' },
+        {
+          rule: 'Record',
+          result: 'unknown',
+          text: 'The record does not exist or is not known, so access to it cannot be checked',
+        },
       ];
     rules.push(
       await evaluate(

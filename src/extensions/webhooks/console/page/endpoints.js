@@ -40,6 +40,15 @@ function LastDay({ chart }) {
   </span>`;
 }
 
+function LastResults({ endpoint: { lastSuccessAt, lastFailureAt, lastError } }) {
+  if (lastSuccessAt === null && lastFailureAt === null) return html`<span class="soft">none yet</span>`;
+  return html`${lastSuccessAt !== null && html`<span class="webhooks-line">succeeded <${When} value=${lastSuccessAt} /></span>`}
+    ${
+      lastFailureAt !== null &&
+      html`<span class="webhooks-line">failed <${When} value=${lastFailureAt} />${lastError !== null && html`<span class="soft">: ${lastError}</span>`}</span>`
+    }`;
+}
+
 const COLUMNS = [
   {
     name: 'url',
@@ -61,17 +70,7 @@ const COLUMNS = [
       html`<${EventNames} names=${events} most=${2} />${scope === 'global' && html` <span class="chip">global</span>`}`,
   },
   { name: 'lastDay', label: 'Last 24 hours', render: ({ lastDay }) => html`<${LastDay} chart=${lastDay} />` },
-  {
-    name: 'lastSuccessAt',
-    label: 'Last success',
-    render: ({ lastSuccessAt }) => html`<${When} value=${lastSuccessAt} />`,
-  },
-  {
-    name: 'lastFailureAt',
-    label: 'Last failure',
-    render: ({ lastFailureAt, lastError }) => html`<${When} value=${lastFailureAt} />
-      ${lastError !== null && html`<span class="soft webhooks-note">${lastError}</span>`}`,
-  },
+  { name: 'last', label: 'Last results', render: (endpoint) => html`<${LastResults} endpoint=${endpoint} />` },
 ];
 
 function Filters() {

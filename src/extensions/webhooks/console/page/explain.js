@@ -124,7 +124,7 @@ function Answer({ path }) {
   if (answer.error)
     return html`<p class="banner warn" role="status">${[answer.error.message, ...Object.values(answer.error.details ?? {})].join(' · ')}</p>`;
   const { name, event, verdict, isDelivered, rules, deliveries } = answer.data;
-  const hasFailed = rules.some(({ result }) => result === 'fail');
+  const hasFailed = rules.some(({ result }) => result === 'fail') || deliveries[0]?.status === 'failed';
   const endpoint = new URLSearchParams(path.slice(path.indexOf('?'))).get('endpoint');
   return html`<div role="status">
       <p class=${`banner webhooks-verdict ${isDelivered ? 'good' : hasFailed ? 'bad' : 'warn'}`}><b>${verdict}.</b></p>
