@@ -2,6 +2,7 @@ import type { Accounts } from '../../declare/accounts.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { createWebhookPanel } from './account-panel.ts';
+import { createWebhooksTab } from './console/tab.ts';
 import { createResultWriter } from './delivery/record-results.ts';
 import { startWebhookWorkers } from './delivery/worker.ts';
 import { createKeyLimits } from './endpoints/access.ts';
@@ -108,11 +109,13 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         explainRoute(host, settings, limits, deliverySerializer),
         ...(portal === undefined ? [] : [portalInfoRoute(settings)]),
       ];
+      const tabParts = { users, settings, routes, limits, deleted, deliverySerializer, status };
+      const { tab, pages } = createWebhooksTab(host, tabParts);
       return {
         routes,
-        ...(portal === undefined
-          ? {}
-          : { pages: portalPageRoutes(portal), authenticators: [links.createAuthenticator(createRouteTest(routes))] }),
+        pages: [...pages, ...(portal === undefined ? [] : portalPageRoutes(portal))],
+        authenticators: portal === undefined ? [] : [links.createAuthenticator(createRouteTest(routes))],
+        consoleTabs: [tab],
         consumers: [createFanOut(host, users, settings, deleted, limits)],
         sweeps: [
           ...createReclaimSweeps(host, settings, pending, createResultWriter(host, settings)),

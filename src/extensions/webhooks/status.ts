@@ -48,11 +48,12 @@ function queueStateSql(users: UsersSql): string {
   from waiting`;
 }
 
-const STATE = `case when not e.enabled then 'disabled' when e.consecutive_failures > 0 then 'failing' else 'active' end`;
+/** The state of endpoint `e`: `active`, `failing` or `disabled`. */
+export const ENDPOINT_STATE = `case when not e.enabled then 'disabled' when e.consecutive_failures > 0 then 'failing' else 'active' end`;
 
 /** Counts the endpoints by state and by the reason why they are disabled. */
 const ENDPOINT_STATES = `
-  select ${STATE}, disabled_reason, count(*) from webhook_endpoints e where removed_at is null group by 1, 2 order by 1, 2`;
+  select ${ENDPOINT_STATE}, disabled_reason, count(*) from webhook_endpoints e where removed_at is null group by 1, 2 order by 1, 2`;
 
 // Tests have no schedule and are not recovered.
 const IS_FAILED = `status = 'failed' and type <> '${TEST_EVENT}'`;
@@ -93,7 +94,7 @@ type WorstRow = [
 const worstEndpointsSql = (isKept: string) => `
   with failed as (
     select endpoint_id, count(*) as n from webhook_delivery_log d where ${IS_FAILED} and ${isKept} group by endpoint_id)
-  select e.id, e.url, ${STATE}, coalesce(p.due, 0)::bigint, coalesce(p.n - p.due, 0)::bigint, coalesce(f.n, 0)::bigint,
+  select e.id, e.url, ${ENDPOINT_STATE}, coalesce(p.due, 0)::bigint, coalesce(p.n - p.due, 0)::bigint, coalesce(f.n, 0)::bigint,
     case when p.due > 0 then floor(extract(epoch from now() - p.first) * 1000)::bigint end, e.last_error
   from webhook_endpoints e left join (${PENDING}) p on p.endpoint_id = e.id left join failed f on f.endpoint_id = e.id
   where e.removed_at is null and (p.n > 0 or f.n > 0)

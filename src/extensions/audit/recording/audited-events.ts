@@ -61,11 +61,12 @@ function hostOf(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
 }
 
-const toWebhookEndpointEvent = ({ webhook, owner, ip, reason, via, credential }: Payload): EventParts => {
+/** Returns the recorded parts of an event about an endpoint. The owner is also the actor, unless `by` names an administrator. */
+const toWebhookEndpointEvent = ({ webhook, owner, by = owner, ip, reason, via, credential }: Payload): EventParts => {
   const { id, url, events, scope } = webhook;
   const automatic = reason !== undefined && reason !== 'manual';
   return {
-    user: automatic ? null : owner,
+    user: automatic ? null : by,
     via: automatic ? 'system' : (via ?? null),
     credential: credential ?? null,
     resource: 'webhook',

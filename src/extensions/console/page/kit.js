@@ -11,7 +11,7 @@ export { Loaded, LoadMore, useLoaded, usePages } from './components/loading.js';
 export { Code, copyText, isTyping, Menu } from './components/menu.js';
 export { ActionButton, Facts, Nothing, Page, Section, Status, TabLayout } from './components/page-parts.js';
 export { RecordLink } from './components/record-link.js';
-export { ReferencePicker } from './components/reference-picker.js';
+export { ReferencePicker, useReferenceLabel } from './components/reference-picker.js';
 export { bytesText, Reference, Time } from './data/format.js';
 export { app, dataHref, userResource } from './data/schema.js';
 export { guardLeaving, hrefOf, navigate, place, setParams } from './router.js';

@@ -10,6 +10,7 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import { listSentResources, TEST_EVENT } from '../events.ts';
 import { reachesEndpoint } from '../portal/grants.ts';
 import type { WebhookSettings } from '../settings.ts';
+import { administratorOf, policyRequestOf } from './administrators.ts';
 import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
 import { READ_ENDPOINT } from './endpoints-sql.ts';
 
@@ -39,11 +40,11 @@ export interface KeyLimits {
    */
   assertMayManage(asking: Pick<AuthorizationRequest, 'auth'>, endpoint: Endpoint): void;
   /**
-   * Checks that no key enables an endpoint that was disabled because credentials ended.
+   * Checks that only the signed-in owner enables an endpoint that was disabled because credentials ended.
    *
    * @throws ApiError FORBIDDEN
    */
-  assertMayEnable(asking: Pick<AuthorizationRequest, 'auth'>, endpoint: Endpoint): void;
+  assertMayEnable(asking: Pick<RouteContext, 'auth'>, endpoint: Endpoint): void;
   /** Returns the ids of those keys that have ended. */
   ended(ids: readonly string[]): Promise<readonly string[]>;
   /** Returns when a key expires; null if it never does. */
@@ -98,8 +99,10 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
       }
       assertKeyMayReadEvents(auth, events);
     },
-    assertMayEnable({ auth }, { enabled, disabledReason }) {
-      if (!isApiKey(auth) || enabled || !OWNER_ONLY_REASONS.includes(disabledReason ?? '')) return;
+    assertMayEnable(ctx, { enabled, disabledReason }) {
+      if (enabled || !OWNER_ONLY_REASONS.includes(disabledReason ?? '')) return;
+      if (administratorOf(ctx) !== undefined) throw ownerOnlyError();
+      if (!isApiKey(ctx.auth)) return;
       throw new ApiError('FORBIDDEN', 'The webhook was disabled when credentials ended; use a session to enable it');
     },
     // Without an authenticator of API keys, all keys count as ended.
@@ -156,6 +159,14 @@ export function serializeLoadedEndpoint(ctx: RouteContext): ReturnType<typeof se
   return serializeEndpoint(ctx.doc as EndpointRow);
 }
 
+/** The error for an administrator who would enable an endpoint that only its owner may enable. */
+export function ownerOnlyError(): ApiError {
+  return new ApiError(
+    'FORBIDDEN',
+    'The webhook was disabled when credentials of its owner ended; only the owner can enable it',
+  );
+}
+
 /** The error for a request to send to a disabled endpoint. */
 export function endpointDisabledError(): ApiError {
   return new ApiError('BAD_REQUEST', 'The webhook is disabled; enable it first');
@@ -172,8 +183,8 @@ export async function requireEnabledEndpoint(
 ): Promise<ReturnType<typeof serializeEndpoint>> {
   const endpoint = serializeLoadedEndpoint(ctx);
   if (!endpoint.enabled) throw endpointDisabledError();
-  const { user, req, service } = ctx;
-  const args = { user, action: 'webhook', doc: undefined, req, service };
+  const { user, service } = ctx;
+  const args = { user, action: 'webhook', doc: undefined, req: policyRequestOf(ctx), service };
   if (endpoint.scope === 'global' && !(await allowsAction(settings.globalPolicy, args, false))) {
     throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
   }

@@ -87,6 +87,9 @@ export const LIST_ENDPOINTS = `
 export const READ_ENDPOINT = `
   select ${COLUMNS} from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null`;
 
+/** Reads an endpoint of any owner. $1 id. */
+export const READ_ANY_ENDPOINT = `select ${COLUMNS} from webhook_endpoints where id = $1 and removed_at is null`;
+
 /** Reads several endpoints of an owner. $1 ids, $2 owner. */
 export const READ_ENDPOINTS = `
   select ${COLUMNS} from webhook_endpoints where id = any($1) and owner_id = $2 and removed_at is null order by id`;

@@ -17,9 +17,11 @@ import {
   isApiKey,
   type KeyLimits,
   OWNER_ONLY_REASONS,
+  ownerOnlyError,
   requireCallerId,
   serializeLoadedEndpoint,
 } from './access.ts';
+import { administratorOf, policyRequestOf } from './administrators.ts';
 import {
   type EndpointRow,
   endpointShape,
@@ -68,10 +70,16 @@ export function endpointRoutes(
   const ownEndpointRoute = { ...common, load: createOwnEndpointLoader(database) };
   const managedEndpointRoute = { ...common, load: createManagedEndpointLoader(database, limits) };
 
-  function emitWebhookEvent(what: string, webhook: { id: string }, ctx: RouteContext): void {
+  /** Who made a change, if it was not the owner with their own session or key: an administrator, or the holder of a link to the portal. */
+  function originOf(ctx: RouteContext): object {
+    const administrator = administratorOf(ctx);
+    if (administrator !== undefined) return { via: 'console', by: administrator.id };
     const { via, id: credential } = ctx.auth ?? {};
-    const origin = via === 'portal' ? { via, credential } : {};
-    events.emit(`webhook.${what}`, { webhook, owner: requireCallerId(ctx), ip: addressOf(ctx.req), ...origin });
+    return via === 'portal' ? { via, credential } : {};
+  }
+
+  function emitWebhookEvent(what: string, webhook: { id: string }, ctx: RouteContext): void {
+    events.emit(`webhook.${what}`, { webhook, owner: requireCallerId(ctx), ip: addressOf(ctx.req), ...originOf(ctx) });
   }
 
   /** Returns the binding for a request: an API key binds the endpoint that it creates or changes to itself; a session binds nothing. */
@@ -89,9 +97,10 @@ export function endpointRoutes(
 
   /**
    * Returns how an update changes the binding of an endpoint. A key that changes its URL or events, or enables it, binds the endpoint to
-   * itself. A session may remove the binding.
+   * itself. A session of the owner may remove the binding.
    */
-  async function decideKeyBinding({ auth, input }: RouteContext, endpoint: Endpoint): Promise<KeyBindingChange> {
+  async function decideKeyBinding(ctx: RouteContext, endpoint: Endpoint): Promise<KeyBindingChange> {
+    const { auth, input } = ctx;
     const { url, events: subscribed, enabled, apiKeyId } = input;
     if (apiKeyId !== undefined && portalGrantOf(auth) !== undefined)
       throw new ApiError('FORBIDDEN', 'A link to the portal cannot change apiKeyId; use a session');
@@ -102,6 +111,8 @@ export function endpointRoutes(
     }
     const { apiKeyId: bound } = endpoint;
     const isOver = enabled === true && bound !== undefined && (await limits.ended([bound])).length > 0;
+    // Without its key, the endpoint would receive more than the key could read, which only the owner may decide.
+    if (isOver && administratorOf(ctx) !== undefined) throw ownerOnlyError();
     return isOver || apiKeyId === null ? ['drop', null, null, null] : KEEP;
   }
 
@@ -135,8 +146,8 @@ export function endpointRoutes(
     const owner = requireCallerId(ctx);
     assertMayCreate(ctx.auth, ctx.input.scope);
     const { url, events: subscribed, description = null, scope, signing, ordered, rateLimit } = ctx.input;
-    const { user, req, service } = ctx;
-    const args = { user, action: 'create', doc: undefined, req, service };
+    const { user, service } = ctx;
+    const args = { user, action: 'create', doc: undefined, req: policyRequestOf(ctx), service };
     if (scope === 'global' && !(await allowsAction(settings.globalPolicy, args, false))) {
       throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
     }
@@ -176,7 +187,8 @@ export function endpointRoutes(
     if (url !== null) await checkUrl(url);
     const rate = [rateLimit !== undefined, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
     const described = [description !== undefined, description ?? null];
-    const final = isApiKey(ctx.auth) ? OWNER_ONLY_REASONS : [];
+    const isByOwner = !isApiKey(ctx.auth) && administratorOf(ctx) === undefined;
+    const final = isByOwner ? [] : OWNER_ONLY_REASONS;
     const values = [id, owner, url, subscribed, ...described, enabled, ordered, ...rate, ...binding, final];
     const [row] = await writeIfCredentialHeld<[...EndpointRow, boolean, boolean]>(ctx, {
       text: UPDATE_ENDPOINT,
@@ -187,7 +199,7 @@ export function endpointRoutes(
     const webhook = serializeEndpoint(row.slice(0, -2) as EndpointRow);
     emitWebhookEvent('updated', webhook, ctx);
     if (webhook.enabled) await enqueueEndpointJobs(queues, [{ id, owner, lane: fastOrSlowLaneFor(slow) }]);
-    else if (wasEnabled) events.emit('webhook.disabled', { webhook, owner, reason: 'manual' });
+    else if (wasEnabled) events.emit('webhook.disabled', { webhook, owner, reason: 'manual', ...originOf(ctx) });
     return webhook;
   }
 

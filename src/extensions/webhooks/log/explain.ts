@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import type { Host, StoredRecord } from '../../../declare/host.ts';
-import { allowsAction, type Viewer } from '../../../declare/policy.ts';
+import type { Host } from '../../../declare/host.ts';
+import type { Viewer } from '../../../declare/policy.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { createdMsOf, isId } from '../../../platform/ids.ts';
-import { OUTBOX_COLUMNS, type RawOutboxRow, toOutboxRow } from '../../../platform/outbox/table.ts';
-import { isTransient } from '../../../platform/postgres/errors.ts';
 import {
   createOwnEndpointLoader,
   isApiKey,
@@ -14,12 +12,12 @@ import {
   serializeLoadedEndpoint,
 } from '../endpoints/access.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
-import { listMatchingNames, listSentResources, TEST_EVENT } from '../events.ts';
-import { type OutgoingEvent, OWN_ROW_NAME, readOutgoingEvent } from '../fanout/outgoing-event.ts';
+import { listMatchingNames } from '../events.ts';
 import { reachesEndpoint } from '../portal/grants.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { DELIVERY_STATUSES, type DeliveryRow, earliestFinishOf, isKeptSql, readDeliverySql } from './deliveries-sql.ts';
 import { type DeliverySerializer, serializeDelivery } from './delivery.ts';
+import { createEventFinder, type KnownEvent } from './known-events.ts';
 
 /** The query of a request for an explanation. */
 const explainQueryShape = z.object({
@@ -41,45 +39,6 @@ function readEventIdFromQuery(query: Record<string, string | string[]>): string 
   if (typeof event !== 'string' || event === '') throw new ApiError('BAD_REQUEST', 'event must be the id of an event');
   return event;
 }
-
-/** A delivery of the event to one of the caller's endpoints. */
-type DeliveredRow = [
-  eventId: string,
-  endpointId: string,
-  scope: 'own' | 'global',
-  deliveryId: string,
-  name: string,
-  createdAt: string,
-];
-
-/**
- * Finds the deliveries of an event to the endpoints of an owner. $1 owner, $2 id of the event, or of one of these deliveries. Uses
- * webhook_endpoints_owner_id_index and the indexes by endpoint and event.
- */
-function deliveriesOfEventSql(isKept: string): string {
-  const deliveriesSql = (condition: string) => `
-    select d.id, d.endpoint_id, d.event_id, d.type, d.created_at from webhook_deliveries d where ${condition}
-    union all
-    select d.id, d.endpoint_id, d.event_id, d.type, d.created_at from webhook_delivery_log d
-    where ${condition} and ${isKept}`;
-  return `
-  with asked as materialized (
-    select coalesce((
-      select d.event_id from (${deliveriesSql('d.id = $2')}) d join webhook_endpoints e on e.id = d.endpoint_id
-      where e.owner_id = $1 and e.removed_at is null), $2) as event_id
-  )
-  select d.event_id, e.id, e.scope, d.id, d.type, d.created_at
-  from webhook_endpoints e
-    cross join lateral (${deliveriesSql('d.endpoint_id = e.id and d.event_id = (select event_id from asked)')}) d
-  where e.owner_id = $1 and e.removed_at is null order by e.id`;
-}
-
-/** Reads an event that the app published. $1 event. */
-const PUBLISHED_EVENT = 'select name, owner_id, created_at from webhook_events where id = $1';
-
-/** Reads an event that waits in the outbox. $1 event. Scans the outbox, which has an index only by age. */
-const WAITING_EVENT = `
-  select ${OUTBOX_COLUMNS} from outbox where event_id = $1 limit 1`;
 
 /** Why an event was or was not delivered to an endpoint, and what that means. */
 export const REASONS = {
@@ -109,87 +68,15 @@ type Endpoint = ReturnType<typeof serializeEndpoint>;
 
 type Caller = { user: Viewer } & Pick<RouteContext, 'auth'>;
 
-/** What is stored about an event. */
-interface KnownEvent {
-  id: string;
-  name: string;
-  /** When the event happened or, if it is known only from a delivery, when that delivery was created. ISO 8601. */
-  at: string;
-  waitsForEndpoint: boolean;
-  isReadable(): Promise<boolean>;
-}
-
 const DAY_MS = 86_400_000;
 
 /** Creates the explainer. It reads stored deliveries; for an event without a stored delivery, it decides as a fan-out would now. */
 function createExplainer(
   host: Host,
   settings: WebhookSettings,
-  { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
+  deliverySerializer: Pick<DeliverySerializer, 'readableBodies'>,
 ) {
-  const { database, service } = host;
-  const deliveriesText = deliveriesOfEventSql(isKeptSql(settings));
-  const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
-  const sent = new Set(listSentResources(host.resources).map(({ name }) => name));
-
-  /** Whether a fan-out would deliver an event to the endpoint now. @param event its record and resource, or the owner of an app's event */
-  async function wouldFanOutDeliver(
-    { scope }: Endpoint,
-    user: Viewer,
-    event: { resource: string; record: StoredRecord | undefined } | { owner: string | null },
-  ): Promise<boolean> {
-    const viewContext = { user, req: undefined, service };
-    try {
-      if (scope === 'global') {
-        const args = { ...viewContext, action: 'webhook', doc: undefined };
-        if (!(await allowsAction(settings.globalPolicy, args, false))) return false;
-      }
-      if ('owner' in event) return scope === 'global' || event.owner === user.id;
-      const gateway = gateways.get(event.resource);
-      if (gateway === undefined || event.record === undefined) return false;
-      return await (scope === 'global'
-        ? gateway.inScope(event.record, viewContext)
-        : gateway.readableBy(event.record, viewContext));
-    } catch (error) {
-      if (isTransient(error)) throw error;
-      // As in a fan-out: if a policy throws for a user, that user does not receive the event.
-      host.log.error({ err: error, user: user.id }, 'a policy threw while an event was explained');
-      return false;
-    }
-  }
-
-  const recordOrOwnerOf = (event: OutgoingEvent) =>
-    event.gateway === undefined ? { owner: event.owner } : { resource: event.gateway.name, record: event.record };
-
-  async function findEventInOutbox(id: string, endpoint: Endpoint, user: Viewer): Promise<KnownEvent | undefined> {
-    const [raw] = await database.readSlowly<RawOutboxRow>({ text: WAITING_EVENT, values: [id] });
-    if (raw === undefined) return undefined;
-    const row = toOutboxRow(raw);
-    if (row.resource === null ? row.name !== OWN_ROW_NAME : !sent.has(row.resource)) return undefined;
-    const event = readOutgoingEvent(row, gateways);
-    // The relay has handled only some endpoints of a large event so far.
-    const waitsForEndpoint = endpoint.id > event.after;
-    return { ...event, waitsForEndpoint, isReadable: () => wouldFanOutDeliver(endpoint, user, recordOrOwnerOf(event)) };
-  }
-
-  async function findPublishedEvent(id: string, endpoint: Endpoint, user: Viewer): Promise<KnownEvent | undefined> {
-    const statement = { text: PUBLISHED_EVENT, values: [id] };
-    const [row] = await database.read<[name: string, owner: string | null, at: string]>(statement);
-    if (row === undefined) return undefined;
-    const [name, owner, at] = row;
-    return { id, name, at, waitsForEndpoint: false, isReadable: () => wouldFanOutDeliver(endpoint, user, { owner }) };
-  }
-
-  /** Reads an event from its deliveries to other endpoints of the caller. */
-  function findDeliveredEvent(rows: readonly DeliveredRow[], endpoint: Endpoint, user: Viewer): KnownEvent | undefined {
-    const [first] = rows;
-    if (first === undefined) return undefined;
-    const [id, , , deliveryId, name, at] = first;
-    if (name === TEST_EVENT) return undefined;
-    const audience = { owner: user.id, scope: endpoint.scope };
-    const isReadable = async () => (await readableBodies(audience, [deliveryId])).has(deliveryId);
-    return { id, name, at, waitsForEndpoint: false, isReadable };
-  }
+  const { findDeliveries, findEvent } = createEventFinder(host, settings, deliverySerializer);
 
   function undeliveredReasonOf(
     { name, at, waitsForEndpoint }: KnownEvent,
@@ -213,19 +100,12 @@ function createExplainer(
     endpoint: Endpoint,
     eventOrDeliveryId: string,
   ): Promise<Explanation> {
-    const found = await database.read<DeliveredRow>({
-      name: 'webhook_delivered',
-      text: deliveriesText,
-      values: [user.id, eventOrDeliveryId],
-    });
+    const found = await findDeliveries(user.id, eventOrDeliveryId);
     const rows = found.filter(([, id, scope]) => reachesEndpoint(auth, { id, scope }));
     const own = rows.find(([, endpointId]) => endpointId === endpoint.id);
     if (own !== undefined) return { event: own[0], reason: 'delivered', name: own[4], deliveryId: own[3] };
     const id = rows[0]?.[0] ?? eventOrDeliveryId;
-    const known =
-      (await findEventInOutbox(id, endpoint, user)) ??
-      (await findPublishedEvent(id, endpoint, user)) ??
-      findDeliveredEvent(rows, endpoint, user);
+    const known = await findEvent(id, rows, endpoint, user);
     if (known === undefined) {
       if (createdMsOf(id) < Date.now() - settings.keepDeliveriesDays * DAY_MS) return { event: id, reason: 'too_old' };
       throw new ApiError('NOT_FOUND');

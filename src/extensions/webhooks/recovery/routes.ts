@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000;
 const MOMENT_MS = 60_000;
 
 /** Creates the schema of the body of a request for a recovery. The schema converts `since` to UTC with milliseconds. */
-function recoveryRequestSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
+export function recoveryRequestSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
   const error = (issue: { input?: unknown }) =>
     issue.input === undefined || issue.input === null ? 'Is required' : 'Must be an ISO 8601 date, or date and time';
   const since = z

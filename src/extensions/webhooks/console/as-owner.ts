@@ -1,0 +1,81 @@
+import { isAccountActive } from '../../../declare/actor.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import type { Route, RouteContext } from '../../../declare/route.ts';
+import { ApiError, validationError } from '../../../platform/errors.ts';
+import { isId } from '../../../platform/ids.ts';
+import { createOwnerContext, type OwnerRequest } from '../endpoints/administrators.ts';
+import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
+import { READ_ANY_ENDPOINT } from '../endpoints/endpoints-sql.ts';
+
+/** An endpoint as administrators see it. */
+export interface AdministeredEndpoint extends ReturnType<typeof serializeEndpoint> {
+  /** The id of the owner. */
+  owner: string;
+}
+
+/** Serializes an endpoint for an administrator. */
+export function serializeForAdministrator(row: EndpointRow): AdministeredEndpoint {
+  return { ...serializeEndpoint(row), owner: row[1] };
+}
+
+/** An endpoint with its owner. */
+export interface LoadedEndpoint {
+  row: EndpointRow;
+  owner: StoredRecord;
+}
+
+/** Carries out the routes of the API for the owners of endpoints, so that the same rules and limits apply as for requests of the owners. */
+export interface OwnerRoutes {
+  /** @throws ApiError NOT_FOUND */
+  load(id: string | undefined): Promise<LoadedEndpoint>;
+  /** @throws ApiError VALIDATION_ERROR for a user who does not exist */
+  loadNewOwner(id: string): Promise<StoredRecord>;
+  /**
+   * Carries out a route.
+   *
+   * @param operationId the name of the operation in the OpenAPI document
+   * @throws ApiError CONFLICT if the account of the owner is not active and the route changes something; the errors of the route
+   */
+  perform(operationId: string, ctx: RouteContext, request: OwnerRequest): Promise<unknown>;
+  /** Creates the handler that carries out a route for the owner of the endpoint that the path names. */
+  handle(operationId: string): Route['handler'];
+}
+
+/** Operations that are possible while the account of the owner is disabled. */
+const FOR_INACTIVE_OWNERS = new Set(['deleteWebhook', 'readWebhookRecovery', 'listWebhookDeliveries']);
+
+/** @param routes the routes of webhooks */
+export function createOwnerRoutes(
+  { database }: Pick<Host, 'database'>,
+  users: Pick<ResourceGateway, 'load'>,
+  routes: readonly Route[],
+): OwnerRoutes {
+  const handlers = new Map(routes.map(({ operationId, handler }) => [operationId, handler]));
+
+  const load: OwnerRoutes['load'] = async (id) => {
+    if (!isId(id)) throw new ApiError('NOT_FOUND');
+    const statement = { name: 'webhook_read_any', text: READ_ANY_ENDPOINT, values: [id] };
+    const [row] = await database.read<EndpointRow>(statement);
+    const [owner] = row === undefined ? [] : await users.load([row[1]]);
+    // The relay removes the endpoints of deleted users within seconds.
+    if (row === undefined || owner === undefined) throw new ApiError('NOT_FOUND');
+    return { row, owner };
+  };
+
+  const perform: OwnerRoutes['perform'] = async (operationId, ctx, request) => {
+    if (!isAccountActive(request.owner) && !FOR_INACTIVE_OWNERS.has(operationId))
+      throw new ApiError('CONFLICT', 'The account of the owner is not active, so this is not possible');
+    return handlers.get(operationId)!(createOwnerContext(ctx, request));
+  };
+
+  return {
+    load,
+    async loadNewOwner(id) {
+      const [owner] = await users.load([id]);
+      if (owner === undefined) throw validationError({ owner: 'There is no user with this id' });
+      return owner;
+    },
+    perform,
+    handle: (operationId) => async (ctx) => perform(operationId, ctx, await load(ctx.params.id)),
+  };
+}

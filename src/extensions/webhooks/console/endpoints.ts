@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import { isAccountActive } from '../../../declare/actor.ts';
+import type { ConsoleRoute } from '../../../declare/console-tab.ts';
+import type { Host } from '../../../declare/host.ts';
+import type { RouteContext } from '../../../declare/route.ts';
+import { withMeta } from '../../../platform/http/response.ts';
+import { isId } from '../../../platform/ids.ts';
+import { ENDPOINT_COLUMNS, type EndpointRow } from '../endpoints/endpoint.ts';
+import { createEndpointSchema, rotateSecretSchema, updateEndpointSchema } from '../endpoints/input.ts';
+import { listSubscribableNames } from '../events.ts';
+import { recoveryRequestSchema } from '../recovery/routes.ts';
+import type { WebhookSettings } from '../settings.ts';
+import { ENDPOINT_STATE } from '../status.ts';
+import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
+import { type DeliveryStatistics, rangeQuery } from './statistics.ts';
+
+const MAX_LIMIT = 100;
+const id = z.string().refine(isId, { error: 'Must be an id' });
+
+const listQuery = z.strictObject({
+  state: z.enum(['active', 'failing', 'disabled'], { error: 'Must be active, failing or disabled' }).optional(),
+  owner: id.optional(),
+  /** A part of the URL. */
+  q: z.string().max(200).optional(),
+  after: id.optional(),
+  limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(25),
+});
+
+/** Reads a page of the endpoints of all owners, newest first: ids begin with the time. Uses the primary key, or the index by owner. */
+function listStatement({ state, owner, q, after, limit }: z.output<typeof listQuery>) {
+  const values: unknown[] = [limit + 1];
+  const conditions = [
+    [state, (value: string) => `${ENDPOINT_STATE} = ${value}`],
+    [owner, (value: string) => `e.owner_id = ${value}`],
+    [q?.trim() || undefined, (value: string) => `position(lower(${value}) in lower(e.url)) > 0`],
+    [after, (value: string) => `e.id < ${value}`],
+  ] as const;
+  const terms = conditions.flatMap(([value, term]) =>
+    value === undefined ? [] : [`and ${term(`$${values.push(value)}::text`)}`],
+  );
+  const columns = ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ');
+  const text = `select ${columns} from webhook_endpoints e where e.removed_at is null ${terms.join(' ')} order by e.id desc limit $1`;
+  return { text, values };
+}
+
+const MOST_WAITING = 10_000;
+
+/** What else is known about an endpoint. $1 endpoint. Uses webhook_deliveries_due_index and webhook_recoveries_running_unique. */
+const READ_DETAILS = `
+  select e.slow, case when e.previous_secret_until > now() then e.previous_secret_until end,
+    (select count(*) from (
+      select from webhook_deliveries d where d.endpoint_id = $1 and d.status = 'pending' limit ${MOST_WAITING}) w),
+    (select min(d.next_attempt_at) from webhook_deliveries d where d.endpoint_id = $1 and d.status = 'pending'),
+    (select r.id from webhook_recoveries r where r.endpoint_id = $1 and r.status = 'running')
+  from webhook_endpoints e where e.id = $1`;
+
+type DetailsRow = [
+  slow: boolean,
+  oldSecretUntil: string | null,
+  waiting: number,
+  nextAttemptAt: string | null,
+  recovery: string | null,
+];
+
+/** What the audit trail says about an action on the endpoint that the path names. */
+const recordedAs = ({ params }: RouteContext) => ({
+  resource: 'webhook',
+  record: params.id !== undefined && isId(params.id) ? params.id : null,
+});
+
+/** The routes of endpoints, for administrators. */
+export function endpointConsoleRoutes(
+  host: Pick<Host, 'database' | 'resources'>,
+  settings: WebhookSettings,
+  as: OwnerRoutes,
+  statistics: DeliveryStatistics,
+): ConsoleRoute[] {
+  const { database } = host;
+  const names = listSubscribableNames(host.resources, Object.keys(settings.events));
+  // Only the owner may decide that an endpoint gets more than its API key could read.
+  const updateSchema = updateEndpointSchema(settings, names).omit({ apiKeyId: true });
+
+  async function listEndpoints(ctx: RouteContext) {
+    const query = ctx.query as unknown as z.output<typeof listQuery>;
+    const found = await database.readSlowly<EndpointRow>(listStatement(query));
+    const rows = found.slice(0, query.limit);
+    const charts = await statistics.lastDay(rows.map(([endpointId]) => endpointId));
+    const next = found.length > query.limit ? rows.at(-1)![0] : null;
+    const page = rows.map((row) => ({ ...serializeForAdministrator(row), lastDay: charts.get(row[0]) }));
+    return withMeta(page, { limit: query.limit, next });
+  }
+
+  async function readEndpoint({ params }: RouteContext) {
+    const { row, owner } = await as.load(params.id);
+    const [details] = await database.readSlowly<DetailsRow>({ text: READ_DETAILS, values: [row[0]] });
+    const [slow = false, oldSecretUntil = null, waiting = 0, nextAttemptAt = null, recovery = null] = details ?? [];
+    return {
+      ...serializeForAdministrator(row),
+      isOwnerActive: isAccountActive(owner),
+      slow,
+      oldSecretUntil,
+      waiting,
+      nextAttemptAt,
+      recovery,
+    };
+  }
+
+  async function createEndpoint(ctx: RouteContext) {
+    const { owner: ownerId, ...input } = ctx.input;
+    return as.perform('createWebhook', ctx, { owner: await as.loadNewOwner(ownerId), input });
+  }
+
+  return [
+    { method: 'GET', path: '/endpoints', query: listQuery, handler: listEndpoints },
+    {
+      method: 'POST',
+      path: '/endpoints',
+      input: createEndpointSchema(settings, names).extend({
+        owner: z.string().refine(isId, { error: 'Must be the id of a user' }),
+      }),
+      status: 201,
+      action: 'endpointCreated',
+      recordedAs: ({ input }) => ({ resource: 'webhook', record: null, details: { owner: input.owner } }),
+      handler: createEndpoint,
+    },
+    { method: 'GET', path: '/endpoints/:id', handler: readEndpoint },
+    {
+      method: 'PATCH',
+      path: '/endpoints/:id',
+      input: updateSchema,
+      action: 'endpointUpdated',
+      recordedAs: (ctx) => ({ ...recordedAs(ctx), details: { fields: Object.keys(ctx.input) } }),
+      handler: as.handle('updateWebhook'),
+    },
+    {
+      method: 'DELETE',
+      path: '/endpoints/:id',
+      action: 'endpointDeleted',
+      recordedAs,
+      handler: as.handle('deleteWebhook'),
+    },
+    {
+      method: 'GET',
+      path: '/endpoints/:id/chart',
+      query: rangeQuery,
+      async handler({ params, query }) {
+        const { row } = await as.load(params.id);
+        return statistics.endpoint(row[0], (query as unknown as z.output<typeof rangeQuery>).range);
+      },
+    },
+    {
+      method: 'POST',
+      path: '/endpoints/:id/rotate-secret',
+      input: rotateSecretSchema,
+      action: 'secretRotated',
+      recordedAs,
+      handler: as.handle('rotateWebhookSecret'),
+    },
+    { method: 'POST', path: '/endpoints/:id/test', action: 'testSent', recordedAs, handler: as.handle('testWebhook') },
+    {
+      method: 'POST',
+      path: '/endpoints/:id/recover',
+      input: recoveryRequestSchema(settings),
+      status: 202,
+      action: 'recoveryStarted',
+      recordedAs: (ctx) => ({ ...recordedAs(ctx), details: { since: ctx.input.since } }),
+      handler: as.handle('recoverWebhook'),
+    },
+    { method: 'GET', path: '/endpoints/:id/recoveries/:recoveryId', handler: as.handle('readWebhookRecovery') },
+    { method: 'GET', path: '/endpoints/:id/deliveries', handler: as.handle('listWebhookDeliveries') },
+  ];
+}

@@ -1,0 +1,135 @@
+import {
+  ActionButton,
+  DataTable,
+  hrefOf,
+  html,
+  Loaded,
+  LoadMore,
+  Nothing,
+  Page,
+  place,
+  ReferencePicker,
+  Sparkline,
+  setParams,
+  usePages,
+  useReferenceLabel,
+  userResource,
+} from 'belfry/console';
+import { useState } from 'preact/hooks';
+import {
+  EndpointState,
+  EventNames,
+  endpointHref,
+  HOME,
+  Owner,
+  reasonText,
+  summarize,
+  UrlText,
+  When,
+} from './states.js';
+
+const FILTERS = ['q', 'state', 'owner'];
+
+function LastDay({ chart }) {
+  const { total, rate } = summarize(chart);
+  if (total === 0) return html`<span class="soft">none</span>`;
+  const label = `${total} deliveries in the last 24 hours, by hour`;
+  return html`<span class="webhooks-rate">
+    <span class=${rate !== null && rate < 95 ? 'bad-text' : ''}>${rate === null ? 'waiting' : `${rate} %`}</span>
+    <${Sparkline} label=${label} values=${chart.bars.map(({ succeeded, failed, pending }) => succeeded + failed + pending)} width=${72} />
+  </span>`;
+}
+
+function LastResults({ endpoint: { lastSuccessAt, lastFailureAt, lastError } }) {
+  if (lastSuccessAt === null && lastFailureAt === null) return html`<span class="soft">none yet</span>`;
+  return html`${lastSuccessAt !== null && html`<span class="webhooks-line">succeeded <${When} value=${lastSuccessAt} /></span>`}
+    ${
+      lastFailureAt !== null &&
+      html`<span class="webhooks-line">failed <${When} value=${lastFailureAt} />${lastError !== null && html`<span class="soft">: ${lastError}</span>`}</span>`
+    }`;
+}
+
+const COLUMNS = [
+  {
+    name: 'url',
+    label: 'Endpoint',
+    render: ({ id, url, description }) => html`<a href=${endpointHref(id)}><${UrlText} url=${url} /></a>
+      ${description && html`<span class="soft webhooks-note">${description}</span>`}`,
+  },
+  {
+    name: 'status',
+    label: 'State',
+    render: ({ status, disabledReason }) =>
+      html`<span title=${status === 'disabled' ? reasonText(disabledReason) : undefined}><${EndpointState} status=${status} /></span>`,
+  },
+  { name: 'owner', label: 'Owner', render: ({ owner }) => html`<${Owner} id=${owner} />` },
+  {
+    name: 'events',
+    label: 'Events',
+    render: ({ events, scope }) =>
+      html`<${EventNames} names=${events} most=${2} />${scope === 'global' && html` <span class="chip">global</span>`}`,
+  },
+  { name: 'lastDay', label: 'Last 24 hours', render: ({ lastDay }) => html`<${LastDay} chart=${lastDay} />` },
+  { name: 'last', label: 'Last results', render: (endpoint) => html`<${LastResults} endpoint=${endpoint} />` },
+];
+
+function Filters() {
+  const { params } = place.value;
+  const [text, setText] = useState(params.get('q') ?? '');
+  const users = userResource();
+  const owner = params.get('owner');
+  const label = useReferenceLabel(owner === null ? undefined : users?.name, owner);
+  return html`<form class="webhooks-filters" role="search" aria-label="Filter the endpoints" onSubmit=${(event) => event.preventDefault()}>
+    <label>URL contains
+      <input type="search" value=${text} placeholder="any" onInput=${(event) => setText(event.target.value)} onChange=${(event) => setParams({ q: event.target.value.trim() })} />
+    </label>
+    <label>State
+      <select value=${params.get('state') ?? ''} onChange=${(event) => setParams({ state: event.target.value })}>
+        <option value="">any</option>
+        ${['active', 'failing', 'disabled'].map((state) => html`<option key=${state} value=${state}>${state}</option>`)}
+      </select>
+    </label>
+    ${
+      users &&
+      html`<div class="field">
+        <label for="webhooks-owner">Owner</label>
+        <${ReferencePicker} id="webhooks-owner" resource=${users.name} value=${owner} label=${label} onChange=${(id) => setParams({ owner: id ?? undefined })} />
+      </div>`
+    }
+    ${
+      FILTERS.some((name) => params.has(name)) &&
+      html`<button type="button" onClick=${() => {
+        setText('');
+        setParams(Object.fromEntries(FILTERS.map((name) => [name, undefined])));
+      }}>Clear</button>`
+    }
+  </form>`;
+}
+
+function NoEndpoints({ isFiltered }) {
+  if (isFiltered) return html`<${Nothing} title="No endpoint matches"><p>Change or clear the filters.</p><//>`;
+  return html`<${Nothing} title="No endpoint yet">
+    <p>An endpoint is a URL to which events are sent. Users register theirs with <code>POST /api/webhooks</code>, or you create one for them.</p>
+  <//>`;
+}
+
+/** The endpoints of all users. */
+export function EndpointsPage() {
+  const { params } = place.value;
+  const query = new URLSearchParams(FILTERS.flatMap((name) => (params.has(name) ? [[name, params.get(name)]] : [])));
+  const list = usePages(hrefOf('/webhooks/endpoints', query));
+  return html`<${Page}
+    title="Endpoints"
+    intro="The URLs to which events are sent, newest first."
+    actions=${html`<${ActionButton} run=${list.reload}>Refresh<//><a class="button primary" href=${`${HOME}/endpoints/new`}>Create an endpoint</a>`}
+  >
+    <${Filters} />
+    <${Loaded} from=${list}>
+      ${() =>
+        list.rows.length === 0
+          ? html`<${NoEndpoints} isFiltered=${query.size > 0} />`
+          : html`<${DataTable} label="Endpoints" rows=${list.rows} columns=${COLUMNS} />`}
+    <//>
+    <${LoadMore} from=${list} />
+  <//>`;
+}

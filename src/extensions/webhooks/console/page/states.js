@@ -1,0 +1,148 @@
+import { BarChart, html, place, RecordLink, Status, setParams, Time, userResource } from 'belfry/console';
+
+export const HOME = '/console/webhooks';
+
+/** The path of the page of an endpoint. */
+export const endpointHref = (id) => `${HOME}/endpoints/${encodeURIComponent(id)}`;
+
+const ENDPOINT_KINDS = { active: 'good', failing: 'warn', disabled: 'bad' };
+
+const REASONS = {
+  gone: 'its receiver responded with 410',
+  failing: 'too many deliveries in a row failed',
+  manual: 'a user disabled it',
+  password_reset: 'its owner got a new password; only the owner can enable it',
+  key_ended: 'its API key has ended; only the owner can enable it',
+};
+
+/** Why an endpoint is disabled, in words. */
+export const reasonText = (reason) => REASONS[reason] ?? 'no reason is stored';
+
+/** The state of an endpoint. */
+export function EndpointState({ status }) {
+  return html`<${Status} kind=${ENDPOINT_KINDS[status] ?? 'neutral'}>${status}<//>`;
+}
+
+/** The states of deliveries, with their names. */
+export const DELIVERY_STATES = { succeeded: 'succeeded', failed: 'failed', pending: 'waiting', sending: 'in flight' };
+
+const DELIVERY_KINDS = { succeeded: 'good', failed: 'bad', pending: 'warn', sending: 'neutral' };
+
+/** The state of a delivery. A delivery that waits after a failed attempt is retried. */
+export function DeliveryState({ delivery: { status, attempts } }) {
+  const text = status === 'pending' && attempts > 0 ? 'retrying' : (DELIVERY_STATES[status] ?? status);
+  return html`<${Status} kind=${DELIVERY_KINDS[status] ?? 'neutral'}>${text}<//>`;
+}
+
+/** The name of an event, which breaks only after its full stop. */
+export function EventName({ name }) {
+  const [group, ...rest] = name.split('.');
+  return html`<span class="webhooks-word">${rest.length === 0 ? group : html`${group}.<wbr />${rest.join('.')}`}</span>`;
+}
+
+/** A time that stays on one line; `never` for null. */
+export function When({ value }) {
+  return value === null
+    ? html`<span class="soft">never</span>`
+    : html`<span class="webhooks-nowrap"><${Time} value=${value} /></span>`;
+}
+
+/** The outcome of an attempt in a few words: `204 · 35 ms`, or the error. */
+export function outcomeText({ statusCode, durationMs, error }) {
+  const parts = [
+    error ?? (statusCode === null ? undefined : `status ${statusCode}`),
+    durationMs === null ? undefined : durationText(durationMs),
+  ];
+  return parts.filter((part) => part !== undefined).join(' · ') || '–';
+}
+
+/** A time span in ms as text. */
+export function durationText(ms) {
+  if (ms < 1000) return `${ms} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
+  return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} days`;
+}
+
+/** A URL with its host in front, as text: it is not a link, because its receiver expects only deliveries. */
+export function UrlText({ url }) {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined) return html`<span class="webhooks-url">${url}</span>`;
+  const rest = url.slice(url.indexOf(parsed.host) + parsed.host.length);
+  return html`<span class="webhooks-url" title=${url}>${parsed.host}<span class="soft">${rest}</span></span>`;
+}
+
+/** The owner of an endpoint, as a link to their record. */
+export function Owner({ id }) {
+  const users = userResource();
+  return users === undefined ? html`<code>${id}</code>` : html`<${RecordLink} resource=${users.name} id=${id} />`;
+}
+
+/** The names of events, as chips. @param {{ names: string[], most?: number }} props */
+export function EventNames({ names, most = Number.POSITIVE_INFINITY }) {
+  const shown = names.slice(0, most);
+  return html`<span class="webhooks-events">
+    ${shown.map((name) => html`<span key=${name} class="chip">${name === '*' ? 'all events' : name}</span>`)}
+    ${names.length > shown.length && html`<span class="soft">+${names.length - shown.length}</span>`}
+  </span>`;
+}
+
+const hourFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const dayFormat = new Intl.DateTimeFormat(undefined, {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+});
+
+const RANGES = { day: 'Last 24 hours', week: 'Last 7 days' };
+
+/** The range of charts that the address names. */
+export const chosenRange = () => (place.value.params.get('range') === 'week' ? 'week' : 'day');
+
+/** Chooses the range of charts, in the address. */
+export function RangeChoice() {
+  const current = chosenRange();
+  return html`<div class="webhooks-choice" role="group" aria-label="Time range">
+    ${Object.entries(RANGES).map(
+      ([range, label]) => html`<button
+        key=${range}
+        type="button"
+        aria-pressed=${range === current ? 'true' : 'false'}
+        onClick=${() => setParams({ range: range === 'day' ? undefined : range }, { replace: true })}
+      >
+        ${label}
+      </button>`,
+    )}
+  </div>`;
+}
+
+/** A chart of deliveries, by the hour or day of their events. */
+export function DeliveryChart({ chart: { range, bars, newest } }) {
+  const format = range === 'day' ? hourFormat : dayFormat;
+  const points = bars.map(({ at, succeeded, failed, pending }) => ({
+    label: format.format(new Date(at)),
+    parts: [
+      { kind: 'good', name: 'succeeded', value: succeeded },
+      { kind: 'bad', name: 'failed', value: failed },
+      { kind: 'neutral', name: 'waiting', value: pending },
+    ],
+  }));
+  return html`<div class="card webhooks-chart">
+    <${BarChart} label=${`Deliveries by result, ${RANGES[range].toLowerCase()}`} points=${points} />
+    ${
+      newest !== null &&
+      html`<p class="soft webhooks-note">Counts the newest ${newest.toLocaleString('en')} deliveries; earlier ones are left out.</p>`
+    }
+  </div>`;
+}
+
+/** The number of deliveries in a chart, and the share of the finished ones that succeeded in percent; null if none is finished. */
+export function summarize({ bars }) {
+  const sum = (name) => bars.reduce((total, bar) => total + bar[name], 0);
+  const [succeeded, failed, pending] = ['succeeded', 'failed', 'pending'].map(sum);
+  const finished = succeeded + failed;
+  // A single failure must not be rounded away.
+  const rate = finished === 0 ? null : Math.floor((succeeded / finished) * 1000) / 10;
+  return { total: finished + pending, rate };
+}

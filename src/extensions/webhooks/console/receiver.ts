@@ -1,0 +1,232 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RequestHandler } from 'express';
+import { z } from 'zod';
+import type { ConsoleRoute } from '../../../declare/console-tab.ts';
+import type { Host } from '../../../declare/host.ts';
+import type { Route, RouteContext } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { isFromThisMachine } from '../../../platform/http/client-address.ts';
+import { newId } from '../../../platform/ids.ts';
+import { secretEncryptionContext } from '../endpoints/endpoint.ts';
+import { createEndpointSchema } from '../endpoints/input.ts';
+import { listSubscribableNames } from '../events.ts';
+import type { WebhookSettings } from '../settings.ts';
+import { verifyWebhook, WebhookVerificationError } from '../verify-webhook.ts';
+import type { OwnerRoutes } from './as-owner.ts';
+
+const PATH = '/console/receiver';
+const NAME = /^[0-9a-f]{16}$/;
+const MAX_BODY_BYTES = 256 * 1024;
+/** What the receiver keeps, over all of its addresses. */
+const MAX_REQUESTS = 100;
+const MAX_KEPT_BYTES = 8 * 2 ** 20;
+const SLOW_MS = 5000;
+
+/** How the receiver responds, with the status of the response. */
+const ANSWERS = { accept: 204, fail: 500, slow: 204, gone: 410 } as const;
+
+type Answer = keyof typeof ANSWERS;
+
+/** A request that arrived at the receiver. */
+interface ReceivedRequest {
+  id: string;
+  name: string;
+  endpoint: string;
+  at: string;
+  headers: Record<string, string>;
+  body: string;
+  verification: { isValid: boolean; code: string; message: string };
+  answer: Answer;
+  status: number;
+}
+
+/** The receivers of a web process, in its memory. */
+interface Receiver {
+  /** The page that receives deliveries. */
+  page: Route;
+  /** The routes of the console. */
+  routes: ConsoleRoute[];
+}
+
+/** Reads the endpoint whose URL ends with a path. $1 path. Only for development: it reads all endpoints. */
+const FIND_BY_PATH = `
+  select id, secret from webhook_endpoints where right(url, length($1)) = $1 and removed_at is null order by id limit 1`;
+
+/**
+ * Refuses requests from other machines, and from pages: browsers send `Origin` or `Sec-Fetch-Site` with requests to other sites, but the
+ * worker sends neither.
+ */
+const requireWorker: RequestHandler = (req, _res, next) => {
+  const { origin, 'sec-fetch-site': site } = req.headers;
+  if (!isFromThisMachine(req) || origin !== undefined || site !== undefined)
+    throw new ApiError('FORBIDDEN', 'The receiver accepts requests only from programs on this machine');
+  next();
+};
+
+/** @throws ApiError PAYLOAD_TOO_LARGE */
+async function readBody(req: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of req) {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) throw new ApiError('PAYLOAD_TOO_LARGE');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function verify(secret: string, headers: Record<string, string>, body: Buffer): ReceivedRequest['verification'] {
+  try {
+    verifyWebhook(secret, headers, body);
+    return { isValid: true, code: 'VALID', message: 'The signature is valid' };
+  } catch (error) {
+    if (!(error instanceof WebhookVerificationError)) throw error;
+    return { isValid: false, code: error.code, message: error.message };
+  }
+}
+
+/** The name of the event in a body; null if the body has none. */
+function typeOf(body: string): string | null {
+  try {
+    const { type } = (JSON.parse(body) ?? {}) as { type?: unknown };
+    return typeof type === 'string' ? type.slice(0, 200) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The address at which this process received a request of the console, for requests from the same machine. */
+function originOf({ socket }: RouteContext['req']): string {
+  const address = (socket.localAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
+  return `http://${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`;
+}
+
+const responseBody = z.strictObject({
+  name: z.string().regex(NAME, { error: 'Must be the name of a receiver' }),
+  answer: z.enum(Object.keys(ANSWERS) as [Answer, ...Answer[]], {
+    error: `Must be one of: ${Object.keys(ANSWERS).join(', ')}`,
+  }),
+});
+
+/** Why no endpoint can lead to the receiver; undefined if one can. */
+function findObstacle({ allowPrivate, requireHttps }: WebhookSettings): string | undefined {
+  if (!allowPrivate) return 'webhooks({ allowPrivate: false }) refuses addresses of this machine';
+  return requireHttps ? 'webhooks({ requireHttps: true }) refuses http' : undefined;
+}
+
+/**
+ * Creates the receiver of development, to which endpoints can lead instead of to a server of your own. It keeps the newest requests in the
+ * memory of the web process, with the result of verifying their signatures. It must not exist in production.
+ */
+export function createReceiver(
+  { database, keyring, resources }: Pick<Host, 'database' | 'keyring' | 'resources'>,
+  settings: WebhookSettings,
+  as: OwnerRoutes,
+): Receiver {
+  let requests: readonly ReceivedRequest[] = [];
+  const answers = new Map<string, Answer>();
+  const names = listSubscribableNames(resources, Object.keys(settings.events));
+
+  function keep(request: ReceivedRequest): void {
+    let left = MAX_KEPT_BYTES;
+    requests = [request, ...requests].slice(0, MAX_REQUESTS).filter(({ body }) => {
+      left -= body.length;
+      return left >= 0;
+    });
+  }
+
+  async function receive({ req, res, params }: RouteContext): Promise<void> {
+    const name = params.name!;
+    if (!NAME.test(name)) throw new ApiError('NOT_FOUND');
+    const values = [`${PATH}/${name}`];
+    const [found] = await database.readSlowly<[id: string, secret: string]>({ text: FIND_BY_PATH, values });
+    if (found === undefined) throw new ApiError('NOT_FOUND', 'No endpoint leads to this receiver');
+    const [endpoint, stored] = found;
+    const body = await readBody(req);
+    const [secret] = keyring.decrypt(stored, secretEncryptionContext(endpoint)).split(' ');
+    const headers = Object.fromEntries(Object.entries(req.headers).map(([key, value]) => [key, String(value)]));
+    const answer = answers.get(name) ?? 'accept';
+    const status = ANSWERS[answer];
+    const at = new Date().toISOString();
+    const verification = verify(secret!, headers, body);
+    keep({ id: newId(), name, endpoint, at, headers, body: body.toString('utf8'), verification, answer, status });
+    if (answer === 'slow') await sleep(SLOW_MS);
+    res.status(status).end();
+  }
+
+  async function createEndpoint(ctx: RouteContext) {
+    const { owner: ownerId, events } = ctx.input;
+    const owner = await as.loadNewOwner(ownerId);
+    const name = randomBytes(8).toString('hex');
+    // The schema checks the address as that of any other endpoint, and fills the defaults.
+    const input = createEndpointSchema(settings, names).parse({
+      url: `${originOf(ctx.req)}${PATH}/${name}`,
+      events,
+      description: 'Receiver of the console',
+    });
+    return as.perform('createWebhook', ctx, { owner, input });
+  }
+
+  function listRequests() {
+    const list = requests.map(({ headers: _, body, ...request }) => ({
+      ...request,
+      type: typeOf(body),
+      bytes: Buffer.byteLength(body),
+    }));
+    return { obstacle: findObstacle(settings) ?? null, requests: list, answers: Object.fromEntries(answers) };
+  }
+
+  function readRequest({ params }: RouteContext): ReceivedRequest {
+    const found = requests.find((request) => request.id === params.id);
+    if (found === undefined) throw new ApiError('NOT_FOUND', 'The receiver no longer keeps this request');
+    return found;
+  }
+
+  return {
+    page: {
+      method: 'POST',
+      path: `${PATH}/:name`,
+      policy: 'public',
+      body: 'raw',
+      middleware: [requireWorker],
+      handler: receive,
+    },
+    routes: [
+      { method: 'GET', path: '/receiver', handler: listRequests },
+      { method: 'GET', path: '/receiver/requests/:id', handler: readRequest },
+      {
+        method: 'POST',
+        path: '/receiver/endpoints',
+        action: 'receiverCreated',
+        input: createEndpointSchema(settings, names).pick({ events: true }).extend({ owner: z.string() }),
+        status: 201,
+        async handler(ctx) {
+          const obstacle = findObstacle(settings);
+          if (obstacle !== undefined) throw new ApiError('BAD_REQUEST', obstacle);
+          return createEndpoint(ctx);
+        },
+      },
+      {
+        method: 'POST',
+        path: '/receiver/answer',
+        action: 'receiverChanged',
+        input: responseBody,
+        handler({ input: { name, answer } }) {
+          answers.delete(name);
+          answers.set(name, answer);
+          if (answers.size > MAX_REQUESTS) answers.delete(answers.keys().next().value!);
+          return { name, answer };
+        },
+      },
+      {
+        method: 'DELETE',
+        path: '/receiver/requests',
+        action: 'receiverCleared',
+        handler() {
+          requests = [];
+        },
+      },
+    ],
+  };
+}

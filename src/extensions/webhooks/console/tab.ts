@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import type { ConsoleRoute, ConsoleTab } from '../../../declare/console-tab.ts';
+import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
+import type { Route } from '../../../declare/route.ts';
+import { memoizeAsync } from '../../../platform/http/served-bytes.ts';
+import type { KeyLimits } from '../endpoints/access.ts';
+import { listSentResources } from '../events.ts';
+import { type DeliverySerializer, serializeDelivery } from '../log/delivery.ts';
+import { createEventFinder } from '../log/known-events.ts';
+import { deliveryRoutes } from '../log/routes.ts';
+import type { DeletedRecords } from '../readability/deleted-records.ts';
+import type { WebhookSettings } from '../settings.ts';
+import type { StatusReader } from '../status.ts';
+import { createOwnerRoutes } from './as-owner.ts';
+import { deliveryConsoleRoutes } from './deliveries.ts';
+import { endpointConsoleRoutes } from './endpoints.ts';
+import { createAdministratorExplainer, explainQuery } from './explain.ts';
+import { createReceiver } from './receiver.ts';
+import { createDeliveryStatistics, rangeQuery } from './statistics.ts';
+
+/** What the tab shares with the rest of the extension. */
+interface TabParts {
+  users: ResourceGateway;
+  settings: WebhookSettings;
+  /** The routes of the API, which the tab carries out for the owners of endpoints. */
+  routes: readonly Route[];
+  limits: KeyLimits;
+  deleted: DeletedRecords;
+  deliverySerializer: DeliverySerializer;
+  status: StatusReader;
+}
+
+type CreateSnippets = (endpoint: { url: string; publicKey?: string | undefined }) => Record<string, string>;
+
+/** Loads the function that creates the code of the portal, which is a script of its page. */
+const loadSnippets = memoizeAsync(async () => {
+  const file = new URL('../portal/page/parts/snippets.js', import.meta.url);
+  return ((await import(file.href)) as { createSnippets: CreateSnippets }).createSnippets;
+});
+
+const snippetsQuery = z.strictObject({ endpoint: z.string().optional() });
+
+const EXAMPLE_URL = 'https://example.com/webhooks';
+
+/** The tab of the console for the endpoints and deliveries of all users, and in development the page of its receiver. */
+export function createWebhooksTab(
+  host: ExtensionHost,
+  { users, settings, routes, limits, deleted, deliverySerializer, status }: TabParts,
+): { tab: ConsoleTab; pages: Route[] } {
+  // The console shows the content of a delivery only on its own page, and encrypted values only on request.
+  const withoutContent: DeliverySerializer = {
+    ...deliverySerializer,
+    serializeDeliveries: async (_, rows) => rows.map((row) => serializeDelivery(row, undefined)),
+  };
+  const as = createOwnerRoutes(host, users, [...routes, ...deliveryRoutes(host, settings, limits, withoutContent)]);
+  const statistics = createDeliveryStatistics(host, settings);
+  const finder = createEventFinder(host, settings, deliverySerializer);
+  const receiver = host.env.nodeEnv === 'production' ? undefined : createReceiver(host, settings, as);
+
+  const handlerOf = (operationId: string) => routes.find((route) => route.operationId === operationId)!;
+  const { handler: listEvents } = handlerOf('listWebhookEvents');
+  const { handler: readEvent, query: eventQuery } = handlerOf('readWebhookEvent');
+
+  const ownRoutes: ConsoleRoute[] = [
+    {
+      method: 'GET',
+      path: '/facts',
+      handler: () => ({
+        keepDays: settings.keepDeliveriesDays,
+        maxEndpoints: settings.maxEndpointsPerUser,
+        disableAfterFailures: settings.disableAfterFailures,
+        secretGraceHours: settings.secretGraceHours,
+        requireHttps: settings.requireHttps,
+        resources: listSentResources(host.resources).map(({ name }) => name),
+        hasReceiver: receiver !== undefined,
+      }),
+    },
+    {
+      method: 'GET',
+      path: '/overview',
+      query: rangeQuery,
+      async handler({ query }) {
+        const { range } = query as unknown as z.output<typeof rangeQuery>;
+        const [{ endpoints, queue, failed }, recent] = await Promise.all([
+          status.status(0),
+          statistics.overview(range),
+        ]);
+        return { endpoints, queue, failed, ...recent };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/explain',
+      query: explainQuery,
+      handler: createAdministratorExplainer(host, settings, { as, finder, deleted, limits }),
+    },
+    { method: 'GET', path: '/events', handler: listEvents },
+    { method: 'GET', path: '/event', ...(eventQuery && { query: eventQuery }), handler: readEvent },
+    {
+      method: 'GET',
+      path: '/snippets',
+      query: snippetsQuery,
+      async handler({ query }) {
+        const { endpoint } = query as z.output<typeof snippetsQuery>;
+        const [, , url = EXAMPLE_URL] = endpoint === undefined ? [] : (await as.load(endpoint)).row;
+        return (await loadSnippets())({ url });
+      },
+    },
+  ];
+
+  return {
+    tab: {
+      id: 'webhooks',
+      label: 'Webhooks',
+      page: new URL('./page/', import.meta.url),
+      routes: [
+        ...ownRoutes,
+        ...endpointConsoleRoutes(host, settings, as, statistics),
+        ...deliveryConsoleRoutes(host, settings, as, deliverySerializer),
+        ...(receiver?.routes ?? []),
+      ],
+    },
+    pages: receiver === undefined ? [] : [receiver.page],
+  };
+}

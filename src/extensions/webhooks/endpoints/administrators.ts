@@ -1,0 +1,47 @@
+import type { Viewer } from '../../../declare/policy.ts';
+import type { RouteContext } from '../../../declare/route.ts';
+import type { EndpointRow } from './endpoint.ts';
+
+/** An administrator who works in the console on the endpoint of another user. */
+interface Administrator {
+  /** Null in development, where the console has no sign-in. */
+  id: string | null;
+}
+
+const administrators = new WeakMap<object, Administrator>();
+
+/** What an administrator does for the owner of an endpoint, as a route of the API takes it. */
+export interface OwnerRequest {
+  owner: Viewer;
+  /** The endpoint; left out to create one. */
+  row?: EndpointRow;
+  params?: Record<string, string>;
+  input?: unknown;
+}
+
+/**
+ * Turns a request of the console into one that a route of the API handles for the owner of an endpoint. The limits and policies of the
+ * owner apply. Events name the administrator.
+ */
+export function createOwnerContext(ctx: RouteContext, { owner, row, params, input }: OwnerRequest): RouteContext {
+  const context = {
+    ...ctx,
+    user: owner,
+    auth: undefined,
+    doc: row,
+    params: params ?? ctx.params,
+    input: input ?? ctx.input,
+  };
+  administrators.set(context, { id: ctx.user?.id ?? null });
+  return context;
+}
+
+/** Returns the administrator for whom a request of an owner stands; undefined if the owner sent it. */
+export function administratorOf(ctx: Partial<RouteContext>): Administrator | undefined {
+  return administrators.get(ctx);
+}
+
+/** The request that policies get; undefined for an administrator, because policies expect a request of the owner. */
+export function policyRequestOf(ctx: Pick<RouteContext, 'req'>): RouteContext['req'] | undefined {
+  return administratorOf(ctx) === undefined ? ctx.req : undefined;
+}

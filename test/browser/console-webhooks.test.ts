@@ -1,0 +1,173 @@
+import type { Browser } from 'playwright-core';
+import { beforeAll, expect } from 'vitest';
+import { browserTest, startBrowser } from './browser.ts';
+import { checkScreens, openConsole } from './console-app.ts';
+import { receiver, seedWebhooks, webhookApp } from './console-webhooks-app.ts';
+
+const { url, person } = webhookApp;
+const HOME = `${url}/console/webhooks`;
+let browser: Browser;
+beforeAll(async () => {
+  if (process.env.TEST_CHROMIUM === undefined) return;
+  browser = await startBrowser();
+  return () => browser.close();
+});
+
+browserTest(
+  'an administrator sees the state of all webhooks, and follows a failure to its delivery and its explanation',
+  240_000,
+  async () => {
+    await seedWebhooks();
+    const { page, pageErrors } = await openConsole(browser, `${url}/console/data`);
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByRole('heading', { name: 'Webhooks' }).waitFor();
+    await page.getByRole('figure').waitFor();
+    await checkScreens(page, 'webhooks-overview');
+
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.getByRole('button', { name: 'Last 7 days' }).click();
+    expect(page.url()).toContain('range=week');
+    await page.getByRole('link', { name: /Failing endpoints/ }).click();
+    await page.getByRole('heading', { name: 'Endpoints', level: 1 }).waitFor();
+    await expect.poll(() => page.getByRole('row').count()).toBeGreaterThan(3);
+    expect(await page.locator('tbody .status').allTextContents()).not.toContain('active');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByLabel('URL contains').fill('globex');
+    await page.getByLabel('URL contains').press('Enter');
+    await expect.poll(() => page.getByRole('row').count()).toBe(7);
+    await page.reload();
+    await expect.poll(() => page.getByRole('row').count()).toBe(7);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByRole('button', { name: 'Show more' }).waitFor();
+    await checkScreens(page, 'webhooks-endpoints');
+
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.getByRole('navigation', { name: 'Webhooks' }).getByRole('link', { name: 'Deliveries' }).click();
+    await page.getByRole('heading', { name: 'Deliveries', level: 1 }).waitFor();
+    await page.getByLabel('State').selectOption('failed');
+    await expect.poll(() => page.locator('tbody .status.good').count()).toBe(0);
+    await page.getByRole('row').nth(1).waitFor();
+    expect(page.url()).toContain('status=failed');
+    await checkScreens(page, 'webhooks-deliveries', [360, 1280]);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.getByRole('row').nth(1).getByRole('link').first().click();
+    await page.getByText('Event id').waitFor();
+    await page.getByRole('link', { name: 'Explain', exact: true }).last().click();
+    await page.getByText('It was tried, and failed after 1 attempt: status 503.').waitFor();
+    await checkScreens(page, 'webhooks-explain', [360, 1280]);
+    expect(pageErrors).toEqual([]);
+  },
+);
+
+browserTest(
+  'an administrator creates an endpoint, tests it, sends a delivery again, rotates the secret and deletes it',
+  240_000,
+  async () => {
+    const ada = await person('Ada');
+    const { page, pageErrors } = await openConsole(browser, `${HOME}/endpoints/new`);
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByText('Choose at least one event.').waitFor();
+    await page.getByLabel('Owner').click();
+    await page.getByLabel('Owner').fill('Ada');
+    await page.getByRole('option', { name: /Ada/ }).click();
+    await page.getByLabel('URL').fill(receiver.url);
+    await page.getByLabel('Description').fill('Orders of <script>Ada</script>');
+    await page.getByText('order.*').click();
+    await checkScreens(page, 'webhooks-new', [360, 1280]);
+    await page.getByRole('button', { name: 'Create' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.textContent()).toContain('whsec_');
+    await dialog.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByRole('heading', { name: 'Orders of <script>Ada</script>' }).waitFor();
+
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByText('The test: status 204').waitFor();
+    receiver.answer((_request, res) => {
+      res.writeHead(500);
+      res.end('<img src=x onerror=alert(1)>');
+    });
+    await ada.call('POST', '/api/orders', { title: 'Ten chairs', total: 90 });
+    await expect
+      .poll(async () => {
+        await page.getByRole('button', { name: 'Refresh' }).click();
+        return page.locator('tbody .status.bad').count();
+      })
+      .toBe(1);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await checkScreens(page, 'webhooks-endpoint');
+
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.getByRole('link', { name: 'order.created' }).click();
+    await page.getByText('<img src=x onerror=alert(1)>').waitFor();
+    await page.getByText('webhook-signature: v1,').waitFor();
+    await checkScreens(page, 'webhooks-delivery');
+    receiver.answer(204);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.locator('.facts .status.good').waitFor();
+
+    await page.getByRole('link', { name: '← Endpoint' }).click();
+    await page.getByRole('button', { name: 'Rotate secret' }).click();
+    await dialog.getByRole('button', { name: 'Replace' }).click();
+    await page.getByText('whsec_').first().waitFor();
+    await dialog.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByText('The old secret also signs until').waitFor();
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await dialog.getByRole('button', { name: 'Disable' }).click();
+    await page.getByText('The endpoint is disabled: a user disabled it.').waitFor();
+    await page.getByRole('button', { name: 'Enable' }).click();
+    await page.getByRole('button', { name: 'Disable' }).waitFor();
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.getByText(/Finished: 0 of 0/).waitFor();
+    expect(page.url()).toContain('recovery=');
+
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByLabel('URL').fill('nonsense');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Must be a valid URL').waitFor();
+    await page.getByLabel('URL').fill(`${receiver.url}/new`);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(`${receiver.url}/new`).first().waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('heading', { name: 'Endpoints', level: 1 }).waitFor();
+    expect((await ada.call('GET', '/api/webhooks')).body.data).toEqual([]);
+    expect(pageErrors.filter((text) => !text.includes('422'))).toEqual([]);
+  },
+);
+
+browserTest(
+  'events have samples, schemas and code, and the receiver shows what arrives, with the check of its signature',
+  240_000,
+  async () => {
+    const eve = await person('Eve');
+    const { page, pageErrors } = await openConsole(browser, `${HOME}/events`);
+    await page.getByLabel('Name or description').fill('invoice');
+    await expect.poll(() => page.getByRole('row').count()).toBe(2);
+    await page.getByRole('button', { name: 'Python' }).click();
+    await page.getByText('hmac.compare_digest').waitFor();
+    await checkScreens(page, 'webhooks-events', [360, 1280]);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.getByRole('link', { name: 'invoice.paid' }).click();
+    await page.getByText('"amount"').first().waitFor();
+    await checkScreens(page, 'webhooks-event', [360, 1280]);
+
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.getByRole('link', { name: 'Receiver' }).click();
+    await page.getByText('Nothing arrived yet').waitFor();
+    await page.getByText('Create an endpoint for the receiver', { exact: true }).click();
+    await page.getByLabel('Owner').click();
+    await page.getByLabel('Owner').fill('Eve');
+    await page.getByRole('option', { name: /Eve/ }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('button', { name: /Send a test/ }).click();
+    await page.locator('.webhooks-requests').getByText('webhook.test').waitFor();
+    await page.getByLabel('It shall').selectOption('fail');
+    await eve.call('POST', '/api/orders', { title: 'Lamp' });
+    await page.locator('.webhooks-requests').getByText('answered 500').waitFor();
+    await page.locator('.webhooks-summary').first().click();
+    await page.getByText('The signature is valid').waitFor();
+    await checkScreens(page, 'webhooks-receiver');
+    expect(pageErrors).toEqual([]);
+  },
+);

@@ -1,0 +1,60 @@
+// The app of the tests of the tab: an app in development with a receiver.
+import { afterAll, vi } from 'vitest';
+import { z } from 'zod';
+import { apiKeys, audit, defineResource, defineUser, developerConsole, f, webhooks } from '../../../../src/index.ts';
+import { startReceiver } from '../../../fakes/receiver.ts';
+import { type Person, startTestApp } from '../../../support/app.ts';
+
+const note = defineResource('note', {
+  fields: {
+    text: f.text(),
+    pin: f.string().encrypted(),
+    hidden: f.boolean(),
+    owner: f.ref('user').owner(),
+  },
+  policies: { read: 'owner' },
+  scope: ({ user }) => (user?.roles?.includes('admin') ? undefined : { hidden: { ne: true } }),
+});
+
+export const receiver = await startReceiver();
+afterAll(() => receiver.close());
+
+export const running = await startTestApp({
+  resources: [defineUser(), note],
+  extensions: [
+    audit(),
+    apiKeys(),
+    webhooks({
+      retrySchedule: [],
+      pollMs: 100,
+      disableAfterFailures: 5,
+      maxEndpointsPerUser: 3,
+      events: { 'invoice.paid': { schema: z.object({ invoice: z.string() }), description: 'An invoice was paid' } },
+    }),
+    developerConsole(),
+  ],
+});
+
+/** The routes of the tab. */
+export const TAB = '/console/api/webhooks';
+
+/** Calls a route of the tab, as the page of the console does in development. */
+export const ask = (method: string, path: string, body?: unknown) => running.call(method, TAB + path, body);
+
+/** Creates an endpoint of a user. Returns its id. */
+export async function subscribe(person: Person, events = ['note.*'], url = receiver.url): Promise<string> {
+  const { body } = await person.call('POST', '/api/webhooks', { url, events });
+  return body.data.id;
+}
+
+/** Waits until the newest delivery of an endpoint has this status, after an attempt, and returns it. */
+export async function settle(endpoint: string, status: string) {
+  const read = async () => (await ask('GET', `/endpoints/${endpoint}/deliveries?limit=1`)).body.data[0];
+  return vi.waitUntil(
+    async () => {
+      const delivery = await read();
+      return delivery?.status === status && delivery.attempts > 0 && delivery;
+    },
+    { timeout: 30_000, interval: 20 },
+  );
+}
