@@ -83,6 +83,8 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
   const identity = { version: VERSION, appVersion: env.appVersion };
   const processes = createProcessRegistry(redis.commands, prefix, log, slowLog, identity);
   reportPlatform(processes, database, queues);
+  const limits = createLimits(redis.commands, prefix, log, metrics);
+  processes.onNotice('limit cleared', ({ name, windowMs, client }) => limits.forget(name, windowMs, client));
   return {
     env,
     settings,
@@ -93,7 +95,7 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
     database,
     replica: env.replica && openReplica(env.replica, replicaParts),
     queues,
-    limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
+    limits,
     wake: createRelayWakeUp(redis.commands, env.redisPrefix),
     keyring: createKeyring(env.encryptionKeys),
     events: createEvents(log),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Lockouts } from '../../declare/lockouts.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { createLeaseRenewals } from '../../platform/leased-work/lease.ts';
@@ -14,6 +15,7 @@ import {
   releaseReservation,
   renewReservation,
   reserveAttempt,
+  summarizeState,
   type Transition,
 } from './state.ts';
 import { createLockoutStore } from './store.ts';
@@ -48,6 +50,8 @@ export interface Lockout {
   clearFailedAttempts(name: string): Promise<void>;
   /** Clears the failed attempts under a name and its lock. */
   clearFailedAttemptsAndLock(name: string): Promise<void>;
+  /** For administrators. */
+  administration: Lockouts;
 }
 
 /** Returns the name that sign-ins with an e-mail address are counted under. */
@@ -73,6 +77,12 @@ const NO_LOCKOUT: Lockout = {
   },
   clearFailedAttempts: () => Promise.resolve(),
   clearFailedAttemptsAndLock: () => Promise.resolve(),
+  administration: {
+    rule: undefined,
+    find: async () => ({ lockouts: [], isCut: false }),
+    idsOf: () => [],
+    clear: () => Promise.resolve(),
+  },
 };
 
 /** Creates the lockout of the setting `auth.lockout`. It counts in Redis, and in each process separately while Redis is unreachable. */
@@ -143,6 +153,32 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
     },
     clearFailedAttempts: (name) => store.changeState(hashName(name), (held, now) => clearFailures(held, rule, now)),
     clearFailedAttemptsAndLock: (name) => store.deleteState(hashName(name)),
+    administration: {
+      rule: { maxAttempts, windowMinutes, lockMinutes },
+      async find() {
+        const { states, isCut } = await store.findStates();
+        const now = Date.now();
+        const lockouts = states.map(({ key, state }) => {
+          const { failures, lockedUntil } = summarizeState(state, rule, now);
+          return { id: key, failures, lockedUntil: lockedUntil > 0 ? new Date(lockedUntil).toISOString() : null };
+        });
+        return {
+          lockouts: lockouts.filter(({ failures, lockedUntil }) => failures > 0 || lockedUntil !== null),
+          isCut,
+        };
+      },
+      idsOf: ({ email, userId }) =>
+        [
+          ...(email === undefined ? [] : [{ kind: 'sign-in' as const, name: signInLockoutName(email) }]),
+          ...(userId === undefined
+            ? []
+            : [
+                { kind: 'password' as const, name: `password:${userId}` },
+                { kind: 'code' as const, name: `code:${userId}` },
+              ]),
+        ].map(({ kind, name }) => ({ kind, id: hashName(name) })),
+      clear: (id) => store.deleteState(id),
+    },
   };
 }
 

@@ -120,6 +120,21 @@ export function recordFailure(
   return { state: { failures: [], flights, lockedUntil }, result: lockedUntil };
 }
 
+/** Returns the failed attempts that still count, and the end of the lock in epoch ms; 0: the name is not locked. */
+export function summarizeState(
+  held: LockoutState,
+  rule: LockoutRule,
+  now: number,
+): { failures: number; lockedUntil: number } {
+  const { failures, lockedUntil } = withoutExpired(held, rule, now);
+  // The rule may have become stricter since the failures were counted: see `reserveAttempt`.
+  const isOver = lockedUntil === 0 && failures.length >= rule.maxAttempts;
+  return {
+    failures: failures.length,
+    lockedUntil: isOver ? Math.max(...failures) + rule.lockMs : lockedUntil,
+  };
+}
+
 /** Returns the ms until all failures, reservations and the lock in a state have expired; 0 if they already have. */
 export function msUntilStateExpires(
   { failures, flights, lockedUntil }: LockoutState,

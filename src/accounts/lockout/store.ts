@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { RedisBreaker } from '../../platform/redis/circuit-breaker.ts';
 import type { RedisClient } from '../../platform/redis/connections.ts';
+import { findKeys } from '../../platform/redis/find-keys.ts';
 import { EMPTY_STATE, type LockoutRule, type LockoutState, msUntilStateExpires, type Transition } from './state.ts';
 
 /** Computes the next lockout state. May be called several times, because another process can change the state in between. */
@@ -12,6 +13,8 @@ export interface LockoutStore {
   changeState<T>(key: string, decide: Decide<T>): Promise<T>;
   /** Deletes the state of a key, in Redis and in the memory of this process. */
   deleteState(key: string): Promise<void>;
+  /** Reads the states of up to 1,000 keys from Redis. @throws the error of Redis if it is not usable */
+  findStates(): Promise<{ states: { key: string; state: LockoutState }[]; isCut: boolean }>;
 }
 
 /** Maximum number of states that one process keeps in memory while Redis is unreachable: about 10 MB. */
@@ -114,6 +117,13 @@ export function createLockoutStore(
       const whole = prefix + key;
       memory.deleteState(whole);
       await breaker.run(() => redis.del(whole)).catch(() => undefined);
+    },
+    async findStates() {
+      const { keys, isCut } = await findKeys(redis, prefix);
+      return {
+        states: keys.map(({ key, value }) => ({ key: key.slice(prefix.length), state: parseState(value) })),
+        isCut,
+      };
     },
   };
 }

@@ -53,10 +53,22 @@ export interface ProcessRegistry {
   list(options?: { withSlow?: boolean }): Promise<{ processes: RunningProcess[]; queues: string[] }>;
   /** Writes the state of this process now, so that the next `list` has it. */
   refresh(): Promise<void>;
-  /** Tells all processes something: this one at once, the others with their next heartbeat. */
-  notify(topic: string, text: string): Promise<void>;
+  /**
+   * Tells all processes something: this one at once, the others with their next heartbeat.
+   *
+   * @throws the error of Redis if it is not usable
+   */
+  notify<Topic extends keyof Notices>(topic: Topic, about: Notices[Topic]): Promise<void>;
   /** Calls a listener with each notice about a topic. */
-  onNotice(topic: string, listener: (text: string) => void): void;
+  onNotice<Topic extends keyof Notices>(topic: Topic, listener: (about: Notices[Topic]) => void): void;
+}
+
+/** What processes tell each other, by topic. */
+interface Notices {
+  /** The count of a client within a rate limit was deleted. */
+  'limit cleared': { name: string; windowMs: number; client: string };
+  /** The slow logs of all processes are to be emptied. */
+  'slow log cleared': Record<string, never>;
 }
 
 /** What the registry says about this process. */
@@ -87,7 +99,7 @@ export function createProcessRegistry(
   const store = createProcessStore(redis, prefix);
   const roles = new Set<string>();
   const readers = new Map<keyof ProcessFacts, () => unknown>();
-  const listeners = new Map<string, ((text: string) => void)[]>();
+  const listeners = new Map<string, ((about: never) => void)[]>();
   /** The notices that this process has handled and may read again. */
   const handled = new Set<string>();
   let meter: VitalsMeter | undefined;
@@ -116,8 +128,9 @@ export function createProcessRegistry(
     for (const notice of notices) {
       if (handled.has(notice)) continue;
       handled.add(notice);
-      const { topic, text } = parseJson<{ topic: string; text: string }>(notice) ?? {};
-      if (topic !== undefined && text !== undefined) for (const listener of listeners.get(topic) ?? []) listener(text);
+      const { topic, about } = parseJson<{ topic: string; about: never }>(notice) ?? {};
+      if (topic !== undefined && about !== undefined)
+        for (const listener of listeners.get(topic) ?? []) listener(about);
     }
   }
 
@@ -143,6 +156,10 @@ export function createProcessRegistry(
     });
     return writing;
   }
+
+  const onNotice: ProcessRegistry['onNotice'] = (topic, listener) =>
+    void listeners.set(topic, [...(listeners.get(topic) ?? []), listener]);
+  onNotice('slow log cleared', slowLog.clear);
 
   return {
     id,
@@ -182,11 +199,11 @@ export function createProcessRegistry(
     async refresh() {
       if (timer !== undefined) await writeOnce();
     },
-    async notify(topic, text) {
-      const notice = JSON.stringify({ topic, text, id: newId() });
+    async notify(topic, about) {
+      const notice = JSON.stringify({ topic, about, id: newId() });
       handleNotices([...handled, notice]);
       await store.notify(notice);
     },
-    onNotice: (topic, listener) => void listeners.set(topic, [...(listeners.get(topic) ?? []), listener]),
+    onNotice,
   };
 }
