@@ -13,11 +13,13 @@ export interface Lockouts {
   /** The setting `auth.lockout`; undefined if nothing is ever locked. */
   rule: { maxAttempts: number; windowMinutes: number; lockMinutes: number } | undefined;
   /**
-   * Reads failed attempts and locks, up to 1,000. `isCut`: there are more.
+   * Reads failed attempts and locks. `isCut`: there are more.
+   *
+   * @param ids default: up to 1,000 of all
    *
    * @throws the error of Redis if it is not usable
    */
-  find(): Promise<{ lockouts: LockoutEntry[]; isCut: boolean }>;
+  find(ids?: readonly string[]): Promise<{ lockouts: LockoutEntry[]; isCut: boolean }>;
   /** Returns the ids under which the attempts of an address or a user are counted: sign-ins, confirmations by password, codes. */
   idsOf(account: {
     email?: string | undefined;

@@ -4,6 +4,7 @@ import type { Keyring } from './crypto/keyring.ts';
 import type { Events } from './events.ts';
 import type { Limits } from './limits/index.ts';
 import type { Logger } from './observability/log.ts';
+import type { LogTail } from './observability/log-tail.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { Tracing } from './observability/tracing.ts';
 import type { RelayWakeUp } from './outbox/wake.ts';
@@ -33,4 +34,6 @@ export interface Platform {
   /** All processes of the app that run. */
   processes: ProcessRegistry;
   slowLog: SlowLog;
+  /** Undefined except in development. */
+  logTail: LogTail | undefined;
 }

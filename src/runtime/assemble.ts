@@ -121,6 +121,7 @@ export function assembleApp(
     async close() {
       const results = await Promise.allSettled([platform.queues.close()]);
       platform.replica?.close();
+      await platform.logTail?.stop();
       const { redis, database, tracing } = platform;
       results.push(...(await Promise.allSettled([redis.close(), database.close(), tracing.stop()])));
       for (const result of results) if (result.status === 'rejected') throw result.reason;

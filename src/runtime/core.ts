@@ -18,6 +18,7 @@ import type { MailMessage } from '../platform/mail/message.ts';
 import { createMailTextRenderer } from '../platform/mail/texts/index.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { createLogger } from '../platform/observability/log.ts';
+import { createLogTail } from '../platform/observability/log-tail.ts';
 import { addBuildInfo, createMetrics } from '../platform/observability/metrics.ts';
 import { createTracing } from '../platform/observability/tracing.ts';
 import { createRelayWakeUp } from '../platform/outbox/wake.ts';
@@ -69,10 +70,13 @@ function reportPlatform(processes: ProcessRegistry, database: Database, queues: 
 /** Creates the platform of an app. Opens no connection yet. */
 export function createPlatform(env: Environment, settings: Settings): Platform {
   const tracing = createTracing(env.tracing);
-  const log = createLogger(env.logLevel, env.logProcess, undefined, tracing.isEnabled ? tracing.logFields : undefined);
+  const logTail = env.nodeEnv === 'development' ? createLogTail() : undefined;
+  const spanFields = tracing.isEnabled ? tracing.logFields : undefined;
+  const log = createLogger(env.logLevel, env.logProcess, logTail?.destination, spanFields);
   const metrics = createMetrics();
   addBuildInfo(metrics, VERSION);
   const redis = openRedis(env.redis, log);
+  logTail?.connect(redis.commands, env.redisPrefix);
   const { databasePooler: pooler, poolMax, redisPrefix: prefix } = env;
   const slowLog = createSlowLog(settings.slowLog);
   const onResult = createStatementObserver(slowLog);
@@ -101,6 +105,7 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
     events: createEvents(log),
     processes,
     slowLog,
+    logTail,
   };
 }
 

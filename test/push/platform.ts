@@ -42,6 +42,7 @@ export async function openPlatform(
     keyring: createKeyring(env.encryptionKeys),
     events: createEvents(log),
     slowLog,
+    logTail: undefined,
     processes: createProcessRegistry(redis.commands, env.redisPrefix, log, slowLog, identity),
     async close() {
       await queues.close();

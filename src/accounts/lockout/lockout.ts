@@ -155,8 +155,8 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
     clearFailedAttemptsAndLock: (name) => store.deleteState(hashName(name)),
     administration: {
       rule: { maxAttempts, windowMinutes, lockMinutes },
-      async find() {
-        const { states, isCut } = await store.findStates();
+      async find(ids) {
+        const { states, isCut } = await store.findStates(ids);
         const now = Date.now();
         const lockouts = states.map(({ key, state }) => {
           const { failures, lockedUntil } = summarizeState(state, rule, now);

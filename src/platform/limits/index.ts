@@ -2,7 +2,7 @@ import type { Logger } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { createRedisBreakers } from '../redis/circuit-breaker.ts';
 import type { RedisClient } from '../redis/connections.ts';
-import { findKeys } from '../redis/find-keys.ts';
+import { findKeys, readKey } from '../redis/find-keys.ts';
 import { countBreakers, counterKey, counterOfKey, createCounter } from './counter.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 import type { LimitRule } from './rule.ts';
@@ -23,6 +23,12 @@ export interface Limits {
    * @throws the error of Redis if it is not usable
    */
   findClients(): Promise<{ clients: CountedClient[]; isCut: boolean }>;
+  /**
+   * Reads the counts of a client within all limits. One round trip.
+   *
+   * @throws the error of Redis if it is not usable
+   */
+  readClient(client: string): Promise<CountedClient[]>;
   /**
    * Deletes the count of a client in Redis. Processes that refuse the client go on until the end of its window, or until `forget`.
    *
@@ -93,6 +99,13 @@ export function createLimits(redis: RedisClient, prefix: string, log: Logger, me
         return parsed === undefined ? [] : [{ ...parsed, count: Number(value), leftMs }];
       });
       return { clients, isCut };
+    },
+    async readClient(client) {
+      const counts = [...limiters].map(async ([id, { name, rule }]) => {
+        const { value, leftMs } = await readKey(redis, counterKey(keyPrefix, `${id}:${client}`));
+        return value === null ? [] : [{ name, rule, client, count: Number(value), leftMs }];
+      });
+      return (await Promise.all(counts)).flat();
     },
     clear: async (name, windowMs, client) =>
       (await redis.del(counterKey(keyPrefix, `${idOf(name, windowMs)}:${client}`))) > 0,

@@ -21,6 +21,12 @@ export interface FoundKeys {
 
 const escapePattern = (text: string) => text.replace(/[*?[\]\\]/g, '\\$&');
 
+/** Reads a key; `value` is null if it does not exist. One round trip. */
+export async function readKey(client: RedisClient, key: string): Promise<{ value: string | null; leftMs: number }> {
+  const [value, leftMs] = await Promise.all([client.get(key), client.pttl(key)]);
+  return { value, leftMs };
+}
+
 /** Searches one server. Values are read with one round trip for each call of SCAN that found keys. */
 async function scanServer(server: Redis, pattern: string, maxKeys: number): Promise<FoundKeys> {
   const keys: FoundKey[] = [];
@@ -32,7 +38,7 @@ async function scanServer(server: Redis, pattern: string, maxKeys: number): Prom
     const fresh = names.filter((name) => !seen.has(name)).slice(0, maxKeys - keys.length);
     for (const name of fresh) seen.add(name);
     const read = fresh.map(async (key) => {
-      const [value, leftMs] = await Promise.all([server.get(key), server.pttl(key)]);
+      const { value, leftMs } = await readKey(server, key);
       // The key may have expired meanwhile.
       return value === null ? [] : [{ key, value, leftMs }];
     });

@@ -1,0 +1,1 @@
+export const tab = { component: ({ children }) => children, routes: [] };
