@@ -2,7 +2,9 @@ import { z } from 'zod';
 import type { ConsoleRoute, ConsoleTab } from '../../../declare/console-tab.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { RouteContext } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
+import { describeRedisProblem } from '../../../platform/redis/problems.ts';
 import {
   clearClient,
   lookUpCounts,
@@ -49,6 +51,18 @@ const get = (path: string, handler: Handler, query?: z.ZodType): ConsoleRoute =>
   ...(query && { query }),
 });
 
+/** A handler that reads or writes Redis only: its errors say why Redis is not usable. */
+const withRedis =
+  ({ env }: Pick<ExtensionHost, 'env'>, handler: Handler): Handler =>
+  async (ctx) => {
+    try {
+      return await handler(ctx);
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      throw new ApiError('UNAVAILABLE', `Redis ${describeRedisProblem(error, env.redisPrefix)}`, { cause: error });
+    }
+  };
+
 /** The parameters of a path, for entries of the audit trail: ids and names without personal values. */
 const recordParams = (resource: string) => (ctx: RouteContext) => ({
   resource,
@@ -62,10 +76,8 @@ const rowIdOf = ({ params: { id = '' } }: RouteContext) => (/^\d{1,18}$/.test(id
 /** The routes about queues and the outbox. */
 function workRoutes(host: ExtensionHost, readList: () => ReturnType<typeof readProcesses>, readAllQueues: Handler) {
   const nameOf = ({ params }: RouteContext) => ({ name: params.name!, id: params.id! });
-  const change =
-    (action: 'retry' | 'remove'): Handler =>
-    async (ctx) =>
-      changeFailedEntry(host, await readList(), nameOf(ctx), (job) => job[action]());
+  const change = (action: 'retry' | 'remove'): Handler =>
+    withRedis(host, async (ctx) => changeFailedEntry(host, await readList(), nameOf(ctx), (job) => job[action]()));
   const readJobs = createSharedRead(host.readJobOverview, JOBS_FRESH_MS);
   const readRows = createSharedRead(() => readOutbox(host), FRESH_MS);
   const retry = async (id: string | undefined) => {
@@ -74,12 +86,15 @@ function workRoutes(host: ExtensionHost, readList: () => ReturnType<typeof readP
     return { rows };
   };
   return [
-    get('/queues', readAllQueues),
+    get('/queues', withRedis(host, readAllQueues)),
     get('/jobs', async () => {
       const { kinds, cappedStatuses } = await readJobs();
       return { kinds, cappedStatuses };
     }),
-    get('/queues/:name/failed', async ({ params }) => readFailedEntries(host, await readList(), params.name!)),
+    get(
+      '/queues/:name/failed',
+      withRedis(host, async ({ params }) => readFailedEntries(host, await readList(), params.name!)),
+    ),
     {
       method: 'POST',
       path: '/queues/:name/failed/:id/retry',
@@ -118,8 +133,8 @@ function limitRoutes(host: ExtensionHost) {
   const readLocks = createSharedRead(() => readLockouts(host), SCAN_FRESH_MS);
   return [
     get('/limits', () => readLimitRules(host)),
-    get('/limits/clients', readClients),
-    get('/limits/lockouts', readLocks),
+    get('/limits/clients', withRedis(host, readClients)),
+    get('/limits/lockouts', withRedis(host, readLocks)),
     get('/limits/lookup', ({ query }) => lookUpCounts(host, (query as z.output<typeof lookUpQuery>).q), lookUpQuery),
     {
       method: 'POST',
@@ -127,10 +142,10 @@ function limitRoutes(host: ExtensionHost) {
       input: clearBody,
       action: 'limitCleared',
       recordedAs: ({ input }) => ({ resource: 'rate-limit', record: null, details: { limit: input.name } }),
-      async handler({ input }) {
+      handler: withRedis(host, async ({ input }) => {
         await clearClient(host, input);
         readClients.expire();
-      },
+      }),
     },
     {
       method: 'POST',
@@ -188,20 +203,26 @@ export function createOperationsTab(host: ExtensionHost): ConsoleTab {
       }),
       ...workRoutes(host, readList, readAllQueues),
       ...limitRoutes(host),
-      get('/slow', readSlow),
+      get('/slow', withRedis(host, readSlow)),
       get('/slow/statistics', () => readStatementStatistics(host)),
       {
         method: 'POST',
         path: '/slow/clear',
         action: 'slowLogCleared',
-        async handler() {
+        handler: withRedis(host, async () => {
           await host.processes.notify('slow log cleared', {});
           readSlow.expire();
-        },
+        }),
       },
       ...(logTail === undefined
         ? []
-        : [get('/log', ({ query }) => logTail.read((query as z.output<typeof logQuery>).after), logQuery)]),
+        : [
+            get(
+              '/log',
+              withRedis(host, ({ query }) => logTail.read((query as z.output<typeof logQuery>).after)),
+              logQuery,
+            ),
+          ]),
     ],
   };
 }
