@@ -34,6 +34,6 @@ export interface Platform {
   /** All processes of the app that run. */
   processes: ProcessRegistry;
   slowLog: SlowLog;
-  /** Undefined except in development. */
+  /** Undefined in production. */
   logTail: LogTail | undefined;
 }

@@ -70,7 +70,7 @@ function reportPlatform(processes: ProcessRegistry, database: Database, queues: 
 /** Creates the platform of an app. Opens no connection yet. */
 export function createPlatform(env: Environment, settings: Settings): Platform {
   const tracing = createTracing(env.tracing);
-  const logTail = env.nodeEnv === 'development' ? createLogTail() : undefined;
+  const logTail = env.nodeEnv !== 'production' ? createLogTail() : undefined;
   const spanFields = tracing.isEnabled ? tracing.logFields : undefined;
   const log = createLogger(env.logLevel, env.logProcess, logTail?.destination, spanFields);
   const metrics = createMetrics();

@@ -39,7 +39,7 @@ function parseLine(text: string): Record<string, unknown> {
   }
 }
 
-/** Creates the tail of the log, for development only. */
+/** Creates the tail of the log, for development and tests only. */
 export function createLogTail(): LogTail {
   const output = pino.destination({ fd: 1, sync: true });
   let lines: string[] = [];

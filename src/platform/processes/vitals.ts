@@ -3,6 +3,7 @@ import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 /** ms between two measurements of the event loop. Each measured delay contains it. */
 const RESOLUTION_MS = 100;
 const NANOS_PER_MS = 1e6;
+const MIN_PERIOD_MS = 1000;
 
 /** How a process is doing, measured since its previous heartbeat. */
 export interface Vitals {
@@ -40,7 +41,8 @@ export function startVitalsMeter(heapLimit: number): VitalsMeter {
       const eventLoop = {
         meanMs: round(toDelayMs(delays.mean), 1),
         maxMs: round(delays.count === 0 ? 0 : toDelayMs(delays.max), 1),
-        busy: round(busy, 3),
+        // The first moments of a process say nothing about the load.
+        busy: elapsedMs < MIN_PERIOD_MS ? 0 : round(busy, 3),
       };
       delays.reset();
       usage = process.cpuUsage();
@@ -48,7 +50,7 @@ export function startVitalsMeter(heapLimit: number): VitalsMeter {
       utilization = performance.eventLoopUtilization();
       return {
         memory: { rss, heapUsed, heapLimit },
-        cpu: round((user + system) / 1000 / elapsedMs, 3),
+        cpu: elapsedMs < MIN_PERIOD_MS ? 0 : round((user + system) / 1000 / elapsedMs, 3),
         eventLoop,
       };
     },

@@ -9,9 +9,15 @@ type LimitsHost = Pick<ExtensionHost, 'limits' | 'processes' | 'settings' | 'env
 
 const MAX_LISTED = 200;
 
-/** A client as the page shows it. */
-function toListItem({ name, rule, client, count, leftMs }: CountedClient) {
-  return { name, ...rule, client, count, isLimited: count > rule.limit, leftMs };
+/** Creates the function that describes a client for the page. `label`: the limit, for people. */
+function createItemFactory({ routes }: Pick<LimitsHost, 'routes'>) {
+  const apiRoutes = new Set(routes().map(({ method, path }) => `${method} ${path}`));
+  const labelOf = (name: string) => (apiRoutes.has(name) ? name.replace(' ', ' /api') : name);
+  return ({ name, rule, client, count, leftMs }: CountedClient) => ({
+    ...{ name, ...rule, client, count, leftMs },
+    label: name === 'all' ? 'all routes' : labelOf(name),
+    isLimited: count > rule.limit,
+  });
 }
 
 /** The clients with the highest share of their limit, the limited ones first. */
@@ -45,11 +51,11 @@ export function readLimitRules({ limits, settings, env, routes, accounts }: Limi
 }
 
 /** Reads the clients that are counted now. At most 40 calls of SCAN, and as many round trips for the counts. */
-export async function readLimitedClients({ limits }: LimitsHost) {
-  const { clients, isCut } = await limits.findClients();
+export async function readLimitedClients(host: LimitsHost) {
+  const { clients, isCut } = await host.limits.findClients();
   const limited = clients.filter(({ count, rule }) => count > rule.limit).length;
   return {
-    clients: sortClients(clients).slice(0, MAX_LISTED).map(toListItem),
+    clients: sortClients(clients).slice(0, MAX_LISTED).map(createItemFactory(host)),
     counted: clients.length,
     limited,
     isCut: isCut || clients.length > MAX_LISTED,
@@ -86,7 +92,13 @@ export async function lookUpCounts(host: LimitsHost, text: string) {
   if (isIP(text) !== 0) {
     const client = clientKeyOf(addressOf({ ip: text, socket: {} }));
     const counts = await limits.readClient(client);
-    return { kind: 'address', client, counts: sortClients(counts).map(toListItem), user: null, lockouts: [] };
+    return {
+      kind: 'address',
+      client,
+      counts: sortClients(counts).map(createItemFactory(host)),
+      user: null,
+      lockouts: [],
+    };
   }
   if (!isId(text) && !/^[^\s@]+@[^\s@]+$/.test(text))
     throw validationError({ q: 'Must be an IP address, an e-mail address or the id of a user' });

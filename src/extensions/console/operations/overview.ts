@@ -1,5 +1,6 @@
 import type { Host } from '../../../declare/host.ts';
 import { MAX_COUNTED_ROWS, type OutboxState, readOutboxState } from '../../../platform/outbox/state.ts';
+import type { ConnectionFacts } from '../../../platform/processes/facts.ts';
 import { type ProcessList, type RequestSummary, summarizeRequests } from './processes.ts';
 import type { QueueState } from './queues.ts';
 import type { createPostgresReader, readRedisState } from './servers.ts';
@@ -46,6 +47,7 @@ const failure = (message: string, section: Concern['section'] = 'overview'): Con
   message,
   section,
 });
+const countProcesses = (count: number) => (count === 1 ? 'one process' : `${count} processes`);
 const percent = (share: number) => `${Math.round(share * 100)} %`;
 
 function checkServers({ postgres, redis }: Readings): Concern[] {
@@ -95,11 +97,14 @@ function checkProcesses({ list: { processes, problem }, requests }: Readings): C
   if (problem !== null) found.push(failure(problem, 'processes'));
   const versions = new Set(processes.map(({ version, appVersion }) => `${version} ${appVersion ?? ''}`));
   if (versions.size > 1) found.push(warning(`Processes run ${versions.size} different versions`, 'processes'));
-  const waiting = processes.filter(({ facts }) => (facts?.connections?.waiting ?? 0) > 0).length;
+  // A short queue is usual in a burst.
+  const isCrowded = ({ waiting, max }: ConnectionFacts) => waiting > 2 * max;
+  const waiting = processes.filter(({ facts: { connections } = {} }) => connections && isCrowded(connections)).length;
   if (waiting > 0)
-    found.push(warning(`In ${waiting} processes, callers wait for a connection to Postgres`, 'processes'));
+    found.push(warning(`Callers wait for a connection to Postgres in ${countProcesses(waiting)}`, 'processes'));
   const busy = processes.filter(({ eventLoop }) => (eventLoop?.busy ?? 0) > MAX_BUSY).length;
-  if (busy > 0) found.push(warning(`The event loop of ${busy} processes is busy nearly all the time`, 'processes'));
+  if (busy > 0)
+    found.push(warning(`The event loop is busy nearly all the time in ${countProcesses(busy)}`, 'processes'));
   const { count, failed, seconds } = requests;
   if (count >= MIN_REQUESTS && failed > MAX_FAILED_SHARE * count)
     found.push(failure(`${percent(failed / count)} of the requests of the last ${seconds} s failed`, 'slow'));

@@ -4,6 +4,7 @@ import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
+import { toPublicDatabaseError } from '../../../platform/postgres/errors.ts';
 import { describeRedisProblem } from '../../../platform/redis/problems.ts';
 import {
   clearClient,
@@ -51,14 +52,14 @@ const get = (path: string, handler: Handler, query?: z.ZodType): ConsoleRoute =>
   ...(query && { query }),
 });
 
-/** A handler that reads or writes Redis only: its errors say why Redis is not usable. */
+/** A handler that needs Redis. Errors say why Redis is not usable; those of Postgres stay as they are. */
 const withRedis =
   ({ env }: Pick<ExtensionHost, 'env'>, handler: Handler): Handler =>
   async (ctx) => {
     try {
       return await handler(ctx);
     } catch (error) {
-      if (error instanceof ApiError) throw error;
+      if (error instanceof ApiError || toPublicDatabaseError(error) !== undefined) throw error;
       throw new ApiError('UNAVAILABLE', `Redis ${describeRedisProblem(error, env.redisPrefix)}`, { cause: error });
     }
   };
@@ -135,7 +136,11 @@ function limitRoutes(host: ExtensionHost) {
     get('/limits', () => readLimitRules(host)),
     get('/limits/clients', withRedis(host, readClients)),
     get('/limits/lockouts', withRedis(host, readLocks)),
-    get('/limits/lookup', ({ query }) => lookUpCounts(host, (query as z.output<typeof lookUpQuery>).q), lookUpQuery),
+    get(
+      '/limits/lookup',
+      withRedis(host, ({ query }) => lookUpCounts(host, (query as z.output<typeof lookUpQuery>).q)),
+      lookUpQuery,
+    ),
     {
       method: 'POST',
       path: '/limits/clients/clear',

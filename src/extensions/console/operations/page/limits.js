@@ -23,7 +23,6 @@ const KINDS = { 'sign-in': 'Sign-in', password: 'Confirmation by password', code
 
 const windowText = (ms) => (ms < 1000 ? `${ms} ms` : durationText(Math.round(ms / 1000)));
 const ruleText = ({ limit, windowMs }) => `${numberText(limit)} in ${windowText(windowMs)}`;
-const nameOf = (name) => (name === 'all' ? 'all routes' : name);
 
 const RULE_COLUMNS = [
   { name: 'name', label: 'Limit', render: ({ name }) => name },
@@ -97,15 +96,15 @@ function Rules({ rules }) {
   <//>`;
 }
 
-function ClearClient({ row: { name, windowMs, client }, onDone }) {
+function ClearClient({ row: { name, label, windowMs, client }, onDone }) {
   const clear = async () => {
     await call('/operations/limits/clients/clear', { method: 'POST', body: { name, windowMs, client } });
     await onDone();
   };
   return html`<${ActionButton}
     run=${clear}
-    label=${`Clear ${nameOf(name)} for ${client}`}
-    confirm=${{ title: `Let ${client} send requests again?`, text: `Its count for "${nameOf(name)}" is deleted. All processes know that within 10 seconds.`, action: 'Clear' }}
+    label=${`Clear ${label} for ${client}`}
+    confirm=${{ title: `Let ${client} send requests again?`, text: `Its count for "${label}" is deleted. All processes know that within 10 seconds.`, action: 'Clear' }}
     done="The count is cleared"
     >Clear<//
   >`;
@@ -113,7 +112,7 @@ function ClearClient({ row: { name, windowMs, client }, onDone }) {
 
 const clientColumns = (onDone) => [
   { name: 'client', label: 'Client', render: ({ client }) => html`<code>${client}</code>` },
-  { name: 'limit', label: 'Limit', render: ({ name }) => html`<span class="operations-route">${nameOf(name)}</span>` },
+  { name: 'limit', label: 'Limit', render: ({ label }) => html`<span class="operations-route">${label}</span>` },
   {
     name: 'count',
     label: 'Requests',
@@ -161,7 +160,12 @@ const lockColumns = (onDone) => [
     label: 'Hash of the account',
     render: ({ id, kind }) => html`${kind && html`${KINDS[kind]} `}<code title=${id}>${id.slice(0, 12)}…</code>`,
   },
-  { name: 'failures', label: 'Failed attempts', isNumber: true, render: ({ failures }) => numberText(failures) },
+  {
+    name: 'failures',
+    label: 'Failed attempts',
+    isNumber: true,
+    render: ({ failures, lockedUntil }) => (lockedUntil !== null && failures === 0 ? '–' : numberText(failures)),
+  },
   { name: 'state', label: 'State', render: (row) => html`<${LockState} ...${row} />` },
   {
     name: 'actions',
@@ -171,7 +175,7 @@ const lockColumns = (onDone) => [
         await call(`/operations/limits/lockouts/${id}/clear`, { method: 'POST' });
         await onDone();
       }}
-      label=${`Unlock ${id.slice(0, 12)}`}
+      label=${`Clear ${id.slice(0, 12)}`}
       confirm=${{ title: 'Clear the failed attempts?', text: 'The account can sign in again at once. If someone guesses its password, they can go on, too.', action: 'Clear' }}
       done="The failed attempts are cleared"
       >Clear<//
@@ -213,7 +217,7 @@ function Account({ q, user, lockouts, reload }) {
         : html`<ul class="operations-findings">
             ${lockouts.map(
               ({ id, kind, failures, lockedUntil }) => html`<li key=${id}>
-                <${LockState} lockedUntil=${lockedUntil} /><span>${KINDS[kind]}: ${failures} failed ${failures === 1 ? 'attempt' : 'attempts'}</span>
+                <${LockState} lockedUntil=${lockedUntil} /><span>${KINDS[kind]}${failures > 0 && `: ${failures} failed ${failures === 1 ? 'attempt' : 'attempts'}`}</span>
               </li>`,
             )}
           </ul>`

@@ -29,7 +29,7 @@ function Figures({ data: { requests, processes, outbox, queues } }) {
   const { count, failed, seconds } = requests;
   const perMinute = seconds === 0 ? null : Math.round((count / seconds) * 60);
   return html`<div class="operations-figures">
-    <${Figure} label="Requests per minute" value=${numberText(perMinute)} note=${`${numberText(requests.inFlight)} in flight`} />
+    <${Figure} label="Requests a minute" value=${numberText(perMinute)} note=${`${numberText(requests.inFlight)} in flight`} />
     <${Figure}
       label="Failed requests"
       value=${count === 0 ? '–' : percentText(failed / count)}
@@ -37,7 +37,7 @@ function Figures({ data: { requests, processes, outbox, queues } }) {
       kind=${failed > 0 ? 'bad' : ''}
     />
     <${Figure}
-      label="Response time, 95 %"
+      label="95th percentile"
       value=${requests.p95Ms === null ? '–' : `≤ ${msText(requests.p95Ms)}`}
       note=${`mean ${msText(requests.meanMs)}`}
     />

@@ -1,4 +1,4 @@
-import { Code, DataTable, html, Loaded, Nothing, Page, Section, Status, Time, useLoaded } from 'belfry/console';
+import { Code, DataTable, html, Loaded, Nothing, Page, Section, Status, useLoaded } from 'belfry/console';
 import { durationText, Meter, msText, numberText, percentText, sizeText, versionText } from './format.js';
 
 const POLL_MS = 5000;
@@ -7,22 +7,30 @@ const LATE_SECONDS = 25;
 
 const secondsSince = (time) => (Date.now() - new Date(time).getTime()) / 1000;
 
+const countText = (count, name) => `${numberText(count)} ${name}${count === 1 ? '' : 's'}`;
+
 /** What the process is working on now. */
 function workOf({ facts = {} }) {
   const running = (facts.queues ?? []).reduce((sum, queue) => sum + queue.running, 0);
   const parts = [
-    facts.requests?.inFlight > 0 && `${facts.requests.inFlight} requests`,
-    running > 0 && `${running} jobs`,
-    facts.streams?.open > 0 && `${facts.streams.open} streams`,
+    facts.requests?.inFlight > 0 && countText(facts.requests.inFlight, 'request'),
+    running > 0 && countText(running, 'job'),
+    facts.streams?.open > 0 && countText(facts.streams.open, 'stream'),
   ].filter(Boolean);
   return parts.length === 0 ? html`<span class="soft">idle</span>` : parts.join(', ');
 }
 
 function Version({ version, appVersion }) {
   return html`<span class="operations-stack">
-    <span title=${appVersion}>${appVersion ? versionText(appVersion) : html`<span class="soft">app not known</span>`}</span>
+    <span class="operations-commit" title=${appVersion}>${appVersion ? versionText(appVersion) : html`<span class="soft">app not known</span>`}</span>
     <span class="soft">Belfry ${version}</span>
   </span>`;
+}
+
+function Heartbeat({ at }) {
+  const seconds = Math.max(0, Math.round(secondsSince(at)));
+  const text = html`<time datetime=${at} title=${at}>${durationText(seconds)} ago</time>`;
+  return seconds > LATE_SECONDS ? html`<${Status} kind="warn">${text}<//>` : text;
 }
 
 function Connections({ of: { connections } = {} }) {
@@ -51,28 +59,24 @@ const columns = (own) => [
     render: ({ startedAt }) =>
       html`<span title=${startedAt}>${durationText(Math.round(secondsSince(startedAt)))}</span>`,
   },
-  {
-    name: 'seen',
-    label: 'Heartbeat',
-    render: ({ seenAt }) =>
-      secondsSince(seenAt) > LATE_SECONDS
-        ? html`<${Status} kind="warn"><${Time} value=${seenAt} /><//>`
-        : html`<${Time} value=${seenAt} />`,
-  },
+  { name: 'seen', label: 'Heartbeat', render: ({ seenAt }) => html`<${Heartbeat} at=${seenAt} />` },
   {
     name: 'memory',
-    label: 'Memory',
+    label: 'Memory and CPU',
     isNumber: true,
-    render: ({ memory }) =>
-      html`<span title=${`heap ${sizeText(memory?.heapUsed)} of ${sizeText(memory?.heapLimit)}`}>${sizeText(memory?.rss)}</span>`,
+    render: ({ memory, cpu }) => html`<span class="operations-stack">
+      <span title=${`heap ${sizeText(memory?.heapUsed)} of ${sizeText(memory?.heapLimit)}`}>${sizeText(memory?.rss)}</span>
+      <span class="soft">${percentText(cpu)}</span>
+    </span>`,
   },
-  { name: 'cpu', label: 'CPU', isNumber: true, render: ({ cpu }) => percentText(cpu) },
   {
     name: 'loop',
-    label: 'Event loop',
+    label: 'Event loop delay',
     isNumber: true,
-    render: ({ eventLoop }) =>
-      html`<span title="the longest delay of a timer since the last heartbeat">${msText(eventLoop?.maxMs)}</span>`,
+    render: ({ eventLoop }) => html`<span class="operations-stack">
+      <span title="the longest since the last heartbeat">${msText(eventLoop?.maxMs)}</span>
+      <span class="soft" title="the share of the time in which code ran">${percentText(eventLoop?.busy)}${' '}busy</span>
+    </span>`,
   },
   { name: 'postgres', label: 'Postgres', render: ({ facts }) => html`<${Connections} of=${facts} />` },
   { name: 'work', label: 'Work now', render: workOf },
@@ -82,7 +86,7 @@ const columns = (own) => [
 function VersionWarning({ processes }) {
   const versions = new Set(processes.map(({ version, appVersion }) => `${version} ${appVersion ?? ''}`));
   if (versions.size < 2) return null;
-  return html`<p class="banner warn" role="status">
+  return html`<p class="banner warn operations-banner" role="status">
     <span>
       <b>${versions.size} versions run side by side.</b> During a deployment that is expected. If it lasts, a process was not restarted.
     </span>
@@ -93,7 +97,8 @@ const STREAM_COLUMNS = [
   {
     name: 'process',
     label: 'Process',
-    render: ({ roles = [], host, pid }) => html`${roles.join(', ')} <span class="soft">${host} · ${pid}</span>`,
+    render: ({ roles = [], host, pid }) =>
+      html`${roles.join(', ')} <span class="soft operations-plain">${host} · ${pid}</span>`,
   },
   {
     name: 'open',

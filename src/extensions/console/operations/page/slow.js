@@ -30,12 +30,15 @@ function RequestStatus({ status }) {
   return html`<${Status} kind=${status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'}>${status}<//>`;
 }
 
+const MAX_ID = 13;
+const shortId = (id) => (id.length > MAX_ID ? `${id.slice(0, MAX_ID)}…` : id);
+
 /** The id of a request; in development a link to its lines of the log. */
 function RequestId({ id }) {
   if (id === null) return '–';
-  if (app.value.mode !== 'development') return html`<code>${id}</code>`;
-  return html`<a href=${`/console/operations/log?request=${encodeURIComponent(id)}`} title="Show the lines of this request in the log">
-    <code>${id}</code>
+  if (app.value.mode !== 'development') return html`<code title=${id}>${shortId(id)}</code>`;
+  return html`<a href=${`/console/operations/log?request=${encodeURIComponent(id)}`} title=${`Show the lines of request ${id} in the log`}>
+    <code>${shortId(id)}</code>
   </a>`;
 }
 
@@ -54,7 +57,7 @@ const REQUEST_COLUMNS = [
     label: 'In Postgres',
     isNumber: true,
     render: ({ statements, postgresMs }) => html`<span class="operations-stack">
-      <span>${msText(postgresMs)}</span><span class="soft">${statements} ${statements === 1 ? 'statement' : 'statements'}</span>
+      <span>${msText(postgresMs)}</span><span class="soft">${statements}${'\u00a0'}${statements === 1 ? 'statement' : 'statements'}</span>
     </span>`,
   },
   { name: 'at', label: 'When', render: ({ at }) => html`<${Time} value=${at} />` },
