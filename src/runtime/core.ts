@@ -72,7 +72,7 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
   const tracing = createTracing(env.tracing);
   const logTail = env.nodeEnv !== 'production' ? createLogTail() : undefined;
   const spanFields = tracing.isEnabled ? tracing.logFields : undefined;
-  const log = createLogger(env.logLevel, env.logProcess, logTail?.destination, spanFields);
+  const log = createLogger(env.logLevel, env.logProcess, undefined, spanFields, logTail?.add);
   const metrics = createMetrics();
   addBuildInfo(metrics, VERSION);
   const redis = openRedis(env.redis, log);

@@ -1,4 +1,3 @@
-import { type DestinationStream, pino } from 'pino';
 import type { RedisClient } from '../redis/connections.ts';
 
 /** The lines that all processes together keep, and that one process keeps until it has sent them. */
@@ -16,8 +15,8 @@ export interface LogLine {
 
 /** The newest lines of the log of all processes of an app in development. They contain what the logger writes, so secrets are redacted. */
 export interface LogTail {
-  /** Writes a line to standard output, and keeps it. */
-  destination: DestinationStream;
+  /** Keeps a line. */
+  add(line: string): void;
   /** Begins to send the lines to Redis, where they survive a restart of the process. */
   connect(redis: RedisClient, prefix: string): void;
   /**
@@ -41,7 +40,6 @@ function parseLine(text: string): Record<string, unknown> {
 
 /** Creates the tail of the log, for development and tests only. */
 export function createLogTail(): LogTail {
-  const output = pino.destination({ fd: 1, sync: true });
   let lines: string[] = [];
   let timer: NodeJS.Timeout | undefined;
   let send: (() => Promise<void>) | undefined;
@@ -72,13 +70,10 @@ export function createLogTail(): LogTail {
   }
 
   return {
-    destination: {
-      write(line) {
-        output.write(line);
-        lines.push(line.length > MAX_LINE ? line.slice(0, MAX_LINE) : line);
-        if (lines.length > MAX_LINES) lines.shift();
-        schedule();
-      },
+    add(line) {
+      lines.push(line.length > MAX_LINE ? line.slice(0, MAX_LINE) : line);
+      if (lines.length > MAX_LINES) lines.shift();
+      schedule();
     },
     connect(redis, prefix) {
       client = redis;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { ExtensionHost } from '../../../declare/extension.ts';
-import { ApiError, validationError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/errors.ts';
 import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
 import { isId } from '../../../platform/ids.ts';
 import type { CountedClient } from '../../../platform/limits/index.ts';
@@ -85,7 +85,7 @@ async function findAccount({ accounts, users }: LimitsHost, text: string) {
 /**
  * Looks up an IP address, an e-mail address or the id of a user: what is counted for it now. A few round trips.
  *
- * @throws ApiError VALIDATION_ERROR for anything else
+ * @throws ApiError BAD_REQUEST for anything else
  */
 export async function lookUpCounts(host: LimitsHost, text: string) {
   const { limits, accounts } = host;
@@ -101,7 +101,7 @@ export async function lookUpCounts(host: LimitsHost, text: string) {
     };
   }
   if (!isId(text) && !/^[^\s@]+@[^\s@]+$/.test(text))
-    throw validationError({ q: 'Must be an IP address, an e-mail address or the id of a user' });
+    throw new ApiError('BAD_REQUEST', 'q must be an IP address, an e-mail address or the id of a user');
   const account = await findAccount(host, text);
   const names = accounts?.lockouts.idsOf(account) ?? [];
   const { lockouts } = (await accounts?.lockouts.find(names.map(({ id }) => id))) ?? { lockouts: [] };
@@ -126,6 +126,12 @@ export async function clearClient(
   const isFound = await limits.clear(name, windowMs, client);
   await processes.notify('limit cleared', { name, windowMs, client });
   if (!isFound) throw new ApiError('NOT_FOUND', 'There is no such count: its window may have ended');
+}
+
+/** Clears the failed attempts and the lock under a hash. @throws ApiError NOT_FOUND for anything that is no hash */
+export async function clearLockout({ accounts }: LimitsHost, id: string): Promise<void> {
+  if (accounts === undefined || !/^[0-9a-f]{64}$/.test(id)) throw new ApiError('NOT_FOUND');
+  await accounts.lockouts.clear(id);
 }
 
 /** Clears all failed attempts and locks of a user. @throws ApiError NOT_FOUND */

@@ -8,6 +8,7 @@ import { toPublicDatabaseError } from '../../../platform/postgres/errors.ts';
 import { describeRedisProblem } from '../../../platform/redis/problems.ts';
 import {
   clearClient,
+  clearLockout,
   lookUpCounts,
   readLimitedClients,
   readLimitRules,
@@ -158,7 +159,7 @@ function limitRoutes(host: ExtensionHost) {
       action: 'lockoutCleared',
       recordedAs: recordParams('lockout'),
       async handler({ params }) {
-        await host.accounts?.lockouts.clear(/^[0-9a-f]{64}$/.test(params.id!) ? params.id! : '');
+        await clearLockout(host, params.id!);
         readLocks.expire();
       },
     },

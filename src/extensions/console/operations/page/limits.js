@@ -27,7 +27,12 @@ const ruleText = ({ limit, windowMs }) => `${numberText(limit)} in ${windowText(
 const RULE_COLUMNS = [
   { name: 'name', label: 'Limit', render: ({ name }) => name },
   { name: 'rule', label: 'Each client may send', render: ({ rule }) => rule },
-  { name: 'setting', label: 'Set by', render: ({ setting }) => html`<code>${setting}</code>` },
+  {
+    name: 'setting',
+    label: 'Set by',
+    render: ({ setting }) =>
+      setting.startsWith('settings.') ? html`<code class="operations-commit">${setting}</code>` : setting,
+  },
   { name: 'about', label: 'Applies to', render: ({ about }) => about },
 ];
 
@@ -57,14 +62,14 @@ function rowsOf({ global: all, auth, authRoutes, routes, others, lockout }) {
       id: route.route,
       name: html`<code>${route.route}</code>`,
       rule: ruleText(route),
-      setting: 'rateLimit of the route',
+      setting: 'the route',
       about: 'this route',
     })),
     ...others.map((other) => ({
       id: other.name,
       name: other.name,
       rule: ruleText(other),
-      setting: 'settings of the feature',
+      setting: 'the feature',
       about: 'what the feature counts',
     })),
     ...(lockout === null
@@ -126,7 +131,7 @@ const clientColumns = (onDone) => [
       isLimited ? html`<${Status} kind="bad">limited<//>` : html`<${Status} kind="good">within<//>`,
   },
   { name: 'left', label: 'Window ends in', isNumber: true, render: ({ leftMs }) => windowText(Math.max(0, leftMs)) },
-  { name: 'actions', label: '', render: (row) => html`<${ClearClient} row=${row} onDone=${onDone} />` },
+  { name: 'actions', label: '', isNumber: true, render: (row) => html`<${ClearClient} row=${row} onDone=${onDone} />` },
 ];
 
 const keyOfClient = ({ name, windowMs, client }) => `${name} ${windowMs} ${client}`;
@@ -139,7 +144,7 @@ function Clients({ from }) {
           ? html`<${Nothing} title="No client is counted">
               <p>Each request counts for its client until the window of the limit ends. Clients near or above their limit appear here, the busiest first.</p>
             <//>`
-          : html`<p class="soft part-text">
+          : html`<p class="soft part-text operations-lead">
                 ${limited === 0 ? 'No client is limited.' : `${numberText(limited)} counts are above their limit.`}
                 ${isCut && ` Redis has more than are shown: of the ${numberText(counted)} that were read, these are the busiest.`}
               </p>
@@ -170,6 +175,7 @@ const lockColumns = (onDone) => [
   {
     name: 'actions',
     label: '',
+    isNumber: true,
     render: ({ id }) => html`<${ActionButton}
       run=${async () => {
         await call(`/operations/limits/lockouts/${id}/clear`, { method: 'POST' });
@@ -191,7 +197,7 @@ function Lockouts({ from }) {
           ? html`<${Nothing} title="No failed sign-in">
               <p>Wrong passwords and codes are counted for each account, and lock it after too many. Redis has only hashes of the accounts: search for an e-mail address to see its state.</p>
             <//>`
-          : html`<p class="soft part-text">
+          : html`<p class="soft part-text operations-lead">
                 Redis has only hashes of the accounts. Search for an e-mail address or a user above to see which one it is.${isCut && ' There are more than are shown.'}
               </p>
               <${DataTable} label="Failed sign-ins and locks" rows=${lockouts} columns=${lockColumns(from.reload)} />`}

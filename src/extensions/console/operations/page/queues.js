@@ -132,7 +132,7 @@ function Outbox() {
           ? html`<${Nothing} title="Nothing waits">
               <p>Each change of a record adds a row to the outbox, in the same transaction. The relay turns it into webhooks, pushes and other work, usually within milliseconds.</p>
             <//>`
-          : html`<p class="part-text soft">${numberText(rows)}${isCapped ? ' or more' : ''} rows wait for the relay.</p>
+          : html`<p class="part-text soft operations-lead">${numberText(rows)}${isCapped ? ' or more' : ''} rows wait for the relay.</p>
               <${DataTable} label="Outbox rows by event" rows=${events} columns=${EVENT_COLUMNS} keyOf=${({ name }) => name} />
               ${
                 stuck.length > 0 &&
