@@ -134,6 +134,7 @@ export function createAccounts(
     api: {
       startSession: (userId, signIn) => startSessionWithoutPassword({ ...accounts, signInSteps }, userId, signIn),
       loginOutput: () => loginShape(signInSteps),
+      lockouts: accounts.lockout.administration,
       checkSecret(attempt, check, wrong) {
         if ('userId' in attempt) return checkSecretOfCaller(accounts, attempt.userId, check, wrong);
         const email = attempt.email.trim().toLowerCase();

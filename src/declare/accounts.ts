@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { ApiError } from '../platform/errors.ts';
 import type { Executor } from '../platform/postgres/queryable.ts';
 import type { StoredRecord } from './host.ts';
+import type { Lockouts } from './lockouts.ts';
 import type { RouteContext } from './route.ts';
 import type { CallerTransaction, Transaction } from './service.ts';
 
@@ -264,6 +265,8 @@ export interface Accounts {
   assertRecentSignIn(ctx: Pick<RouteContext, 'auth'>): Promise<void>;
   /** Records that the caller has just proved who they are, so that the session of the request counts as recent. */
   renewRecentSignIn(ctx: Pick<RouteContext, 'auth'>): Promise<void>;
+  /** The failed attempts and locks of accounts. */
+  lockouts: Lockouts;
   /** Sets the organisation that the session of the request works in by default; undefined: none. Takes effect with the next request. */
   chooseOrganisation(ctx: Pick<RouteContext, 'auth'>, organisation: string | undefined): Promise<void>;
   /**

@@ -4,6 +4,7 @@ import type { ConfigErrors } from '../platform/config/config-errors.ts';
 import { parseSettings, reportSettingErrors } from '../platform/config/parse-settings.ts';
 import type { EncryptedColumn } from '../platform/crypto/encrypted-column.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
+import type { Finding } from '../platform/observability/finding.ts';
 import type { OutboxConsumer } from '../platform/outbox/consumer.ts';
 import type { Sweep } from '../platform/outbox/relay.ts';
 import type { RunningWorker } from '../platform/redis/queues.ts';
@@ -118,6 +119,8 @@ export interface ExtensionHost extends Host {
   accountSections(): readonly AccountSection[];
   /** The audit trail; undefined in an app without one. Not available before every feature is set up. */
   auditTrail(): AuditTrail | undefined;
+  /** Checks the environment, the servers, the migrations, the tables and the clocks, as `belfry doctor` does. Takes up to seconds. */
+  diagnose(): Promise<Finding[]>;
   /** All features' data about users outside of resources. Not available before every feature is set up. */
   userData(): readonly UserData[];
   /** All ways to sign in. Not available before every feature is set up. */

@@ -16,6 +16,7 @@ import { createResourceTables, type Records, withArchives } from '../records/ind
 import { withMigrationClient, withPostgres } from './connect.ts';
 import { createCore, createPlatform } from './core.ts';
 import { collectNonResourceTables, type Declarations } from './declarations.ts';
+import { diagnose } from './diagnosis/diagnose.ts';
 import { assertSchemaMatchesDeclarations } from './migrations/check-schema.ts';
 import { isPoolerConfigured, setRoleSettings } from './migrations/direct-connection.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
@@ -83,7 +84,7 @@ export function assembleApp(
 ): AssembledApp | undefined {
   const platform = createPlatform(env, settings);
   const core = createCore(declared, platform, () => features?.mails ?? {});
-  const features = setUpFeatures(core, declared, errors);
+  const features = setUpFeatures(core, declared, errors, () => diagnose({ platform, tables, files }, {}));
   if (features === undefined) return undefined;
   const { parts, apis, createOpenApiDocument } = features;
   for (const [name, listener] of Object.entries(parts.listeners ?? {})) platform.events.on(name, listener);
@@ -120,6 +121,7 @@ export function assembleApp(
     async close() {
       const results = await Promise.allSettled([platform.queues.close()]);
       platform.replica?.close();
+      await platform.logTail?.stop();
       const { redis, database, tracing } = platform;
       results.push(...(await Promise.allSettled([redis.close(), database.close(), tracing.stop()])));
       for (const result of results) if (result.status === 'rejected') throw result.reason;

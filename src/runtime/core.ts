@@ -1,5 +1,6 @@
 import { createAccounts } from '../accounts/index.ts';
 import { createPasswordHasher } from '../accounts/passwords/password-hash.ts';
+import { currentActor } from '../declare/actor.ts';
 import type { Host } from '../declare/host.ts';
 import type { AnyMail } from '../declare/mail.ts';
 import type { PublishEvent, Senders } from '../declare/senders.ts';
@@ -10,22 +11,27 @@ import type { Environment } from '../platform/config/environment.ts';
 import type { Settings } from '../platform/config/settings.ts';
 import { createKeyring } from '../platform/crypto/keyring.ts';
 import { createEvents } from '../platform/events.ts';
+import { countStatement } from '../platform/http/request-context.ts';
 import { createLimits } from '../platform/limits/index.ts';
 import { createMail, type Mail } from '../platform/mail/index.ts';
 import type { MailMessage } from '../platform/mail/message.ts';
 import { createMailTextRenderer } from '../platform/mail/texts/index.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { createLogger } from '../platform/observability/log.ts';
+import { createLogTail } from '../platform/observability/log-tail.ts';
 import { addBuildInfo, createMetrics } from '../platform/observability/metrics.ts';
 import { createTracing } from '../platform/observability/tracing.ts';
 import { createRelayWakeUp } from '../platform/outbox/wake.ts';
 import type { Platform } from '../platform/platform.ts';
-import { openDatabase } from '../platform/postgres/database.ts';
+import type { OnResult } from '../platform/postgres/connection.ts';
+import { type Database, openDatabase } from '../platform/postgres/database.ts';
 import { withDatabaseMetrics } from '../platform/postgres/metrics.ts';
 import { withDatabaseTracing } from '../platform/postgres/tracing.ts';
 import { createTransactionStatements } from '../platform/postgres/transaction.ts';
+import { createProcessRegistry, type ProcessRegistry } from '../platform/processes/registry.ts';
+import { createSlowLog, type SlowLog } from '../platform/processes/slow-log.ts';
 import { openRedis } from '../platform/redis/connections.ts';
-import { createQueues } from '../platform/redis/queues.ts';
+import { createQueues, type Queues } from '../platform/redis/queues.ts';
 import { withJobTracing } from '../platform/redis/tracing.ts';
 import { openReplica } from '../platform/replica/index.ts';
 import { VERSION } from '../platform/version.ts';
@@ -40,17 +46,49 @@ import { collectNonResourceTables, type Declarations } from './declarations.ts';
 import { createSendWithin, type SendWithin } from './mail-outlet.ts';
 import { collectRelationNames } from './migrations/relation-names.ts';
 
+/** Returns the function that measures statements: for the request that they belong to, and for the slow log. */
+function createStatementObserver(slowLog: SlowLog): OnResult {
+  const { statementMs } = slowLog;
+  return (text, ms, rows) => {
+    const req = currentActor()?.req;
+    if (req !== undefined) countStatement(req, ms);
+    if (ms >= statementMs) slowLog.addStatement(text, ms, rows);
+  };
+}
+
+/** Reports the connections and queues of this process. */
+function reportPlatform(processes: ProcessRegistry, database: Database, queues: Queues): void {
+  processes.report('connections', () => {
+    const { max, open, idle, lanes } = database.stats();
+    const sum = (name: 'waiting' | 'waitTimeouts') =>
+      Object.values(lanes).reduce((total, lane) => total + lane[name], 0);
+    return { max, open, idle, waiting: sum('waiting'), waitTimeouts: sum('waitTimeouts') };
+  });
+  processes.report('queues', queues.activity);
+}
+
 /** Creates the platform of an app. Opens no connection yet. */
 export function createPlatform(env: Environment, settings: Settings): Platform {
   const tracing = createTracing(env.tracing);
-  const log = createLogger(env.logLevel, env.logProcess, undefined, tracing.isEnabled ? tracing.logFields : undefined);
+  const logTail = env.nodeEnv !== 'production' ? createLogTail() : undefined;
+  const spanFields = tracing.isEnabled ? tracing.logFields : undefined;
+  const log = createLogger(env.logLevel, env.logProcess, undefined, spanFields, logTail?.add);
   const metrics = createMetrics();
   addBuildInfo(metrics, VERSION);
   const redis = openRedis(env.redis, log);
+  logTail?.connect(redis.commands, env.redisPrefix);
   const { databasePooler: pooler, poolMax, redisPrefix: prefix } = env;
-  const pooled = openDatabase(env.databaseUrl, prefix, log, { poolMax, pooler });
+  const slowLog = createSlowLog(settings.slowLog);
+  const onResult = createStatementObserver(slowLog);
+  const pooled = openDatabase(env.databaseUrl, prefix, log, { poolMax, pooler, onResult });
   const database = withDatabaseTracing(withDatabaseMetrics(pooled, metrics), tracing);
-  const replicaParts = { primary: database, redis, prefix, log, metrics, tracing };
+  const replicaParts = { primary: database, redis, prefix, log, metrics, tracing, onResult };
+  const queues = withJobTracing(createQueues(redis, prefix, log), tracing);
+  const identity = { version: VERSION, appVersion: env.appVersion };
+  const processes = createProcessRegistry(redis.commands, prefix, log, slowLog, identity);
+  reportPlatform(processes, database, queues);
+  const limits = createLimits(redis.commands, prefix, log, metrics);
+  processes.onNotice('limit cleared', ({ name, windowMs, client }) => limits.forget(name, windowMs, client));
   return {
     env,
     settings,
@@ -60,11 +98,14 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
     redis,
     database,
     replica: env.replica && openReplica(env.replica, replicaParts),
-    queues: withJobTracing(createQueues(redis, env.redisPrefix, log), tracing),
-    limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
+    queues,
+    limits,
     wake: createRelayWakeUp(redis.commands, env.redisPrefix),
     keyring: createKeyring(env.encryptionKeys),
     events: createEvents(log),
+    processes,
+    slowLog,
+    logTail,
   };
 }
 

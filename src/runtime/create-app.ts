@@ -17,6 +17,7 @@ import { readSettings, type Settings, type SettingsInput } from '../platform/con
 import type { Encryption } from '../platform/crypto/encryption.ts';
 import type { CapturedMails } from '../platform/mail/index.ts';
 import type { MailOverrides } from '../platform/mail/texts/index.ts';
+import type { Finding } from '../platform/observability/finding.ts';
 import { availabilityOf } from '../platform/postgres/availability.ts';
 import type { CapturedPushes } from '../push/history/read-push.ts';
 import type { PushReceipts } from '../push/history/receipt.ts';
@@ -26,7 +27,6 @@ import { type AppAdministration, type AppBulkRecords, type AssembledApp, assembl
 import { checkAppOptions } from './config-errors.ts';
 import { addUserFields, checkDeclarations, collectResources } from './declarations.ts';
 import { type DiagnoseOptions, diagnose } from './diagnosis/diagnose.ts';
-import type { Finding } from './diagnosis/finding.ts';
 import { type AppMail, compileProjectMails, createAppMail } from './mail-outlet.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
 import type { DeclaredFacts } from './migrations/plan/declared.ts';

@@ -1,5 +1,5 @@
 import { isAccountActive } from '../declare/actor.ts';
-import type { FeatureParts } from '../declare/extension.ts';
+import type { ExtensionHost, FeatureParts } from '../declare/extension.ts';
 import type { Host } from '../declare/host.ts';
 import { mergeParts } from '../declare/merge-parts.ts';
 import type { JobRuntime } from '../jobs/index.ts';
@@ -37,12 +37,14 @@ interface Features {
 /**
  * Sets up the features of an app.
  *
+ * @param diagnose called only when all features are set up
  * @returns undefined if the parts of extensions have errors, which are then reported
  */
 export function setUpFeatures(
   core: Core,
   { resources, extensions, members = {} }: Declarations,
   errors: ConfigErrors,
+  diagnose: ExtensionHost['diagnose'],
 ): Features | undefined {
   const { platform, compiled, records, files, push, mail, jobs: backgroundJobs, accounts, host } = core;
   const { settings } = platform;
@@ -62,6 +64,7 @@ export function setUpFeatures(
     authenticators,
     auditTrail: () => mergedParts.auditTrail,
     userData: () => mergedParts.userData ?? [],
+    diagnose,
     openApiDocument: () => {
       document ??= createDocument();
       return document;

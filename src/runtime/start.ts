@@ -184,6 +184,7 @@ export async function startRoles(
     return encryption.registerKeys();
   });
   shutdown.addSupport(() => registration.deleteRegistration());
+  shutdown.addSupport(() => platform.processes.stop());
   await assertStorageIsUsable(assembly);
   await logConnectionLimits(platform.database, platform.log);
   if (isWeb) await platform.replica?.start();
@@ -203,6 +204,7 @@ export async function startRoles(
     shutdown.addWork(() => relay.stop());
   }
 
+  platform.processes.start(roles);
   const checks = createDependencyChecks(assembly);
   const { isStopping: isDraining } = shutdown;
   const loopCheck = async () => {

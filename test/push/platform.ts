@@ -9,6 +9,8 @@ import { NO_TRACING } from '../../src/platform/observability/tracing.ts';
 import { createRelayWakeUp } from '../../src/platform/outbox/wake.ts';
 import type { Platform } from '../../src/platform/platform.ts';
 import { openDatabase } from '../../src/platform/postgres/database.ts';
+import { createProcessRegistry } from '../../src/platform/processes/registry.ts';
+import { createSlowLog } from '../../src/platform/processes/slow-log.ts';
 import { openRedis } from '../../src/platform/redis/connections.ts';
 import { createQueues } from '../../src/platform/redis/queues.ts';
 
@@ -23,6 +25,8 @@ export async function openPlatform(
   const redis = openRedis(env.redis, log);
   const database = openDatabase(env.databaseUrl, env.redisPrefix, log);
   const queues = createQueues(redis, env.redisPrefix, log);
+  const slowLog = createSlowLog({ requestMs: 500, statementMs: 200 });
+  const identity = { version: 'test', appVersion: undefined };
   return {
     env,
     settings: readSettings({ push }),
@@ -37,6 +41,9 @@ export async function openPlatform(
     wake: createRelayWakeUp(redis.commands, env.redisPrefix),
     keyring: createKeyring(env.encryptionKeys),
     events: createEvents(log),
+    slowLog,
+    logTail: undefined,
+    processes: createProcessRegistry(redis.commands, env.redisPrefix, log, slowLog, identity),
     async close() {
       await queues.close();
       await Promise.all([redis.close(), database.close()]);

@@ -21,7 +21,7 @@ const lockoutNamesOf = ({ id, email }: { id: string; email: string }) => ({
 });
 
 function describeStatus(label: string, { failures, lockedUntil }: LockoutStatus, maxAttempts: number): PanelFact[] {
-  if (lockedUntil !== undefined)
+  if (lockedUntil !== null)
     return [
       { label, value: 'Locked', tone: 'bad' },
       { label: 'Locked until', value: lockedUntil, kind: 'time' },
@@ -129,7 +129,7 @@ export function createLockoutSection({ host, users, lockout }: Dependencies): Ac
         lockout.readStatus(signInLockoutName(email)),
         users.findAccountByEmail(email),
       ]);
-      const { failures, lockedUntil = null } = status;
+      const { failures, lockedUntil } = status;
       const isCounted = failures > 0 || lockedUntil !== null;
       const row: PanelRow = {
         id: email,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Lockouts } from '../../declare/lockouts.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { createLeaseRenewals } from '../../platform/leased-work/lease.ts';
@@ -52,6 +53,8 @@ export interface Lockout {
   clearFailedAttemptsAndLock(name: string): Promise<void>;
   /** Returns the failed attempts under a name and the end of its lock. */
   readStatus(name: string): Promise<LockoutStatus>;
+  /** For administrators. */
+  administration: Lockouts;
 }
 
 /** Returns the name that sign-ins with an e-mail address are counted under. */
@@ -77,7 +80,13 @@ const NO_LOCKOUT: Lockout = {
   },
   clearFailedAttempts: () => Promise.resolve(),
   clearFailedAttemptsAndLock: () => Promise.resolve(),
-  readStatus: async () => ({ failures: 0, lockedUntil: undefined }),
+  readStatus: async () => ({ failures: 0, lockedUntil: null }),
+  administration: {
+    rule: undefined,
+    find: async () => ({ lockouts: [], isCut: false }),
+    idsOf: () => [],
+    clear: () => Promise.resolve(),
+  },
 };
 
 /** Creates the lockout of the setting `auth.lockout`. It counts in Redis, and in each process separately while Redis is unreachable. */
@@ -148,7 +157,31 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
     },
     clearFailedAttempts: (name) => store.changeState(hashName(name), (held, now) => clearFailures(held, rule, now)),
     clearFailedAttemptsAndLock: (name) => store.deleteState(hashName(name)),
-    readStatus: (name) => store.changeState(hashName(name), (held, now) => readStatus(held, rule, '', now)),
+    readStatus: (name) =>
+      store.changeState(hashName(name), (held, now) => ({ state: held, result: readStatus(held, rule, now) })),
+    administration: {
+      rule: { maxAttempts, windowMinutes, lockMinutes },
+      async find(ids) {
+        const { states, isCut } = await store.findStates(ids);
+        const now = Date.now();
+        const lockouts = states.map(({ key, state }) => ({ id: key, ...readStatus(state, rule, now) }));
+        return {
+          lockouts: lockouts.filter(({ failures, lockedUntil }) => failures > 0 || lockedUntil !== null),
+          isCut,
+        };
+      },
+      idsOf: ({ email, userId }) =>
+        [
+          ...(email === undefined ? [] : [{ kind: 'sign-in' as const, name: signInLockoutName(email) }]),
+          ...(userId === undefined
+            ? []
+            : [
+                { kind: 'password' as const, name: `password:${userId}` },
+                { kind: 'code' as const, name: `code:${userId}` },
+              ]),
+        ].map(({ kind, name }) => ({ kind, id: hashName(name) })),
+      clear: (id) => store.deleteState(id),
+    },
   };
 }
 

@@ -92,21 +92,6 @@ export function releaseReservation(
   return { state: { ...state, flights: omitReservation(state.flights, id) }, result: undefined };
 }
 
-/** The failed attempts under a name, as administrators see them. */
-export interface LockoutStatus {
-  /** Within the window. A lock clears them. */
-  failures: number;
-  /** The end of the lock, ISO 8601; undefined: the name is not locked. */
-  lockedUntil: string | undefined;
-}
-
-/** Returns the failed attempts under a name and the end of its lock. Changes nothing. */
-export function readStatus(held: LockoutState, rule: LockoutRule, _id: string, now: number): Transition<LockoutStatus> {
-  const { failures, lockedUntil } = withoutExpired(held, rule, now);
-  const until = lockedUntil > 0 ? new Date(lockedUntil).toISOString() : undefined;
-  return { state: held, result: { failures: failures.length, lockedUntil: until } };
-}
-
 /** Clears the failed attempts. A lock remains. */
 export function clearFailures(held: LockoutState, rule: LockoutRule, now: number): Transition<undefined> {
   if (held.failures.length === 0) return { state: held, result: undefined };
@@ -133,6 +118,23 @@ export function recordFailure(
   if (failures.length < rule.maxAttempts) return { state: { failures, flights, lockedUntil: 0 }, result: undefined };
   const lockedUntil = now + rule.lockMs;
   return { state: { failures: [], flights, lockedUntil }, result: lockedUntil };
+}
+
+/** The failed attempts under a name, as administrators see them. */
+export interface LockoutStatus {
+  /** Those that still count. A lock clears them. */
+  failures: number;
+  /** The end of the lock, ISO 8601; null: the name is not locked. */
+  lockedUntil: string | null;
+}
+
+/** Returns the failed attempts that still count, and the end of the lock. Changes nothing. */
+export function readStatus(held: LockoutState, rule: LockoutRule, now: number): LockoutStatus {
+  const { failures, lockedUntil } = withoutExpired(held, rule, now);
+  // The rule may have become stricter since the failures were counted: see `reserveAttempt`.
+  const isOver = lockedUntil === 0 && failures.length >= rule.maxAttempts;
+  const until = isOver ? Math.max(...failures) + rule.lockMs : lockedUntil;
+  return { failures: failures.length, lockedUntil: until > 0 ? new Date(until).toISOString() : null };
 }
 
 /** Returns the ms until all failures, reservations and the lock in a state have expired; 0 if they already have. */

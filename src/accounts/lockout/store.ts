@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { RedisBreaker } from '../../platform/redis/circuit-breaker.ts';
 import type { RedisClient } from '../../platform/redis/connections.ts';
+import { findKeys, readKey } from '../../platform/redis/find-keys.ts';
 import { EMPTY_STATE, type LockoutRule, type LockoutState, msUntilStateExpires, type Transition } from './state.ts';
 
 /** Computes the next lockout state. May be called several times, because another process can change the state in between. */
@@ -12,6 +13,13 @@ export interface LockoutStore {
   changeState<T>(key: string, decide: Decide<T>): Promise<T>;
   /** Deletes the state of a key, in Redis and in the memory of this process. */
   deleteState(key: string): Promise<void>;
+  /**
+   * Reads states from Redis.
+   *
+   * @param only default: up to 1,000 of all keys
+   * @throws the error of Redis if it is not usable
+   */
+  findStates(only?: readonly string[]): Promise<{ states: { key: string; state: LockoutState }[]; isCut: boolean }>;
 }
 
 /** Maximum number of states that one process keeps in memory while Redis is unreachable: about 10 MB. */
@@ -87,6 +95,14 @@ export function createLockoutStore(
     return [text, Math.floor(Number(seconds) * 1000 + Number(micros) / 1000)];
   }
 
+  async function readKeys(keys: readonly string[]) {
+    const read = keys.map(async (key) => ({
+      key: prefix + key,
+      value: (await readKey(redis, prefix + key)).value ?? '',
+    }));
+    return { keys: await Promise.all(read), isCut: false };
+  }
+
   async function changeStateInRedis<T>(key: string, decide: Decide<T>): Promise<T> {
     for (;;) {
       const [text, now] = await readStateAndTime(key);
@@ -114,6 +130,13 @@ export function createLockoutStore(
       const whole = prefix + key;
       memory.deleteState(whole);
       await breaker.run(() => redis.del(whole)).catch(() => undefined);
+    },
+    async findStates(only) {
+      const { keys, isCut } = only === undefined ? await findKeys(redis, prefix) : await readKeys(only);
+      return {
+        states: keys.map(({ key, value }) => ({ key: key.slice(prefix.length), state: parseState(value) })),
+        isCut,
+      };
     },
   };
 }

@@ -21,6 +21,7 @@ import { dataRoutes } from './data/routes.ts';
 import { jobRoutes } from './jobs.ts';
 import { createLiveUpdates } from './live.ts';
 import { mailPreviewRoutes } from './mails.ts';
+import { createOperationsTab } from './operations/tab.ts';
 import { pageFileRoutes } from './page-files.ts';
 import { consoleRoutes } from './push/routes.ts';
 import { createStateReader } from './push/state.ts';
@@ -103,7 +104,7 @@ function createDevelopmentParts(
   const data = createDataContext(host, users, 'development');
   const feed = createChangeFeed(host, access);
   return {
-    consoleTabs: [createReferenceTab(host, 'development')],
+    consoleTabs: [createOperationsTab(host), createReferenceTab(host, 'development')],
     pages: [
       ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
       ...mailPreviewRoutes(MAILS_PATH, { host, middleware }),
@@ -132,7 +133,7 @@ function createProductionParts(host: ExtensionHost, users: ResourceGateway, poli
   const feed = createChangeFeed(host, access);
   const data = createDataContext(host, users, 'production');
   return {
-    consoleTabs: [createReferenceTab(host, 'production')],
+    consoleTabs: [createOperationsTab(host), createReferenceTab(host, 'production')],
     dependentPages: (errors) => applicationRoutes({ host, data, access, feed }, errors),
     listeners: feed.listeners,
     workers: { web: () => feed },

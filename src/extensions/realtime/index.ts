@@ -31,6 +31,12 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
       const slots = createStreamSlots(settings);
       const metrics = createRealtimeMetrics(host.metrics, () => slots.taken);
       const hub = createHub(host, settings, metrics);
+      host.processes.report('streams', () => ({
+        open: slots.taken,
+        max: settings.maxStreams,
+        subscriptions: hub.countSubscriptions(),
+        ...metrics.read(),
+      }));
       const tickets = createTickets(host, settings);
       const watch = createAccessWatch(host, (listener: Listener) => void opener.recheckSubscriptionsOrEnd(listener));
       const opener = createStreamOpener(host, settings, { hub, watch, slots, tickets, metrics });

@@ -157,7 +157,18 @@ const environmentSchema = z.object({
   WEBHOOKS_WORKER: onOffSchema('WEBHOOKS_WORKER'),
   PUSH_WORKER: onOffSchema('PUSH_WORKER'),
   JOB_WORKER: onOffSchema('JOB_WORKER'),
+  APP_VERSION: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,64}$/, { error: 'APP_VERSION must consist of 1 to 64 visible ASCII characters' })
+    .optional(),
 });
+
+/** Variables in which platforms name the commit that they have deployed. */
+const COMMIT_VARIABLES = ['RENDER_GIT_COMMIT', 'HEROKU_BUILD_COMMIT', 'HEROKU_SLUG_COMMIT', 'RAILWAY_GIT_COMMIT_SHA'];
+
+function findCommit(variables: Record<string, string | undefined>): string | undefined {
+  return COMMIT_VARIABLES.map((name) => variables[name]).find((text) => /^[0-9a-f]{7,64}$/i.test(text ?? ''));
+}
 
 const PUSH_VARIABLE_NAMES = [
   'FCM_SERVICE_ACCOUNT',
@@ -249,6 +260,8 @@ export interface Environment {
   webhooksWorker: boolean;
   pushWorker: boolean;
   jobWorker: boolean;
+  /** The version of the app: a release or a commit; undefined if the environment does not name it. */
+  appVersion: string | undefined;
 }
 
 /** Thrown if the environment or the declarations are invalid: `errors` lists every error found, one line each. */
@@ -318,6 +331,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     webhooksWorker: env.WEBHOOKS_WORKER === 'on',
     pushWorker: env.PUSH_WORKER === 'on',
     jobWorker: env.JOB_WORKER === 'on',
+    appVersion: env.APP_VERSION ?? findCommit(definedVariables),
   };
 }
 

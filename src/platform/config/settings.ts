@@ -214,6 +214,15 @@ const settingsSchema = z.strictObject({
       sampleRate: z.number().min(0).max(1).default(1),
     })
     .prefault({}),
+  /** What the console lists as slow. Each process keeps the newest and the slowest in memory. */
+  slowLog: z
+    .strictObject({
+      /** ms from which a request is slow. 0: every request is listed. */
+      requestMs: z.number().int().min(0).max(MAX_STALL_MS).default(500),
+      /** ms from which a statement is slow. 0: every statement is listed. */
+      statementMs: z.number().int().min(0).max(MAX_STALL_MS).default(200),
+    })
+    .prefault({}),
   /**
    * Time in ms that a stopping process waits for HTTP requests, push sends, e-mails and the app's jobs in progress before it aborts them.
    * For requests, it begins after the drain delay. Jobs of extensions are not limited by it.

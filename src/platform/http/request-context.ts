@@ -38,6 +38,21 @@ export function identityOf(req: IncomingMessage): Identity | undefined {
   return identities.get(req);
 }
 
+const statementCounts = createPerRequestStore<number>('statements');
+const postgresMicros = createPerRequestStore<number>('microseconds in Postgres');
+
+/** Counts a statement that ran for a request. @param ms from sending it until its result */
+export function countStatement(req: IncomingMessage, ms: number): void {
+  statementCounts.set(req, (statementCounts.get(req) ?? 0) + 1);
+  // Whole numbers need no memory of their own.
+  postgresMicros.set(req, (postgresMicros.get(req) ?? 0) + Math.round(ms * 1000));
+}
+
+/** Returns the number of statements that ran for a request so far, and their time. A statement that requests share counts for one of them. */
+export function statementsOf(req: IncomingMessage): { statements: number; postgresMs: number } {
+  return { statements: statementCounts.get(req) ?? 0, postgresMs: Math.round((postgresMicros.get(req) ?? 0) / 1000) };
+}
+
 const traceIds = createPerRequestStore<LogFields>('trace ids');
 
 /** Stores the ids of a request's span, for its log line. */

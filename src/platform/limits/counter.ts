@@ -52,6 +52,16 @@ function shardOf(key: string): number {
   return (hash >>> 0) % SHARDS;
 }
 
+/** Returns the key in Redis of a counter. @param prefix the start of every key of counters */
+export function counterKey(prefix: string, key: string): string {
+  return `${prefix}:{${shardOf(key)}}:${key}`;
+}
+
+/** Returns the counter of a key in Redis: the inverse of `counterKey`. */
+export function counterOfKey(prefix: string, redisKey: string): string {
+  return redisKey.slice(redisKey.indexOf('}:', prefix.length) + 2);
+}
+
 /** Returns how many breakers a counter needs: one for each part of Redis that can fail separately. */
 export function countBreakers(redis: RedisClient): number {
   return redis.isCluster ? SHARDS : 1;
@@ -94,7 +104,7 @@ export function createCounter(redis: RedisClient, prefix: string, breakers: read
 
   return async (key, windowMs, amount) => {
     const shard = shardOf(key);
-    const pendingCount: PendingCount = { key: `${prefix}:{${shard}}:${key}`, windowMs, amount };
+    const pendingCount: PendingCount = { key: counterKey(prefix, key), windowMs, amount };
     await batches[shard % batches.length]!(pendingCount);
     return pendingCount.count!;
   };

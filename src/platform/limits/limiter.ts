@@ -22,6 +22,8 @@ export interface Limiter {
    * @param amount the number of requests, by default one
    */
   consume(key: string, amount?: number): Promise<LimitDecision>;
+  /** Forgets what this process remembers about a key: the end of its window, and counts from while Redis was down. */
+  forget(key: string): void;
 }
 
 /** The maximum number of keys that one limit keeps in this process: some 10 MB. A flood of new keys must not fill the memory. */
@@ -34,9 +36,11 @@ function setBoundedEntry<V>(map: Map<string, V>, key: string, value: V): void {
 }
 
 /** Creates a counter in this process. The window of a key begins with its first request. */
-export function createMemoryCounter(windowMs: number): (key: string, amount?: number) => Count {
+export function createMemoryCounter(
+  windowMs: number,
+): ((key: string, amount?: number) => Count) & { forget(key: string): void } {
   const windows = new Map<string, { count: number; endsAt: number }>();
-  return (key, amount = 1) => {
+  const count = (key: string, amount = 1): Count => {
     const now = Date.now();
     let window = windows.get(key);
     if (window === undefined || window.endsAt <= now) {
@@ -46,6 +50,7 @@ export function createMemoryCounter(windowMs: number): (key: string, amount?: nu
     window.count += amount;
     return [window.count, window.endsAt - now];
   };
+  return Object.assign(count, { forget: (key: string) => void windows.delete(key) });
 }
 
 /**
@@ -82,6 +87,10 @@ export function createLimiter(name: string, { limit, windowMs }: LimitRule, coun
       if (decision.allowed) exhaustedUntil.delete(key);
       else setBoundedEntry(exhaustedUntil, key, Date.now() + decision.leftMs);
       return decision;
+    },
+    forget(key) {
+      exhaustedUntil.delete(key);
+      countInMemory.forget(key);
     },
   };
 }

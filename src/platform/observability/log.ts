@@ -36,6 +36,11 @@ function removeCommandArguments(error: SerializedError): SerializedError {
   };
 }
 
+function keepLine(line: string, onLine: (line: string) => void): string {
+  onLine(line);
+  return line;
+}
+
 /**
  * Creates the logger of the process: JSON lines on standard output, secrets replaced by `[redacted]`.
  *
@@ -43,12 +48,14 @@ function removeCommandArguments(error: SerializedError): SerializedError {
  * @param process the name of this process, included in every line; undefined: not known yet
  * @param destination where the lines are written; default: standard output
  * @param fields called for each line; returns fields to add to it
+ * @param onLine called with each line before it is written
  */
 export function createLogger(
   level: string,
   process: string | undefined,
   destination?: DestinationStream,
   fields?: () => object,
+  onLine?: (line: string) => void,
 ): Logger {
   const options: LoggerOptions = {
     level,
@@ -64,6 +71,7 @@ export function createLogger(
     formatters: { level: (label) => ({ level: label }) },
     // pino adds the fields of the line to the object that it gets here.
     ...(fields === undefined ? {} : { mixin: () => ({ ...fields() }) }),
+    ...(onLine === undefined ? {} : { hooks: { streamWrite: (line: string) => keepLine(line, onLine) } }),
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }

@@ -64,7 +64,16 @@ export interface ConnectionOptions {
   startup?: Readonly<Record<string, string>>;
   /** Called when an open connection is lost. */
   onLost: (error: Error) => void;
+  onResult?: OnResult | undefined;
 }
+
+/**
+ * Called with each statement when it has ended, in the async context of its caller: the ms since it was sent, and the number of its rows. It
+ * must be cheap.
+ */
+export type OnResult = (text: string, ms: number, rows: number) => void;
+
+const IGNORE_RESULT: OnResult = () => undefined;
 
 /** Members of pg's client that its types do not have. */
 interface ClientInternals extends pg.Client {
@@ -80,7 +89,15 @@ const isUnknownStatement = (error: unknown) => (error as { code?: string }).code
 /** Opens a connection. */
 export async function openConnection(
   config: pg.ClientConfig,
-  { preparesStatements, timeoutMs, ownsSession, pipelines, startup = {}, onLost }: ConnectionOptions,
+  {
+    preparesStatements,
+    timeoutMs,
+    ownsSession,
+    pipelines,
+    startup = {},
+    onLost,
+    onResult = IGNORE_RESULT,
+  }: ConnectionOptions,
 ): Promise<PooledConnection> {
   const socket = new Socket();
   const client = new pg.Client({ ...config, pipeline: true, stream: () => socket }) as ClientInternals;
@@ -147,24 +164,37 @@ export async function openConnection(
       return lost;
     },
     async run<Row extends unknown[]>(statement: Statement) {
+      const sentAt = performance.now();
+      let rows: Row[] = [];
       try {
-        return (await track(send<Row>(statement))).rows;
+        rows = (await track(send<Row>(statement))).rows;
       } catch (error) {
         // An earlier statement with the same name was sent at the same time and could not be prepared. This one has not run.
-        if (isUnknownStatement(error)) return (await track(send<Row>({ ...statement, name: undefined }))).rows;
-        throw error;
+        if (!isUnknownStatement(error)) throw error;
+        rows = (await track(send<Row>({ ...statement, name: undefined }))).rows;
+      } finally {
+        onResult(statement.text, performance.now() - sentAt, rows.length);
       }
+      return rows;
     },
     async execute(text) {
-      const result: pg.QueryResult | pg.QueryResult[] = await track(client.query(text));
-      return [result].flat().at(-1)!.command;
+      const sentAt = performance.now();
+      try {
+        const result: pg.QueryResult | pg.QueryResult[] = await track(client.query(text));
+        return [result].flat().at(-1)!.command;
+      } finally {
+        onResult(text, performance.now() - sentAt, 0);
+      }
     },
     async runLimited<Row extends unknown[]>(statement: Statement, limitMs: number) {
       connection.cork();
       const begun = client.query(`begin; set local statement_timeout = ${limitMs}`);
       const result = send<Row>(statement);
+      const sentAt = performance.now();
       // Counts as one statement until the transaction has ended.
       const all = await track(Promise.allSettled([result, begun, client.query('commit')]));
+      const [first] = all;
+      onResult(statement.text, performance.now() - sentAt, first.status === 'fulfilled' ? first.value.rows.length : 0);
       for (const each of all) if (each.status === 'rejected') throw each.reason;
       return (await result).rows;
     },

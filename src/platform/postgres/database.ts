@@ -1,5 +1,5 @@
 import type { Logger } from '../observability/log.ts';
-import type { Connection, PooledConnection, Statement } from './connection.ts';
+import type { Connection, OnResult, PooledConnection, Statement } from './connection.ts';
 import { createConnectionPool, type PoolStats } from './connection-pool.ts';
 import { CLOSED } from './errors.ts';
 import { DEFAULT_POOL_MAX, type LaneName, LIST_TIMEOUT_MS, planLanes, planReplicaLanes } from './lanes.ts';
@@ -57,6 +57,7 @@ export interface DatabaseOptions {
   isReplica?: boolean;
   /** How long a caller waits for a connection. */
   maxWaitMs?: number;
+  onResult?: OnResult | undefined;
 }
 
 const MAX_WAIT_MS = 10_000;
@@ -80,9 +81,15 @@ export function openDatabase(
   url: string,
   name: string,
   log: Logger,
-  { poolMax = DEFAULT_POOL_MAX.web, pooler = 'auto', isReplica = false, maxWaitMs = MAX_WAIT_MS }: DatabaseOptions = {},
+  {
+    poolMax = DEFAULT_POOL_MAX.web,
+    pooler = 'auto',
+    isReplica = false,
+    maxWaitMs = MAX_WAIT_MS,
+    onResult,
+  }: DatabaseOptions = {},
 ): Database {
-  const connector = createConnector(url, name, pooler, log);
+  const connector = createConnector(url, name, pooler, log, onResult);
   const plan = isReplica ? planReplicaLanes(poolMax) : planLanes(poolMax);
   const pool = createConnectionPool(plan, { max: poolMax, maxWaitMs, open: connector.open }, log);
   const isTransactionPooled = () => connector.access()?.pooler === 'transaction';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { StartupError } from '../config/environment.ts';
 import type { Logger } from '../observability/log.ts';
-import { openConnection, type PooledConnection } from './connection.ts';
+import { type OnResult, openConnection, type PooledConnection } from './connection.ts';
 import {
   createClientConfig,
   HAS_FORMATS,
@@ -96,7 +96,13 @@ async function checkRoleSettings(connection: PooledConnection, log: Logger): Pro
  *
  * @param name the application name in pg_stat_activity
  */
-export function createConnector(url: string, name: string, setting: PoolerSetting, log: Logger): Connector {
+export function createConnector(
+  url: string,
+  name: string,
+  setting: PoolerSetting,
+  log: Logger,
+  onResult?: OnResult,
+): Connector {
   let access: DatabaseAccess | undefined = setting === 'none' ? DIRECT : undefined;
   let detecting: Promise<void> | undefined;
   /** Whether the pooler may accept formats as startup parameters. */
@@ -113,6 +119,7 @@ export function createConnector(url: string, name: string, setting: PoolerSettin
       ownsSession,
       pipelines: ownsSession || preparesStatements,
       onLost,
+      onResult,
     };
     if (isDirect) return openConnection({ ...config, statement_timeout: timeoutMs }, options);
     try {

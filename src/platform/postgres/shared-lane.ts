@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { ApiError } from '../errors.ts';
 import type { PooledConnection, Statement } from './connection.ts';
 import { type ConnectionPool, createWaitError } from './connection-pool.ts';
@@ -152,13 +153,14 @@ export function createSharedLane(
       reject(createWaitError());
       settle();
     }, maxWaitMs);
-    const start = (connection: PooledConnection) => {
+    // Another caller's result starts the statement, but it belongs to the request of this caller.
+    const start = AsyncLocalStorage.bind((connection: PooledConnection) => {
       try {
         resolve(sendOn(connection, resolveStatement(sendable), send));
       } catch (error) {
         reject(error);
       }
-    };
+    });
     const waiter: Waiter = { start, reject, timer };
     waiters.add(waiter);
     request();

@@ -1,7 +1,8 @@
 import type { JobsOptions, Queue } from 'bullmq';
 import { withTimeoutFallback } from '../concurrency/deadline.ts';
 import { createLimitedWarning } from '../observability/limited-warning.ts';
-import type { Logger } from '../observability/log.ts';
+import { type Logger, redactTokens } from '../observability/log.ts';
+import type { QueueFacts, QueueFailure } from '../processes/facts.ts';
 import { loadBullmq } from './bullmq.ts';
 import type { RedisConnections } from './connections.ts';
 import { createWorkerBackend } from './worker-backend.ts';
@@ -73,6 +74,8 @@ export interface Queues {
   ): QueueWorker;
   /** Returns the names of the queues whose jobs this process runs. */
   workedQueues(): string[];
+  /** Returns the queues whose jobs this process runs, with the running jobs and the newest failures. */
+  activity(): QueueFacts[];
   /** Returns BullMQ's queue, for operations that `add` does not cover. */
   queue(name: string): Queue;
   close(): Promise<void>;
@@ -95,6 +98,9 @@ const CLOSE_TIMEOUT_MS = 2000;
 const CONNECT_TIMEOUT_MS = 2000;
 // Errors repeat for each job and attempt while Redis is down.
 const WARNING_INTERVAL_MS = 10_000;
+/** The failures that a process keeps for each queue. */
+const MAX_FAILURES = 10;
+const MAX_ERROR_TEXT = 300;
 
 /** All keys of a queue have the same hash tag, so that a Redis Cluster keeps them on one node, but each queue on another. */
 const prefixOfQueue = (prefix: string, queue: string) => `${prefix}:{${queue}}`;
@@ -135,7 +141,10 @@ function createJobCounter() {
 /** Creates the queues of an app. @param prefix the prefix of every Redis key, so that two apps can share a Redis */
 export function createQueues(redis: RedisConnections, prefix: string, log: Logger): Queues {
   const queues = new Map<string, Queue>();
-  const worked = new Set<string>();
+  const worked = new Map<
+    string,
+    { read: () => Pick<QueueFacts, 'running' | 'concurrency'>; failures: QueueFailure[] }
+  >();
   const warnOfLostJobs = createLimitedWarning(log, WARNING_INTERVAL_MS);
   const warnOfWorker = createLimitedWarning(log, WARNING_INTERVAL_MS);
   const channelOf = (queue: string) => `${prefix}:jobs:${queue}`;
@@ -185,7 +194,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
     listen: (name, listener) =>
       redis.subscribe(channelOf(name), (message) => message.split(' ').forEach(listener)).stop,
     work(name, process, concurrency, stallDetection = STALL_DETECTION) {
-      worked.add(name);
+      const failures: QueueFailure[] = [];
       const stopping = new AbortController();
       const counter = createJobCounter();
       const connection = redis.createBlockingConnection();
@@ -208,7 +217,14 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
       );
       worker.on('lockRenewalFailed', counter.setLockLost);
       worker.on('error', (error) => warnOfWorker({ err: error, queue: name }, 'a worker reported an error'));
-      worker.on('failed', (job, error) => log.error({ err: error, queue: name, job: job?.id }, 'a job failed'));
+      worker.on('failed', (job, error) => {
+        log.error({ err: error, queue: name, job: job?.id }, 'a job failed');
+        const text = redactTokens(error.message).slice(0, MAX_ERROR_TEXT);
+        const at = new Date().toISOString();
+        failures.unshift({ queue: name, id: job?.id ?? '', name: job?.name ?? '', error: text, at });
+        failures.splice(MAX_FAILURES);
+      });
+      worked.set(name, { read: () => ({ running: counter.count(), concurrency: worker.concurrency }), failures });
       return {
         isRunning: () => worker.isRunning(),
         setConcurrency(count) {
@@ -236,7 +252,8 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
         },
       };
     },
-    workedQueues: () => [...worked],
+    workedQueues: () => [...worked.keys()],
+    activity: () => [...worked].map(([name, { read, failures }]) => ({ name, ...read(), failures })),
     queue: getOrCreateQueue,
     async close() {
       // Closing fails while Redis is down, but the rest of the app must still be closed.

@@ -4,6 +4,7 @@ import { ApiError } from '../errors.ts';
 import type { Logger } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing.ts';
+import type { OnResult } from '../postgres/connection.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { isConcurrencyConflict, isDatabaseError, isStatementTimeout, isTransient } from '../postgres/errors.ts';
 import { withDatabaseMetrics } from '../postgres/metrics.ts';
@@ -64,6 +65,8 @@ export interface ReplicaParts {
   log: Logger;
   metrics: Pick<Metrics, 'registry'>;
   tracing: Tracing;
+  /** Called with each statement that has ended. */
+  onResult?: OnResult;
 }
 
 /** Beyond the time for which a replica may lag or its lag be unknown: that of the checks, and of a request that began before. */
@@ -106,11 +109,11 @@ function createCounters(registry: Registry) {
 /** Opens the read replica of an app. Connections are opened by `start`, or at first use. */
 export function openReplica(
   { url, pooler, poolMax, maxLagMs }: ReplicaSettings,
-  { primary, redis, prefix, log, metrics, tracing }: ReplicaParts,
+  { primary, redis, prefix, log, metrics, tracing, onResult }: ReplicaParts,
 ): Replica {
   // Exported by `start` only: processes that serve no lists do not watch the replica.
   const registry = new Registry();
-  const pooled = openDatabase(url, prefix, log, { poolMax, pooler, isReplica: true });
+  const pooled = openDatabase(url, prefix, log, { poolMax, pooler, isReplica: true, onResult });
   const database = withDatabaseTracing(withDatabaseMetrics(pooled, { registry }, 'belfry_db_replica'), tracing);
   const progress = createReplicaProgress();
   const address = new URL(url).host;

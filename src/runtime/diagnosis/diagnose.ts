@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Files } from '../../files/index.ts';
 import { withDeadline } from '../../platform/concurrency/deadline.ts';
+import { compareClocks, type Finding, failure, ok, warning } from '../../platform/observability/finding.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { connectAndCheckRedis, describeEviction } from '../../platform/redis/check.ts';
 import { describeRedisProblem, suggestRedisFix } from '../../platform/redis/problems.ts';
-import { compareClocks, type Finding, failure, ok, warning } from './finding.ts';
 import { diagnosePostgres, diagnoseReplica } from './postgres.ts';
 
 /** What the checks need of an app. */

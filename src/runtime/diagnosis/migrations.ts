@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import { withDeadline } from '../../platform/concurrency/deadline.ts';
 import { type Environment, StartupError } from '../../platform/config/environment.ts';
+import { type Finding, failure, ok, warning } from '../../platform/observability/finding.ts';
 import { describePostgresProblem, suggestPostgresFix } from '../../platform/postgres/problems.ts';
 import { VERSION } from '../../platform/version.ts';
 import { assertSameDatabase, connectForMigrations } from '../migrations/direct-connection.ts';
@@ -9,7 +10,6 @@ import type { Migration } from '../migrations/journal.ts';
 import { readMigrations } from '../migrations/read-migrations.ts';
 import { type MigrationState, readMigrationState } from '../migrations/state.ts';
 import { isSynced } from '../migrations/sync.ts';
-import { type Finding, failure, ok, warning } from './finding.ts';
 
 const DEADLINE_MS = 5000;
 const PERMISSION_DENIED = '42501';

@@ -2,12 +2,12 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import { withDeadline } from '../../platform/concurrency/deadline.ts';
 import { checkKeys } from '../../platform/crypto/register-keys.ts';
+import { compareClocks, type Finding, failure, ok, warning } from '../../platform/observability/finding.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { describePostgresProblem, suggestPostgresFix } from '../../platform/postgres/problems.ts';
 import { areConnectionsAvailable, readConnectionLimits } from '../../platform/postgres/server-limits.ts';
 import { createClientConfig } from '../../platform/postgres/session.ts';
 import { findMissingSchemaParts } from '../migrations/check-schema.ts';
-import { compareClocks, type Finding, failure, ok, warning } from './finding.ts';
 import { diagnoseMigrations, type MigrationDiagnosis } from './migrations.ts';
 
 const REPLICA_VARIABLE = 'DATABASE_REPLICA_URL';

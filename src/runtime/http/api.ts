@@ -157,7 +157,7 @@ export function createApi(
   const { env, log, metrics, tracing } = endpointParts.host;
   const deprecations = createDeprecations({ routes, pages, records: endpointParts.records, metrics });
   const parts = { ...endpointParts, deprecations };
-  const countRequest = createRequestCounter(metrics);
+  const countRequest = createRequestCounter(endpointParts.host);
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');

@@ -1,7 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { requestIdOf, statementsOf } from '../../platform/http/request-context.ts';
+import { redactTokens } from '../../platform/observability/log.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
+import type { ProcessRegistry } from '../../platform/processes/registry.ts';
+import type { SlowLog } from '../../platform/processes/slow-log.ts';
 import { isMonitoringRequest, routePatternOf } from './request-log.ts';
+import { createRequestWindow, type RequestTotals } from './request-window.ts';
 
 /** Upper bounds of the histogram buckets in seconds. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -55,8 +60,34 @@ class SeriesHistogram extends Histogram<'method' | 'route'> {
 
 const isEventStream = (res: ServerResponse) => String(res.getHeader('content-type')).startsWith('text/event-stream');
 
-/** Registers the metrics of HTTP requests. Returns the function to call at the start of each request. */
-export function createRequestCounter({ registry }: Metrics): (req: IncomingMessage, res: ServerResponse) => void {
+/** Adds a request that has ended to the slow log. */
+function addSlowRequest(slowLog: SlowLog, req: IncomingMessage, res: ServerResponse, ms: number): void {
+  const requestId = requestIdOf(req);
+  slowLog.addRequest({
+    at: new Date().toISOString(),
+    method: METHODS.has(req.method!) ? req.method! : 'other',
+    route: routePatternOf(req) ?? null,
+    status: res.writableFinished ? res.statusCode : null,
+    ms: Math.round(ms),
+    // Clients choose request ids, and some send a token by mistake.
+    requestId: requestId === undefined ? null : redactTokens(requestId),
+    ...statementsOf(req),
+  });
+}
+
+/**
+ * Registers the metrics of HTTP requests, reports the requests of the last minutes, and adds slow ones to the slow log. Returns the function
+ * to call at the start of each request.
+ */
+export function createRequestCounter({
+  metrics: { registry },
+  processes,
+  slowLog,
+}: {
+  metrics: Metrics;
+  processes: Pick<ProcessRegistry, 'report'>;
+  slowLog: SlowLog;
+}): (req: IncomingMessage, res: ServerResponse) => void {
   const registers = [registry];
   const allSeries = new Map<string, Series>();
   let inFlight = 0;
@@ -89,6 +120,20 @@ export function createRequestCounter({ registry }: Metrics): (req: IncomingMessa
     },
   });
 
+  function readTotals(): RequestTotals {
+    const buckets = Array.from({ length: SECONDS.length + 1 }, () => 0);
+    const totals = { count: 0, failed: 0, seconds: 0, buckets };
+    for (const { byStatus, buckets: own, sum } of allSeries.values()) {
+      for (const count of byStatus.values()) totals.count += count;
+      totals.failed += byStatus.get('5xx') ?? 0;
+      totals.seconds += sum;
+      for (let i = 0; i < own.length; i++) buckets[i]! += own[i]!;
+    }
+    return totals;
+  }
+  const readWindow = createRequestWindow(readTotals);
+  processes.report('requests', () => ({ inFlight, bounds: SECONDS, ...readWindow() }));
+
   function seriesOf(method: string, route: string): Series {
     const key = `${method} ${route}`;
     let series = allSeries.get(key);
@@ -118,6 +163,7 @@ export function createRequestCounter({ registry }: Metrics): (req: IncomingMessa
       series.buckets[bucket]! += 1;
       series.sum += seconds;
       series.count += 1;
+      if (seconds * 1000 >= slowLog.requestMs) addSlowRequest(slowLog, req, res, seconds * 1000);
     });
   };
 }

@@ -43,6 +43,8 @@ function createDeduplicator(): (changes: readonly RecordChange[]) => RecordChang
 export interface Hub {
   /** Whether the process is stopping and accepts no more streams. */
   readonly isStopped: boolean;
+  /** Returns the number of subscriptions of all open streams. */
+  countSubscriptions(): number;
   /**
    * Adds a client's stream. A new client gets all changes from now on; a resuming client gets all changes after the event `after`.
    *
@@ -164,7 +166,7 @@ export function createHub(
         const found = parseEntries(entries);
         if (lost || found.lost) sendResetToAllListeners(entries[0]!.id);
         const changes = deduplicate(found.changes);
-        metrics.countChanges(changes.length);
+        metrics.countChanges(changes.length, changes.at(-1)?.at);
         if (changes.length > 0) await sendChanges(changes);
       }
       disconnectUnsentOnErasure(entries);
@@ -272,6 +274,11 @@ export function createHub(
   }
 
   return {
+    countSubscriptions() {
+      let count = 0;
+      for (const { subscriptions } of opened) count += subscriptions.length;
+      return count;
+    },
     get isStopped() {
       return stopped;
     },

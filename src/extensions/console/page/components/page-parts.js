@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { app } from '../data/schema.js';
 import { place, usePageTitle } from '../router.js';
 import { confirmAction, showError, showToast } from './feedback.js';
@@ -15,8 +15,14 @@ export function TabLayout({ label, sections, children }) {
   const [current] = sections
     .filter((one) => path === one.path || path.startsWith(`${one.path}/`))
     .toSorted((a, b) => b.path.length - a.path.length);
+  const nav = useRef(null);
+  useEffect(() => {
+    // On a narrow screen the links are a row that may be wider than the screen.
+    const link = nav.current?.querySelector('[aria-current]');
+    if (link) nav.current.scrollLeft = link.offsetLeft - (nav.current.clientWidth - link.offsetWidth) / 2;
+  }, [current?.path]);
   return html`<div class="layout with-sections">
-    <nav class="sections" aria-label=${label}>
+    <nav class="sections" ref=${nav} aria-label=${label}>
       ${sections.map(
         (section) => html`<a
           key=${section.path}

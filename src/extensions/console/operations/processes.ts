@@ -1,0 +1,89 @@
+import type { Host } from '../../../declare/host.ts';
+import type { RequestFacts } from '../../../platform/processes/facts.ts';
+import type { RunningProcess } from '../../../platform/processes/registry.ts';
+
+/** The requests that all processes served in the last minutes. */
+export interface RequestSummary {
+  /** The seconds that the numbers are about. */
+  seconds: number;
+  count: number;
+  /** Responses with a status of 500 or more. */
+  failed: number;
+  inFlight: number;
+  meanMs: number | null;
+  /** Upper bounds in ms of the duration of half, and of 95 %, of the requests; null if there were none, or if they took longer than the longest bound. */
+  medianMs: number | null;
+  p95Ms: number | null;
+  /** The oldest first, for each interval of `intervalSeconds`. */
+  intervalSeconds: number;
+  points: { count: number; failed: number }[];
+}
+
+/** Returns the bound below which a share of the requests stayed, in ms. */
+function percentile(bounds: readonly number[], buckets: readonly number[], share: number): number | null {
+  const total = buckets.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  let below = 0;
+  for (let i = 0; i < bounds.length; i++) {
+    below += buckets[i] ?? 0;
+    if (below >= total * share) return Math.round(bounds[i]! * 1000);
+  }
+  return null;
+}
+
+/** Adds lists of numbers that end at the same time: the last elements belong together. */
+function addFromEnd<T>(lists: readonly (readonly T[])[], numberOf: (item: T) => number): number[] {
+  const length = Math.max(0, ...lists.map((list) => list.length));
+  return Array.from({ length }, (_, i) =>
+    lists.reduce((sum, list) => {
+      const item = list[list.length - length + i];
+      return item === undefined ? sum : sum + numberOf(item);
+    }, 0),
+  );
+}
+
+/** Adds up the requests of processes. */
+export function summarizeRequests(processes: readonly RunningProcess[]): RequestSummary {
+  const facts = processes.flatMap(({ facts: { requests } = {} }) => requests ?? []) as RequestFacts[];
+  const points = facts.map((one) => one.points);
+  const [counts, failures, seconds] = (['count', 'failed', 'seconds'] as const).map((name) =>
+    addFromEnd(points, (point) => point[name]),
+  );
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const bounds = facts[0]?.bounds ?? [];
+  const buckets = Array.from({ length: bounds.length + 1 }, (_, i) => sum(facts.map((one) => one.buckets[i] ?? 0)));
+  const intervalSeconds = facts[0]?.intervalSeconds ?? 10;
+  const count = sum(counts!);
+  return {
+    seconds: counts!.length * intervalSeconds,
+    count,
+    failed: sum(failures!),
+    inFlight: sum(facts.map((one) => one.inFlight)),
+    meanMs: count === 0 ? null : Math.round((sum(seconds!) / count) * 1000),
+    medianMs: percentile(bounds, buckets, 0.5),
+    p95Ms: percentile(bounds, buckets, 0.95),
+    intervalSeconds,
+    points: counts!.map((each, i) => ({ count: each, failed: failures![i]! })),
+  };
+}
+
+/** The processes that run, oldest first. `problem`: why only this process is known. */
+export interface ProcessList {
+  processes: RunningProcess[];
+  queues: string[];
+  /** The id of the process that served the request. */
+  own: string;
+  problem: string | null;
+}
+
+/** Reads the processes that run. One round trip to Redis. Without Redis, none is known. */
+export async function readProcesses({ processes: registry }: Pick<Host, 'processes'>): Promise<ProcessList> {
+  try {
+    const { processes, queues } = await registry.list();
+    const sorted = processes.sort((a, b) => (a.startedAt ?? '').localeCompare(b.startedAt ?? ''));
+    return { processes: sorted, queues, own: registry.id, problem: null };
+  } catch (error) {
+    const problem = `Redis is not usable, so the processes are not known: ${(error as Error).message}`;
+    return { processes: [], queues: [], own: registry.id, problem };
+  }
+}

@@ -1,0 +1,159 @@
+import type { Redis } from 'ioredis';
+import type { Host } from '../../../declare/host.ts';
+import { describePostgresProblem, suggestPostgresFix } from '../../../platform/postgres/problems.ts';
+import { toCluster } from '../../../platform/redis/connections.ts';
+import { describeRedisProblem, suggestRedisFix } from '../../../platform/redis/problems.ts';
+import { createSharedRead } from './shared-read.ts';
+
+/** Why a server is not usable, and what to do about it. */
+interface ServerProblem {
+  problem: string;
+  fix: string | null;
+}
+
+/** The state of Postgres, as far as the app's user may see it. */
+interface PostgresState {
+  latencyMs: number;
+  version: string;
+  uptimeSeconds: number;
+  /** The connections of all programs to the server, and how many it allows. */
+  connections: number;
+  maxConnections: number;
+  /** Sessions in this database that run a statement, wait for a lock, or do nothing inside of a transaction. */
+  active: number;
+  waitingForLock: number;
+  idleInTransaction: number;
+  /** The share of blocks that were found in memory, since the statistics were reset. */
+  cacheHits: number | null;
+  deadlocks: number;
+  bytes: number;
+}
+
+/** The state of one Redis server. The values of INFO are null if the user may not run it. */
+interface RedisServer {
+  address: string;
+  latencyMs: number;
+  version: string | null;
+  uptimeSeconds: number | null;
+  usedBytes: number | null;
+  /** 0: no limit. */
+  maxBytes: number | null;
+  evictionPolicy: string | null;
+  evictedKeys: number | null;
+  clients: number | null;
+  commandsPerSecond: number | null;
+}
+
+const STATE = `select current_setting('server_version'),
+  extract(epoch from now() - pg_postmaster_start_time())::float8,
+  (select count(*)::int from pg_stat_activity where coalesce(backend_type, 'client backend') = 'client backend'),
+  current_setting('max_connections')::int,
+  (select count(*) filter (where state = 'active')::int from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()),
+  (select count(*) filter (where wait_event_type = 'Lock')::int from pg_stat_activity where datname = current_database()),
+  (select count(*) filter (where state like 'idle in transaction%')::int from pg_stat_activity where datname = current_database()),
+  (select blks_hit::float8 / nullif(blks_hit + blks_read, 0) from pg_stat_database where datname = current_database()),
+  (select deadlocks::int from pg_stat_database where datname = current_database())`;
+
+type StateRow = [
+  version: string,
+  uptimeSeconds: number,
+  connections: number,
+  maxConnections: number,
+  active: number,
+  waitingForLock: number,
+  idleInTransaction: number,
+  cacheHits: number | null,
+  deadlocks: number,
+];
+
+/** Postgres reads the sizes of all files for it, so it is measured rarely. */
+const SIZE_FRESH_MS = 60_000;
+const SIZE = 'select pg_database_size(current_database())::float8';
+
+const roundMs = (ms: number) => Number(ms.toFixed(1));
+
+/** Runs a read, and returns its duration in ms. */
+async function measure(read: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await read();
+  return roundMs(performance.now() - startedAt);
+}
+
+/** Creates the function that reads the state of Postgres: two statements side by side, and one more each minute. */
+export function createPostgresReader({
+  database,
+}: Pick<Host, 'database'>): () => Promise<PostgresState | ServerProblem> {
+  const readSize = createSharedRead(() => database.readSlowly<[number]>({ text: SIZE, values: [] }), SIZE_FRESH_MS);
+  return async () => {
+    try {
+      const [latencyMs, [row], [size]] = await Promise.all([
+        measure(() => database.read({ text: 'select 1', values: [] })),
+        database.readSlowly<StateRow>({ name: 'console_postgres_state', text: STATE, values: [] }),
+        readSize(),
+      ]);
+      const [version, uptime, connections, max, active, waitingForLock, idleInTransaction, cacheHits, deadlocks] = row!;
+      return {
+        latencyMs,
+        version: version.split(' ')[0]!,
+        uptimeSeconds: Math.round(uptime),
+        connections,
+        maxConnections: max,
+        ...{ active, waitingForLock, idleInTransaction, cacheHits, deadlocks },
+        bytes: size![0],
+      };
+    } catch (error) {
+      return {
+        problem: `Postgres ${describePostgresProblem(error)}`,
+        fix: suggestPostgresFix(error, 'DATABASE_URL') ?? null,
+      };
+    }
+  };
+}
+
+/** Returns the facts of INFO; none if the user may not run it. */
+async function readInfo(server: Redis): Promise<Map<string, string>> {
+  try {
+    const text = await server.info();
+    return new Map(text.split('\r\n').map((line) => line.split(':', 2) as [string, string]));
+  } catch (error) {
+    if (/^NOPERM/.test((error as Error).message)) return new Map();
+    throw error;
+  }
+}
+
+async function readServer(server: Redis): Promise<RedisServer> {
+  const [latencyMs, info] = await Promise.all([measure(() => server.ping()), readInfo(server)]);
+  const numberOf = (name: string) => (info.has(name) ? Number(info.get(name)) : null);
+  const valkey = info.get('valkey_version');
+  const redis = info.get('redis_version');
+  return {
+    address: `${server.options.host ?? 'localhost'}:${server.options.port ?? 6379}`,
+    latencyMs,
+    version: valkey === undefined ? (redis === undefined ? null : `Redis ${redis}`) : `Valkey ${valkey}`,
+    uptimeSeconds: numberOf('uptime_in_seconds'),
+    usedBytes: numberOf('used_memory'),
+    maxBytes: numberOf('maxmemory'),
+    evictionPolicy: info.get('maxmemory_policy') ?? null,
+    evictedKeys: numberOf('evicted_keys'),
+    clients: numberOf('connected_clients'),
+    commandsPerSecond: numberOf('instantaneous_ops_per_sec'),
+  };
+}
+
+/** Reads the state of Redis: two commands side by side for each server; several servers only in a cluster. */
+export async function readRedisState({
+  redis,
+  env,
+}: Pick<Host, 'redis' | 'env'>): Promise<{ servers: RedisServer[] } | ServerProblem> {
+  const { commands } = redis;
+  try {
+    const servers = toCluster(commands)?.nodes('master') ?? [commands as Redis];
+    return { servers: await Promise.all(servers.map(readServer)) };
+  } catch (error) {
+    const cause = redis.lastError() ?? error;
+    return {
+      problem: `Redis ${describeRedisProblem(cause, env.redisPrefix)}`,
+      fix: suggestRedisFix(cause) ?? null,
+    };
+  }
+}

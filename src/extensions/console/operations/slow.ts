@@ -1,0 +1,85 @@
+import type { Host } from '../../../declare/host.ts';
+import type { SlowRequest, SlowStatement } from '../../../platform/processes/slow-log.ts';
+
+const MAX_REQUESTS = 100;
+const MAX_STATEMENTS = 50;
+
+/** The statements that the extension pg_stat_statements has recorded for this database, of all programs. */
+interface StatementStatistics {
+  /** Undefined if they can be read. */
+  missing?: 'not installed' | 'not loaded' | 'not permitted';
+  statements: { text: string; calls: number; totalMs: number; meanMs: number; maxMs: number; rows: number }[];
+}
+
+const IS_INSTALLED = `select extnamespace::regnamespace::text from pg_extension where extname = 'pg_stat_statements'`;
+const MAX_TEXT = 1000;
+
+const selectStatements = (schema: string) => `
+  select left(query, ${MAX_TEXT}), calls::float8, total_exec_time, mean_exec_time, max_exec_time, rows::float8
+  from ${schema}.pg_stat_statements
+  where dbid = (select oid from pg_database where datname = current_database()) and toplevel
+  order by total_exec_time desc limit ${MAX_STATEMENTS}`;
+
+type StatisticsRow = [text: string, calls: number, totalMs: number, meanMs: number, maxMs: number, rows: number];
+
+/** A slow request with the process that served it. */
+type ListedRequest = SlowRequest & { process: string };
+
+/** Removes requests that are in the list twice, because they are among the newest and the slowest of their process. */
+function removeDuplicates(requests: readonly ListedRequest[]): ListedRequest[] {
+  return [...new Map(requests.map((one) => [`${one.process} ${one.requestId} ${one.at} ${one.ms}`, one])).values()];
+}
+
+/** Adds up the runs of statements with the same text in several processes. */
+function mergeStatements(lists: readonly (readonly SlowStatement[])[]): SlowStatement[] {
+  const byText = Map.groupBy(lists.flat(), ({ text }) => text);
+  const merged = [...byText].map(([text, runs]) => ({
+    text,
+    calls: runs.reduce((sum, { calls }) => sum + calls, 0),
+    totalMs: runs.reduce((sum, { totalMs }) => sum + totalMs, 0),
+    maxMs: Math.max(...runs.map(({ maxMs }) => maxMs)),
+    rows: runs.reduce((sum, { rows }) => sum + rows, 0),
+    lastAt: runs.map(({ lastAt }) => lastAt).reduce((a, b) => (a > b ? a : b)),
+  }));
+  return merged.sort((a, b) => b.totalMs - a.totalMs).slice(0, MAX_STATEMENTS);
+}
+
+/**
+ * Reads the slow requests and statements of all processes, with those of this process up to now. Two round trips to Redis.
+ *
+ * @throws the error of Redis if it is not usable
+ */
+export async function readSlowWork({ processes, slowLog }: Pick<Host, 'processes' | 'slowLog'>) {
+  await processes.refresh();
+  const { processes: running } = await processes.list({ withSlow: true });
+  const collect = (name: 'newest' | 'slowest') =>
+    running.flatMap(({ id, slow }) => (slow?.[name] ?? []).map((request) => ({ ...request, process: id })));
+  const requests = removeDuplicates([...collect('newest'), ...collect('slowest')]);
+  return {
+    thresholds: { requestMs: slowLog.requestMs, statementMs: slowLog.statementMs },
+    newest: requests.toSorted((a, b) => b.at.localeCompare(a.at)).slice(0, MAX_REQUESTS),
+    slowest: requests.toSorted((a, b) => b.ms - a.ms).slice(0, MAX_REQUESTS),
+    statements: mergeStatements(running.map(({ slow }) => slow?.statements ?? [])),
+  };
+}
+
+/** Reads pg_stat_statements, if the database has it. Two statements. */
+export async function readStatementStatistics({ database }: Pick<Host, 'database'>): Promise<StatementStatistics> {
+  const [installed] = await database.readSlowly<[string]>({ text: IS_INSTALLED, values: [] });
+  if (installed === undefined) return { missing: 'not installed', statements: [] };
+  try {
+    const rows = await database.readSlowly<StatisticsRow>({ text: selectStatements(installed[0]), values: [] });
+    return {
+      statements: rows.map(([text, calls, totalMs, meanMs, maxMs, count]) => ({
+        ...{ text, calls, totalMs, meanMs, maxMs },
+        rows: count,
+      })),
+    };
+  } catch (error) {
+    const { code } = error as { code?: string };
+    // The library is not in shared_preload_libraries.
+    if (code === '55000') return { missing: 'not loaded', statements: [] };
+    if (code === '42501') return { missing: 'not permitted', statements: [] };
+    throw error;
+  }
+}

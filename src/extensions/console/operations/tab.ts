@@ -1,0 +1,234 @@
+import { z } from 'zod';
+import type { ConsoleRoute, ConsoleTab } from '../../../declare/console-tab.ts';
+import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { RouteContext } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { isId } from '../../../platform/ids.ts';
+import { toPublicDatabaseError } from '../../../platform/postgres/errors.ts';
+import { describeRedisProblem } from '../../../platform/redis/problems.ts';
+import {
+  clearClient,
+  clearLockout,
+  lookUpCounts,
+  readLimitedClients,
+  readLimitRules,
+  readLockouts,
+  unlockAccount,
+} from './limits.ts';
+import { readOutbox, retryOutboxRows } from './outbox.ts';
+import { readOverview } from './overview.ts';
+import { readProcesses, summarizeRequests } from './processes.ts';
+import { changeFailedEntry, readFailedEntries, readQueues } from './queues.ts';
+import { createPostgresReader, readRedisState } from './servers.ts';
+import { createSharedRead } from './shared-read.ts';
+import { readSlowWork, readStatementStatistics } from './slow.ts';
+
+/** ms for which pages share the result of a read. */
+const FRESH_MS = 1000;
+/** The checks of `belfry doctor` open a connection and read the migrations, so they run at most this often. */
+const CHECKS_FRESH_MS = 30_000;
+const SCAN_FRESH_MS = 3000;
+const JOBS_FRESH_MS = 3000;
+
+const text = z
+  .string()
+  .trim()
+  .min(1, { error: 'Must not be empty' })
+  .max(320, { error: 'Must have at most 320 characters' });
+const lookUpQuery = z.strictObject({ q: text });
+const clearBody = z.strictObject({ name: text, windowMs: z.number().int().positive(), client: text });
+const logQuery = z.strictObject({
+  after: z
+    .string()
+    .regex(/^\d{1,20}-\d{1,20}$/, { error: 'Must be the id of a line' })
+    .optional(),
+});
+
+type Handler = (ctx: RouteContext) => unknown;
+
+const get = (path: string, handler: Handler, query?: z.ZodType): ConsoleRoute => ({
+  method: 'GET',
+  path,
+  handler,
+  ...(query && { query }),
+});
+
+/** A handler that needs Redis. Errors say why Redis is not usable; those of Postgres stay as they are. */
+const withRedis =
+  ({ env }: Pick<ExtensionHost, 'env'>, handler: Handler): Handler =>
+  async (ctx) => {
+    try {
+      return await handler(ctx);
+    } catch (error) {
+      if (error instanceof ApiError || toPublicDatabaseError(error) !== undefined) throw error;
+      throw new ApiError('UNAVAILABLE', `Redis ${describeRedisProblem(error, env.redisPrefix)}`, { cause: error });
+    }
+  };
+
+/** The parameters of a path, for entries of the audit trail: ids and names without personal values. */
+const recordParams = (resource: string) => (ctx: RouteContext) => ({
+  resource,
+  record: null,
+  details: { ...ctx.params },
+});
+
+/** Returns the id of the row in a path, as far as it can be one: Postgres refuses larger numbers. */
+const rowIdOf = ({ params: { id = '' } }: RouteContext) => (/^\d{1,18}$/.test(id) ? id : '0');
+
+/** The routes about queues and the outbox. */
+function workRoutes(host: ExtensionHost, readList: () => ReturnType<typeof readProcesses>, readAllQueues: Handler) {
+  const nameOf = ({ params }: RouteContext) => ({ name: params.name!, id: params.id! });
+  const change = (action: 'retry' | 'remove'): Handler =>
+    withRedis(host, async (ctx) => changeFailedEntry(host, await readList(), nameOf(ctx), (job) => job[action]()));
+  const readJobs = createSharedRead(host.readJobOverview, JOBS_FRESH_MS);
+  const readRows = createSharedRead(() => readOutbox(host), FRESH_MS);
+  const retry = async (id: string | undefined) => {
+    const rows = await retryOutboxRows(host, id);
+    readRows.expire();
+    return { rows };
+  };
+  return [
+    get('/queues', withRedis(host, readAllQueues)),
+    get('/jobs', async () => {
+      const { kinds, cappedStatuses } = await readJobs();
+      return { kinds, cappedStatuses };
+    }),
+    get(
+      '/queues/:name/failed',
+      withRedis(host, async ({ params }) => readFailedEntries(host, await readList(), params.name!)),
+    ),
+    {
+      method: 'POST',
+      path: '/queues/:name/failed/:id/retry',
+      action: 'queueEntryRetried',
+      recordedAs: recordParams('queue'),
+      handler: change('retry'),
+    },
+    {
+      method: 'DELETE',
+      path: '/queues/:name/failed/:id',
+      action: 'queueEntryRemoved',
+      recordedAs: recordParams('queue'),
+      handler: change('remove'),
+    },
+    get('/outbox', readRows),
+    {
+      method: 'POST',
+      path: '/outbox/retry',
+      action: 'outboxRetried',
+      recordedAs: recordParams('outbox'),
+      handler: () => retry(undefined),
+    },
+    {
+      method: 'POST',
+      path: '/outbox/:id/retry',
+      action: 'outboxRetried',
+      recordedAs: recordParams('outbox'),
+      handler: (ctx) => retry(rowIdOf(ctx)),
+    },
+  ] satisfies ConsoleRoute[];
+}
+
+/** The routes about rate limits and lockouts. Entries of the audit trail contain no addresses. */
+function limitRoutes(host: ExtensionHost) {
+  const readClients = createSharedRead(() => readLimitedClients(host), SCAN_FRESH_MS);
+  const readLocks = createSharedRead(() => readLockouts(host), SCAN_FRESH_MS);
+  return [
+    get('/limits', () => readLimitRules(host)),
+    get('/limits/clients', withRedis(host, readClients)),
+    get('/limits/lockouts', withRedis(host, readLocks)),
+    get(
+      '/limits/lookup',
+      withRedis(host, ({ query }) => lookUpCounts(host, (query as z.output<typeof lookUpQuery>).q)),
+      lookUpQuery,
+    ),
+    {
+      method: 'POST',
+      path: '/limits/clients/clear',
+      input: clearBody,
+      action: 'limitCleared',
+      recordedAs: ({ input }) => ({ resource: 'rate-limit', record: null, details: { limit: input.name } }),
+      handler: withRedis(host, async ({ input }) => {
+        await clearClient(host, input);
+        readClients.expire();
+      }),
+    },
+    {
+      method: 'POST',
+      path: '/limits/lockouts/:id/clear',
+      action: 'lockoutCleared',
+      recordedAs: recordParams('lockout'),
+      async handler({ params }) {
+        await clearLockout(host, params.id!);
+        readLocks.expire();
+      },
+    },
+    {
+      method: 'POST',
+      path: '/limits/accounts/:id/unlock',
+      action: 'accountUnlocked',
+      recordedAs: ({ params: { id } }) => ({ resource: 'user', record: isId(id) ? id : null }),
+      async handler({ params }) {
+        await unlockAccount(host, params.id!);
+        readLocks.expire();
+      },
+    },
+  ] satisfies ConsoleRoute[];
+}
+
+/**
+ * The tab of the console about the running app: its servers, processes, queues, limits and slow work. All pages that one process serves share
+ * their reads for a second. In production it has no log.
+ */
+export function createOperationsTab(host: ExtensionHost): ConsoleTab {
+  const readList = createSharedRead(() => readProcesses(host), FRESH_MS);
+  const readAllQueues = createSharedRead(async () => readQueues(host, await readList()), FRESH_MS);
+  const sources = {
+    readPostgres: createPostgresReader(host),
+    readRedis: () => readRedisState(host),
+    readList,
+    readQueues: readAllQueues,
+  };
+  const readAll = createSharedRead(() => readOverview(host, sources), FRESH_MS);
+  const readChecks = createSharedRead(
+    async () => ({ at: new Date().toISOString(), findings: await host.diagnose() }),
+    CHECKS_FRESH_MS,
+  );
+  const readSlow = createSharedRead(() => readSlowWork(host), FRESH_MS);
+  const { logTail } = host;
+  return {
+    id: 'operations',
+    label: 'Operations',
+    page: new URL('./page/', import.meta.url),
+    routes: [
+      get('/overview', readAll),
+      get('/checks', readChecks),
+      get('/processes', async () => {
+        const list = await readList();
+        return { ...list, requests: summarizeRequests(list.processes) };
+      }),
+      ...workRoutes(host, readList, readAllQueues),
+      ...limitRoutes(host),
+      get('/slow', withRedis(host, readSlow)),
+      get('/slow/statistics', () => readStatementStatistics(host)),
+      {
+        method: 'POST',
+        path: '/slow/clear',
+        action: 'slowLogCleared',
+        handler: withRedis(host, async () => {
+          await host.processes.notify('slow log cleared', {});
+          readSlow.expire();
+        }),
+      },
+      ...(logTail === undefined
+        ? []
+        : [
+            get(
+              '/log',
+              withRedis(host, ({ query }) => logTail.read((query as z.output<typeof logQuery>).after)),
+              logQuery,
+            ),
+          ]),
+    ],
+  };
+}

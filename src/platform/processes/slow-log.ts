@@ -1,0 +1,136 @@
+import { redactTokens } from '../observability/log.ts';
+
+/** A request that took longer than `settings.slowLog.requestMs`. */
+export interface SlowRequest {
+  /** When its response was sent, ISO 8601. */
+  at: string;
+  method: string;
+  /** The pattern of its route; null for an unknown path. */
+  route: string | null;
+  /** Null if the client left before the response was sent. */
+  status: number | null;
+  ms: number;
+  requestId: string | null;
+  /** The statements that ran for the request, and the time from sending each until its result, in ms. They may run side by side. */
+  statements: number;
+  postgresMs: number;
+}
+
+/** The slow runs of a statement in one process. */
+export interface SlowStatement {
+  /** Without values. */
+  text: string;
+  /** The number of runs that took longer than `settings.slowLog.statementMs`. */
+  calls: number;
+  totalMs: number;
+  maxMs: number;
+  rows: number;
+  /** ISO 8601. */
+  lastAt: string;
+}
+
+/** The slow requests and statements of one process since its start. */
+export interface SlowEntries {
+  /** The newest requests, and the slowest ones. A request can be in both. */
+  newest: readonly SlowRequest[];
+  slowest: readonly SlowRequest[];
+  statements: readonly SlowStatement[];
+}
+
+/** Keeps slow requests and statements in bounded memory. */
+export interface SlowLog {
+  /** ms from which a request or a statement is slow. Compare before you call `addRequest` or `addStatement`. */
+  readonly requestMs: number;
+  readonly statementMs: number;
+  addRequest(request: SlowRequest): void;
+  addStatement(text: string, ms: number, rows: number): void;
+  /** Returns the entries; undefined if none were added since the last call. */
+  takeChanges(): SlowEntries | undefined;
+  entries(): SlowEntries;
+  /** Deletes all entries. */
+  clear(): void;
+}
+
+const MAX_NEWEST = 40;
+const MAX_SLOWEST = 20;
+const MAX_STATEMENTS = 100;
+const MAX_LISTED_STATEMENTS = 30;
+const MAX_TEXT = 600;
+
+const STRINGS = /'(?:[^']|'')*'|\$(\w*)\$[\s\S]*?\$\1\$/g;
+const LONG_NUMBERS = /(?<![\w$])\d{5,}(?:\.\d+)?/g;
+
+/** Returns the text of a statement without values: those of Belfry are parameters, but code of the app may contain any. */
+function withoutValues(text: string): string {
+  const short = text
+    .slice(0, 4 * MAX_TEXT)
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  // A text that is cut inside of a value has no closing quote.
+  const cleaned = short.replace(STRINGS, '?').replace(LONG_NUMBERS, '?').replace(/'.*$/, '?');
+  return redactTokens(cleaned).slice(0, MAX_TEXT);
+}
+
+/**
+ * Creates the slow log of a process.
+ *
+ * @param limits in ms
+ */
+export function createSlowLog({ requestMs, statementMs }: { requestMs: number; statementMs: number }): SlowLog {
+  let newest: SlowRequest[] = [];
+  let slowest: SlowRequest[] = [];
+  const statements = new Map<string, SlowStatement>();
+  let isChanged = false;
+
+  const entries = (): SlowEntries => ({
+    newest: newest.toReversed(),
+    slowest,
+    statements: [...statements.values()].sort((a, b) => b.totalMs - a.totalMs).slice(0, MAX_LISTED_STATEMENTS),
+  });
+
+  /** Deletes the statement that took the least time, so that rare ones make room. */
+  function dropCheapestStatement(): void {
+    const [cheapest] = [...statements].reduce((a, b) => (b[1].totalMs < a[1].totalMs ? b : a));
+    statements.delete(cheapest);
+  }
+
+  return {
+    requestMs,
+    statementMs,
+    addRequest(request) {
+      isChanged = true;
+      newest.push(request);
+      if (newest.length > MAX_NEWEST) newest.shift();
+      if (slowest.length === MAX_SLOWEST && slowest.at(-1)!.ms >= request.ms) return;
+      slowest = [...slowest, request].sort((a, b) => b.ms - a.ms).slice(0, MAX_SLOWEST);
+    },
+    addStatement(text, ms, rows) {
+      isChanged = true;
+      const key = withoutValues(text);
+      const lastAt = new Date().toISOString();
+      const known = statements.get(key);
+      if (known !== undefined) {
+        known.calls += 1;
+        known.totalMs += ms;
+        known.maxMs = Math.max(known.maxMs, ms);
+        known.rows += rows;
+        known.lastAt = lastAt;
+        return;
+      }
+      if (statements.size >= MAX_STATEMENTS) dropCheapestStatement();
+      statements.set(key, { text: key, calls: 1, totalMs: ms, maxMs: ms, rows, lastAt });
+    },
+    takeChanges() {
+      if (!isChanged) return undefined;
+      isChanged = false;
+      return entries();
+    },
+    entries,
+    clear() {
+      newest = [];
+      slowest = [];
+      statements.clear();
+      isChanged = true;
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+
+/** ms between two measurements of the event loop. Each measured delay contains it. */
+const RESOLUTION_MS = 100;
+const NANOS_PER_MS = 1e6;
+const MIN_PERIOD_MS = 1000;
+
+/** How a process is doing, measured since its previous heartbeat. */
+export interface Vitals {
+  /** In bytes: all memory of the process, and the part of its JavaScript heap that is used. */
+  memory: { rss: number; heapUsed: number; heapLimit: number };
+  /** The share of one CPU that the process used: above 1 if threads ran at the same time. */
+  cpu: number;
+  /** `meanMs`, `maxMs`: by how much timers were late. `busy`: the share of the time in which code ran, from 0 to 1. */
+  eventLoop: { meanMs: number; maxMs: number; busy: number };
+}
+
+/** Measures a process. */
+export interface VitalsMeter {
+  /** Returns what was measured since the last call. */
+  read(): Vitals;
+  stop(): void;
+}
+
+const round = (value: number, digits: number) => (Number.isFinite(value) ? Number(value.toFixed(digits)) : 0);
+
+/** Starts to measure this process. Ten samples a second, outside of JavaScript, which do not keep the process running. */
+export function startVitalsMeter(heapLimit: number): VitalsMeter {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delays.enable();
+  let usage = process.cpuUsage();
+  let measuredAt = performance.now();
+  let utilization = performance.eventLoopUtilization();
+  const toDelayMs = (nanos: number) => Math.max(0, nanos / NANOS_PER_MS - RESOLUTION_MS);
+  return {
+    read() {
+      const { rss, heapUsed } = process.memoryUsage();
+      const elapsedMs = Math.max(1, performance.now() - measuredAt);
+      const { user, system } = process.cpuUsage(usage);
+      const { utilization: busy } = performance.eventLoopUtilization(utilization);
+      const eventLoop = {
+        meanMs: round(toDelayMs(delays.mean), 1),
+        maxMs: round(delays.count === 0 ? 0 : toDelayMs(delays.max), 1),
+        // The first moments of a process say nothing about the load.
+        busy: elapsedMs < MIN_PERIOD_MS ? 0 : round(busy, 3),
+      };
+      delays.reset();
+      usage = process.cpuUsage();
+      measuredAt = performance.now();
+      utilization = performance.eventLoopUtilization();
+      return {
+        memory: { rss, heapUsed, heapLimit },
+        cpu: elapsedMs < MIN_PERIOD_MS ? 0 : round((user + system) / 1000 / elapsedMs, 3),
+        eventLoop,
+      };
+    },
+    stop: () => void delays.disable(),
+  };
+}

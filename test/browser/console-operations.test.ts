@@ -1,0 +1,190 @@
+import { Redis } from 'ioredis';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { audit, defineJob, defineResource, defineUser, developerConsole, f, realtime } from '../../src/index.ts';
+import { createProcessStore } from '../../src/platform/processes/store.ts';
+import { startTestApp } from '../support/app.ts';
+import { browserTest, startBrowser } from './browser.ts';
+import { checkScreens, openConsole } from './console-app.ts';
+
+const invoice = defineResource('invoice', {
+  fields: { number: f.string().required(), amount: f.integer() },
+  policies: { list: 'public', read: 'public', create: 'public' },
+});
+const jobs = [
+  defineJob('close-stale-invoices-of-organisations-without-members', { run: () => undefined }),
+  defineJob('report', { run: () => undefined }),
+];
+const { url, env, person, call } = await startTestApp({
+  resources: [invoice, defineUser()],
+  jobs,
+  extensions: [audit(), realtime(), developerConsole()],
+  settings: {
+    rateLimit: { enabled: true, global: { limit: 100_000, windowMs: 60_000 }, auth: { limit: 6, windowMs: 900_000 } },
+    slowLog: { requestMs: 0, statementMs: 0 },
+  },
+});
+const redis = new Redis(env.REDIS_URL!);
+afterAll(() => redis.disconnect());
+
+let browser: Browser;
+beforeAll(async () => {
+  if (process.env.TEST_CHROMIUM === undefined) return;
+  browser = await startBrowser();
+  return () => browser.close();
+});
+
+const HOURS_AGO = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+
+/** Stores the state of processes on other machines, as they would themselves. */
+async function addProcesses(): Promise<void> {
+  const store = createProcessStore(redis, env.REDIS_PREFIX!);
+  const roles = ['web', 'web', 'relay', 'webhook-worker', 'webhook-worker', 'push-worker', 'job-worker'];
+  const processOf = (role: string, i: number) => ({
+    roles: [role],
+    host: `belfry-${role}-7d9f8b6c5-${'x2kqz'.slice(i % 5)}`,
+    pid: 1,
+    version: '1.0.0',
+    node: '24.21.0',
+    appVersion: i === 0 ? '4f1c9ab7720de6cc1f7ed20a8fbb9a4d01c2e3f4' : '90be77d11c0de6cc1f7ed20a8fbb9a4d01c2e3f4',
+    startedAt: HOURS_AGO(3 * i + 0.2),
+    memory: { rss: 1.4e8 + 2e7 * i, heapUsed: 7e7, heapLimit: 4e9 },
+    cpu: 0.031 * (i + 1),
+    eventLoop: { meanMs: 0.2, maxMs: 3 + 40 * i, busy: 0.1 },
+    facts: {
+      connections: { max: 8, open: 5, idle: 2, waiting: i === 1 ? 4 : 0, waitTimeouts: 0 },
+      ...(role === 'web' && {
+        streams: { open: 812, max: 10_000, subscriptions: 2431, changes: 90_211, cutOff: 3, lagMs: 41 },
+        requests: {
+          inFlight: 3,
+          intervalSeconds: 10,
+          points: Array.from({ length: 30 }, (_, n) => ({
+            count: 300 + ((n * 37) % 90),
+            failed: n % 7 === 0 ? 12 : 0,
+            seconds: 9,
+          })),
+          bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+          buckets: [500, 3000, 4000, 2000, 300, 100, 20, 5, 1, 0, 0, 0],
+        },
+      }),
+      ...(role === 'webhook-worker' && {
+        queues: [
+          {
+            name: 'webhooks',
+            running: 12,
+            concurrency: 50,
+            failures: [
+              {
+                queue: 'webhooks',
+                id: `endpoint-${i}`,
+                name: 'process',
+                error: 'canceling statement due to statement timeout',
+                at: HOURS_AGO(i),
+              },
+            ],
+          },
+        ],
+      }),
+    },
+  });
+  await Promise.all(
+    roles.map((role, i) => {
+      const { facts, ...state } = processOf(role, i);
+      const queues = (facts as { queues?: { name: string }[] }).queues ?? [];
+      return store.write(
+        `other-${i}`,
+        JSON.stringify({ ...state, facts }),
+        undefined,
+        queues.map(({ name }) => name),
+      );
+    }),
+  );
+}
+
+/** Adds lines to the log, as other processes would themselves. */
+async function addLines(): Promise<void> {
+  const line = (fields: object) => redis.xadd(`${env.REDIS_PREFIX}:log`, '*', 'line', JSON.stringify(fields));
+  const requests = Array.from({ length: 120 }, (_, i) => ({
+    level: 'info',
+    time: new Date(Date.now() - (120 - i) * 900).toISOString(),
+    process: i % 5 === 0 ? 'relay' : 'web',
+    msg: i % 5 === 0 ? 'relay batch' : 'request',
+    outcome: i % 5 === 0 ? 'done' : 'sent',
+    ...(i % 5 === 0
+      ? { rows: i }
+      : { method: 'GET', route: '/api/invoices/:id', status: 200, requestId: `request-${i}` }),
+    durationMs: (i * 7) % 90,
+  }));
+  for (const request of requests) await line(request);
+  await line({
+    level: 'error',
+    time: new Date().toISOString(),
+    process: 'web',
+    msg: 'a request failed',
+    requestId: 'request-7',
+    err: { type: 'Error', message: 'relation "invoices" does not exist', stack: 'Error\n    at read (app.ts:10:3)' },
+  });
+}
+
+browserTest(
+  'the operations tab shows servers, processes, queues, slow work, limits and the log, and unlocks an account',
+  240_000,
+  async () => {
+    await addProcesses();
+    await addLines();
+    const ada = await person('Ada');
+    for (let i = 0; i < 12; i++) await call('POST', '/api/invoices', { number: `2030-${i}`, amount: i });
+    for (let i = 0; i < 5; i++) await call('POST', '/api/auth/login', { email: ada.email, password: `wrong ${i}` });
+    const { page, pageErrors } = await openConsole(browser, `${url}/console/data`);
+
+    await page.getByRole('link', { name: 'Operations' }).click();
+    await page.getByRole('heading', { name: 'Operations' }).waitFor();
+    await page.getByText('Processes run 3 different versions').waitFor();
+    await page.getByText('The environment is valid').waitFor();
+    await checkScreens(page, 'operations-overview');
+
+    await page.getByRole('link', { name: 'Processes', exact: true }).click();
+    await page.getByText('3 versions run side by side.').waitFor();
+    await page.getByText('this one').waitFor();
+    await checkScreens(page, 'operations-processes');
+
+    await page.getByRole('link', { name: 'Queues and outbox' }).click();
+    await page.getByRole('link', { name: 'webhooks', exact: true }).waitFor();
+    await checkScreens(page, 'operations-queues');
+    await page.getByRole('link', { name: 'webhooks', exact: true }).click();
+    await page.getByText('canceling statement due to statement timeout').first().waitFor();
+    await checkScreens(page, 'operations-queue', [390, 1280]);
+
+    await page.getByRole('link', { name: 'Slow work' }).click();
+    await page.getByText('/api/auth/login').first().waitFor();
+    await page.getByRole('button', { name: 'Slowest' }).click();
+    expect(page.url()).toContain('order=slowest');
+    await checkScreens(page, 'operations-slow');
+    await page.getByRole('button', { name: 'All runs in Postgres' }).click();
+    await page.getByText('To switch it on').or(page.getByLabel('Statements in Postgres')).waitFor();
+
+    await page.getByRole('link', { name: 'Limits and locks' }).click();
+    await page.getByLabel('IP address, e-mail address or id of a user').fill(ada.email);
+    await page.getByRole('button', { name: 'Look up' }).click();
+    await page.getByText('locked, ends').first().waitFor();
+    await page.reload();
+    await page.getByText('locked, ends').first().waitFor();
+    await checkScreens(page, 'operations-limits');
+    await page.getByRole('button', { name: 'Unlock', exact: true }).click();
+    await page.getByText('No failed attempts, no lock.').waitFor();
+    const { status } = await ada.call('GET', '/api/auth/me');
+    expect(status).toBe(200);
+
+    await page.getByRole('link', { name: 'Log', exact: true }).click();
+    await page.getByText('relation "invoices" does not exist').waitFor();
+    await checkScreens(page, 'operations-log');
+    await page.getByLabel('Level').selectOption('error');
+    await expect.poll(() => page.locator('.operations-log li').count()).toBe(1);
+    await page.locator('.operations-log summary').click();
+    await page.getByRole('link', { name: 'Show only this request' }).click();
+    await expect.poll(() => page.locator('.operations-log li').count()).toBe(2);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('paused').waitFor();
+    expect(pageErrors).toEqual([]);
+  },
+);
