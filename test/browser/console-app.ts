@@ -91,3 +91,21 @@ export async function checkScreens(page: Page, name: string, widths = [360, 390,
     }
   }
 }
+
+/** Presses Tab until an expression is true, and returns the elements that had the focus, with whether each has a visible outline. */
+export async function pressTabUntil(page: Page, isLast: string): Promise<{ tag: string; isOutlined: boolean }[]> {
+  await page.evaluate('document.activeElement.blur()');
+  const seen: { tag: string; isOutlined: boolean; isLast: boolean }[] = [];
+  while (seen.at(-1)?.isLast !== true && seen.length < 200) {
+    await page.keyboard.press('Tab');
+    seen.push(
+      await page.evaluate(`(() => {
+        const { tagName } = document.activeElement;
+        const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+        return { tag: tagName, isOutlined: outlineStyle === 'solid' && parseFloat(outlineWidth) >= 2, isLast: ${isLast} };
+      })()`),
+    );
+  }
+  expect(seen.at(-1)?.isLast, 'the last element is reached by keyboard').toBe(true);
+  return seen;
+}

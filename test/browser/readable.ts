@@ -1,13 +1,18 @@
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** Elements wider than the page, which must not exist. A list within the page may scroll, and text cut with an ellipsis may be longer. */
+/** Elements that are partly outside of the page, which must not exist. A box within the page may scroll, and text cut with an ellipsis may be longer. */
 const overflowing = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
     const { scrollWidth, clientWidth } = document.documentElement;
+    const scrolls = (one) => ['auto', 'scroll'].includes(getComputedStyle(one).overflowX);
+    const isInScrollBox = (one) => {
+      for (let at = one.parentElement; at !== document.body; at = at.parentElement) if (scrolls(at)) return true;
+      return false;
+    };
     const wide = [...document.querySelectorAll('body *')].filter((one) => {
       const { left, right, width } = one.getBoundingClientRect();
-      return width > 0 && (right > clientWidth + 0.5 || left < -0.5);
+      return width > 0 && (right > clientWidth + 0.5 || left < -0.5) && !isInScrollBox(one);
     });
     return [
       ...(scrollWidth > clientWidth ? ['the page: ' + scrollWidth + ' of ' + clientWidth] : []),

@@ -17,7 +17,7 @@ import {
 import { type ChangeFeed, createChangeFeed } from './data/changes.ts';
 import { createDataContext, type DataContext } from './data/context.ts';
 import { dataRoutes } from './data/routes.ts';
-import { jobRoutes } from './jobs.ts';
+import { createJobsTab } from './jobs/tab.ts';
 import { createLiveUpdates } from './live.ts';
 import { mailPreviewRoutes } from './mails.ts';
 import { pageFileRoutes } from './page-files.ts';
@@ -32,20 +32,17 @@ const HOME = '/console';
 const API_PATH = `${HOME}/api`;
 const PATH = `${HOME}/push`;
 const MAILS_PATH = `${HOME}/mails`;
-const JOBS_PATH = `${HOME}/jobs`;
 
 const DATA_TAB: TabLink = { id: 'data', label: 'Data', path: `${HOME}/data` };
 /** Pages of the development console that are not part of the application. */
 const STANDALONE_TABS: readonly TabLink[] = [
   { id: 'push', label: 'Push', path: PATH },
   { id: 'mails', label: 'E-mails', path: MAILS_PATH },
-  { id: 'jobs', label: 'Jobs', path: JOBS_PATH },
 ];
 
 const STANDALONE_PAGES = {
   'pages/push.html': PATH,
   'pages/mails.html': MAILS_PATH,
-  'pages/jobs/index.html': JOBS_PATH,
 };
 
 const HOME_ROUTE: Route = {
@@ -94,7 +91,6 @@ function createDevelopmentParts(
   simulated: SimulatedDevices,
 ): FeatureParts {
   const live = createLiveUpdates(createStateReader(host, users, simulated), host.log);
-  const liveJobs = createLiveUpdates(host.readJobOverview, host.log);
   const middleware = [requireThisMachine, requireSameOrigin(host.env.appUrl)];
   const access = createDevelopmentAccess(middleware);
   const data = createDataContext(host, users, 'development');
@@ -103,19 +99,19 @@ function createDevelopmentParts(
     pages: [
       ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
       ...mailPreviewRoutes(MAILS_PATH, { host, middleware }),
-      ...jobRoutes(JOBS_PATH, { host, live: liveJobs, middleware }),
     ],
     dependentPages: (errors) =>
       applicationRoutes(
         { host, data, access, feed, standalone: { links: STANDALONE_TABS, files: STANDALONE_PAGES } },
         errors,
       ),
+    consoleTabs: [createJobsTab(host)],
     listeners: { ...feed.listeners, ...Object.fromEntries(PUSH_EVENTS.map((name) => [name, live.refreshStreams])) },
     // The server waits for open streams when it stops, so they must end here.
     workers: {
       web: () => ({
         async stop() {
-          await Promise.all([live.stop(), liveJobs.stop(), feed.stop()]);
+          await Promise.all([live.stop(), feed.stop()]);
         },
       }),
     },
@@ -129,6 +125,7 @@ function createProductionParts(host: ExtensionHost, users: ResourceGateway, poli
   const data = createDataContext(host, users, 'production');
   return {
     dependentPages: (errors) => applicationRoutes({ host, data, access, feed }, errors),
+    consoleTabs: [createJobsTab(host)],
     listeners: feed.listeners,
     workers: { web: () => feed },
   };

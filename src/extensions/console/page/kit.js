@@ -6,6 +6,7 @@ export { call, callApp, download, readStream } from './api.js';
 export { BarChart, Sparkline } from './components/chart.js';
 export { DataTable } from './components/data-table.js';
 export { confirmAction, Dialog, openDialog, showError, showToast } from './components/feedback.js';
+export { FormField, focusFirstError } from './components/form-field.js';
 export { Icon, IconButton } from './components/icons.js';
 export { Loaded, LoadMore, useLoaded, usePages } from './components/loading.js';
 export { Code, copyText, Menu } from './components/menu.js';
