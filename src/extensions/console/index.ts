@@ -6,6 +6,7 @@ import type { SimulatedDevices } from '../../declare/push.ts';
 import type { Route } from '../../declare/route.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { StartupError } from '../../platform/config/environment.ts';
+import type { PageSources } from '../../platform/http/module-pages.ts';
 import { declaredUserRoles, unknownRoleErrors } from '../../records/configuration/roles.ts';
 import {
   type ConsoleAccess,
@@ -19,7 +20,7 @@ import { createDataContext, type DataContext } from './data/context.ts';
 import { dataRoutes } from './data/routes.ts';
 import { createJobsTab } from './jobs/tab.ts';
 import { createLiveUpdates } from './live.ts';
-import { mailPreviewRoutes } from './mails.ts';
+import { createMailsTab } from './mails/tab.ts';
 import { pageFileRoutes } from './page-files.ts';
 import { consoleRoutes } from './push/routes.ts';
 import { createStateReader } from './push/state.ts';
@@ -31,19 +32,17 @@ export type { ConsoleOptions } from './settings.ts';
 const HOME = '/console';
 const API_PATH = `${HOME}/api`;
 const PATH = `${HOME}/push`;
-const MAILS_PATH = `${HOME}/mails`;
 
 const DATA_TAB: TabLink = { id: 'data', label: 'Data', path: `${HOME}/data` };
 /** Pages of the development console that are not part of the application. */
-const STANDALONE_TABS: readonly TabLink[] = [
-  { id: 'push', label: 'Push', path: PATH },
-  { id: 'mails', label: 'E-mails', path: MAILS_PATH },
-];
+const STANDALONE_TABS: readonly TabLink[] = [{ id: 'push', label: 'Push', path: PATH }];
 
 const STANDALONE_PAGES = {
   'pages/push.html': PATH,
-  'pages/mails.html': MAILS_PATH,
 };
+
+/** What the page shows in development besides its own files: e-mails in frames, and images of notifications. */
+const DEVELOPMENT_SOURCES: PageSources = { frames: ["'self'"], images: ['https:'] };
 
 const HOME_ROUTE: Route = {
   method: 'GET',
@@ -75,6 +74,7 @@ function applicationRoutes({ host, data, access, feed, standalone }: Application
     { ...HOME_ROUTE, middleware: access.fileGuards },
     ...pageFileRoutes({
       tabs: links.map(({ path }) => path),
+      sources: data.mode === 'development' ? DEVELOPMENT_SOURCES : {},
       assets: tabs.flatMap(({ assets }) => assets),
       standalone: standalone?.files ?? {},
       middleware: access.fileGuards,
@@ -96,16 +96,13 @@ function createDevelopmentParts(
   const data = createDataContext(host, users, 'development');
   const feed = createChangeFeed(host, access);
   return {
-    pages: [
-      ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
-      ...mailPreviewRoutes(MAILS_PATH, { host, middleware }),
-    ],
+    pages: [...consoleRoutes(PATH, { simulated, push: host.push, live, middleware })],
     dependentPages: (errors) =>
       applicationRoutes(
         { host, data, access, feed, standalone: { links: STANDALONE_TABS, files: STANDALONE_PAGES } },
         errors,
       ),
-    consoleTabs: [createJobsTab(host)],
+    consoleTabs: [createMailsTab(host), createJobsTab(host)],
     listeners: { ...feed.listeners, ...Object.fromEntries(PUSH_EVENTS.map((name) => [name, live.refreshStreams])) },
     // The server waits for open streams when it stops, so they must end here.
     workers: {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { RequestHandler } from 'express';
 import type { Route } from '../../declare/route.ts';
-import { createModulePage, type ServedFile } from '../../platform/http/module-pages.ts';
+import { createModulePage, type PageSources, type ServedFile } from '../../platform/http/module-pages.ts';
 import { memoizeAsync, prepareContent, sendContent } from '../../platform/http/served-bytes.ts';
 
 const FOLDER = new URL('./page/', import.meta.url);
@@ -34,16 +34,19 @@ const STANDALONE_HEADERS = {
  *
  * @param assets the files of tabs that features add
  * @param tabs the paths of the application's tabs, such as `/console/data`. Every path below a tab is a page of the application, too
+ * @param sources what the pages may show besides their own files
  * @param standalone the paths of the pages that are not part of the application, by file name: `pages/mails.html`
  */
 export function pageFileRoutes({
   tabs,
   assets: tabAssets,
+  sources,
   standalone,
   middleware,
 }: {
   tabs: readonly string[];
   assets: readonly ServedFile[];
+  sources?: PageSources;
   standalone: Readonly<Record<string, string>>;
   middleware: readonly RequestHandler[];
 }): Route[] {
@@ -51,6 +54,7 @@ export function pageFileRoutes({
   const { getPage, assets } = createModulePage({
     folder: FOLDER,
     assets: ASSETS,
+    sources,
     names: { 'belfry/console': 'kit.js' },
     includes: (name) => !name.endsWith('.html') && (hasStandalonePages || !name.startsWith(STANDALONE)),
     preloads: (name) => !name.startsWith(STANDALONE),

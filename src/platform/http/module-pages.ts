@@ -54,6 +54,14 @@ export interface ModulePage {
   assets: readonly ServedFile[];
 }
 
+/** Sources of the content security policy that a page allows besides its own files. Scripts and styles are always its own. */
+export interface PageSources {
+  /** Pages that it may show in frames: `["'self'"]`. */
+  frames?: readonly string[];
+  /** Where its images may come from: `['https:']`. */
+  images?: readonly string[];
+}
+
 /** How `createModulePage` builds a page. */
 export interface ModulePageOptions {
   /** The folder of the page's files. Its `index.html` is the shell, with the placeholders `"$importMap$"` and `$preloads$`. */
@@ -73,6 +81,8 @@ export interface ModulePageOptions {
   fill?: () => Readonly<Record<string, string>>;
   /** The origins whose pages may show this page in a frame. Default: none. */
   frameAncestors?: readonly string[];
+  /** Default: no frames, and images only of its own origin. */
+  sources?: PageSources | undefined;
 }
 
 /** Escapes a text for HTML, in elements and in quoted attributes. */
@@ -86,12 +96,19 @@ export function prepareStylesheet(css: string): Promise<ServedContent> {
 }
 
 /** The headers of a page. It runs no inline scripts and applies no inline styles, except for the script with the given hash. */
-function pageHeaders(scriptHash: string, frameAncestors: readonly string[]) {
+function pageHeaders(
+  scriptHash: string,
+  {
+    frameAncestors = [],
+    sources: { frames = [], images = [] } = {},
+  }: Pick<ModulePageOptions, 'frameAncestors' | 'sources'>,
+) {
   const policy = [
     "default-src 'none'",
     `script-src 'self' 'sha256-${scriptHash}'`,
     "style-src 'self'",
-    "img-src 'self' data:",
+    ["img-src 'self' data:", ...images].join(' '),
+    ...(frames.length === 0 ? [] : [`frame-src ${frames.join(' ')}`]),
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
@@ -138,7 +155,8 @@ export function createModulePage({
   includes,
   preloads: isPreloaded = () => true,
   fill,
-  frameAncestors = [],
+  frameAncestors,
+  sources,
 }: ModulePageOptions): ModulePage {
   const files = folderAssets(folder, assets, includes);
   const vendorPath = (name: string) => `${assets}/vendor/${name}.js`;
@@ -166,7 +184,11 @@ export function createModulePage({
     // One pass, so that a filled-in text is never searched for placeholders itself.
     const html = shell.replaceAll(/"\$\w+\$"|\$\w+\$/g, (placeholder) => values[placeholder] ?? placeholder);
     const scriptHash = createHash('sha256').update(importMap).digest('base64');
-    return prepareContent(CONTENT_TYPES['.html']!, Buffer.from(html), pageHeaders(scriptHash, frameAncestors));
+    return prepareContent(
+      CONTENT_TYPES['.html']!,
+      Buffer.from(html),
+      pageHeaders(scriptHash, { frameAncestors, sources }),
+    );
   }
 
   return {

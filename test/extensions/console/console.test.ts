@@ -83,7 +83,7 @@ test.each<[string, Record<string, string>, number]>([
   ['a foreign name that resolves to this machine', { host: 'evil.example.com' }, 403],
   ['a foreign name that starts like an allowed one', { host: 'localhost.evil.example.com' }, 403],
 ])('a request from %s gets its expected status', async (_who, headers, status) => {
-  for (const path of [PAGE, `${PAGE}/events`, `${ASSETS}/main.js`, '/console/mails', '/console/mails/captured']) {
+  for (const path of [PAGE, `${PAGE}/events`, `${ASSETS}/main.js`, '/console/mails', '/console/api/mails/captured']) {
     expect((await head(path, headers)).status, path).toBe(status);
   }
 });
@@ -222,7 +222,9 @@ test('the console does not exist in production', { timeout: 240_000 }, async () 
     `${ASSETS}/main.js`,
     `${PAGE}/events`,
     '/console/mails',
-    '/console/mails/texts',
+    '/console/api/mails/texts',
+    '/console/jobs',
+    '/console/api/jobs/overview',
   ]) {
     expect((await fetch(at + path)).status).toBe(404);
   }

@@ -1,4 +1,16 @@
-import { DataTable, hrefOf, html, Loaded, Nothing, Page, place, setParams, Time, useLoaded } from 'belfry/console';
+import {
+  DataTable,
+  hrefOf,
+  html,
+  Loaded,
+  Nothing,
+  Page,
+  Pager,
+  place,
+  setParams,
+  Time,
+  useLoaded,
+} from 'belfry/console';
 import { useContext } from 'preact/hooks';
 import { JOBS, JobStatus, jobsHref, OverviewContext, progressText, STATUSES } from './status.js';
 
@@ -61,7 +73,7 @@ function NoJobs({ isFiltered, fixedStatus }) {
 
 /** Jobs, newest first. The filters and the page are in the address. @param {{ fixedStatus?: string }} props */
 export function ListPage({ fixedStatus }) {
-  const { params, path } = place.value;
+  const { params } = place.value;
   const filter = {
     job: params.get('job') ?? undefined,
     status: fixedStatus ?? params.get('status') ?? undefined,
@@ -69,12 +81,6 @@ export function ListPage({ fixedStatus }) {
   };
   const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== undefined));
   const list = useLoaded(hrefOf('/jobs/runs', query), { everyMs: READ_EVERY_MS });
-  const pageHref = (after) => {
-    const next = new URLSearchParams(params);
-    if (after === undefined) next.delete('after');
-    else next.set('after', after);
-    return hrefOf(path, next);
-  };
   return html`<${Page} title=${fixedStatus === 'failed' ? 'Failed jobs' : 'All jobs'} intro="Newest first.">
     <${Filters} ...${filter} fixedStatus=${fixedStatus} />
     <${Loaded} from=${list}>
@@ -83,9 +89,6 @@ export function ListPage({ fixedStatus }) {
           ? html`<${NoJobs} isFiltered=${query.size > 0} fixedStatus=${fixedStatus} />`
           : html`<${DataTable} label="Jobs" rows=${jobs} columns=${columnsFor(filter)} />`}
     <//>
-    <nav class="jobs-pages" aria-label="Pages">
-      ${filter.after !== undefined && html`<a class="button" href=${pageHref(undefined)}>Newest</a>`}
-      ${list.meta.next && html`<a class="button" href=${pageHref(list.meta.next)}>Older</a>`}
-    </nav>
+    <${Pager} next=${list.meta.next} />
   <//>`;
 }
