@@ -56,11 +56,19 @@ export async function startConsoleApp() {
   });
 }
 
-/** Opens a page of the console. Also returns its errors; the browser logs violations of its content security policy there. */
+/**
+ * Opens a page of the console. Also returns its errors; the browser logs violations of its content security policy there.
+ *
+ * @param options `prepare`: called before the page is loaded
+ */
 export async function openConsole(
   browser: Browser,
   address: string,
-  { width = 1280, height = 900 } = {},
+  {
+    width = 1280,
+    height = 900,
+    prepare,
+  }: { width?: number; height?: number; prepare?: (page: Page) => Promise<unknown> } = {},
 ): Promise<{ page: Page; pageErrors: string[] }> {
   const page = await browser.newPage({ viewport: { width, height }, reducedMotion: 'reduce' });
   onTestFinished(() => page.close());
@@ -69,6 +77,7 @@ export async function openConsole(
     if (['error', 'warning'].includes(message.type())) pageErrors.push(message.text());
   });
   page.on('pageerror', (error) => pageErrors.push(String(error)));
+  await prepare?.(page);
   await page.goto(address);
   await page.locator('main h1').waitFor();
   return { page, pageErrors };
@@ -106,6 +115,8 @@ export async function pressTabUntil(page: Page, isLast: string): Promise<{ tag: 
       })()`),
     );
   }
+  // Between the last element and the first one, the focus is outside of the page.
+  const elements = seen.filter(({ tag }) => tag !== 'BODY');
   expect(seen.at(-1)?.isLast, 'the last element is reached by keyboard').toBe(true);
-  return seen;
+  return elements;
 }

@@ -19,11 +19,9 @@ import { type ChangeFeed, createChangeFeed } from './data/changes.ts';
 import { createDataContext, type DataContext } from './data/context.ts';
 import { dataRoutes } from './data/routes.ts';
 import { createJobsTab } from './jobs/tab.ts';
-import { createLiveUpdates } from './live.ts';
 import { createMailsTab } from './mails/tab.ts';
 import { pageFileRoutes } from './page-files.ts';
-import { consoleRoutes } from './push/routes.ts';
-import { createStateReader } from './push/state.ts';
+import { createPushTab } from './push/tab.ts';
 import { type ConsoleOptions, consoleSettings, productionPolicyOf } from './settings.ts';
 import { checkTabs, serveTab, type TabLink } from './tabs.ts';
 
@@ -31,16 +29,8 @@ export type { ConsoleOptions } from './settings.ts';
 
 const HOME = '/console';
 const API_PATH = `${HOME}/api`;
-const PATH = `${HOME}/push`;
 
 const DATA_TAB: TabLink = { id: 'data', label: 'Data', path: `${HOME}/data` };
-/** Pages of the development console that are not part of the application. */
-const STANDALONE_TABS: readonly TabLink[] = [{ id: 'push', label: 'Push', path: PATH }];
-
-const STANDALONE_PAGES = {
-  'pages/push.html': PATH,
-};
-
 /** What the page shows in development besides its own files: e-mails in frames, and images of notifications. */
 const DEVELOPMENT_SOURCES: PageSources = { frames: ["'self'"], images: ['https:'] };
 
@@ -51,20 +41,16 @@ const HOME_ROUTE: Route = {
   handler: ({ res }) => res.redirect(DATA_TAB.path),
 };
 
-/** In-process events after which the page of the push simulator is read again. */
-const PUSH_EVENTS = ['push.sent', 'push.failed', 'push.receipt', 'push.opened', 'push.simulated'];
-
-/** The application: its files, the data browser and the tabs that features add. Further links lead to pages that stand alone. */
+/** The application: its files, the data browser and the tabs that features add. */
 interface Application {
   host: ExtensionHost;
   data: DataContext;
   access: ConsoleAccess;
   feed: ChangeFeed;
-  standalone?: { links: readonly TabLink[]; files: Readonly<Record<string, string>> };
 }
 
 /** Returns the routes of the application. `errors` receives tabs that cannot be served. */
-function applicationRoutes({ host, data, access, feed, standalone }: Application, errors: ConfigErrors): Route[] {
+function applicationRoutes({ host, data, access, feed }: Application, errors: ConfigErrors): Route[] {
   const isOffered = ({ onlyInDevelopment }: ConsoleTab) => data.mode === 'development' || onlyInDevelopment !== true;
   const tabs = checkTabs(host.consoleTabs().filter(isOffered), errors).map((tab) =>
     serveTab(tab, access, host, data.mode),
@@ -76,10 +62,9 @@ function applicationRoutes({ host, data, access, feed, standalone }: Application
       tabs: links.map(({ path }) => path),
       sources: data.mode === 'development' ? DEVELOPMENT_SOURCES : {},
       assets: tabs.flatMap(({ assets }) => assets),
-      standalone: standalone?.files ?? {},
       middleware: access.fileGuards,
     }),
-    ...dataRoutes(API_PATH, data, { access, tabs: [...links, ...(standalone?.links ?? [])], feed }),
+    ...dataRoutes(API_PATH, data, { access, tabs: links, feed }),
     ...tabs.flatMap(({ routes }) => routes),
   ];
 }
@@ -90,28 +75,14 @@ function createDevelopmentParts(
   users: ResourceGateway,
   simulated: SimulatedDevices,
 ): FeatureParts {
-  const live = createLiveUpdates(createStateReader(host, users, simulated), host.log);
-  const middleware = [requireThisMachine, requireSameOrigin(host.env.appUrl)];
-  const access = createDevelopmentAccess(middleware);
+  const access = createDevelopmentAccess([requireThisMachine, requireSameOrigin(host.env.appUrl)]);
   const data = createDataContext(host, users, 'development');
   const feed = createChangeFeed(host, access);
   return {
-    pages: [...consoleRoutes(PATH, { simulated, push: host.push, live, middleware })],
-    dependentPages: (errors) =>
-      applicationRoutes(
-        { host, data, access, feed, standalone: { links: STANDALONE_TABS, files: STANDALONE_PAGES } },
-        errors,
-      ),
-    consoleTabs: [createMailsTab(host), createJobsTab(host)],
-    listeners: { ...feed.listeners, ...Object.fromEntries(PUSH_EVENTS.map((name) => [name, live.refreshStreams])) },
-    // The server waits for open streams when it stops, so they must end here.
-    workers: {
-      web: () => ({
-        async stop() {
-          await Promise.all([live.stop(), feed.stop()]);
-        },
-      }),
-    },
+    dependentPages: (errors) => applicationRoutes({ host, data, access, feed }, errors),
+    consoleTabs: [createPushTab(host, users, simulated), createMailsTab(host), createJobsTab(host)],
+    listeners: feed.listeners,
+    workers: { web: () => feed },
   };
 }
 
@@ -122,17 +93,16 @@ function createProductionParts(host: ExtensionHost, users: ResourceGateway, poli
   const data = createDataContext(host, users, 'production');
   return {
     dependentPages: (errors) => applicationRoutes({ host, data, access, feed }, errors),
-    consoleTabs: [createJobsTab(host)],
+    consoleTabs: [createPushTab(host, users, undefined), createJobsTab(host)],
     listeners: feed.listeners,
     workers: { web: () => feed },
   };
 }
 
 /**
- * The developer's console: a browser for the records of the app, a page at `/console/push` with a phone for each simulated device, and the
- * newest pushes, a page at `/console/mails` with all e-mails of the app, and a page at `/console/jobs` with its background jobs and
- * schedules. `/console` redirects to the first page. In production the extension adds nothing, unless the setting `production` opens the
- * data browser for administrators.
+ * The console of an app at `/console`: a browser for its records, and tabs for push messages with simulated phones, e-mails, background jobs
+ * and the features of other extensions. In production the extension adds nothing, unless the setting `production` opens it for
+ * administrators.
  *
  * @example createApp({ resources, extensions: [audit(), developerConsole({ production: true })] }, process.env)
  */

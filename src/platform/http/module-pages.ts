@@ -70,10 +70,6 @@ export interface ModulePageOptions {
   assets: string;
   /** Names under which modules import files of the folder: `{ 'belfry/console': 'kit.js' }`. */
   names?: Readonly<Record<string, string>>;
-  /** Whether a file of the folder, by its path in it, belongs to the page. Default: all files do. */
-  includes?: (name: string) => boolean;
-  /** Whether the browser loads a script together with the page. Default: all scripts. */
-  preloads?: (name: string) => boolean;
   /**
    * Returns the texts for further placeholders of the shell, such as `$title$`, as HTML. A placeholder in quotes, such as `"$config$"`, is
    * replaced with its quotes. Called at the first request.
@@ -132,13 +128,9 @@ const createAsset = (path: string, type: string, read: () => Promise<Buffer>): S
 });
 
 /** Returns the scripts, styles and images of a folder, served below the path `base`. */
-export function folderAssets(
-  folder: URL,
-  base: string,
-  includes: (name: string) => boolean = () => true,
-): readonly ServedFile[] {
+export function folderAssets(folder: URL, base: string): readonly ServedFile[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => isAsset(name) && includes(name))
+    .filter((name) => isAsset(name))
     .map((name) =>
       createAsset(`${base}/${name}`, CONTENT_TYPES[extname(name)]!, () => readFile(new URL(name, folder))),
     );
@@ -152,13 +144,11 @@ export function createModulePage({
   folder,
   assets,
   names = {},
-  includes,
-  preloads: isPreloaded = () => true,
   fill,
   frameAncestors,
   sources,
 }: ModulePageOptions): ModulePage {
-  const files = folderAssets(folder, assets, includes);
+  const files = folderAssets(folder, assets);
   const vendorPath = (name: string) => `${assets}/vendor/${name}.js`;
   const vendorNames = Object.keys(VENDOR_MODULES);
 
@@ -170,9 +160,7 @@ export function createModulePage({
         ...Object.entries(names).map(([name, file]) => [name, `${assets}/${file}`]),
       ]),
     });
-    const modules = files
-      .map(({ path }) => path)
-      .filter((path) => path.endsWith('.js') && isPreloaded(path.slice(assets.length + 1)));
+    const modules = files.map(({ path }) => path).filter((path) => path.endsWith('.js'));
     const preloads = [...vendorNames.map(vendorPath), ...modules].map(
       (path) => `<link rel="modulepreload" href="${path}">`,
     );
