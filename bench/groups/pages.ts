@@ -39,11 +39,7 @@ export const pages: Group = {
   name: 'pages',
   async run(bench) {
     const measured = [
-      [
-        'pages.console',
-        '/console/data',
-        pageFileRoutes({ tabs: ['/console/data'], assets: [], standalone: {}, middleware: [] }),
-      ],
+      ['pages.console', '/console/data', pageFileRoutes({ tabs: ['/console/data'], assets: [], middleware: [] })],
       ['pages.portal', '/webhooks/portal', portalPageRoutes(portalSettingsSchema.parse({})!)],
     ] as const;
     const figures: Figure[] = [];

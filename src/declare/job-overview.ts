@@ -24,14 +24,6 @@ export interface ScheduleState {
   lastAt: string | null;
 }
 
-/** What changes while a job waits and runs. */
-export interface JobActivity {
-  id: string;
-  status: JobStatus;
-  attempts: number;
-  progress: unknown;
-}
-
 /** The jobs and schedules of an app, for tools. */
 export interface JobOverview {
   /** The declared kinds in the order of their declaration, then the others. */
@@ -39,6 +31,4 @@ export interface JobOverview {
   /** The statuses of which counting stopped at its limit: their counts are lower bounds. */
   cappedStatuses: readonly JobStatus[];
   schedules: readonly ScheduleState[];
-  /** The newest jobs and running jobs, up to 50 each. A change of them tells a page with jobs to read these again. */
-  recent: readonly JobActivity[];
 }

@@ -1,4 +1,4 @@
-import type { JobActivity, JobKind, JobOverview, ScheduleState } from '../declare/job-overview.ts';
+import type { JobKind, JobOverview, ScheduleState } from '../declare/job-overview.ts';
 import { JOB_STATUSES, type JobStatus } from '../declare/job-queue.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import type { CompiledJob, CompiledJobs } from './declarations.ts';
@@ -6,7 +6,6 @@ import type { CompiledSchedule } from './schedules/declarations.ts';
 
 /** The number of jobs at which counting stops, for each part of the count. */
 const MAX_COUNTED = 10_000;
-const MAX_RECENT = 50;
 
 /** The parts of the count, by the condition of the index that each uses. */
 const COUNTED: readonly (readonly JobStatus[])[] = [['waiting'], ['running'], ['failed'], ['succeeded', 'cancelled']];
@@ -15,12 +14,6 @@ const countedSql = (statuses: readonly JobStatus[]) =>
   `(select name, status from background_jobs where status in (${statuses.map((status) => `'${status}'`).join(', ')}) limit ${MAX_COUNTED})`;
 // Uses the partial indexes of the statuses.
 const COUNTS = `select name, status, count(*)::int from (${COUNTED.map(countedSql).join(' union all ')}) counted group by name, status order by name`;
-// Uses the primary key, and index background_jobs_running_index.
-const RECENT = `
-  (select id, status, attempts, progress from background_jobs order by id desc limit ${MAX_RECENT})
-  union
-  (select id, status, attempts, progress from background_jobs where status = 'running' order by lease_until limit ${MAX_RECENT})
-  order by id desc`;
 const SCHEDULES = 'select name, definition, next_at, last_at from background_schedules where name = any($1::text[])';
 
 type CountRow = readonly [name: string, status: JobStatus, count: number];
@@ -62,9 +55,8 @@ export function createJobOverviewReader(
 ): () => Promise<JobOverview> {
   return async () => {
     const names = schedules.map(({ name }) => name);
-    const [counts, recent, stored] = await Promise.all([
+    const [counts, stored] = await Promise.all([
       database.readSlowly<[...CountRow]>({ name: 'job_counts', text: COUNTS, values: [] }),
-      database.readSlowly<[string, JobStatus, number, unknown]>({ name: 'job_recent', text: RECENT, values: [] }),
       database.readSlowly<ScheduleRow>({ name: 'job_schedule_states', text: SCHEDULES, values: [names] }),
     ]);
     const kinds = new Set([...jobs.keys(), ...counts.map(([name]) => name)]);
@@ -73,7 +65,6 @@ export function createJobOverviewReader(
       kinds: [...kinds].map((name) => toKind(name, jobs.get(name), counts)),
       cappedStatuses: findCappedStatuses(counts),
       schedules: schedules.map((schedule) => toScheduleState(schedule, states.get(schedule.name))),
-      recent: recent.map(([id, status, attempts, progress]): JobActivity => ({ id, status, attempts, progress })),
     };
   };
 }

@@ -140,7 +140,8 @@ export function createPushRoutes({ database }: Pick<Platform, 'database'>, sende
         const push = isId(id) ? await readPush(database, id, { page, limit }) : undefined;
         if (push === undefined) throw new ApiError('NOT_FOUND');
         const total = push.counts.devices;
-        return { ...push, page: { total, page, limit, pages: Math.ceil(total / limit) } };
+        const devices = push.devices.map(({ name: _, ...device }) => device);
+        return { ...push, devices, page: { total, page, limit, pages: Math.ceil(total / limit) } };
       },
     },
   ];

@@ -56,11 +56,19 @@ export async function startConsoleApp() {
   });
 }
 
-/** Opens a page of the console. Also returns its errors; the browser logs violations of its content security policy there. */
+/**
+ * Opens a page of the console. Also returns its errors; the browser logs violations of its content security policy there.
+ *
+ * @param options `prepare`: called before the page is loaded
+ */
 export async function openConsole(
   browser: Browser,
   address: string,
-  { width = 1280, height = 900 } = {},
+  {
+    width = 1280,
+    height = 900,
+    prepare,
+  }: { width?: number; height?: number; prepare?: (page: Page) => Promise<unknown> } = {},
 ): Promise<{ page: Page; pageErrors: string[] }> {
   const page = await browser.newPage({ viewport: { width, height }, reducedMotion: 'reduce' });
   onTestFinished(() => page.close());
@@ -69,6 +77,7 @@ export async function openConsole(
     if (['error', 'warning'].includes(message.type())) pageErrors.push(message.text());
   });
   page.on('pageerror', (error) => pageErrors.push(String(error)));
+  await prepare?.(page);
   await page.goto(address);
   await page.locator('main h1').waitFor();
   return { page, pageErrors };
@@ -94,4 +103,24 @@ export async function checkScreens(page: Page, name: string, widths = [360, 390,
       expect(found, `${name}, ${width}, ${colorScheme}`).toEqual([]);
     }
   }
+}
+
+/** Presses Tab until an expression is true, and returns the elements that had the focus, with whether each has a visible outline. */
+export async function pressTabUntil(page: Page, isLast: string): Promise<{ tag: string; isOutlined: boolean }[]> {
+  await page.evaluate('document.activeElement.blur()');
+  const seen: { tag: string; isOutlined: boolean; isLast: boolean }[] = [];
+  while (seen.at(-1)?.isLast !== true && seen.length < 200) {
+    await page.keyboard.press('Tab');
+    seen.push(
+      await page.evaluate(`(() => {
+        const { tagName } = document.activeElement;
+        const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+        return { tag: tagName, isOutlined: outlineStyle === 'solid' && parseFloat(outlineWidth) >= 2, isLast: ${isLast} };
+      })()`),
+    );
+  }
+  // Between the last element and the first one, the focus is outside of the page.
+  const elements = seen.filter(({ tag }) => tag !== 'BODY');
+  expect(seen.at(-1)?.isLast, 'the last element is reached by keyboard').toBe(true);
+  return elements;
 }

@@ -165,10 +165,11 @@ test('an e-mail that is not declared is an error that names it', async () => {
 });
 
 test('the preview shows e-mails of the project with their example', async () => {
-  const { body } = await call('GET', '/console/mails/texts');
+  const { body } = await call('GET', '/console/api/mails/texts');
   expect(body.data[0]).toEqual({
     kind: 'ticket-closed',
     description: 'After a ticket was closed',
+    origin: 'project',
     locales: ['en', 'de'],
   });
 });

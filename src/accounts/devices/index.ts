@@ -1,3 +1,10 @@
+export {
+  findRegisteredDevices,
+  listAllDevices,
+  type RegisteredDevice,
+  readDevice,
+  removeDevice,
+} from './all-devices.ts';
 export { deviceRoutes } from './routes.ts';
 export {
   createFindDevices,

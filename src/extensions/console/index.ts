@@ -1,11 +1,9 @@
-import type { ConsoleTab } from '../../declare/console-tab.ts';
 import { defineExtension, type Extension, type ExtensionHost, type FeatureParts } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
-import type { Policy } from '../../declare/policy.ts';
-import type { SimulatedDevices } from '../../declare/push.ts';
 import type { Route } from '../../declare/route.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { StartupError } from '../../platform/config/environment.ts';
+import type { PageSources } from '../../platform/http/module-pages.ts';
 import { declaredUserRoles, unknownRoleErrors } from '../../records/configuration/roles.ts';
 import {
   type ConsoleAccess,
@@ -18,13 +16,11 @@ import { createAccountsTab } from './accounts/tab.ts';
 import { type ChangeFeed, createChangeFeed } from './data/changes.ts';
 import { createDataContext, type DataContext } from './data/context.ts';
 import { dataRoutes } from './data/routes.ts';
-import { jobRoutes } from './jobs.ts';
-import { createLiveUpdates } from './live.ts';
-import { mailPreviewRoutes } from './mails.ts';
+import { createJobsTab } from './jobs/tab.ts';
+import { createMailsTab } from './mails/tab.ts';
 import { createOperationsTab } from './operations/tab.ts';
 import { pageFileRoutes } from './page-files.ts';
-import { consoleRoutes } from './push/routes.ts';
-import { createStateReader } from './push/state.ts';
+import { createPushTab } from './push/tab.ts';
 import { createReferenceTab } from './reference/tab.ts';
 import { type ConsoleOptions, consoleSettings, productionPolicyOf } from './settings.ts';
 import { checkTabs, serveTab, type TabLink } from './tabs.ts';
@@ -33,23 +29,10 @@ export type { ConsoleOptions } from './settings.ts';
 
 const HOME = '/console';
 const API_PATH = `${HOME}/api`;
-const PATH = `${HOME}/push`;
-const MAILS_PATH = `${HOME}/mails`;
-const JOBS_PATH = `${HOME}/jobs`;
 
 const DATA_TAB: TabLink = { id: 'data', label: 'Data', path: `${HOME}/data` };
-/** Pages of the development console that are not part of the application. */
-const STANDALONE_TABS: readonly TabLink[] = [
-  { id: 'push', label: 'Push', path: PATH },
-  { id: 'mails', label: 'E-mails', path: MAILS_PATH },
-  { id: 'jobs', label: 'Jobs', path: JOBS_PATH },
-];
-
-const STANDALONE_PAGES = {
-  'pages/push.html': PATH,
-  'pages/mails.html': MAILS_PATH,
-  'pages/jobs/index.html': JOBS_PATH,
-};
+/** What the page shows in development besides its own files: e-mails in frames, and images of notifications. */
+const DEVELOPMENT_SOURCES: PageSources = { frames: ["'self'"], images: ['https:'] };
 
 const HOME_ROUTE: Route = {
   method: 'GET',
@@ -58,82 +41,51 @@ const HOME_ROUTE: Route = {
   handler: ({ res }) => res.redirect(DATA_TAB.path),
 };
 
-/** In-process events after which the page of the push simulator is read again. */
-const PUSH_EVENTS = ['push.sent', 'push.failed', 'push.receipt', 'push.opened', 'push.simulated'];
-
-/** The application: its files, the data browser and the tabs that features add. Further links lead to pages that stand alone. */
+/** The application: its files, the data browser and the tabs that features add. */
 interface Application {
   host: ExtensionHost;
   data: DataContext;
   access: ConsoleAccess;
   feed: ChangeFeed;
-  standalone?: { links: readonly TabLink[]; files: Readonly<Record<string, string>> };
 }
 
 /** Returns the routes of the application. `errors` receives tabs that cannot be served. */
-function applicationRoutes({ host, data, access, feed, standalone }: Application, errors: ConfigErrors): Route[] {
-  const isOffered = ({ onlyInDevelopment }: ConsoleTab) => data.mode === 'development' || onlyInDevelopment !== true;
-  const own = createAccountsTab(host, data.users, errors);
-  const tabs = checkTabs([own, ...host.consoleTabs()].filter(isOffered), errors).map((tab) =>
-    serveTab(tab, access, host, data.mode),
-  );
+function applicationRoutes({ host, data, access, feed }: Application, errors: ConfigErrors): Route[] {
+  const isDevelopment = data.mode === 'development';
+  const offered = [
+    createAccountsTab(host, data.users, errors),
+    ...host.consoleTabs(),
+    createPushTab(host, data.users, isDevelopment ? host.simulated : undefined),
+    createMailsTab(host),
+    createJobsTab(host),
+    createOperationsTab(host),
+    createReferenceTab(host, data.mode),
+  ].filter(({ onlyInDevelopment }) => isDevelopment || onlyInDevelopment !== true);
+  const tabs = checkTabs(offered, errors).map((tab) => serveTab(tab, access, host, data.mode));
   const links = [DATA_TAB, ...tabs.map(({ link }) => link)];
   return [
     { ...HOME_ROUTE, middleware: access.fileGuards },
     ...pageFileRoutes({
       tabs: links.map(({ path }) => path),
+      sources: isDevelopment ? DEVELOPMENT_SOURCES : {},
       assets: tabs.flatMap(({ assets }) => assets),
-      standalone: standalone?.files ?? {},
       middleware: access.fileGuards,
     }),
-    ...dataRoutes(API_PATH, data, { access, tabs: [...links, ...(standalone?.links ?? [])], feed }),
+    ...dataRoutes(API_PATH, data, { access, tabs: links, feed }),
     ...tabs.flatMap(({ routes }) => routes),
   ];
 }
 
-/** The console of a development machine: all tabs, without a sign-in. */
-function createDevelopmentParts(
+/** The console with all of its tabs, for callers with the given access. */
+function createParts(
   host: ExtensionHost,
   users: ResourceGateway,
-  simulated: SimulatedDevices,
+  mode: 'development' | 'production',
+  access: ConsoleAccess,
 ): FeatureParts {
-  const live = createLiveUpdates(createStateReader(host, users, simulated), host.log);
-  const liveJobs = createLiveUpdates(host.readJobOverview, host.log);
-  const middleware = [requireThisMachine, requireSameOrigin(host.env.appUrl)];
-  const access = createDevelopmentAccess(middleware);
-  const data = createDataContext(host, users, 'development');
+  const data = createDataContext(host, users, mode);
   const feed = createChangeFeed(host, access);
   return {
-    consoleTabs: [createOperationsTab(host), createReferenceTab(host, 'development')],
-    pages: [
-      ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
-      ...mailPreviewRoutes(MAILS_PATH, { host, middleware }),
-      ...jobRoutes(JOBS_PATH, { host, live: liveJobs, middleware }),
-    ],
-    dependentPages: (errors) =>
-      applicationRoutes(
-        { host, data, access, feed, standalone: { links: STANDALONE_TABS, files: STANDALONE_PAGES } },
-        errors,
-      ),
-    listeners: { ...feed.listeners, ...Object.fromEntries(PUSH_EVENTS.map((name) => [name, live.refreshStreams])) },
-    // The server waits for open streams when it stops, so they must end here.
-    workers: {
-      web: () => ({
-        async stop() {
-          await Promise.all([live.stop(), liveJobs.stop(), feed.stop()]);
-        },
-      }),
-    },
-  };
-}
-
-/** The console in production, for users who meet the policy. */
-function createProductionParts(host: ExtensionHost, users: ResourceGateway, policy: Policy): FeatureParts {
-  const access = createProductionAccess(host, users, policy);
-  const feed = createChangeFeed(host, access);
-  const data = createDataContext(host, users, 'production');
-  return {
-    consoleTabs: [createOperationsTab(host), createReferenceTab(host, 'production')],
     dependentPages: (errors) => applicationRoutes({ host, data, access, feed }, errors),
     listeners: feed.listeners,
     workers: { web: () => feed },
@@ -141,10 +93,9 @@ function createProductionParts(host: ExtensionHost, users: ResourceGateway, poli
 }
 
 /**
- * The developer's console: a browser for the records of the app, a page at `/console/push` with a phone for each simulated device, and the
- * newest pushes, a page at `/console/mails` with all e-mails of the app, and a page at `/console/jobs` with its background jobs and
- * schedules. `/console` redirects to the first page. In production the extension adds nothing, unless the setting `production` opens the
- * data browser for administrators.
+ * The console of an app at `/console`: a browser for its records, tabs for accounts, push messages with simulated phones, e-mails, background
+ * jobs, operations and the API, and tabs of other extensions. In production the extension adds nothing, unless the setting `production` opens it for
+ * administrators.
  *
  * @example createApp({ resources, extensions: [audit(), developerConsole({ production: true })] }, process.env)
  */
@@ -172,9 +123,12 @@ export function developerConsole(options: ConsoleOptions = {}): Extension<'conso
         for (const text of unknownRoleErrors(policy, roles)) at.at('policy').report(text);
       };
       // Simulated devices do not exist in production.
-      if (env.nodeEnv !== 'production' && simulated !== undefined)
-        return { ...createDevelopmentParts(host, users, simulated), checkConfig };
-      return policy === undefined ? {} : { ...createProductionParts(host, users, policy), checkConfig };
+      if (env.nodeEnv !== 'production' && simulated !== undefined) {
+        const access = createDevelopmentAccess([requireThisMachine, requireSameOrigin(env.appUrl)]);
+        return { ...createParts(host, users, 'development', access), checkConfig };
+      }
+      if (policy === undefined) return {};
+      return { ...createParts(host, users, 'production', createProductionAccess(host, users, policy)), checkConfig };
     },
   });
 }

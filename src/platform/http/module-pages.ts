@@ -54,6 +54,14 @@ export interface ModulePage {
   assets: readonly ServedFile[];
 }
 
+/** Sources of the content security policy that a page allows besides its own files. Scripts and styles are always its own. */
+export interface PageSources {
+  /** Pages that it may show in frames: `["'self'"]`. */
+  frames?: readonly string[];
+  /** Where its images may come from: `['https:']`. */
+  images?: readonly string[];
+}
+
 /** How `createModulePage` builds a page. */
 export interface ModulePageOptions {
   /** The folder of the page's files. Its `index.html` is the shell, with the placeholders `"$importMap$"` and `$preloads$`. */
@@ -62,10 +70,6 @@ export interface ModulePageOptions {
   assets: string;
   /** Names under which modules import files of the folder: `{ 'belfry/console': 'kit.js' }`. */
   names?: Readonly<Record<string, string>>;
-  /** Whether a file of the folder, by its path in it, belongs to the page. Default: all files do. */
-  includes?: (name: string) => boolean;
-  /** Whether the browser loads a script together with the page. Default: all scripts. */
-  preloads?: (name: string) => boolean;
   /**
    * Returns the texts for further placeholders of the shell, such as `$title$`, as HTML. A placeholder in quotes, such as `"$config$"`, is
    * replaced with its quotes. Called at the first request.
@@ -73,6 +77,8 @@ export interface ModulePageOptions {
   fill?: () => Readonly<Record<string, string>>;
   /** The origins whose pages may show this page in a frame. Default: none. */
   frameAncestors?: readonly string[];
+  /** Default: no frames, and images only of its own origin. */
+  sources?: PageSources | undefined;
 }
 
 /** Escapes a text for HTML, in elements and in quoted attributes. */
@@ -86,12 +92,19 @@ export function prepareStylesheet(css: string): Promise<ServedContent> {
 }
 
 /** The headers of a page. It runs no inline scripts and applies no inline styles, except for the script with the given hash. */
-function pageHeaders(scriptHash: string, frameAncestors: readonly string[]) {
+function pageHeaders(
+  scriptHash: string,
+  {
+    frameAncestors = [],
+    sources: { frames = [], images = [] } = {},
+  }: Pick<ModulePageOptions, 'frameAncestors' | 'sources'>,
+) {
   const policy = [
     "default-src 'none'",
     `script-src 'self' 'sha256-${scriptHash}'`,
     "style-src 'self'",
-    "img-src 'self' data:",
+    ["img-src 'self' data:", ...images].join(' '),
+    ...(frames.length === 0 ? [] : [`frame-src ${frames.join(' ')}`]),
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
@@ -115,13 +128,9 @@ const createAsset = (path: string, type: string, read: () => Promise<Buffer>): S
 });
 
 /** Returns the scripts, styles and images of a folder, served below the path `base`. */
-export function folderAssets(
-  folder: URL,
-  base: string,
-  includes: (name: string) => boolean = () => true,
-): readonly ServedFile[] {
+export function folderAssets(folder: URL, base: string): readonly ServedFile[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => isAsset(name) && includes(name))
+    .filter((name) => isAsset(name))
     .map((name) =>
       createAsset(`${base}/${name}`, CONTENT_TYPES[extname(name)]!, () => readFile(new URL(name, folder))),
     );
@@ -135,12 +144,11 @@ export function createModulePage({
   folder,
   assets,
   names = {},
-  includes,
-  preloads: isPreloaded = () => true,
   fill,
-  frameAncestors = [],
+  frameAncestors,
+  sources,
 }: ModulePageOptions): ModulePage {
-  const files = folderAssets(folder, assets, includes);
+  const files = folderAssets(folder, assets);
   const vendorPath = (name: string) => `${assets}/vendor/${name}.js`;
   const vendorNames = Object.keys(VENDOR_MODULES);
 
@@ -152,9 +160,7 @@ export function createModulePage({
         ...Object.entries(names).map(([name, file]) => [name, `${assets}/${file}`]),
       ]),
     });
-    const modules = files
-      .map(({ path }) => path)
-      .filter((path) => path.endsWith('.js') && isPreloaded(path.slice(assets.length + 1)));
+    const modules = files.map(({ path }) => path).filter((path) => path.endsWith('.js'));
     const preloads = [...vendorNames.map(vendorPath), ...modules].map(
       (path) => `<link rel="modulepreload" href="${path}">`,
     );
@@ -166,7 +172,11 @@ export function createModulePage({
     // One pass, so that a filled-in text is never searched for placeholders itself.
     const html = shell.replaceAll(/"\$\w+\$"|\$\w+\$/g, (placeholder) => values[placeholder] ?? placeholder);
     const scriptHash = createHash('sha256').update(importMap).digest('base64');
-    return prepareContent(CONTENT_TYPES['.html']!, Buffer.from(html), pageHeaders(scriptHash, frameAncestors));
+    return prepareContent(
+      CONTENT_TYPES['.html']!,
+      Buffer.from(html),
+      pageHeaders(scriptHash, { frameAncestors, sources }),
+    );
   }
 
   return {

@@ -40,7 +40,10 @@ export function createMail(platform: Platform, composers: () => Readonly<Record<
   const store = createMailStore(database, keyring);
   return {
     sender: createMailSender(store, database, queues),
-    captured: { mails: async () => (await store.listCaptured()).map(({ id: _, ...mail }) => mail) },
+    captured: {
+      mails: async () =>
+        (await store.listCaptured()).map(({ to, subject, text, html }) => ({ to, subject, text, html })),
+    },
     listCaptured: () => store.listCaptured(),
     parts: {
       sweeps: [

@@ -1,5 +1,6 @@
 import type { EncryptedColumn } from '../crypto/encrypted-column.ts';
 import type { Keyring } from '../crypto/keyring.ts';
+import { isId } from '../ids.ts';
 import { LeaseLostError } from '../leased-work/lease.ts';
 import type { Database, Executor } from '../postgres/database.ts';
 import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../postgres/drizzle.ts';
@@ -76,9 +77,16 @@ const OVERDUE = `
   where finished_at is null and due_at <= now() and (claimed_until is null or claimed_until <= now())
     and (attempts > 0 or created_at < now() - interval '5 seconds')
   order by due_at limit ${MAX_OVERDUE}`;
-const CAPTURED = `
-  select id, recipient, content from mails where status = 'captured' and content is not null
-  order by created_at desc, id desc limit 1000`;
+const CAPTURED_COLUMNS = 'id, recipient, content, kind, created_at';
+const IS_CAPTURED = "status = 'captured' and content is not null";
+const READ_CAPTURED = `select ${CAPTURED_COLUMNS} from mails where id = $1 and ${IS_CAPTURED}`;
+const FIND_CAPTURED = `
+  select ${CAPTURED_COLUMNS} from mails
+  where ${IS_CAPTURED} and ($1::text is null or strpos(lower(recipient), lower($1)) > 0)
+    and ($2::text is null or (created_at, id) < (select created_at, id from mails where id = $2))
+  order by created_at desc, id desc limit $3`;
+/** The maximum number of captured e-mails that are read at once. */
+const MAX_CAPTURED = 1000;
 
 /** Removes old e-mails, at most $1. Uses index mails_finished_at_index. */
 export const REMOVE_OLD_MAILS = `
@@ -116,7 +124,13 @@ export interface ClaimedMail {
 /** An e-mail that was captured instead of sent. */
 export interface CapturedMail extends CompleteMail {
   id: string;
+  /** The kind of its composer; null: code of the project sent it with its text. */
+  kind: string | null;
+  /** When the e-mail was requested, ISO 8601. */
+  createdAt: string;
 }
+
+type CapturedRow = [id: string, to: string, content: string, kind: string | null, createdAt: string];
 
 /** The final result of an e-mail. */
 interface MailOutcome {
@@ -151,8 +165,14 @@ export interface MailStore {
   removeClaimedMail(claimed: ClaimedMail): Promise<void>;
   /** Returns the ids of up to 1,000 e-mails that are due and have no lease. */
   findOverdueMailIds(): Promise<string[]>;
-  /** Returns the newest 1,000 captured e-mails, newest first. */
-  listCaptured(): Promise<CapturedMail[]>;
+  /**
+   * Returns captured e-mails, newest first.
+   *
+   * @param filter `recipient`: a part of the address; `after`: the id of the last e-mail of the previous page; `limit`: default 1,000
+   */
+  listCaptured(filter?: { recipient?: string; after?: string; limit?: number }): Promise<CapturedMail[]>;
+  /** Returns a captured e-mail; undefined if there is none with this id. */
+  readCaptured(id: string): Promise<CapturedMail | undefined>;
 }
 
 export function createMailStore(database: Database, keyring: Keyring): MailStore {
@@ -162,6 +182,10 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
     to,
     ...JSON.parse(keyring.decrypt(content, contentContext(id))),
   });
+
+  const toCapturedMail = ([id, to, content, kind, createdAt]: CapturedRow): CapturedMail => {
+    return { id, kind, createdAt, ...decryptContent(id, to, content) };
+  };
 
   async function writeIfStillClaimed(text: string, { id, attempt }: ClaimedMail, ...values: unknown[]): Promise<void> {
     const rows = await database.write({ text, values: [id, attempt, ...values] });
@@ -203,9 +227,13 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
       const rows = await database.write<[string]>({ name: 'mail_overdue', text: OVERDUE, values: [] });
       return rows.map(([id]) => id);
     },
-    async listCaptured() {
-      const rows = await database.write<[string, string, string]>({ text: CAPTURED, values: [] });
-      return rows.map(([id, recipient, content]) => ({ id, ...decryptContent(id, recipient, content) }));
+    async listCaptured({ recipient, after, limit = MAX_CAPTURED } = {}) {
+      const rows = await database.write<CapturedRow>({ text: FIND_CAPTURED, values: [recipient, after, limit] });
+      return rows.map(toCapturedMail);
+    },
+    async readCaptured(id) {
+      const [row] = isId(id) ? await database.write<CapturedRow>({ text: READ_CAPTURED, values: [id] }) : [];
+      return row && toCapturedMail(row);
     },
   };
 }

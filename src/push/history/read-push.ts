@@ -17,11 +17,13 @@ interface TimelineEntry {
   error?: string;
 }
 
-/** A device of a push, as returned to clients. */
-interface DeviceHistory {
+/** A device of a push, with the timeline of its notification. */
+export interface DeviceHistory {
   /** The id of the device; null for a raw token. */
   device: string | null;
   user: string | null;
+  /** The name of the device when the push was sent. */
+  name: string | null;
   platform: DevicePlatform;
   /** The token of the device, masked. */
   token: string;
@@ -47,12 +49,12 @@ interface StoredReceipt {
 }
 
 /** The selected columns of a device: from its result `r`, its chunk `c` and its push `p`. */
-const DEVICE_COLUMNS = `
+export const DEVICE_COLUMNS = `
   r.device_id, r.user_id, r.platform, r.masked_token, c.transport, r.ok, r.provider_id, r.error, r.sent_at, r.answered_at,
-  r.retry_at, r.earlier, r.receipt, r.opened_at, p.created_at`;
+  r.retry_at, r.earlier, r.receipt, r.opened_at, p.created_at, r.device_name`;
 
 /** A row of `DEVICE_COLUMNS`. */
-type DeviceRow = [
+export type DeviceRow = [
   deviceId: string | null,
   userId: string | null,
   platform: DevicePlatform,
@@ -68,6 +70,7 @@ type DeviceRow = [
   receipt: StoredReceipt | null,
   openedAt: string | null,
   queuedAt: string,
+  name: string | null,
 ];
 
 // Converts a time that was stored inside JSON: Postgres writes such times with its own time zone and precision.
@@ -83,13 +86,14 @@ function timelineOfFailedTry({ sentAt, answeredAt, error, retryAt }: EarlierTry)
 }
 
 /** Serializes a device of a push, with the timeline of its notification. */
-function serializeDeviceHistory(row: DeviceRow): DeviceHistory {
+export function serializeDeviceHistory(row: DeviceRow): DeviceHistory {
   const [device, user, platform, token, transport, ok, providerId, error, sentAt, answeredAt, retryAt] = row;
-  const [earlier, receipt, openedAt, queuedAt] = row.slice(11) as [
+  const [earlier, receipt, openedAt, queuedAt, name] = row.slice(11) as [
     EarlierTry[] | null,
     StoredReceipt | null,
     string | null,
     string,
+    string | null,
   ];
   const timeline: TimelineEntry[] = [
     { at: queuedAt, event: 'queued' },
@@ -103,48 +107,7 @@ function serializeDeviceHistory(row: DeviceRow): DeviceHistory {
   if (receipt !== null)
     timeline.push({ at: toIsoTime(receipt.at), event: 'receipt', ok: receipt.ok, ...errorProperty(receipt.error) });
   if (openedAt !== null) timeline.push({ at: openedAt, event: 'opened' });
-  return { device, user, platform, token, transport, ok, error, timeline };
-}
-
-const SELECT_RECENT = `
-  select id, status, message, created_at, devices, ok_devices from pushes order by created_at desc, id desc limit $1`;
-// Reads only the first devices of each push, by the primary key: a push can have 100,000.
-const SELECT_FIRST_DEVICES = `
-  select ${DEVICE_COLUMNS}, r.device_name, p.id from unnest($1::text[]) wanted(id) join pushes p on p.id = wanted.id
-  cross join lateral (select * from push_results where push_id = p.id order by position limit $2) r
-  left join push_chunks c on c.push_id = r.push_id and r.position between c.first_position and c.last_position
-  order by r.position`;
-
-/** A push in the list of recent pushes. */
-export interface RecentPush {
-  id: string;
-  status: PushResult['status'];
-  /** The content of the push, without its recipients. */
-  message: Record<string, unknown>;
-  createdAt: string;
-  counts: { devices: number; accepted: number };
-  /** The first devices. `name`: the name of the device when the push was sent. */
-  devices: (DeviceHistory & { name: string | null })[];
-}
-
-/** Reads the newest pushes, newest first, each with its first devices. @param options `devices`: maximum number of devices per push */
-export async function readRecentPushes(
-  database: Database,
-  { limit, devices: maxDevices }: { limit: number; devices: number },
-): Promise<RecentPush[]> {
-  type NamedRow = [...DeviceRow, name: string | null, push: string];
-  type Row = [string, PushResult['status'], Record<string, unknown>, string, number, number];
-  const pushes = await database.read<Row>({ text: SELECT_RECENT, values: [limit] });
-  const ids = pushes.map(([id]) => id);
-  const rows = await database.read<NamedRow>({ text: SELECT_FIRST_DEVICES, values: [ids, maxDevices] });
-  const byPush = Map.groupBy(rows, (row) => row.at(-1) as string);
-  return pushes.map(([id, status, message, createdAt, devices, accepted]) => {
-    const own = (byPush.get(id) ?? []).map((row) => ({
-      ...serializeDeviceHistory(row.slice(0, -2) as DeviceRow),
-      name: row.at(-2) as string | null,
-    }));
-    return { id, status, message, createdAt, counts: { devices, accepted }, devices: own };
-  });
+  return { device, user, name, platform, token, transport, ok, error, timeline };
 }
 
 const SELECT_PUSH =
@@ -181,7 +144,7 @@ interface PushCounts {
   opened: number;
 }
 
-/** A push as returned by `GET /api/push/:id`. */
+/** A push with one page of its devices. */
 interface PushDetails {
   id: string;
   status: PushResult['status'];

@@ -13,7 +13,8 @@ const { app, url, call, person } = await startTestApp(
   { env: () => ({ APP_URL: 'https://dev.example.com', CORS_ORIGINS: '*' }) },
 );
 const PAGE = '/console/push';
-const ASSETS = '/console/assets/pages';
+const API = '/console/api/push';
+const ASSETS = '/console/assets';
 
 /** Starts another app, which runs until the end of the test. */
 async function startOther(env: Record<string, string>) {
@@ -37,24 +38,29 @@ async function head(path: string, headers: Record<string, string>, method = 'GET
   return { status: response.statusCode, headers: response.headers };
 }
 
-test('the page and its assets are served, and its policy allows nothing inline and no other origin', async () => {
+test('the page and all scripts and styles of its tabs are served, and its policy allows nothing inline and no other origin', async () => {
   const page = await fetch(url + PAGE);
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   const policy = page.headers.get('content-security-policy')!;
-  expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+  expect(policy).toMatch(/default-src 'none'; script-src 'self' 'sha256-[^']+'; style-src 'self'/);
   expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).toContain("require-trusted-types-for 'script'");
   expect(policy).not.toContain('unsafe');
   const html = await page.text();
-  expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=|style=/);
+  expect(html.replace(/<script type="importmap">[^<]*<\/script>/, '')).not.toMatch(
+    /<script(?![^>]*\bsrc=)|<style|\son\w+=|style=/,
+  );
+  const { tabs } = (await call('GET', '/console/api/app')).body.data;
+  expect(tabs.map(({ id }: { id: string }) => id)).toEqual(['data', 'push', 'mails', 'jobs']);
+  const paths = tabs.flatMap((tab: { page?: { scripts: string[]; styles: string[] } }) => [
+    ...(tab.page?.scripts ?? []),
+    ...(tab.page?.styles ?? []),
+  ]);
   const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!);
-  const scripts = new Set<string>(loaded);
-  for (const path of scripts) {
-    const response = await fetch(new URL(path, url));
-    expect(response.status, path).toBe(200);
-    if (!path.endsWith('.js')) continue;
-    for (const match of (await response.text()).matchAll(/from '\.\/([^']+)'/g)) scripts.add(`${ASSETS}/${match[1]}`);
-  }
-  expect(scripts.size).toBeGreaterThan(7);
+  for (const path of [...loaded, ...paths]) expect((await fetch(new URL(path, url))).status, path).toBe(200);
+  expect(paths.length).toBeGreaterThan(20);
+  // The page of a tab is loaded when the tab is opened.
+  expect(loaded.filter((path) => paths.includes(path))).toEqual([]);
 });
 
 test.each<[string, Record<string, string>, number]>([
@@ -83,7 +89,7 @@ test.each<[string, Record<string, string>, number]>([
   ['a foreign name that resolves to this machine', { host: 'evil.example.com' }, 403],
   ['a foreign name that starts like an allowed one', { host: 'localhost.evil.example.com' }, 403],
 ])('a request from %s gets its expected status', async (_who, headers, status) => {
-  for (const path of [PAGE, `${PAGE}/events`, `${ASSETS}/main.js`, '/console/mails', '/console/mails/captured']) {
+  for (const path of [PAGE, `${API}/sends`, `${ASSETS}/app.js`, '/console/mails', '/console/api/mails/captured']) {
     expect((await head(path, headers)).status, path).toBe(status);
   }
 });
@@ -124,80 +130,9 @@ test('/console redirects to the data browser', async () => {
 test('another origin can change nothing, even if CORS allows it for the API', async () => {
   const ann = await person('Ann');
   const evil = { origin: 'https://evil.example.com' };
-  const { status } = await call('POST', `${PAGE}/devices`, { user: ann.id }, evil);
+  const { status } = await call('POST', `${API}/simulator/devices`, { user: ann.id }, evil);
   expect(status).toBe(403);
   expect(await app.simulated!.list()).toEqual([]);
-});
-
-test('a stream sends the state, sends it again after each change, and ends with the app', {
-  timeout: 240_000,
-}, async () => {
-  const { other, at } = await startOther({ NODE_ENV: 'test' });
-  const stream = await fetch(`${at}${PAGE}/events`);
-  expect(stream.headers.get('content-type')).toBe('text/event-stream');
-  let streamText = '';
-  const reading = (async () => {
-    for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) streamText += chunk;
-  })();
-  await expect
-    .poll(() => streamText, { timeout: 60_000 })
-    .toContain('event: state\ndata: {"devices":[],"users":[],"pushes":[]}');
-  const user = await other.service('user').create({
-    name: 'Ann',
-    email: 'ann@example.com',
-    password: 'correct horse battery',
-  });
-  const { id } = await other.simulated!.create({ user: user.id, name: 'Phone' });
-  await other.push.send({ to: user.id, title: 'Hi' });
-  const last = () =>
-    JSON.parse(streamText.slice(streamText.lastIndexOf('data: {') + 'data: '.length).split('\n', 1)[0]!);
-  await expect.poll(last, { timeout: 60_000 }).toMatchObject({
-    devices: [{ id, owner: 'Ann (ann@example.com)', notifications: [{ state: 'shown', message: { title: 'Hi' } }] }],
-    users: [{ id: user.id }],
-    pushes: [{ status: 'sent', counts: { devices: 1, accepted: 1 }, devices: [{ device: id, ok: true }] }],
-  });
-  expect(streamText).not.toMatch(/sim_[0-9a-f]{32}|correct horse/);
-  await other.close();
-  await reading;
-});
-
-test('the console sends to simulated devices only', async () => {
-  const ben = await person('Ben');
-  const real = await ben.call('POST', '/api/auth/devices', { token: 'a-real-token-0123456789', platform: 'android' });
-  const phone = await call('POST', `${PAGE}/devices`, { user: ben.id, name: 'Phone' });
-  const { id } = phone.body.data;
-  const send = (deviceIds: string[], content: object) => call('POST', `${PAGE}/sends`, { deviceIds, content });
-  expect((await send([id], { title: 'Hi' })).body.data).toMatchObject({ status: 'sent', devices: 1 });
-  const refused = [
-    await send([id, real.body.data.id], { title: 'Hi' }),
-    await send([id], { title: 'Hi', to: ben.id }),
-    await send([id], { title: 'Hi', tokens: ['x'] }),
-    await send([], { title: 'Hi' }),
-    await send([id], { title: 5 }),
-  ];
-  const fields = refused.map(({ status, body }) => [status, ...Object.keys(body.error.details)]);
-  expect(fields).toEqual([
-    [422, 'deviceIds'],
-    [422, 'to'],
-    [422, 'tokens'],
-    [422, 'deviceIds'],
-    [422, 'title'],
-  ]);
-});
-
-test.each([
-  ['PATCH', '/devices/nope', { behavior: 'offline' }, 404],
-  ['PATCH', '/devices/000000000000000000000000', { behavior: 'explodes' }, 422],
-  ['DELETE', '/devices/000000000000000000000000', undefined, 404],
-  ['POST', '/opened', { notification: 'nope' }, 404],
-  ['POST', '/opened', {}, 422],
-  ['POST', '/devices', { user: 'nope' }, 422],
-  ['PUT', '/sends', {}, 405],
-  ['GET', '/../../index.ts', undefined, 404],
-])('invalid requests get error responses like those of the API: %s %s', async (method, path, body, status) => {
-  const response = await call(method, PAGE + path, body);
-  expect(response.status).toBe(status);
-  expect(response.body.error.code).toEqual(expect.any(String));
 });
 
 test('the console needs accounts', () => {
@@ -219,10 +154,13 @@ test('the console does not exist in production', { timeout: 240_000 }, async () 
   for (const path of [
     '/console',
     PAGE,
-    `${ASSETS}/main.js`,
-    `${PAGE}/events`,
+    `${ASSETS}/app.js`,
+    `${API}/sends`,
+    `${API}/simulator`,
     '/console/mails',
-    '/console/mails/texts',
+    '/console/api/mails/texts',
+    '/console/jobs',
+    '/console/api/jobs/overview',
   ]) {
     expect((await fetch(at + path)).status).toBe(404);
   }

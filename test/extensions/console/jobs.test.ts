@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { createApp, defineJob, defineUser, developerConsole } from '../../../src/index.ts';
+import { audit, createApp, defineJob, defineUser, developerConsole } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const tidy = defineJob('tidy', {
@@ -24,54 +24,39 @@ const options = {
   extensions: [developerConsole()],
 };
 const { app, url, call, env } = await startTestApp(options);
-const PAGE = '/console/jobs';
-const RUNS = `${PAGE}/runs`;
+const API = '/console/api/jobs';
+const RUNS = `${API}/runs`;
 
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 const statusOf = async (id: string) => (await call('GET', `${RUNS}/${id}`)).body.data.status;
 const untilStatus = (id: string, status: string) => expect.poll(() => statusOf(id), { timeout: 60_000 }).toBe(status);
 
-/** Reads the first state that the stream of the page sends. */
-async function readState() {
-  const stream = await fetch(`${url}${PAGE}/events`);
-  let text = '';
-  for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    const found = /event: state\ndata: (.*)\n\n/.exec(text);
-    if (found !== null) return JSON.parse(found[1]!);
-  }
-  throw new Error('the stream ended');
-}
+const readOverview = async () => (await call('GET', `${API}/overview`)).body.data;
 
-test('the page and its assets are served, and contain nothing inline', async () => {
-  const page = await fetch(url + PAGE);
-  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-  expect(page.headers.get('content-security-policy')).toContain(
-    "default-src 'none'; script-src 'self'; style-src 'self'",
-  );
-  const html = await page.text();
-  expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=|style=/);
-  const paths = new Set([...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!));
-  for (const path of paths) {
-    const response = await fetch(new URL(path, url));
-    expect(response.status, path).toBe(200);
-    if (!path.endsWith('.js')) continue;
-    for (const match of (await response.text()).matchAll(/from '([^']+)'/g))
-      paths.add(new URL(match[1]!, new URL(path, url)).pathname);
-  }
-  expect([...paths]).toEqual(
-    expect.arrayContaining(['/console/assets/pages/live.js', '/console/assets/pages/jobs/run.js']),
-  );
+test('the tab is in the navigation, and its page loads its own scripts and styles', async () => {
+  const { body } = await call('GET', '/console/api/app');
+  const { page, ...link } = body.data.tabs.find(({ id }: { id: string }) => id === 'jobs');
+  expect(link).toEqual({ id: 'jobs', label: 'Jobs', path: '/console/jobs' });
+  for (const path of [
+    link.path,
+    `${link.path}/runs/665f1c0a9b1e8a0012345678`,
+    page.entry,
+    ...page.scripts,
+    ...page.styles,
+  ])
+    expect((await fetch(url + path)).status, path).toBe(200);
+  const html = await (await fetch(url + link.path)).text();
+  expect(html).not.toContain(page.entry);
 });
 
-test('the stream has the declared jobs with their counts, the others that are stored, and the schedules with their ticks', async () => {
+test('the overview has the declared jobs with their counts, the others that are stored, and the schedules with their ticks', async () => {
   const other = createApp({ resources: [defineUser()], jobs: [former] }, env);
   await other.jobs.enqueue(former);
   await other.close();
   const { id } = await app.jobs.enqueue(tidy, { days: 0 });
   await untilStatus(id, 'failed');
   await app.jobs.enqueue(later, undefined, { runAt: inAnHour() });
-  const { kinds, schedules, cappedStatuses, recent } = await readState();
+  const { kinds, schedules, cappedStatuses } = await readOverview();
   const none = { waiting: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 };
   expect(kinds).toEqual([
     { name: 'tidy', description: 'Tidies up', isDeclared: true, hasInput: true, counts: { ...none, failed: 1 } },
@@ -79,7 +64,6 @@ test('the stream has the declared jobs with their counts, the others that are st
     { name: 'former', description: null, isDeclared: false, hasInput: false, counts: { ...none, waiting: 1 } },
   ]);
   expect(cappedStatuses).toEqual([]);
-  expect(recent).toHaveLength(3);
   const tick = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
   expect(schedules).toEqual([
     { name: 'tidy', job: 'tidy', cron: '0 2 * * *', timeZone: 'Europe/Berlin', nextAt: tick, lastAt: null },
@@ -92,17 +76,17 @@ test('the stream has the declared jobs with their counts, the others that are st
 test('a list is filtered and paged, newest first, and contains neither input nor result', async () => {
   const ids: string[] = [];
   for (let i = 0; i < 23; i++) ids.unshift((await app.jobs.enqueue(later, undefined, { runAt: inAnHour() })).id);
-  const first = (await call('GET', `${RUNS}?job=later&status=waiting`)).body.data;
-  expect(first.jobs.map((job: { id: string }) => job.id)).toEqual(ids.slice(0, 20));
-  const second = (await call('GET', `${RUNS}?job=later&status=waiting&after=${first.next}`)).body.data;
-  expect(second.jobs.slice(0, 3).map((job: { id: string }) => job.id)).toEqual(ids.slice(20));
-  expect(second.next).toBeNull();
+  const first = (await call('GET', `${RUNS}?job=later&status=waiting`)).body;
+  expect(first.data.map((job: { id: string }) => job.id)).toEqual(ids.slice(0, 20));
+  const second = (await call('GET', `${RUNS}?job=later&status=waiting&after=${first.meta.next}`)).body;
+  expect(second.data.slice(0, 3).map((job: { id: string }) => job.id)).toEqual(ids.slice(20));
+  expect(second.meta.next).toBeNull();
   const failed = await call('GET', `${RUNS}?status=failed`);
   expect(failed.headers.get('cache-control')).toBe('no-store');
-  expect(failed.body.data.jobs).toHaveLength(1);
-  expect(failed.body.data.jobs[0]).toMatchObject({ job: 'tidy', error: expect.stringMatching(/^.{200}$/) });
-  expect(failed.body.data.jobs[0]).not.toHaveProperty('input');
-  expect(failed.body.data.jobs[0]).not.toHaveProperty('result');
+  expect(failed.body.data).toHaveLength(1);
+  expect(failed.body.data[0]).toMatchObject({ job: 'tidy', error: expect.stringMatching(/^.{200}$/) });
+  expect(failed.body.data[0]).not.toHaveProperty('input');
+  expect(failed.body.data[0]).not.toHaveProperty('result');
 });
 
 test.each([
@@ -146,6 +130,7 @@ test.each([
   [{ job: 'later', runAt: 'soon' }, { runAt: expect.stringContaining('Must be a time') }],
   [{ job: 'later', delay: 1 }, { delay: 'Unknown field' }],
   [{ job: 5 }, { job: 'Must be a text' }],
+  [{ job: '<b>' }, { job: 'Must be the name of a job' }],
 ])('a job that cannot be enqueued is refused with a message per field: %o', async (body, details) => {
   const refused = await call('POST', RUNS, body);
   expect([refused.status, refused.body.error.details]).toEqual([422, details]);
@@ -162,7 +147,7 @@ test('pages of other origins can neither read jobs nor change them', async () =>
   for (const [method, path] of [
     ['GET', RUNS],
     ['GET', `${RUNS}/${id}`],
-    ['GET', `${PAGE}/events`],
+    ['GET', `${API}/overview`],
     ['POST', `${RUNS}/${id}/cancel`],
   ] as const)
     expect((await call(method, path, undefined, foreign)).status, path).toBe(403);
@@ -176,7 +161,7 @@ test('counting stops at 10,000 jobs of a status, and says so', async () => {
   await sql.connect();
   await sql.query(`insert into background_jobs (id, name, status, finished_at)
     select 'z' || i, 'former', 'cancelled', now() from generate_series(1, 10050) i`);
-  const { kinds, cappedStatuses } = await readState();
+  const { kinds, cappedStatuses } = await readOverview();
   expect(cappedStatuses).toEqual(['succeeded', 'cancelled']);
   const sum = kinds.reduce((total: number, { counts }: { counts: Record<string, number> }) => {
     return total + counts.succeeded! + counts.cancelled!;
@@ -188,10 +173,44 @@ test('counting stops at 10,000 jobs of a status, and says so', async () => {
 
 test('an app without jobs has an empty overview', async () => {
   const without = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] });
-  const stream = await fetch(`${without.url}${PAGE}/events`);
-  for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) {
-    if (!chunk.includes('event: state')) continue;
-    expect(chunk).toContain('data: {"kinds":[],"cappedStatuses":[],"schedules":[],"recent":[]}');
-    break;
+  const { body } = await without.call('GET', `${API}/overview`);
+  expect(body.data).toEqual({ kinds: [], cappedStatuses: [], schedules: [] });
+});
+
+test('in production, administrators alone see and change jobs, and the audit trail records each change', async () => {
+  const { app: live, ...production } = await startTestApp(
+    { ...options, schedules: [], extensions: [audit(), developerConsole({ production: true })] },
+    {
+      env: () => ({
+        NODE_ENV: 'production',
+        DRAIN_DELAY_MS: '0',
+        APP_URL: 'https://api.example.com',
+        SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
+        LOG_LEVEL: 'silent',
+      }),
+      start: { roles: ['web', 'relay'] },
+    },
+  );
+  const [admin, ada] = [await production.person('Root', ['user', 'admin']), await production.person('Ada')];
+  const { id } = await live.jobs.enqueue(later, undefined, { runAt: inAnHour() });
+  const routes = [
+    ['GET', `${API}/overview`],
+    ['GET', RUNS],
+    ['GET', `${RUNS}/${id}`],
+    ['POST', RUNS, { job: 'tidy', input: { days: 1234 }, runAt: inAnHour() }],
+    ['POST', `${RUNS}/${id}/cancel`],
+    ['POST', `${RUNS}/${id}/retry`],
+  ] as const;
+  for (const [method, path, body] of routes) {
+    expect((await production.call(method, path, body)).status, path).toBe(401);
+    expect((await ada.call(method, path, body)).status, path).toBe(403);
+    expect((await admin.call(method, path, body)).status, path).toBeOneOf([200, 201]);
   }
+  const readTrail = async () => (await admin.call('GET', '/api/admin/audit?resource=jobs')).body.data;
+  await expect.poll(readTrail, { timeout: 60_000 }).toMatchObject([
+    { action: 'console.jobRetried', record: id, user: admin.id, via: 'console' },
+    { action: 'console.jobCancelled', record: id, user: admin.id },
+    { action: 'console.jobEnqueued', record: null, details: { job: 'tidy' } },
+  ]);
+  expect(JSON.stringify(await readTrail())).not.toContain('1234');
 });

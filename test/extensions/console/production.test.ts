@@ -114,9 +114,17 @@ test('nothing was changed by the refused requests', async () => {
 test('an administrator browses the data, and the pages of development do not exist', async () => {
   const { body } = await admin.call('GET', `${API}/app`);
   expect(body.data).toMatchObject({ mode: 'production', user: { id: admin.id, label: 'Root' } });
-  expect(body.data.tabs.map(({ id }: { id: string }) => id)).toEqual(['data', 'accounts', 'audit', 'operations', 'reference']);
+  expect(body.data.tabs.map(({ id }: { id: string }) => id)).toEqual([
+    'data',
+    'accounts',
+    'audit',
+    'push',
+    'jobs',
+    'operations',
+    'reference',
+  ]);
   expect((await admin.call('GET', `${API}/records/note`)).body.data[0]).toMatchObject({ title: 'Stored' });
-  for (const path of ['/console/push/events', '/console/mails/texts', '/console/jobs/runs'])
+  for (const path of ['/console/api/push/simulator', '/console/mails', '/console/api/mails/texts'])
     expect((await admin.call('GET', path)).status).toBe(404);
 });
 

@@ -20,7 +20,9 @@ export type MailOverrides = {
 export interface MailPreview {
   kind: string;
   description: string;
-  /** The locales that have a text; `en` is always one of them. */
+  /** `project`: the project declares it; `replaced`: a built-in e-mail with texts of the project; `built-in`. */
+  origin: 'project' | 'replaced' | 'built-in';
+  /** The locales that have a text. Of built-in e-mails, `en` is always one of them. */
   locales: readonly string[];
   /** Creates the e-mail in a locale with example values. */
   render(locale: string): Promise<MailContent>;
@@ -97,13 +99,18 @@ export function createMailTextRenderer(
     projectMails.map((mail) => ({
       kind: mail.kind,
       description: mail.description,
+      origin: 'project' as const,
       locales: [...mail.texts.keys()],
       render: async (locale: string) => findProjectTemplate(mail, locale)(mail.example as never),
     }));
+  const isReplaced = (kind: string) =>
+    (replaced.get(kind)?.size ?? 0) > 0 ||
+    (kind === 'password-reset' && settings.templates?.passwordReset !== undefined);
   const listBuiltInMails = () =>
     Object.entries(TEXTS).map(([kind, { description, example }]) => ({
       kind,
       description,
+      origin: isReplaced(kind) ? ('replaced' as const) : ('built-in' as const),
       locales: [...new Set([BUILT_IN_LOCALE, ...(replaced.get(kind)?.keys() ?? [])])],
       render: async (locale: string) => findTemplate(kind, locale)(example as never),
     }));

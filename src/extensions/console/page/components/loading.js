@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../api.js';
-import { hrefOf } from '../router.js';
+import { hrefOf, place } from '../router.js';
 
 /**
  * Reads a route of the console, and again at an interval while the page is visible.
@@ -113,4 +113,25 @@ export function LoadMore({ from }) {
       ${from.isLoading ? 'Loading…' : 'Show more'}
     </button>
   </p>`;
+}
+
+/**
+ * Links to the newest and the next older page of a list whose page is in the address, as `after`. Unlike `LoadMore`, it suits lists that are
+ * read at an interval.
+ *
+ * @param {{ next: string | null | undefined }} props `next`: `meta.next` of the page that is shown
+ */
+export function Pager({ next }) {
+  const { path, params } = place.value;
+  const hrefWith = (after) => {
+    const changed = new URLSearchParams(params);
+    if (after === undefined) changed.delete('after');
+    else changed.set('after', after);
+    return hrefOf(path, changed);
+  };
+  if (!params.has('after') && !next) return null;
+  return html`<nav class="more pager" aria-label="Pages">
+    ${params.has('after') && html`<a class="button" href=${hrefWith(undefined)}>Newest</a>`}
+    ${next && html`<a class="button" href=${hrefWith(next)}>Older</a>`}
+  </nav>`;
 }

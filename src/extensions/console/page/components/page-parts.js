@@ -88,6 +88,15 @@ export function Facts({ of }) {
   </dl>`;
 }
 
+/** Returns the focus to a button that was disabled meanwhile, or to the heading if the action has removed the button. */
+function restoreFocus(button) {
+  requestAnimationFrame(() => {
+    if (document.activeElement !== document.body) return;
+    const target = button.isConnected && !button.disabled ? button : document.querySelector('main h1');
+    target?.focus();
+  });
+}
+
 /**
  * A button that performs an action: it asks before, is disabled meanwhile, and says that the action is done or why it failed.
  *
@@ -97,8 +106,10 @@ export function Facts({ of }) {
  */
 export function ActionButton({ children, run, confirm, done, kind = '', disabled = false, label }) {
   const [isRunning, setRunning] = useState(false);
+  const button = useRef(null);
   const perform = async () => {
     if (confirm !== undefined && !(await confirmAction(confirm))) return;
+    const { current } = button;
     setRunning(true);
     try {
       await run();
@@ -107,9 +118,11 @@ export function ActionButton({ children, run, confirm, done, kind = '', disabled
       showError(error);
     }
     setRunning(false);
+    restoreFocus(current);
   };
   return html`<button
     type="button"
+    ref=${button}
     class=${kind}
     aria-label=${label}
     aria-busy=${isRunning ? 'true' : undefined}

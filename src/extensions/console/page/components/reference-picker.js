@@ -66,14 +66,26 @@ function useFound(resource, text, isOpen) {
  * A search field that picks a record. The keyboard works as in every combobox: arrows, Enter, Escape.
  *
  * @param {{ id: string, resource: string, value: string | null, label?: string, onChange: (id: string, label?: string) => void,
- *   disabled?: boolean, invalid?: boolean, describedBy?: string, placeholder?: string }} props `label`: of the value
+ *   disabled?: boolean, invalid?: boolean, describedBy?: string, placeholder?: string }} props `label`: of the value; left out: it is read
  */
-export function ReferencePicker({ id, resource, value, label, onChange, disabled, invalid, describedBy, placeholder }) {
+export function ReferencePicker({
+  id,
+  resource,
+  value,
+  label: givenLabel,
+  onChange,
+  disabled,
+  invalid,
+  describedBy,
+  placeholder,
+}) {
   const [text, setText] = useState('');
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(0);
   const list = useRef(null);
   const { options, error } = useFound(resource, text, isOpen);
+  const knownLabel = useReferenceLabel(givenLabel === undefined && value ? resource : undefined, value);
+  const label = givenLabel ?? knownLabel;
   const choose = (option) => {
     setOpen(false);
     setText('');

@@ -1,0 +1,33 @@
+import { DataTable, html, Loaded, Nothing, Page, Time, useLoaded } from 'belfry/console';
+import { PLATFORMS, PUSH, UserLink } from './outcome.js';
+
+const COLUMNS = [
+  {
+    name: 'name',
+    label: 'Device',
+    render: ({ name, platform, token }) =>
+      html`${name ?? PLATFORMS[platform]} <span class="push-body soft"><code>${token}</code></span>`,
+  },
+  { name: 'user', label: 'User', render: ({ user }) => html`<${UserLink} id=${user} />` },
+  { name: 'reason', label: 'Reason', render: ({ error }) => error ?? '–' },
+  { name: 'push', label: 'Push', render: ({ push }) => html`<a href=${`${PUSH}/sends/${push}`}>Show</a>` },
+  { name: 'at', label: 'Failed', render: ({ failedAt }) => html`<${Time} value=${failedAt} />` },
+];
+
+/** Devices that are no longer registered, with the failure that led to it. */
+export function RemovedPage() {
+  const list = useLoaded('/push/removed-devices');
+  return html`<${Page}
+    title="Removed devices"
+    intro="Devices that newer pushes failed to reach and that are no longer registered. Belfry removes a device when its provider reports that it is gone, such as after the app was uninstalled."
+  >
+    <${Loaded} from=${list}>
+      ${(devices) =>
+        devices.length === 0
+          ? html`<${Nothing} title="No device was removed">
+              <p>Devices appear here after their provider has refused a push because the app was uninstalled or the token is invalid.</p>
+            <//>`
+          : html`<${DataTable} label="Removed devices" rows=${devices} columns=${COLUMNS} />`}
+    <//>
+  <//>`;
+}

@@ -1,0 +1,87 @@
+import {
+  Code,
+  DataTable,
+  hrefOf,
+  html,
+  Loaded,
+  Nothing,
+  Page,
+  Pager,
+  place,
+  setParams,
+  Time,
+  useLoaded,
+} from 'belfry/console';
+import { PUSH, PUSH_STATUSES, PushStatus, titleOf, UserLink } from './outcome.js';
+
+/** The interval in ms at which the list is read, because results arrive later and from other processes. */
+const READ_EVERY_MS = 1500;
+
+const EXAMPLE = `await app.push.send({ to: user.id, title: 'Hello', body: 'Your order is on its way.' });`;
+
+/** The recipients as the sender named them. */
+function Audience({ audience: { users, devices, user } }) {
+  if (user !== null && devices === 0) return html`<${UserLink} id=${user} />`;
+  const parts = [users > 0 && `${users} users`, devices > 0 && `${devices} ${devices === 1 ? 'device' : 'devices'}`];
+  return parts.filter(Boolean).join(', ') || html`<span class="soft">raw tokens</span>`;
+}
+
+function Counts({ status, counts: { devices, accepted, failedLater } }) {
+  const failed = status === 'queued' ? 0 : devices - accepted;
+  return html`<span class="push-counts">
+    ${accepted} of ${devices}
+    ${failed > 0 && html`<span class="bad-text">${failed} failed</span>`}
+    ${failedLater > 0 && html`<span class="bad-text">${failedLater} failed later</span>`}
+  </span>`;
+}
+
+const COLUMNS = [
+  {
+    name: 'title',
+    label: 'Message',
+    render: (push) => html`<a class="push-name" href=${`${PUSH}/sends/${push.id}`}>${titleOf(push)}</a>
+      ${push.title !== null && push.body !== null && html`<span class="push-body soft">${push.body}</span>`}`,
+  },
+  { name: 'status', label: 'Status', render: ({ status }) => html`<${PushStatus} status=${status} />` },
+  { name: 'audience', label: 'To', render: ({ audience }) => html`<${Audience} audience=${audience} />` },
+  { name: 'accepted', label: 'Accepted', render: (push) => html`<${Counts} ...${push} />` },
+  { name: 'opened', label: 'Opened', isNumber: true, render: ({ counts }) => counts.opened ?? '–' },
+  { name: 'at', label: 'Sent', render: ({ createdAt }) => html`<${Time} value=${createdAt} />` },
+];
+
+function NoSends({ isFiltered }) {
+  if (isFiltered) return html`<${Nothing} title="No push with this status"><p>Choose another status.</p><//>`;
+  return html`<${Nothing} title="Nothing has been sent yet">
+    <p>Pushes appear here with the result of each device. Send one with your code, or to a device of the section “Devices”:</p>
+    <${Code} text=${EXAMPLE} label="A push message" />
+  <//>`;
+}
+
+/** The newest pushes. The status and the page are in the address. */
+export function SendsPage() {
+  const { params } = place.value;
+  const query = new URLSearchParams(
+    ['status', 'after'].flatMap((name) => (params.has(name) ? [[name, params.get(name)]] : [])),
+  );
+  const list = useLoaded(hrefOf('/push/sends', query), { everyMs: READ_EVERY_MS });
+  return html`<${Page} title="Sends" intro="Push messages, newest first. They are kept for 30 days.">
+    <div class="push-filters" role="search" aria-label="Filter the sends">
+      <label>Status
+        <select
+          value=${params.get('status') ?? ''}
+          onChange=${(event) => setParams({ status: event.target.value, after: undefined })}
+        >
+          <option value="">All</option>
+          ${PUSH_STATUSES.map((status) => html`<option key=${status} value=${status}>${status}</option>`)}
+        </select>
+      </label>
+    </div>
+    <${Loaded} from=${list}>
+      ${(pushes) =>
+        pushes.length === 0
+          ? html`<${NoSends} isFiltered=${query.size > 0} />`
+          : html`<${DataTable} label="Sends" rows=${pushes} columns=${COLUMNS} />`}
+    <//>
+    <${Pager} next=${list.meta.next} />
+  <//>`;
+}

@@ -1,0 +1,76 @@
+import { call, html, showError } from 'belfry/console';
+import { useState } from 'preact/hooks';
+
+const APP = 'Your app';
+
+/** A time of today or of another day: `14:05`. */
+export function timeText(at = Date.now()) {
+  const date = new Date(at);
+  const time = date.toLocaleTimeString([], { timeStyle: 'short', hourCycle: 'h23' });
+  return date.toDateString() === new Date().toDateString() ? time : `${date.toLocaleDateString()} ${time}`;
+}
+
+const AppIcon = () =>
+  html`<span class="push-app-icon"><img class="push-bell" src="/console/assets/icon.svg" alt="" /></span>`;
+
+/** An image of the message. An image that fails to load keeps its space. */
+function Picture({ name, src }) {
+  const [isBroken, setBroken] = useState(false);
+  if (src === undefined) return null;
+  if (isBroken) return html`<span class=${`${name} push-broken`} title=${`${src} cannot be loaded`}></span>`;
+  return html`<img class=${name} src=${src} alt="" onError=${() => setBroken(true)} />`;
+}
+
+const Line = ({ name, text }) => (text === undefined ? null : html`<span class=${name}>${text}</span>`);
+
+// How each platform shows a message: iOS has a thumbnail and the subtitle, Android an image below, browsers the icon of the page.
+const LAYOUTS = {
+  ios: ({ message, at }) => html`<${AppIcon} />
+    <span class="push-text">
+      <b>${message.title ?? APP}</b>
+      <${Line} name="push-subtitle" text=${message.subtitle} />
+      <${Line} name="push-message" text=${message.body} />
+    </span>
+    <span class="push-side"><time>${timeText(at)}</time><${Picture} name="push-thumbnail" src=${message.image} /></span>`,
+  android: ({ message, at }) => html`<span class="push-text">
+    <span class="push-head"><${AppIcon} /><span>${[APP, message.channel, timeText(at)].filter(Boolean).join(' • ')}</span></span>
+    ${message.title !== undefined && html`<b>${message.title}</b>`}
+    <${Line} name="push-message" text=${message.body} />
+    <${Picture} name="push-picture" src=${message.image} />
+  </span>`,
+  web: ({
+    message,
+    at,
+  }) => html`${message.icon === undefined ? html`<${AppIcon} />` : html`<${Picture} name="push-thumbnail" src=${message.icon} />`}
+    <span class="push-text">
+      <b>${message.title ?? APP}</b>
+      <${Line} name="push-message" text=${message.body} />
+      <span class="push-origin">${`${location.host} · ${timeText(at)}`}</span>
+      <${Picture} name="push-picture" src=${message.image} />
+    </span>`,
+};
+
+/**
+ * A notification like that of the platform of its device. It can be tapped once.
+ *
+ * @param {{ notification: { id: string, message: Record<string, any>, at: string, tappedAt: string | null }, platform: 'ios' | 'android' | 'web',
+ *   onChange: () => Promise<void> }} props
+ */
+export function Notification({ notification, platform, onChange }) {
+  const { id, tappedAt, message } = notification;
+  const tap = async () => {
+    try {
+      await call('/push/simulator/opened', { method: 'POST', body: { notification: id } });
+      await onChange();
+    } catch (error) {
+      showError(error);
+    }
+  };
+  const isTapped = tappedAt !== null;
+  return html`<div class=${`push-notification ${isTapped ? 'is-tapped' : ''}`}>
+    <button type="button" class="push-card" disabled=${isTapped} title=${isTapped ? undefined : 'Tap it'} onClick=${tap}>
+      ${LAYOUTS[platform](notification)}
+    </button>
+    ${isTapped && html`<p class="push-opened">✓ ${message.url === undefined ? 'opened the app' : `opened ${message.url}`}</p>`}
+  </div>`;
+}

@@ -1,0 +1,35 @@
+import { html, Loaded, Nothing, Page, Section, useLoaded } from 'belfry/console';
+import { AddForm } from './add-form.js';
+import { Phone } from './phone.js';
+import { SendForm } from './send-form.js';
+
+/** The interval in ms at which the devices are read, because other processes send pushes, too. */
+const READ_EVERY_MS = 1000;
+
+/** Phones and browsers that show push messages without leaving this machine. */
+export function SimulatorPage() {
+  const loaded = useLoaded('/push/simulator', { everyMs: READ_EVERY_MS });
+  const { reload } = loaded;
+  return html`<${Page}
+    title="Push"
+    intro="Simulated devices receive push messages like others, but nothing leaves this machine. Tap a notification to open it."
+  >
+    <${Loaded} from=${loaded}>
+      ${({ devices, hasUsers }) => html`<div class="push-forms">
+          <${AddForm} hasUsers=${hasUsers} onDone=${reload} />
+          <${SendForm} devices=${devices} onDone=${reload} />
+        </div>
+        <${Section} title="Simulated devices">
+          ${
+            devices.length === 0
+              ? html`<${Nothing} title="There are no devices yet">
+                  <p>Add one for a registered user. Then everything that your app sends to this user appears on it.</p>
+                <//>`
+              : html`<div class="push-phones">
+                  ${devices.map((device) => html`<${Phone} key=${device.id} device=${device} onChange=${reload} />`)}
+                </div>`
+          }
+        <//>`}
+    <//>
+  <//>`;
+}
