@@ -165,6 +165,8 @@ export async function readRows(
 ): Promise<RowSource> {
   const decoder = createUtf8Decoder(onBytes);
   bytes.on('error', (error) => decoder.destroy(error));
+  // Rows are read later. An error before that reaches their reader, and must not end the process for lack of a listener.
+  decoder.on('error', () => undefined);
   const text = bytes.pipe(decoder);
   if (format === 'ndjson') return { header: undefined, rows: readNdjsonRows(text) };
   const rows = readCsvRows(text);

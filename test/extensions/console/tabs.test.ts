@@ -102,7 +102,16 @@ test('in production, only administrators reach the routes of a tab, and each act
   expect((await root.call('POST', path, { by: 2 })).body.data).toEqual({ count: before + 2 });
   expect((await root.call('DELETE', `${path}/${ada.id}`)).status).toBe(500);
   const { body: app } = await root.call('GET', '/console/api/app');
-  expect(app.data.tabs.map(({ id }: { id: string }) => id)).toEqual(['data', 'counter', 'audit']);
+  expect(app.data.tabs.map(({ id }: { id: string }) => id)).toEqual([
+    'data',
+    'accounts',
+    'counter',
+    'audit',
+    'push',
+    'jobs',
+    'operations',
+    'reference',
+  ]);
   expect((await call('GET', '/console/tool')).status).toBe(404);
 
   const entries = await vi.waitFor(async () => {
