@@ -71,8 +71,8 @@ interface Application {
 /** Returns the routes of the application. `errors` receives tabs that cannot be served. */
 function applicationRoutes({ host, data, access, feed, standalone }: Application, errors: ConfigErrors): Route[] {
   const isOffered = ({ onlyInDevelopment }: ConsoleTab) => data.mode === 'development' || onlyInDevelopment !== true;
-  const own = createAccountsTab(host, data.users, errors);
-  const tabs = checkTabs([own, ...host.consoleTabs()].filter(isOffered), errors).map((tab) =>
+  const accounts = createAccountsTab(host, data.users, errors);
+  const tabs = checkTabs([accounts, ...host.consoleTabs()].filter(isOffered), errors).map((tab) =>
     serveTab(tab, access, host, data.mode),
   );
   const links = [DATA_TAB, ...tabs.map(({ link }) => link)];

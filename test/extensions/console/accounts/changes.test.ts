@@ -200,7 +200,7 @@ describe('actions of panels', () => {
   test('the entry of a look-up by address has no personal value', async () => {
     expect((await act(root.call, '/sections/lockouts/lockoutCleared', { row: 'secret@example.com' })).status).toBe(204);
     const entries = await entriesOf('console.lockoutCleared', undefined, 1);
-    expect(entries).toMatchObject([{ resource: 'lockouts', record: null, user: root.id }]);
+    expect(entries).toMatchObject([{ resource: 'lockouts', record: null, user: root.id, details: { row: 's***' } }]);
     expect(JSON.stringify(entries)).not.toContain('secret@');
   });
 
