@@ -6,6 +6,7 @@ import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
+import { isStorable } from '../../../platform/postgres/values.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';
 
 const ID = /^[a-z]+(-[a-z]+)*$/;
@@ -14,7 +15,8 @@ const MAX_ROW_ID = 320;
 const MAX_CODE = 64;
 
 const code = z.string({ error: 'Must be a string' }).max(MAX_CODE, { error: `Must be at most ${MAX_CODE} characters` });
-const row = z.string({ error: 'Must be the id of a row' }).min(1).max(MAX_ROW_ID, { error: 'Must be the id of a row' });
+const rowError = { error: 'Must be the id of a row' };
+const row = z.string(rowError).min(1, rowError).max(MAX_ROW_ID, rowError).refine(isStorable, rowError);
 /** `code`: of the second factor of the administrator. */
 const accountActionBody = z.strictObject({ code: code.optional() });
 const rowActionBody = z.strictObject({ row, code: code.optional() });

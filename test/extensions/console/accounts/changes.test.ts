@@ -78,6 +78,7 @@ describe('roles', () => {
     [{ from: ['user'] }],
     [{ to: [] }],
     [{ from: ['user'], to: [1] }],
+    [{ from: ['user'], to: ['\u0000'] }],
     [{ from: ['user'], to: ['user'], status: 'disabled' }],
   ])('the body %j is refused', async (body) => {
     expect((await root.call('POST', `${API}/users/${target.id}/roles`, body)).status).toBe(422);
@@ -186,6 +187,11 @@ describe('actions of panels', () => {
       await act(root.call, `/users/${root.id}/panels/passkeys/passkeyRemoved`, { row: passkey }),
     ];
     for (const { body } of own) expect(body.error.code).toBe('FORBIDDEN');
+  });
+
+  test.each(['\u0000', '\ud800', '-'])('an action on the row %j fails without an internal error', async (row) => {
+    const sent = await act(root.call, `/users/${target.id}/panels/sessions/sessionEnded`, { row });
+    expect(sent.status).toBe(row === '-' ? 404 : 422);
   });
 
   test('an action on an account that does not exist is not recorded', async () => {
