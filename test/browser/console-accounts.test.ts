@@ -98,6 +98,8 @@ browserTest('administrators find a user, see the whole account, and act on it', 
   await expect.poll(() => page.evaluate(`document.activeElement.getAttribute('aria-label')`)).toBe('Sessions');
   await expect.poll(() => page.getByText('Firefox on Windows').count()).toBe(0);
 
+  await page.getByRole('link', { name: 'Open the record' }).first().click();
+  await page.getByRole('link', { name: 'Open the account' }).click();
   await page.getByRole('button', { name: 'Change roles…' }).click();
   await page.getByRole('dialog').getByLabel('support').check();
   await checkScreens(page, 'accounts-roles', [360, 1280]);
