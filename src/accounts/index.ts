@@ -195,7 +195,7 @@ export function createAccounts(
           createIdentityPanel({ host, identities, lockUser }),
           createDevicePanel(host.database),
         ],
-        accountSections: [createLockoutSection(accounts)],
+        accountSections: host.settings.auth.lockout.maxAttempts === 0 ? [] : [createLockoutSection(accounts)],
         authenticators: [sessions.authenticator],
         mails: reset.mails,
         consumers: [

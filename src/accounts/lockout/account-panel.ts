@@ -106,10 +106,7 @@ function readAddress(text: string): string {
  */
 export function createLockoutSection({ host, users, lockout }: Dependencies): AccountSection {
   const { maxAttempts, windowMinutes, lockMinutes } = host.settings.auth.lockout;
-  const intro =
-    maxAttempts === 0
-      ? 'The lockout is off: auth.lockout.maxAttempts is 0.'
-      : `After ${maxAttempts} failed sign-ins within ${windowMinutes} minutes, an e-mail address is locked for ${lockMinutes} minutes.`;
+  const intro = `After ${maxAttempts} failed sign-ins within ${windowMinutes} minutes, an e-mail address is locked for ${lockMinutes} minutes.`;
   return {
     id: 'lockouts',
     label: 'Lockouts',

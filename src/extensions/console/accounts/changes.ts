@@ -8,14 +8,17 @@ import { ApiError, validationError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { isStorable } from '../../../platform/postgres/values.ts';
 import { withClientInput } from '../data/context.ts';
 import { type AccountsTabContext, ADMIN, accountGoneError } from './context.ts';
 import { type AccountInfo, toAccountInfo } from './list.ts';
 
 const MAX_ROLES = 100;
-const rolesError = 'Must be a list of roles';
-const roleList = () =>
-  boundedArraySchema(z.string({ error: 'Must be a role' }), { min: 0, max: MAX_ROLES, error: rolesError });
+const MAX_ROLE = 100;
+const roleError = { error: 'Must be a role' };
+// The audit trail records the roles before the change is checked, so they must be storable.
+const role = z.string(roleError).max(MAX_ROLE, roleError).refine(isStorable, roleError);
+const roleList = () => boundedArraySchema(role, { min: 0, max: MAX_ROLES, error: 'Must be a list of roles' });
 
 /** The body of a change of roles. `from`: the roles that the administrator saw, so that no change of another administrator is lost. */
 export const rolesBody = z.strictObject({ from: roleList(), to: roleList() });

@@ -6,6 +6,7 @@ import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
+import { isStorable } from '../../../platform/postgres/values.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';
 
 const ID = /^[a-z]+(-[a-z]+)*$/;
@@ -14,7 +15,8 @@ const MAX_ROW_ID = 320;
 const MAX_CODE = 64;
 
 const code = z.string({ error: 'Must be a string' }).max(MAX_CODE, { error: `Must be at most ${MAX_CODE} characters` });
-const row = z.string({ error: 'Must be the id of a row' }).min(1).max(MAX_ROW_ID, { error: 'Must be the id of a row' });
+const rowError = { error: 'Must be the id of a row' };
+const row = z.string(rowError).min(1, rowError).max(MAX_ROW_ID, rowError).refine(isStorable, rowError);
 /** `code`: of the second factor of the administrator. */
 const accountActionBody = z.strictObject({ code: code.optional() });
 const rowActionBody = z.strictObject({ row, code: code.optional() });
@@ -102,34 +104,40 @@ export async function readPanels(
   });
 }
 
-/** Creates the route of an action. The audit trail names the user or, for a section, the row that the action was about. */
+/** The id of a row for the audit trail. An id that is chosen by a feature may be a personal value, such as an address, so it is masked. */
+const recordedRow = (id: string) => (isId(id) ? id : `${[...id][0]}***`);
+
+/** An action, with its path and what it is about: an account, or a row of a section. */
+interface RoutedAction {
+  path: string;
+  action: PanelAction<never>;
+  hasRow: boolean;
+  /** The id of the section; undefined: the action is about an account. */
+  section?: string;
+}
+
+/** Creates the route of an action. The audit trail names the user or the section, and the row. */
 function actionRoute(
   { host, users }: AccountsTabContext,
-  {
-    path,
-    action,
-    target,
-  }: { path: string; action: PanelAction<never>; target: 'account' | 'account row' | 'section row' },
+  { path, action, hasRow, section }: RoutedAction,
 ): ConsoleRoute {
   const rowOf = ({ input }: RouteContext): string | undefined => (input as { row?: string }).row;
-  const isAccount = target !== 'section row';
   return {
     method: 'POST',
     path,
-    input: target === 'account' ? accountActionBody : rowActionBody,
+    input: hasRow ? rowActionBody : accountActionBody,
     status: 204,
     action: action.id,
     async check(ctx) {
-      if (isAccount) await loadAccount({ users }, ctx.params.id!);
+      if (section === undefined) await loadAccount({ users }, ctx.params.id!);
       if (action.needsSecondFactor === true && ctx.user !== undefined)
         await host.accounts!.confirmSecondFactor(ctx, (ctx.input as { code?: string }).code, 'code');
     },
     recordedAs(ctx) {
-      // The id of a row may be a personal value, such as an address.
       const rowId = rowOf(ctx);
-      const known = rowId !== undefined && isId(rowId) ? rowId : null;
-      if (!isAccount) return { resource: path.split('/')[2]!, record: known };
-      return { resource: users.name, record: ctx.params.id!, ...(known !== null && { details: { row: known } }) };
+      const details = rowId === undefined ? {} : { details: { row: recordedRow(rowId) } };
+      if (section === undefined) return { resource: users.name, record: ctx.params.id!, ...details };
+      return { resource: section, record: rowId !== undefined && isId(rowId) ? rowId : null, ...details };
     },
     async handler(ctx) {
       const target = { userId: ctx.params.id, rowId: rowOf(ctx) };
@@ -143,8 +151,8 @@ export function panelRoutes(context: AccountsTabContext, panels: readonly Accoun
   return panels.flatMap(({ id, rowActions = [], accountActions = [] }) => {
     const at = (action: PanelAction<never>) => `/users/:id/panels/${id}/${action.id}`;
     return [
-      ...rowActions.map((action) => actionRoute(context, { path: at(action), action, target: 'account row' })),
-      ...accountActions.map((action) => actionRoute(context, { path: at(action), action, target: 'account' })),
+      ...rowActions.map((action) => actionRoute(context, { path: at(action), action, hasRow: true })),
+      ...accountActions.map((action) => actionRoute(context, { path: at(action), action, hasRow: false })),
     ];
   });
 }
@@ -165,7 +173,7 @@ export function sectionRoutes(context: AccountsTabContext, sections: readonly Ac
       },
     },
     ...rowActions.map((action) =>
-      actionRoute(context, { path: `/sections/${id}/${action.id}`, action, target: 'section row' }),
+      actionRoute(context, { path: `/sections/${id}/${action.id}`, action, hasRow: true, section: id }),
     ),
     ...(form === undefined
       ? []

@@ -78,6 +78,7 @@ describe('roles', () => {
     [{ from: ['user'] }],
     [{ to: [] }],
     [{ from: ['user'], to: [1] }],
+    [{ from: ['user'], to: ['\u0000'] }],
     [{ from: ['user'], to: ['user'], status: 'disabled' }],
   ])('the body %j is refused', async (body) => {
     expect((await root.call('POST', `${API}/users/${target.id}/roles`, body)).status).toBe(422);
@@ -188,6 +189,11 @@ describe('actions of panels', () => {
     for (const { body } of own) expect(body.error.code).toBe('FORBIDDEN');
   });
 
+  test.each(['\u0000', '\ud800', '-'])('an action on the row %j fails without an internal error', async (row) => {
+    const sent = await act(root.call, `/users/${target.id}/panels/sessions/sessionEnded`, { row });
+    expect(sent.status).toBe(row === '-' ? 404 : 422);
+  });
+
   test('an action on an account that does not exist is not recorded', async () => {
     const id = 'f'.repeat(24);
     expect((await act(root.call, `/users/${id}/panels/sessions/sessionsEnded`)).status).toBe(404);
@@ -200,7 +206,7 @@ describe('actions of panels', () => {
   test('the entry of a look-up by address has no personal value', async () => {
     expect((await act(root.call, '/sections/lockouts/lockoutCleared', { row: 'secret@example.com' })).status).toBe(204);
     const entries = await entriesOf('console.lockoutCleared', undefined, 1);
-    expect(entries).toMatchObject([{ resource: 'lockouts', record: null, user: root.id }]);
+    expect(entries).toMatchObject([{ resource: 'lockouts', record: null, user: root.id, details: { row: 's***' } }]);
     expect(JSON.stringify(entries)).not.toContain('secret@');
   });
 

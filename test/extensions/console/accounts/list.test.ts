@@ -34,6 +34,7 @@ test.each([
   ['a part of a name', () => '?q=da', () => [ada.id]],
   ['an id', () => `?q=${eve.id}`, () => [eve.id]],
   ['characters that mean something in SQL patterns, literally', () => '?q=%25', () => []],
+  ['characters that Postgres cannot store, nowhere', () => '?q=%00x%F0%9F%98%80', () => []],
   ['a role', () => '?role=admin', () => [ada.id]],
   ['active accounts', () => '?status=active', () => [bob.id, ada.id]],
   ['disabled accounts', () => '?status=disabled', () => [eve.id]],

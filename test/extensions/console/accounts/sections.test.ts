@@ -20,6 +20,7 @@ test('an address without an account is locked and unlocked like any other', asyn
 test('the look-up needs an address', async () => {
   expect((await call('GET', `${SECTIONS}/lockouts`)).body.data).toEqual([]);
   expect((await call('GET', `${SECTIONS}/lockouts?search=nonsense`)).status).toBe(422);
+  expect((await call('GET', `${SECTIONS}/lockouts?search=a%00@example.com`)).status).toBe(422);
   expect((await call('POST', `${SECTIONS}/lockouts/lockoutCleared`, { row: 'nonsense' })).status).toBe(422);
 });
 

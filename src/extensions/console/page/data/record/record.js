@@ -4,7 +4,7 @@ import { confirmAction, showError, showToast } from '../../components/feedback.j
 import { Icon, IconButton } from '../../components/icons.js';
 import { copyText } from '../../components/menu.js';
 import { guardLeaving, navigate, place, setParams, usePageTitle } from '../../router.js';
-import { app, dataHref, labelOf, nameOf, viewer } from '../schema.js';
+import { app, dataHref, labelOf, nameOf, userResource, viewer } from '../schema.js';
 import { resolveConflict } from './conflict.js';
 import { createRecord, deleteRecord, readCurrent, restoreRecord, saveRecord, useRecord } from './record-data.js';
 import { RecordForm, useDraft } from './record-form.js';
@@ -150,7 +150,9 @@ function RecordActions({ resource, record, meta, reload }) {
       showError(error);
     }
   };
+  const hasAccount = resource === userResource() && !meta.deleted;
   return html`<div class="actions">
+    ${hasAccount && html`<a class="button" href=${`/console/accounts/users/${encodeURIComponent(record.id)}`}>Open the account</a>`}
     ${
       meta.deleted
         ? html`<button type="button" class="primary" onClick=${restore}><${Icon} name="restore" />Restore</button>`
