@@ -109,7 +109,7 @@ export function ResourceDetails({ resource, mapped, all, onClose, takesFocus }) 
       ]}
     />
     <${Section} title="Fields"><${FieldList} fields=${resource.fields} /><//>
-    <${Section} title="Who may do what"><${Policies} mapped=${mapped} resource=${resource} /><//>
+    <${Section} title="Policies"><${Policies} mapped=${mapped} resource=${resource} /><//>
     <${Section} title="Relations"><${Relations} mapped=${mapped} all=${all} /><//>
   </aside>`;
 }
