@@ -124,7 +124,9 @@ test('the code for the typed client calls a method that exists and sends the req
   for (const operation of usual) {
     const values = fill(operation);
     await expectSameRequest(operation, values, requests.buildRequest(operation, values));
-    const tagged = operation.parameters.some(({ name }) => name === 'If-Match') ? { 'If-Match': '"v1"' } : {};
+    const tagged: Record<string, string> = operation.parameters.some(({ name }) => name === 'If-Match')
+      ? { 'If-Match': '"v1"' }
+      : {};
     const withHeaders = { ...values, header: tagged, other: 'X-Organisation: acme\n\nAccept-Language: de' };
     await expectSameRequest(operation, withHeaders, requests.buildRequest(operation, withHeaders));
   }
