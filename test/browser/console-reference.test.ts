@@ -34,7 +34,7 @@ browserTest(
     await page.getByRole('link', { name: 'API', exact: true }).click();
     await page.getByRole('heading', { name: 'Helpdesk reference' }).waitFor();
     expect(await page.locator('main').textContent()).toContain('Tickets, customers and <i>invoices</i>.');
-    await checkScreens(page, 'reference');
+    await checkScreens(page, 'reference', [360, 1920]);
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.locator('main h1').press('/');
@@ -68,7 +68,16 @@ browserTest(
     await send(page, /422/);
     expect(await response(page).textContent()).toContain('priority');
     await page.getByLabel('priority').fill('4');
+    await page.getByText('Headers', { exact: true }).last().click();
+    await page.getByRole('button', { name: 'Generate' }).click();
     await send(page, /201/);
+    await page.getByRole('button', { name: 'Send request' }).click();
+    await response(page)
+      .getByRole('button', { name: /Headers/ })
+      .click();
+    await expect.poll(() => response(page).textContent()).toContain('idempotency-replayed');
+    await response(page).getByRole('button', { name: 'JSON' }).click();
+    expect((await app.service('ticket').list()).data).toHaveLength(1);
     expect(await response(page).textContent()).toContain(ada.id);
     const [stored] = (await app.service('ticket').list()).data;
     expect(stored).toMatchObject({ status: 'open', priority: 4, answers: ['One', 'Two'], author: ada.id });
@@ -160,7 +169,7 @@ browserTest('the map shows resources with their references, by mouse, keyboard, 
   await page.getByRole('complementary', { name: 'Resource invoice' }).waitFor();
   await page.goBack();
   await details.waitFor();
-  await checkScreens(page, 'reference-map-resource');
+  await checkScreens(page, 'reference-map-resource', [390, 1280]);
 
   await page.setViewportSize({ width: 1280, height: 900 });
   await details.getByRole('button', { name: 'Close the details' }).click();
@@ -177,6 +186,13 @@ browserTest('the map shows resources with their references, by mouse, keyboard, 
   await page.keyboard.type('monthlyPrice');
   const list = page.getByRole('navigation', { name: 'Resources' });
   await expect.poll(() => list.getByRole('button').count()).toBe(1);
+
+  await page.setViewportSize({ width: 390, height: 900 });
+  await list.getByRole('button', { name: /^Contract/ }).press('Enter');
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Contract');
+  await page.keyboard.press('Escape');
+  await expect.poll(() => page.evaluate('document.activeElement.dataset.resource')).toBe('contract');
+  await page.setViewportSize({ width: 1280, height: 900 });
 
   await page.goto(`${REFERENCE}/map/access?viewer=support`);
   const row = page.getByRole('row', { name: /^Customer/ });

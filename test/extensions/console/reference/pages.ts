@@ -23,6 +23,8 @@ export interface Values {
   type: string | undefined;
   json: string;
   form: Record<string, unknown>;
+  /** Further headers, one per line. */
+  other: string;
 }
 
 /** A request that a form describes. */

@@ -65,6 +65,7 @@ test('the examples of responses are valid', () => {
 });
 
 interface Sent {
+  headers: Headers;
   method: string;
   path: string;
   body: unknown;
@@ -78,7 +79,12 @@ async function runClient(code: string): Promise<Sent> {
   const record = async (input: string | URL | Request, init?: RequestInit) => {
     const target = new URL(String(input));
     const body = typeof init?.body === 'string' ? JSON.parse(init.body) : undefined;
-    sent.push({ method: init?.method ?? 'GET', path: target.pathname + target.search, body });
+    sent.push({
+      headers: new Headers(init?.headers),
+      method: init?.method ?? 'GET',
+      path: target.pathname + target.search,
+      body,
+    });
     return Response.json({ data: [], meta: { limit: 1 } });
   };
   const client = createClient({ url: 'http://localhost', token: 'x', fetch: record, retries: 0 });
@@ -103,6 +109,8 @@ async function expectSameRequest(operation: Operation, values: Values, request: 
   expect([operation.id, sent.method]).toEqual([operation.id, request.method]);
   expect(parametersOf(sent.path)).toEqual(parametersOf(request.path));
   if (request.json !== undefined) expect(sent.body ?? {}).toEqual(JSON.parse(request.json));
+  for (const [name, value] of request.headers)
+    expect([operation.id, sent.headers.get(name)]).toEqual([operation.id, value]);
 }
 
 // The client signs in with a further request, or needs a session in the browser.
@@ -116,6 +124,11 @@ test('the code for the typed client calls a method that exists and sends the req
   for (const operation of usual) {
     const values = fill(operation);
     await expectSameRequest(operation, values, requests.buildRequest(operation, values));
+    const tagged: Record<string, string> = operation.parameters.some(({ name }) => name === 'If-Match')
+      ? { 'If-Match': '"v1"' }
+      : {};
+    const withHeaders = { ...values, header: tagged, other: 'X-Organisation: acme\n\nAccept-Language: de' };
+    await expectSameRequest(operation, withHeaders, requests.buildRequest(operation, withHeaders));
   }
 });
 
@@ -195,6 +208,18 @@ test('parameters are encoded, and a form with errors names them', () => {
   expect(requests.checkValues(read, { ...values, path: { id: '..' } })).toEqual({ 'path.id': 'Must not be . or ..' });
   const create = operationOf('createNote');
   expect(requests.checkValues(create, { ...fill(create), json: '{' }).body).toContain('not valid JSON');
+});
+
+test('further headers are sent, and a line that is no header is an error', () => {
+  const read = operationOf('readNote');
+  const values = { ...fill(read), other: ' X-Organisation: acme \nAccept-Language:de' };
+  expect(requests.buildRequest(read, values).headers).toEqual([
+    ['X-Organisation', 'acme'],
+    ['Accept-Language', 'de'],
+  ]);
+  for (const other of ['nonsense', 'X Y: z', 'X-A: \u00fc\u2028', ': a'])
+    expect(requests.checkValues(read, { ...values, other }).other).toContain('is not a header');
+  expect(requests.valuesForHistory({ ...values, other: 'X-Secret: svc_1' })).not.toHaveProperty('other');
 });
 
 test('controls keep texts as texts, and convert numbers, booleans and JSON', () => {

@@ -46,7 +46,7 @@ function Access({ operation, data: { limits, document } }) {
   const own = raw['x-rate-limit'];
   const acceptsKeys = document.components?.securitySchemes?.apiKey !== undefined;
   const scope = raw['x-required-scope'];
-  return html`<${Section} title="Who may call it">
+  return html`<${Section} title="Access">
     <${Facts}
       of=${[
         ['Callers', policyInWords(policy, actionOf(operation))],

@@ -98,7 +98,7 @@ export function Overview({ data }) {
       <p class="part-text soft">Every error has the same form. Clients decide by <code>code</code>; <code>requestId</code> finds the request in the log.</p>
       <${Code} text=${ERROR} label="Example of an error" />
     <//>
-    ${events.length > 0 && html`<${Events} document=${document} />`}
     <${Section} title="Requests of this browser tab"><${SentRequests} data=${data} /><//>
+    ${events.length > 0 && html`<${Events} document=${document} />`}
   <//>`;
 }

@@ -92,13 +92,13 @@ function Matrix({ map: { resources, roles } }) {
     </div>
     ${viewer !== '' && html`<${Summary} resources=${resources} viewer=${viewer} label=${viewers.find(([id]) => id === viewer)[1].replace(/^./, (letter) => letter.toUpperCase())} />`}
     ${shown.length === 0 && html`<p class="soft">No resource has this name.</p>`}
-    ${shown.length > 0 && html`<${DataTable} label="Who may do what" rows=${shown} columns=${columns} keyOf=${({ name }) => name} />`}`;
+    ${shown.length > 0 && html`<${DataTable} label="Access by resource and action" rows=${shown} columns=${columns} keyOf=${({ name }) => name} />`}`;
 }
 
 export function AccessPage() {
   const map = useLoaded('/reference/map');
   return html`<${Page}
-    title="Who may do what"
+    title="Access"
     intro="Policies of each resource by action. The rules of fields and scope filters limit them further; “Own records” are those of which the viewer is the owner."
   >
     <${Loaded} from=${map}>${(data) => html`<${Matrix} map=${data} />`}<//>

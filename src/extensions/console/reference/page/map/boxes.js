@@ -26,7 +26,7 @@ export function fieldType({ type, target, inner, file }) {
   return file && type !== 'array' ? 'file' : type;
 }
 
-/** The number of other records that a resource has to do with, in words. */
+/** The numbers of fields and references of a resource, in words. */
 const countText = ({ fields }, { references }) =>
   `${fields.length} ${fields.length === 1 ? 'field' : 'fields'} · ${references.length} ${references.length === 1 ? 'reference' : 'references'}`;
 
@@ -42,17 +42,19 @@ export function boxOf(resource, mapped, showFields) {
   const rows = shown.map((field) => ({
     name: field.name,
     text: fieldType(field),
-    isRequired: field.required,
+    marks: `${field.required ? ' *' : ''}${field.unique ? ' ◆' : ''}`,
     isReference: field.target !== undefined,
   }));
   const more = showFields ? fields.length - shown.length : 0;
-  const count = rows.length + (more > 0 ? 1 : 0);
+  // The last row has the policy of reads.
+  const count = rows.length + (more > 0 ? 1 : 0) + 1;
   const height = HEAD + PADDING + (showFields ? count * ROW : ROW - 3);
   return {
     id: name,
     label,
     rows,
     more,
+    policy: showFields ? `read: ${mapped.access.read?.text ?? 'no route'}` : undefined,
     summary: showFields ? undefined : countText(resource, mapped),
     width: showFields ? WIDTH : NARROW,
     height,

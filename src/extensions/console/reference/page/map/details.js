@@ -84,10 +84,13 @@ export function ResourceDetails({ resource, mapped, all, onClose, takesFocus }) 
     ([, isOn]) => isOn,
   );
   const apiPath = `/api/${path.replace(/^\/?(api\/)?/, '')}`;
-  return html`<aside class="reference-details" aria-label=${`Resource ${name}`}>
+  const handleKey = (event) => {
+    if (event.key === 'Escape') onClose();
+  };
+  return html`<aside class="reference-details" aria-label=${`Resource ${name}`} onKeyDown=${handleKey}>
     <header>
       <h2 ref=${heading} tabindex="-1">${label}</h2>
-      ${onClose && html`<${IconButton} icon="close" label="Close the details" onClick=${onClose} />`}
+      <${IconButton} icon="close" label="Close the details" onClick=${onClose} />
     </header>
     ${description && html`<p class="reference-text">${description}</p>`}
     <p class="reference-links">
@@ -106,7 +109,7 @@ export function ResourceDetails({ resource, mapped, all, onClose, takesFocus }) 
       ]}
     />
     <${Section} title="Fields"><${FieldList} fields=${resource.fields} /><//>
-    <${Section} title="Who may do what"><${Policies} mapped=${mapped} resource=${resource} /><//>
+    <${Section} title="Policies"><${Policies} mapped=${mapped} resource=${resource} /><//>
     <${Section} title="Relations"><${Relations} mapped=${mapped} all=${all} /><//>
   </aside>`;
 }

@@ -9,6 +9,7 @@ const ZOOM = 1.25;
 const EDGE_SHIFT = 9;
 const MAX_NAME = 17;
 const MAX_TYPE = 14;
+const MAX_POLICY = 32;
 /** Of a name that is shown large, in letters. */
 const MAX_LARGE_NAME = 28;
 const MAX_LINE = 12;
@@ -44,7 +45,7 @@ function LargeName({ label, width, height }) {
 }
 
 function BoxDrawing({ box, state, isSmall, onSelect }) {
-  const { id, label, rows, more, summary, x, y, width, height } = box;
+  const { id, label, rows, more, policy, summary, x, y, width, height } = box;
   if (isSmall)
     return html`<g class=${`reference-box ${state}`} transform=${`translate(${x},${y})`} onClick=${() => onSelect(id)}>
       <title>${id}</title>
@@ -59,11 +60,16 @@ function BoxDrawing({ box, state, isSmall, onSelect }) {
     ${rows.length > 0 && html`<path class="reference-box-line" d=${`M0,30 H${width}`} />`}
     ${rows.map(
       (row, index) => html`<g key=${row.name} transform=${`translate(0,${46 + index * 19})`}>
-        <text x="12" class=${row.isReference ? 'reference-box-ref' : ''}>${cut(row.name, MAX_NAME)}${row.isRequired ? ' *' : ''}</text>
+        <text x="12" class=${row.isReference ? 'reference-box-ref' : ''}>${cut(row.name, MAX_NAME)}${row.marks}</text>
         <text x=${width - 12} text-anchor="end" class="reference-box-type">${cut(row.text, MAX_TYPE)}</text>
       </g>`,
     )}
     ${more > 0 && html`<text x="12" y=${46 + rows.length * 19} class="reference-box-type">${more} more</text>`}
+    ${
+      policy &&
+      html`<path class="reference-box-line" d=${`M0,${height - 24} H${width}`} />
+        <text x="12" y=${height - 8} class="reference-box-type">${cut(policy, MAX_POLICY)}</text>`
+    }
   </g>`;
 }
 
@@ -238,6 +244,7 @@ export function Diagram({ resources, mapped, showFields, selected, search, onSel
     </div>
     <p class="reference-legend" aria-hidden="true">
       ${Object.entries(LEGEND).map(([kind, text]) => html`<span key=${kind} class=${`reference-legend-item ${kind}`}>${text}</span>`)}
+      <span>* required</span><span>◆ unique</span>
       <span class="reference-hint">Drag or scroll to move, Ctrl and scroll to zoom</span>
     </p>
   </div>`;

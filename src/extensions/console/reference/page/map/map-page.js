@@ -29,6 +29,12 @@ function useMedia(query) {
 
 const select = (resource) => setParams({ resource });
 
+/** Closes the details, and returns the focus to the resource in the list. */
+async function closeDetails(name) {
+  await select(undefined);
+  requestAnimationFrame(() => document.querySelector(`[data-resource="${CSS.escape(name)}"]`)?.focus());
+}
+
 /** The resources with their relations as text: on narrow screens, and beside the drawing. */
 function ResourceList({ found, mapped, selected }) {
   const byName = new Map(mapped.map((one) => [one.name, one]));
@@ -36,7 +42,7 @@ function ResourceList({ found, mapped, selected }) {
     <ul>
       ${found.map(
         ({ name, label, fields }) => html`<li key=${name}>
-          <button type="button" aria-pressed=${name === selected ? 'true' : 'false'} onClick=${() => select(name === selected ? undefined : name)}>
+          <button type="button" data-resource=${name} aria-pressed=${name === selected ? 'true' : 'false'} onClick=${() => select(name === selected ? undefined : name)}>
             <b>${label}</b>
             <span class="reference-resource-text">${fields.length} ${fields.length === 1 ? 'field' : 'fields'}. ${relationText(byName.get(name), mapped)}</span>
           </button>
@@ -83,7 +89,7 @@ function MapContent({ mapped, isWide }) {
     resource &&
     own &&
     html`<${ResourceDetails} key=${resource.name} resource=${resource} mapped=${own} all=${mapped} takesFocus=${!isWide}
-      onClose=${() => select(undefined)} />`;
+      onClose=${() => closeDetails(resource.name)} />`;
   return html`<${Toolbar} search=${search} showFields=${showFields} isWide=${isWide} />
     ${
       !hasReferences &&

@@ -157,6 +157,23 @@ function Body({ operation, document, values, onChange, errors }) {
   </fieldset>`;
 }
 
+/** Headers that the route does not declare, such as the language or the organisation. */
+function OtherHeaders({ values, onChange, error }) {
+  return html`<div class="reference-control">
+    <label for="reference-other">Other headers</label>
+    <textarea
+      id="reference-other"
+      class="reference-code"
+      rows="2"
+      spellcheck="false"
+      placeholder="Accept-Language: de"
+      aria-invalid=${error === undefined ? undefined : 'true'}
+      value=${values.other}
+      onInput=${(event) => onChange({ ...values, other: event.target.value })}
+    />
+  </div>`;
+}
+
 /**
  * The form of a request: parameters and body.
  *
@@ -204,11 +221,10 @@ export function RequestForm({ operation, document, values, onChange, errors, las
       </fieldset>`
     }
     ${operation.body && html`<${Body} key=${values.type} operation=${operation} ...${shared} />`}
-    ${
-      listOf('header').length > 0 &&
-      html`<${Folded} label="Headers" count=${countOf(listOf('header'), 'header')}>
-        ${() => html`<${Parameters} list=${listOf('header')} place="header" ...${shared} actionOf=${headerAction} />`}
-      <//>`
-    }
+    <${Folded} label="Headers" count=${countOf(listOf('header'), 'header') + (values.other === '' ? 0 : 1)}>
+      ${() => html`<${Parameters} list=${listOf('header')} place="header" ...${shared} actionOf=${headerAction} />
+        <${OtherHeaders} values=${values} onChange=${onChange} error=${errors.other} />`}
+    <//>
+    ${errors.other !== undefined && html`<p class="field-error" role="alert">${errors.other}</p>`}
   `;
 }

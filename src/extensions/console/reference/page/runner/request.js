@@ -5,10 +5,12 @@ import { exampleOf, typeText } from '../api/example.js';
  * What the form of an operation holds. Texts are as typed; the body is JSON text, or form fields with files.
  *
  * @typedef {{ path: Record<string, string>, query: Record<string, string>, header: Record<string, string>, type: string | undefined,
- *   json: string, form: Record<string, string | File | File[] | undefined>, file: File | undefined }} Values
+ *   json: string, form: Record<string, string | File | File[] | undefined>, file: File | undefined, other: string }} Values `other`: further
+ *   headers, one per line
  */
 
 const JSON_TYPE = 'application/json';
+const HEADER_LINE = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([\x20-\x7e]+)$/;
 const FORM_TYPE = 'multipart/form-data';
 
 /** Names of members and parameters whose values are secret, so that the history does not keep them. */
@@ -50,6 +52,7 @@ export function initialValues(operation, document) {
     json: !isJsonType(type) || isEmpty ? '' : JSON.stringify(body, null, 2),
     form: {},
     file: undefined,
+    other: '',
   };
 }
 
@@ -117,6 +120,8 @@ function queryText(query) {
   return params.toString().replaceAll('%5B', '[').replaceAll('%5D', ']').replaceAll('%2C', ',');
 }
 
+const linesOf = (text = '') => text.split('\n').filter((line) => line.trim() !== '');
+
 /** Returns an error for each part of the form that keeps the request from being sent. @returns {Record<string, string>} */
 export function checkValues(operation, values) {
   const errors = {};
@@ -126,6 +131,8 @@ export function checkValues(operation, values) {
     // The browser would resolve these segments, and send the request to another route.
     if (place === 'path' && /^\.{1,2}$/.test(value)) errors[`path.${name}`] = 'Must not be . or ..';
   }
+  const wrong = linesOf(values.other).find((line) => !HEADER_LINE.test(line.trim()));
+  if (wrong !== undefined) errors.other = `“${wrong.trim()}” is not a header, such as Accept-Language: de`;
   if (isJsonType(values.type) && values.json.trim() !== '') {
     try {
       JSON.parse(values.json);
@@ -146,7 +153,11 @@ export function checkValues(operation, values) {
 export function buildRequest(operation, values) {
   const query = queryText(values.query);
   const path = fillPath(operation.path, values.path) + (query === '' ? '' : `?${query}`);
-  const headers = Object.entries(values.header).filter(([, value]) => value.trim() !== '');
+  const others = linesOf(values.other).map((line) => HEADER_LINE.exec(line.trim())?.slice(1, 3));
+  const headers = [
+    ...Object.entries(values.header).filter(([, value]) => value.trim() !== ''),
+    ...others.filter((header) => header !== undefined),
+  ];
   const base = { method: operation.method, path, headers, json: undefined, form: undefined, file: undefined };
   if (operation.body === undefined) return base;
   if (isFormType(values.type)) {
@@ -157,7 +168,11 @@ export function buildRequest(operation, values) {
     );
     return { ...base, form };
   }
-  if (!isJsonType(values.type)) return { ...base, file: values.file };
+  if (!isJsonType(values.type)) {
+    // With a wildcard, the browser names the type of the file.
+    const typed = values.type.includes('*') ? headers : [...headers, ['Content-Type', values.type]];
+    return { ...base, file: values.file, headers: typed };
+  }
   return values.json.trim() === ''
     ? base
     : { ...base, json: values.json, headers: [...headers, ['Content-Type', JSON_TYPE]] };

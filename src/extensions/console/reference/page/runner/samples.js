@@ -149,10 +149,12 @@ function clientOf(path) {
     : `client[${text(name)}]`;
 }
 
-const args = (...list) => {
-  const written = list.map((one) => (one === undefined ? undefined : literal(one)));
-  return written.filter((one) => one !== undefined && one !== '{}').join(', ');
-};
+/** Writes arguments. Empty ones at the end are left out. */
+function args(...list) {
+  const written = list.map((one) => (one === undefined ? '{}' : literal(one)));
+  const last = written.findLastIndex((one) => one !== '{}');
+  return written.slice(0, last + 1).join(', ');
+}
 
 /** The call of a CRUD method or custom route of a resource; undefined for other routes. */
 function resourceCall(operation, request, values, facts) {
@@ -166,18 +168,18 @@ function resourceCall(operation, request, values, facts) {
   const has = (action) => owner.actions.includes(action);
   const id = values.path.id?.trim() || '…';
   const body = request.json === undefined ? undefined : parseJson(request.json);
-  const [, ifMatch] = request.headers.find(([name]) => name === 'If-Match') ?? [];
-  const options = ifMatch === undefined ? undefined : { ifMatch };
+  const query = listQuery(operation, values.query);
+  const options = optionsOf(request);
   switch (`${method} ${below}`) {
     case 'GET ':
-      return has('list') ? `${client}.list(${args(listQuery(operation, values.query))})` : undefined;
+      return has('list') ? `${client}.list(${args(query, options)})` : undefined;
     case 'POST ':
-      return has('create') ? `${client}.create(${literal(body ?? {})})` : undefined;
+      return has('create') ? `${client}.create(${args(body, options) || '{}'})` : undefined;
     case 'GET /{id}':
-      return has('read') ? `${client}.get(${args(id, listQuery(operation, values.query))})` : undefined;
+      return has('read') ? `${client}.get(${args(id, query, options)})` : undefined;
     case 'PATCH /{id}':
       return has('update')
-        ? `${client}.update(${[text(id), literal(body ?? {}), options && literal(options)].filter(Boolean).join(', ')})`
+        ? `${client}.update(${options || Object.keys(body ?? {}).length > 0 ? args(id, body, options) : `${text(id)}, {}`})`
         : undefined;
     case 'DELETE /{id}':
       return has('delete') ? `${client}.delete(${args(id, options)})` : undefined;
@@ -185,26 +187,44 @@ function resourceCall(operation, request, values, facts) {
       return has('restore') ? `${client}.restore(${args(id, options)})` : undefined;
     case 'POST /batch':
       return has('batch')
-        ? `${client}.batch(${args(body?.operations ?? [], body?.mode && { mode: body.mode })})`
+        ? `${client}.batch(${args(body?.operations ?? [], { ...(body?.mode && { mode: body.mode }), ...options })})`
         : undefined;
     case 'GET /aggregate':
-      return has('aggregate') ? `${client}.aggregate(${args(aggregateQuery(operation, values.query))})` : undefined;
-    default: {
-      const name = `${method} ${below.replaceAll(/\{(\w+)\}/g, ':$1') || '/'}`;
-      if (!owner.routes.includes(name)) return undefined;
-      const query = Object.fromEntries(Object.entries(values.query).filter(([, value]) => value !== ''));
-      const call = {
-        ...(Object.keys(values.path).length > 0
-          ? { params: values.path }
-          : below.includes('{')
-            ? { params: { id } }
-            : {}),
-        ...(Object.keys(query).length > 0 && { query }),
-        ...(body !== undefined && { input: body }),
-      };
-      return `${client}.call(${args(name, call)})`;
-    }
+      return has('aggregate')
+        ? `${client}.aggregate(${args(aggregateQuery(operation, values.query), options)})`
+        : undefined;
+    default:
+      return customCall(operation, below, request, values, { client, routes: owner.routes });
   }
+}
+
+/** The call of a custom route of a resource; undefined if the client has no method for it. */
+function customCall({ method }, below, request, values, { client, routes }) {
+  const name = `${method} ${below.replaceAll(/\{(\w+)\}/g, ':$1') || '/'}`;
+  if (!routes.includes(name)) return undefined;
+  const parameters = [...below.matchAll(/\{(\w+)\}/g)].map(([, one]) => [one, values.path[one]?.trim() || '…']);
+  const query = Object.entries(values.query).filter(([, value]) => value !== '');
+  const headers = headersOf(request);
+  return `${client}.call(${args(name, {
+    ...(parameters.length > 0 && { params: Object.fromEntries(parameters) }),
+    ...(query.length > 0 && { query: Object.fromEntries(query) }),
+    ...(request.json !== undefined && { input: parseJson(request.json) }),
+    ...(headers && { headers }),
+  })})`;
+}
+
+/** The headers that the client does not set itself. */
+function headersOf({ headers }, set = ['Content-Type']) {
+  const own = headers.filter(([name]) => !set.includes(name));
+  return own.length === 0 ? undefined : Object.fromEntries(own);
+}
+
+/** The options of a method of a resource; undefined without any. A creation has a key without being told. */
+function optionsOf(request) {
+  const [, ifMatch] = request.headers.find(([name]) => name === 'If-Match') ?? [];
+  const headers = headersOf(request, ['Content-Type', 'If-Match', 'Idempotency-Key']);
+  if (ifMatch === undefined && headers === undefined) return undefined;
+  return { ...(ifMatch !== undefined && { ifMatch }), ...(headers && { headers }) };
 }
 
 /**
@@ -234,11 +254,6 @@ export function clientSample(operation, request, values, document) {
   const written = literal(fields);
   const withForm = request.form === undefined && request.file === undefined ? written : addBody(written, request);
   return `${head}const { data } = await client.request(${withForm});`;
-}
-
-function headersOf({ headers }) {
-  const own = headers.filter(([name]) => name !== 'Content-Type');
-  return own.length === 0 ? undefined : Object.fromEntries(own);
 }
 
 /** Adds a form or file, which cannot be written as a literal. */
