@@ -23,7 +23,7 @@ browserTest(
     await page.getByRole('link', { name: 'Audit' }).click();
     await page.getByRole('heading', { name: 'Audit trail' }).waitFor();
     await expect.poll(() => page.locator('.audit-entries').textContent()).toContain('First → Second');
-    expect(await page.locator('.audit-entries').textContent()).toContain('by Ada');
+    await expect.poll(() => page.locator('.audit-entries').textContent()).toContain('by Ada');
 
     await page.getByLabel('Action').fill('updated');
     await page.getByLabel('Action').press('Enter');
