@@ -50,6 +50,12 @@ browserTest(
     expect(page.url()).toContain('status=failed');
     await checkScreens(page, 'webhooks-deliveries', [390, 1920]);
     await page.setViewportSize({ width: 1280, height: 900 });
+    const [, first] = (await page.getByRole('row').nth(1).getByRole('link').nth(1).getAttribute('href'))!.split(
+      'endpoints/',
+    );
+    await page.getByLabel('Endpoint').fill(first!);
+    await expect.poll(() => page.getByRole('columnheader', { name: 'Endpoint' }).count()).toBe(0);
+    expect(page.url()).toContain(`endpoint=${first}`);
     await page.getByRole('row').nth(1).getByRole('link').first().click();
     await page.getByText('Event id').waitFor();
     await page.getByRole('link', { name: 'Explain', exact: true }).last().click();
