@@ -22,7 +22,7 @@ browserTest(
     await page.getByRole('link', { name: 'Webhooks' }).click();
     await page.getByRole('heading', { name: 'Webhooks' }).waitFor();
     await page.getByRole('figure').waitFor();
-    await checkScreens(page, 'webhooks-overview');
+    await checkScreens(page, 'webhooks-overview', [360, 1280]);
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('button', { name: 'Last 7 days' }).click();
@@ -39,7 +39,7 @@ browserTest(
     await expect.poll(() => page.getByRole('row').count()).toBe(7);
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByRole('button', { name: 'Show more' }).waitFor();
-    await checkScreens(page, 'webhooks-endpoints');
+    await checkScreens(page, 'webhooks-endpoints', [360, 1280]);
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('navigation', { name: 'Webhooks' }).getByRole('link', { name: 'Deliveries' }).click();
@@ -48,8 +48,14 @@ browserTest(
     await expect.poll(() => page.locator('tbody .status.good').count()).toBe(0);
     await page.getByRole('row').nth(1).waitFor();
     expect(page.url()).toContain('status=failed');
-    await checkScreens(page, 'webhooks-deliveries', [360, 1280]);
+    await checkScreens(page, 'webhooks-deliveries', [390, 1920]);
     await page.setViewportSize({ width: 1280, height: 900 });
+    const [, first] = (await page.getByRole('row').nth(1).getByRole('link').nth(1).getAttribute('href'))!.split(
+      'endpoints/',
+    );
+    await page.getByLabel('Endpoint').fill(first!);
+    await expect.poll(() => page.getByRole('columnheader', { name: 'Endpoint' }).count()).toBe(0);
+    expect(page.url()).toContain(`endpoint=${first}`);
     await page.getByRole('row').nth(1).getByRole('link').first().click();
     await page.getByText('Event id').waitFor();
     await page.getByRole('link', { name: 'Explain', exact: true }).last().click();
@@ -73,7 +79,7 @@ browserTest(
     await page.getByLabel('URL').fill(receiver.url);
     await page.getByLabel('Description').fill('Orders of <script>Ada</script>');
     await page.getByText('order.*').click();
-    await checkScreens(page, 'webhooks-new', [360, 1280]);
+    await checkScreens(page, 'webhooks-new', [360]);
     await page.getByRole('button', { name: 'Create' }).click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.textContent()).toContain('whsec_');
@@ -94,13 +100,13 @@ browserTest(
       })
       .toBe(1);
     await page.setViewportSize({ width: 1280, height: 900 });
-    await checkScreens(page, 'webhooks-endpoint');
+    await checkScreens(page, 'webhooks-endpoint', [390, 1280]);
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('link', { name: 'order.created' }).click();
     await page.getByText('<img src=x onerror=alert(1)>').waitFor();
     await page.getByText('webhook-signature: v1,').waitFor();
-    await checkScreens(page, 'webhooks-delivery');
+    await checkScreens(page, 'webhooks-delivery', [360, 1920]);
     receiver.answer(204);
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('button', { name: 'Send again' }).click();
@@ -146,11 +152,11 @@ browserTest(
     await expect.poll(() => page.getByRole('row').count()).toBe(2);
     await page.getByRole('button', { name: 'Python' }).click();
     await page.getByText('hmac.compare_digest').waitFor();
-    await checkScreens(page, 'webhooks-events', [360, 1280]);
+    await checkScreens(page, 'webhooks-events', [390]);
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('link', { name: 'invoice.paid' }).click();
     await page.getByText('"amount"').first().waitFor();
-    await checkScreens(page, 'webhooks-event', [360, 1280]);
+    await checkScreens(page, 'webhooks-event', [1280]);
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('link', { name: 'Receiver' }).click();
@@ -167,7 +173,7 @@ browserTest(
     await page.locator('.webhooks-requests').getByText('answered 500').waitFor();
     await page.locator('.webhooks-summary').first().click();
     await page.getByText('The signature is valid').waitFor();
-    await checkScreens(page, 'webhooks-receiver');
+    await checkScreens(page, 'webhooks-receiver', [360, 1280]);
     expect(pageErrors).toEqual([]);
   },
 );

@@ -44,6 +44,9 @@ export interface OwnerRoutes {
 /** Operations that are possible while the account of the owner is disabled. */
 const FOR_INACTIVE_OWNERS = new Set(['deleteWebhook', 'readWebhookRecovery', 'listWebhookDeliveries']);
 
+const inactiveOwnerError = () =>
+  new ApiError('CONFLICT', 'The account of the owner is not active, so this is not possible');
+
 /** @param routes the routes of webhooks */
 export function createOwnerRoutes(
   { database }: Pick<Host, 'database'>,
@@ -63,9 +66,14 @@ export function createOwnerRoutes(
   };
 
   const perform: OwnerRoutes['perform'] = async (operationId, ctx, request) => {
-    if (!isAccountActive(request.owner) && !FOR_INACTIVE_OWNERS.has(operationId))
-      throw new ApiError('CONFLICT', 'The account of the owner is not active, so this is not possible');
-    return handlers.get(operationId)!(createOwnerContext(ctx, request));
+    if (!isAccountActive(request.owner) && !FOR_INACTIVE_OWNERS.has(operationId)) throw inactiveOwnerError();
+    try {
+      return await handlers.get(operationId)!(createOwnerContext(ctx, request));
+    } catch (error) {
+      // The account was disabled a moment ago. A 401 would say that the administrator is signed out.
+      if (error instanceof ApiError && error.status === 401) throw inactiveOwnerError();
+      throw error;
+    }
   };
 
   return {

@@ -19,7 +19,6 @@ import {
   readDeliverySql,
 } from '../log/deliveries-sql.ts';
 import { type DeliverySerializer, serializeDelivery, truncateToBytes } from '../log/delivery.ts';
-import { decryptResponse } from '../readability/stored-body.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
 
@@ -134,7 +133,7 @@ export function deliveryConsoleRoutes(
   { database, keyring, log }: Pick<Host, 'database' | 'keyring' | 'log'>,
   settings: WebhookSettings,
   as: OwnerRoutes,
-  { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
+  { readableBodies, readableResponseOf }: Pick<DeliverySerializer, 'readableBodies' | 'readableResponseOf'>,
 ): ConsoleRoute[] {
   const isKept = isKeptSql(settings);
   const readText = readDeliverySql(isKept);
@@ -192,7 +191,7 @@ export function deliveryConsoleRoutes(
   /** Returns the content of a delivery; undefined if the owner of the endpoint may not read it now, so that it is not sent either. */
   async function readContent({ row, owner, delivery }: Awaited<ReturnType<typeof find>>): Promise<Content | undefined> {
     const { id: endpointId, scope } = serializeForAdministrator(row);
-    const [id, , , , , , , , , response, , , encryptedResponse] = delivery;
+    const [id] = delivery;
     const body = (await readableBodies({ owner: owner.id, scope }, [id])).get(id);
     if (body === undefined) return undefined;
     const shown = truncateToBytes(body, SHOWN_BYTES);
@@ -200,7 +199,7 @@ export function deliveryConsoleRoutes(
       body: shown,
       isBodyCut: shown.length < body.length,
       headers: await createHeaders(endpointId, delivery, body),
-      response: encryptedResponse === null ? response : decryptResponse(keyring, id, encryptedResponse),
+      response: readableResponseOf(delivery),
     };
   }
 

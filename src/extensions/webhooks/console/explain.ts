@@ -1,18 +1,16 @@
 import { z } from 'zod';
-import { isAccountActive } from '../../../declare/actor.ts';
-import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { allowsAction, type Viewer } from '../../../declare/policy.ts';
+import type { Host } from '../../../declare/host.ts';
+import type { Viewer } from '../../../declare/policy.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { createdMsOf, isId } from '../../../platform/ids.ts';
-import { isTransient } from '../../../platform/postgres/errors.ts';
-import { boundKeyOf, type KeyLimits } from '../endpoints/access.ts';
-import { listMatchingNames, listSubscribableNames, TEST_EVENT } from '../events.ts';
-import { isKeptSql } from '../log/deliveries-sql.ts';
+import type { KeyLimits } from '../endpoints/access.ts';
+import { earliestFinishOf, isKeptSql } from '../log/deliveries-sql.ts';
 import type { EventFinder, KnownEvent } from '../log/known-events.ts';
 import type { DeletedRecords } from '../readability/deleted-records.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { type AdministeredEndpoint, type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
+import { createRuleCheck, type Question, type Rule, type Subject } from './explain-rules.ts';
 
 const DAY_MS = 86_400_000;
 const MOST_DELIVERIES = 5;
@@ -31,14 +29,6 @@ export const explainQuery = z
     path: ['event'],
     error: 'Give the id of an event, or the id of a record and the name of an event',
   });
-
-/** A rule that decides whether an endpoint gets an event. */
-interface Rule {
-  rule: string;
-  /** `unknown`: nothing is stored from which it follows. */
-  result: 'pass' | 'fail' | 'unknown';
-  text: string;
-}
 
 interface FoundDelivery {
   id: string;
@@ -61,14 +51,11 @@ interface Explanation {
   deliveries: FoundDelivery[];
 }
 
-/** Resolves the id of a delivery to its event. $1 delivery. Uses the primary keys. */
+/** Resolves the id of a delivery to its event. $1 delivery, $2 see `earliestFinishOf`. Uses the primary keys. */
 const EVENT_OF_DELIVERY = (isKept: string) => `
-  select event_id, type, created_at, subject from (
-    select event_id, type, created_at, body::jsonb #>> '{data,id}' as subject from webhook_deliveries where id = $1 and body <> ''
-    union all select event_id, type, created_at, null from webhook_deliveries where id = $1 and body = ''
-    union all
-    select event_id, type, created_at, case when body <> '' then body::jsonb #>> '{data,id}' end from webhook_delivery_log d
-    where id = $1 and ${isKept}) d limit 1`;
+  select event_id, type, created_at, body from webhook_deliveries where id = $1
+  union all
+  select event_id, type, created_at, body from webhook_delivery_log d where id = $1 and finished_at >= $2::timestamptz and ${isKept}`;
 
 /** Finds deliveries of an endpoint. $1 endpoint, $2 event, or null and $3 name of events and $4 record. */
 const FIND_DELIVERIES = (isKept: string) => {
@@ -79,34 +66,14 @@ const FIND_DELIVERIES = (isKept: string) => {
     order by id desc limit ${MOST_DELIVERIES}`;
 };
 
-type EventRow = [eventId: string, type: string, createdAt: string, subject: string | null];
+/** `body`: empty if it is encrypted. */
+type EventRow = [eventId: string, type: string, createdAt: string, body: string];
 
-/** What an event is about. `record`: its current state, or the last one if it is deleted; undefined if it is unknown. */
-type Subject = { gateway: ResourceGateway; record: StoredRecord | undefined } | { owner: string | null } | undefined;
-
-/** What the explanation is about. */
-interface Question {
-  event: string | null;
-  name: string;
-  /** When the event happened; null if it is not known. */
-  at: string | null;
-  waits: boolean;
-  subject: Subject;
+/** The id of the record that a body is about; null for an encrypted body, and for events of the app without an id. */
+function recordIdIn(body: string): string | null {
+  const { data } = (body === '' ? {} : JSON.parse(body)) as { data?: { id?: unknown } | null };
+  return isId(data?.id) ? data.id : null;
 }
-
-const DISABLED: Record<string, string> = {
-  gone: 'its receiver responded with 410',
-  failing: 'too many deliveries in a row failed',
-  manual: 'a user disabled it',
-  password_reset: 'its owner got a new password',
-  key_ended: 'its API key was revoked or has expired',
-};
-
-const toRule = (rule: string, isMet: boolean, passText: string, failText: string): Rule => ({
-  rule,
-  result: isMet ? 'pass' : 'fail',
-  text: isMet ? passText : failText,
-});
 
 function stateText({ status, attempts, error }: FoundDelivery): string {
   const tried = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
@@ -121,10 +88,10 @@ export function createAdministratorExplainer(
   settings: WebhookSettings,
   parts: { as: OwnerRoutes; finder: EventFinder; deleted: Pick<DeletedRecords, 'read'>; limits: KeyLimits },
 ): (ctx: RouteContext) => Promise<Explanation> {
-  const { database, service } = host;
+  const { database } = host;
   const { as, finder, deleted, limits } = parts;
+  const checkRules = createRuleCheck(host, settings, limits);
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
-  const names = new Set(listSubscribableNames(host.resources, Object.keys(settings.events)));
   const isKept = isKeptSql(settings);
   const [eventText, deliveriesText] = [EVENT_OF_DELIVERY(isKept), FIND_DELIVERIES(isKept)];
 
@@ -134,7 +101,7 @@ export function createAdministratorExplainer(
   async function loadSubject(event: string, recordId: string | null): Promise<Subject> {
     const gateway = gatewayOf(event);
     if (gateway === undefined) return undefined;
-    if (recordId === null || !isId(recordId)) return { gateway, record: undefined };
+    if (recordId === null) return { gateway, record: undefined };
     const [current] = await gateway.load([recordId]);
     const [last] = current === undefined ? await deleted.read([{ resource: gateway.name, id: recordId }]) : [];
     return { gateway, record: current ?? last?.record };
@@ -145,9 +112,15 @@ export function createAdministratorExplainer(
     return { gateway: gateways.get(about.resource)!, record: about.record };
   }
 
+  async function readEventOf(deliveryId: string): Promise<EventRow | undefined> {
+    const values = [deliveryId, earliestFinishOf([deliveryId])];
+    const [row] = await database.readSlowly<EventRow>({ text: eventText, values });
+    return row;
+  }
+
   /** @throws ApiError NOT_FOUND if nothing is stored about the event */
   async function findQuestion(given: string, endpoint: AdministeredEndpoint, owner: Viewer): Promise<Question> {
-    const [delivered] = await database.readSlowly<EventRow>({ text: eventText, values: [given] });
+    const delivered = await readEventOf(given);
     const event = delivered?.[0] ?? given;
     const rows = await finder.findDeliveries(owner.id, event);
     const known = await finder.findEvent(event, rows, endpoint, owner);
@@ -169,137 +142,11 @@ export function createAdministratorExplainer(
     delivered: EventRow | undefined,
     rows: Awaited<ReturnType<EventFinder['findDeliveries']>>,
   ): Promise<string | null> {
-    if (delivered !== undefined) return delivered[3];
+    if (delivered !== undefined) return recordIdIn(delivered[3]);
     const [first] = rows;
     if (first === undefined) return null;
-    const [row] = await database.readSlowly<EventRow>({ text: eventText, values: [first[3]] });
-    return row?.[3] ?? null;
-  }
-
-  /** Returns the result of a rule of the app. If it throws, the owner does not get the event, as in a fan-out. */
-  async function evaluate(
-    rule: string,
-    texts: [pass: string, fail: string],
-    decide: () => Promise<boolean>,
-  ): Promise<Rule> {
-    try {
-      return toRule(rule, await decide(), ...texts);
-    } catch (error) {
-      if (isTransient(error)) throw error;
-      host.log.error({ err: error, rule }, 'a policy threw while an event was explained');
-      return { rule, result: 'fail', text: 'The rule threw an error, which is in the log; so the event is not sent' };
-    }
-  }
-
-  async function accessRules(subject: Subject, { scope }: AdministeredEndpoint, owner: Viewer): Promise<Rule[]> {
-    const viewContext = { user: owner, req: undefined, service };
-    const rules: Rule[] = [];
-    if (scope === 'global') {
-      const args = { ...viewContext, action: 'webhook', doc: undefined };
-      rules.push(
-        await evaluate(
-          'Global endpoints',
-          [
-            'The owner may have endpoints of scope "global"',
-            'The owner may no longer have endpoints of scope "global" (globalPolicy)',
-          ],
-          () => allowsAction(settings.globalPolicy, args, false),
-        ),
-      );
-    }
-    if (subject === undefined) return rules;
-    if ('owner' in subject) {
-      const isOwn = scope === 'global' || subject.owner === owner.id;
-      return [
-        ...rules,
-        toRule('Receiver', isOwn, 'The event was published for this owner', 'The event was published for another user'),
-      ];
-    }
-    const { gateway, record } = subject;
-    if (record === undefined)
-      return [
-        ...rules,
-        {
-          rule: 'Record',
-          result: 'unknown',
-          text: 'The record does not exist or is not known, so access to it cannot be checked',
-        },
-      ];
-    rules.push(
-      await evaluate(
-        'Scope filter',
-        [
-          gateway.declaration.scope === undefined
-            ? `${gateway.name} has no scope filter`
-            : 'The scope filter includes the record',
-          `The scope filter of ${gateway.name} hides the record from the owner`,
-        ],
-        () => gateway.inScope(record, viewContext),
-      ),
-    );
-    if (scope === 'own' && rules.every(({ result }) => result === 'pass')) {
-      const policy = `policies.read of ${gateway.name}: ${gateway.readPolicy.text}`;
-      const texts: [string, string] = [
-        `The owner may read the record (${policy})`,
-        `The owner may not read the record (${policy})`,
-      ];
-      rules.push(await evaluate('Read policy', texts, () => gateway.readableBy(record, viewContext)));
-    }
-    return rules;
-  }
-
-  async function keyRules(endpoint: AdministeredEndpoint, event: string): Promise<Rule[]> {
-    const key = boundKeyOf(endpoint);
-    if (key === undefined) return [];
-    const ended = (await limits.ended([key.id])).length > 0;
-    const [may, mayNot] = [
-      `The scopes of its API key include ${event}`,
-      `The scopes of its API key do not include ${event}`,
-    ];
-    return [
-      toRule(
-        'API key',
-        !ended,
-        'The API key of the endpoint is valid',
-        'The API key of the endpoint was revoked or has expired',
-      ),
-      toRule('Key scopes', limits.reads(key, [event]), may, `${mayNot}: ${key.scopes.join(', ') || 'none'}`),
-    ];
-  }
-
-  function endpointRules({ name: event, at, waits }: Question, endpoint: AdministeredEndpoint, owner: Viewer): Rule[] {
-    const { createdAt, events, enabled, disabledReason } = endpoint;
-    const isOlder = waits || at === null || Date.parse(createdAt) <= Date.parse(at);
-    const isSubscribed = event === TEST_EVENT || listMatchingNames(event).some((one) => events.includes(one));
-    return [
-      toRule(
-        'Sent events',
-        names.has(event) || event === TEST_EVENT,
-        `${event} is sent to webhooks`,
-        `${event} is no event that is sent to webhooks`,
-      ),
-      ...(at === null
-        ? []
-        : [toRule('Age', isOlder, 'The endpoint is older than the event', 'The endpoint was created after the event')]),
-      toRule(
-        'Subscription',
-        isSubscribed,
-        `The endpoint subscribes to ${event}`,
-        `The endpoint does not subscribe to ${event}, only to ${events.join(', ')}`,
-      ),
-      toRule(
-        'Enabled',
-        enabled,
-        'The endpoint is enabled',
-        `The endpoint is disabled: ${DISABLED[disabledReason ?? ''] ?? 'no reason is stored'}`,
-      ),
-      toRule(
-        'Owner',
-        isAccountActive(owner),
-        'The account of the owner is active',
-        'The account of the owner is not active',
-      ),
-    ];
+    const row = await readEventOf(first[3]);
+    return row === undefined ? null : recordIdIn(row[3]);
   }
 
   function verdictOf(question: Question, rules: readonly Rule[], deliveries: readonly FoundDelivery[]): string {
@@ -348,12 +195,7 @@ export function createAdministratorExplainer(
       attempts,
       error,
     }));
-    const rules = [
-      ...endpointRules(question, endpoint, owner),
-      ...(type === TEST_EVENT
-        ? []
-        : [...(await keyRules(endpoint, type)), ...(await accessRules(question.subject, endpoint, owner))]),
-    ];
+    const rules = await checkRules(question, endpoint, owner);
     return {
       event,
       name: type,

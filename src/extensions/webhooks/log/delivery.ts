@@ -71,6 +71,8 @@ export interface DeliverySerializer {
   serializeDeliveries(audience: Audience, rows: readonly DeliveryRow[]): Promise<SerializedDelivery[]>;
   /** Returns the readable bodies, by delivery id. */
   readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>>;
+  /** Returns the response to a delivery whose body is readable; null if there is none, or if it cannot be decrypted. */
+  readableResponseOf(row: DeliveryRow): string | null;
 }
 
 /** Groups the ids of deliveries, so that the bodies of a group are small enough to be in memory together. */
@@ -122,6 +124,7 @@ export function createDeliverySerializer(
 
   return {
     readableBodies,
+    readableResponseOf,
     async serializeDeliveries(audience, rows) {
       const payloads = new Map<string, Omit<DeliveryPreview, 'response'>>();
       for (const ids of groupIdsByBodySize(rows)) {

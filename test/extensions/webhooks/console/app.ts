@@ -36,7 +36,7 @@ export const running = await startTestApp({
 });
 
 /** The routes of the tab. */
-export const TAB = '/console/api/webhooks';
+const TAB = '/console/api/webhooks';
 
 /** Calls a route of the tab, as the page of the console does in development. */
 export const ask = (method: string, path: string, body?: unknown) => running.call(method, TAB + path, body);

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { defineUser, developerConsole, webhooks } from '../../../../src/index.ts';
+import { startTestApp } from '../../../support/app.ts';
 import { ask, running, settle } from './app.ts';
 
 const { person, url } = running;
@@ -78,4 +80,16 @@ test('the receiver keeps the newest 100 requests', async () => {
   const bodies = await Promise.all([kept[0], kept.at(-1)].map(async ({ id }) => (await read(id)).body));
   expect([kept.length, ...bodies]).toEqual([100, '100', '1']);
   expect((await ask('GET', '/receiver/requests/nonsense')).status).toBe(404);
+});
+
+test('an app that refuses private addresses says why no endpoint can lead to the receiver', async () => {
+  const { call, person: register } = await startTestApp(
+    { resources: [defineUser()], extensions: [webhooks({ allowPrivate: false }), developerConsole()] },
+    { start: { roles: ['web'] } },
+  );
+  const { body } = await call('GET', '/console/api/webhooks/receiver');
+  expect(body.data).toMatchObject({ obstacle: expect.stringContaining('allowPrivate: false'), requests: [] });
+  const { id } = await register('Ada');
+  const refused = await call('POST', '/console/api/webhooks/receiver/endpoints', { owner: id, events: ['*'] });
+  expect([refused.status, refused.body.error.message]).toEqual([400, body.data.obstacle]);
 });

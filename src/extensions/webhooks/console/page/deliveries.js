@@ -12,6 +12,7 @@ import {
   useLoaded,
   usePages,
 } from 'belfry/console';
+import { EndpointChoice } from './explain.js';
 import {
   DELIVERY_STATES,
   DeliveryState,
@@ -55,8 +56,10 @@ function DeliveryTable({ rows, isOfOneEndpoint }) {
   return html`<${DataTable} label="Deliveries" rows=${rows} columns=${columns} />`;
 }
 
-/** Limits a list of deliveries, in the address. */
-function Filters() {
+const ID = /^[0-9a-f]{24}$/;
+
+/** Limits a list of deliveries, in the address. @param {{ hasEndpoint?: boolean }} props whether an endpoint can be chosen */
+function Filters({ hasEndpoint = false }) {
   const { params } = place.value;
   const { data: events = [] } = useLoaded('/webhooks/events');
   const names = [...events.map(({ name }) => name), TEST];
@@ -75,8 +78,17 @@ function Filters() {
       </select>
     </label>
     ${
-      (params.has('status') || params.has('event')) &&
-      html`<button type="button" onClick=${() => setParams({ status: undefined, event: undefined })}>Clear</button>`
+      hasEndpoint &&
+      html`<${EndpointChoice}
+        key=${params.get('endpoint')}
+        value=${params.get('endpoint') ?? ''}
+        onChange=${(text) => (ID.test(text) || text === '') && setParams({ endpoint: text })}
+        isCompact=${true}
+      />`
+    }
+    ${
+      ['status', 'event', 'endpoint'].some((name) => params.has(name)) &&
+      html`<button type="button" onClick=${() => setParams({ status: undefined, event: undefined, endpoint: undefined })}>Clear</button>`
     }
   </form>`;
 }
@@ -105,27 +117,31 @@ export function EndpointDeliveries({ endpoint }) {
     <${LoadMore} from=${list} />`;
 }
 
-/** The deliveries of all endpoints. */
+/** The deliveries of all endpoints, or of a chosen one. */
 export function DeliveriesPage() {
   const filters = chosenFilters();
-  const list = usePages(hrefOf('/webhooks/deliveries', filters));
+  const chosen = place.value.params.get('endpoint');
+  const path =
+    chosen === null ? '/webhooks/deliveries' : `/webhooks/endpoints/${encodeURIComponent(chosen)}/deliveries`;
+  const list = usePages(hrefOf(path, filters));
+  const isFiltered = filters.size > 0 || chosen !== null;
   const isSearchingOn = list.rows?.length === 0 && list.next !== null;
   return html`<${Page}
     title="Deliveries"
     intro="What was sent to the endpoints of all users, newest first."
     actions=${html`<${ActionButton} run=${list.reload}>Refresh<//>`}
   >
-    <${Filters} />
+    <${Filters} hasEndpoint=${true} />
     <${Loaded} from=${list}>
       ${() =>
         list.rows.length > 0
-          ? html`<${DeliveryTable} rows=${list.rows} />`
-          : html`<${Nothing} title=${filters.size > 0 ? 'No delivery matches' : 'Nothing was sent yet'}>
+          ? html`<${DeliveryTable} rows=${list.rows} isOfOneEndpoint=${chosen !== null} />`
+          : html`<${Nothing} title=${isFiltered ? 'No delivery matches' : 'Nothing was sent yet'}>
               <p>
                 ${
                   isSearchingOn
                     ? `None of the newest ${list.meta.searched.toLocaleString('en')} deliveries matches. Search on, or change the filters.`
-                    : filters.size > 0
+                    : isFiltered
                       ? 'Change or clear the filters.'
                       : 'A delivery is created for each event and each endpoint that subscribes to it.'
                 }

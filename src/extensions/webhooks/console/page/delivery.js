@@ -49,7 +49,7 @@ function Body({ content: { body, isBodyCut } }) {
 function Content({ delivery, content }) {
   const { statusCode, endpoint } = delivery;
   return html`<${Section} title="Request">
-      <p class="webhooks-request"><b>POST</b> <${UrlText} url=${endpoint.url} /></p>
+      <p class="webhooks-request"><b>POST</b> <code>${endpoint.url}</code></p>
       ${
         content.headers === null
           ? html`<p class="soft">No attempt was made yet, so nothing is signed.</p>`
@@ -62,7 +62,7 @@ function Content({ delivery, content }) {
       ${
         content.response === null
           ? html`<p class="soft">${statusCode === null ? 'The receiver did not respond.' : `Status ${statusCode}, without a body.`}</p>`
-          : html`<p>Status ${statusCode}</p>
+          : html`<p class="webhooks-status">Status ${statusCode}</p>
             ${content.response === '' ? html`<p class="soft">The response has no body.</p>` : html`<${Code} text=${content.response} label="Body of the response" />`}`
       }
       <p class="soft webhooks-note">The start of the body is stored, up to 1 KB. Headers of responses are not stored.</p>

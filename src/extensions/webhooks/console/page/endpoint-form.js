@@ -1,8 +1,11 @@
 import {
+  Code,
   call,
+  Dialog,
   html,
   Loaded,
   navigate,
+  openDialog,
   Page,
   place,
   ReferencePicker,
@@ -13,11 +16,27 @@ import {
   userResource,
 } from 'belfry/console';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { showSecret } from './secret.js';
 import { endpointHref, HOME } from './states.js';
 
 const FILTER_FROM = 12;
 const groupOf = (name) => name.slice(0, name.indexOf('.'));
+
+/**
+ * Shows a new secret, which the server never returns again.
+ *
+ * @param {{ secret: string, publicKey?: string }} endpoint
+ * @returns {Promise<void>} when the user has closed the dialog
+ */
+export function showSecret({ secret, publicKey }) {
+  return openDialog(
+    ({ close }) => html`<${Dialog} title="The secret of the endpoint" onClose=${() => close()}>
+      <p>Give it to the operator of the receiver, which verifies signatures with it. It is shown only now.</p>
+      <${Code} text=${secret} label="Secret" />
+      ${publicKey && html`<p>A receiver can verify with the public key instead:</p><${Code} text=${publicKey} label="Public key" />`}
+      <footer><button type="button" class="primary" onClick=${() => close()}>I have stored it</button></footer>
+    <//>`,
+  );
+}
 
 /** A labelled control with its error and an explanation. */
 function Field({ id, label, hint, error, children }) {

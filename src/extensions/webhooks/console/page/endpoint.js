@@ -14,8 +14,8 @@ import {
 } from 'belfry/console';
 import { useState } from 'preact/hooks';
 import { EndpointDeliveries } from './deliveries.js';
+import { showSecret } from './endpoint-form.js';
 import { Recovery } from './recovery.js';
-import { showSecret } from './secret.js';
 import {
   chosenRange,
   DeliveryChart,

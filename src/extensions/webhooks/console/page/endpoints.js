@@ -42,11 +42,11 @@ function LastDay({ chart }) {
 
 function LastResults({ endpoint: { lastSuccessAt, lastFailureAt, lastError } }) {
   if (lastSuccessAt === null && lastFailureAt === null) return html`<span class="soft">none yet</span>`;
-  return html`${lastSuccessAt !== null && html`<span class="webhooks-line">succeeded <${When} value=${lastSuccessAt} /></span>`}
-    ${
-      lastFailureAt !== null &&
-      html`<span class="webhooks-line">failed <${When} value=${lastFailureAt} />${lastError !== null && html`<span class="soft">: ${lastError}</span>`}</span>`
-    }`;
+  return html`
+    ${lastSuccessAt !== null && html`<span class="webhooks-line">succeeded <${When} value=${lastSuccessAt} /></span>`}
+    ${lastFailureAt !== null && html`<span class="webhooks-line">failed <${When} value=${lastFailureAt} /></span>`}
+    ${lastFailureAt !== null && lastError !== null && html`<span class="soft webhooks-note">${lastError}</span>`}
+  `;
 }
 
 const COLUMNS = [

@@ -5,14 +5,19 @@ import { DeliveryState, endpointHref, HOME, UrlText } from './states.js';
 const NAMES = { pass: 'passes', fail: 'fails', unknown: 'unknown' };
 const MARKS = { pass: '✓', fail: '✕', unknown: '?' };
 
-/** Chooses an endpoint by a part of its URL, or by its id. */
-function EndpointChoice({ value, onChange }) {
+/**
+ * Chooses an endpoint by a part of its URL, or by its id.
+ *
+ * @param {{ value: string, onChange: (text: string) => void, isCompact?: boolean }} props `onChange` gets every text that is typed; `isCompact`:
+ *   does not show the URL of the chosen endpoint
+ */
+export function EndpointChoice({ value, onChange, isCompact = false }) {
   const [text, setText] = useState(value);
   const isId = /^[0-9a-f]{24}$/.test(text);
   const { data: found = [] } = useLoaded(
     `/webhooks/endpoints?${new URLSearchParams({ limit: '50', ...(isId ? {} : { q: text.slice(0, 200) }) })}`,
   );
-  const { data: endpoint } = useLoaded(isId ? `/webhooks/endpoints/${text}` : undefined);
+  const { data: endpoint } = useLoaded(isId && !isCompact ? `/webhooks/endpoints/${text}` : undefined);
   return html`<div class="field">
     <label for="webhooks-endpoint">Endpoint</label>
     <input
@@ -30,7 +35,7 @@ function EndpointChoice({ value, onChange }) {
     <datalist id="webhooks-endpoints">
       ${found.map(({ id, url }) => html`<option key=${id} value=${id}>${url}</option>`)}
     </datalist>
-    <p class="soft webhooks-note">${endpoint ? html`<${UrlText} url=${endpoint.url} />` : 'Choose one from the list.'}</p>
+    ${!isCompact && html`<p class="soft webhooks-note">${endpoint ? html`<${UrlText} url=${endpoint.url} />` : 'Choose one from the list.'}</p>`}
   </div>`;
 }
 

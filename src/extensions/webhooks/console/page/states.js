@@ -56,12 +56,17 @@ export function outcomeText({ statusCode, durationMs, error }) {
   return parts.filter((part) => part !== undefined).join(' · ') || '–';
 }
 
-/** A time span in ms as text. */
+/** A time span in ms as text, which stays on one line. */
 export function durationText(ms) {
-  if (ms < 1000) return `${ms} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
-  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
-  return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} days`;
+  const [value, unit] =
+    ms < 1000
+      ? [ms, 'ms']
+      : ms < 60_000
+        ? [(ms / 1000).toFixed(1), 's']
+        : ms < 3_600_000
+          ? [Math.round(ms / 60_000), 'min']
+          : [Math.round(ms / 3_600_000), 'h'];
+  return `${value}\u00a0${unit}`;
 }
 
 /** A URL with its host in front, as text: it is not a link, because its receiver expects only deliveries. */
