@@ -13,6 +13,7 @@ import {
   realtime,
 } from '../../../src/index.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 const note = defineResource('note', {
   fields: { title: f.string().required() },
@@ -386,4 +387,31 @@ test('the first page says what is wrong while nothing works on a queue', async (
   });
   const messages = async () => (await read('/overview')).concerns.map(({ message }: { message: string }) => message);
   await expect.poll(messages, { timeout: 5000 }).toContain('No process works on the queue abandoned');
+});
+
+test('while Redis is down, the overview says so, and the other pages say what they cannot read', async () => {
+  const proxy = await startTcpProxy(new URL(env.REDIS_URL!));
+  const other = await startTestApp(
+    { resources, extensions: [developerConsole()] },
+    { env: () => ({ REDIS_URL: proxy.url }), start: { roles: ['web', 'relay', 'job-worker'] } },
+  );
+  expect((await other.call('GET', `${API}/queues`)).status).toBe(200);
+  await proxy.close();
+  const concerns = async () =>
+    (await other.call('GET', `${API}/overview`)).body.data.concerns.map(({ message }: { message: string }) => message);
+  await expect.poll(concerns, { timeout: 10_000 }).toContainEqual(expect.stringMatching(/^Redis cannot be reached/));
+  for (const path of [
+    '/queues',
+    '/limits/clients',
+    '/limits/lockouts',
+    '/slow',
+    '/log',
+    '/limits/lookup?q=a@example.com',
+  ]) {
+    const codeOf = async () => (await other.call('GET', API + path)).body.error?.code;
+    await expect.poll(codeOf, { message: path, timeout: 5000 }).toBe('UNAVAILABLE');
+  }
+  expect((await other.call('GET', `${API}/processes`)).body.data.problem).toContain('Redis is not usable');
+  expect((await other.call('GET', `${API}/outbox`)).status).toBe(200);
+  expect((await other.call('GET', `${API}/limits`)).status).toBe(200);
 });

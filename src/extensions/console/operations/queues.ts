@@ -1,5 +1,6 @@
 import type { Job, Queue } from 'bullmq';
 import type { Host } from '../../../declare/host.ts';
+import { withDeadline } from '../../../platform/concurrency/deadline.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { redactTokens } from '../../../platform/observability/log.ts';
 import type { QueueFailure } from '../../../platform/processes/facts.ts';
@@ -27,6 +28,16 @@ const MAX_LISTED_FAILURES = 20;
 const MAX_FAILED = 50;
 const MAX_TEXT = 500;
 
+/** BullMQ waits for Redis without a limit. */
+const DEADLINE_MS = 3000;
+
+type QueueHost = Pick<Host, 'queues' | 'redis'>;
+
+/** @throws the error of Redis, or one that says that it is not connected */
+function requireRedis({ redis }: QueueHost): void {
+  if (redis.commands.status !== 'ready') throw redis.lastError() ?? new Error('is not connected');
+}
+
 type Counts = Record<'wait' | 'active' | 'delayed' | 'prioritized' | 'failed', number>;
 
 /** Reads a queue: one round trip for the counts and the next entry, and one for the time of that entry. */
@@ -49,11 +60,12 @@ function listNames(host: Pick<Host, 'queues'>, { queues }: ProcessList): string[
  *
  * @throws the error of Redis if it is not usable
  */
-export async function readQueues(host: Pick<Host, 'queues'>, list: ProcessList): Promise<QueueState[]> {
+export async function readQueues(host: QueueHost, list: ProcessList): Promise<QueueState[]> {
+  requireRedis(host);
   const facts = list.processes.flatMap(({ facts: { queues = [] } = {} }) => queues);
   return Promise.all(
     listNames(host, list).map(async (name) => {
-      const { counts, oldestSeconds } = await readCounts(host.queues.queue(name));
+      const { counts, oldestSeconds } = await withDeadline(readCounts(host.queues.queue(name)), DEADLINE_MS);
       const workers = facts.filter((one) => one.name === name);
       const failures = workers.flatMap((one) => one.failures).sort((a, b) => b.at.localeCompare(a.at));
       return {
@@ -72,13 +84,14 @@ export async function readQueues(host: Pick<Host, 'queues'>, list: ProcessList):
 }
 
 /** Returns a queue. @throws ApiError NOT_FOUND for a name that no process has used */
-function findQueue(host: Pick<Host, 'queues'>, list: ProcessList, name: string): Queue {
+function findQueue(host: QueueHost, list: ProcessList, name: string): Queue {
+  requireRedis(host);
   if (!listNames(host, list).includes(name)) throw new ApiError('NOT_FOUND');
   return host.queues.queue(name);
 }
 
 /** Reads the newest entries of a queue that failed and were kept. */
-export async function readFailedEntries(host: Pick<Host, 'queues'>, list: ProcessList, name: string) {
+export async function readFailedEntries(host: QueueHost, list: ProcessList, name: string) {
   const jobs = await findQueue(host, list, name).getJobs(['failed'], 0, MAX_FAILED - 1);
   return jobs.map((job) => ({
     id: job.id,
@@ -92,7 +105,7 @@ export async function readFailedEntries(host: Pick<Host, 'queues'>, list: Proces
 
 /** Retries or removes an entry that failed. @throws ApiError NOT_FOUND, or CONFLICT if the entry is no longer among the failed ones */
 export async function changeFailedEntry(
-  host: Pick<Host, 'queues'>,
+  host: QueueHost,
   list: ProcessList,
   { name, id }: { name: string; id: string },
   change: (job: Job) => Promise<unknown>,

@@ -30,6 +30,8 @@ function RequestStatus({ status }) {
   return html`<${Status} kind=${status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'}>${status}<//>`;
 }
 
+/** The rows that are shown until the user asks for all. */
+const FIRST_ROWS = 25;
 const MAX_ID = 13;
 const shortId = (id) => (id.length > MAX_ID ? `${id.slice(0, MAX_ID)}…` : id);
 
@@ -86,6 +88,13 @@ const ORDERS = [
   { value: 'slowest', text: 'Slowest' },
 ];
 
+/** The first rows of a table, and a button that shows all. The choice is in the address. */
+function LongTable({ name, rows, ...table }) {
+  const isAll = place.value.params.get('all') === name || rows.length <= FIRST_ROWS;
+  return html`<${DataTable} ...${table} rows=${isAll ? rows : rows.slice(0, FIRST_ROWS)} />
+    ${!isAll && html`<p class="more"><button type="button" onClick=${() => setParams({ all: name })}>Show all ${rows.length}</button></p>`}`;
+}
+
 function Requests({ data }) {
   const rows = data[place.value.params.get('order') === 'slowest' ? 'slowest' : 'newest'];
   const { requestMs } = data.thresholds;
@@ -95,7 +104,8 @@ function Requests({ data }) {
         ? html`<${Nothing} title="No slow request">
             <p>Requests that take ${msText(requestMs)} or longer appear here. Change the limit with <code>settings: { slowLog: { requestMs: ${requestMs} } }</code>.</p>
           <//>`
-        : html`<${DataTable}
+        : html`<${LongTable}
+            name="requests"
             label="Slow requests"
             rows=${rows}
             columns=${REQUEST_COLUMNS}
@@ -142,7 +152,7 @@ function Statistics() {
           <//>`
         : statements.length === 0
           ? html`<${Nothing} title="No statement has run since the statistics were reset" />`
-          : html`<${DataTable} label="Statements in Postgres" rows=${statements} columns=${statementColumns} keyOf=${({ text, calls }) => `${text} ${calls}`} />`}
+          : html`<${LongTable} name="statistics" label="Statements in Postgres" rows=${statements} columns=${statementColumns} keyOf=${({ text, calls }) => `${text} ${calls}`} />`}
   <//>`;
 }
 
@@ -153,7 +163,7 @@ function Statements({ data: { statements, thresholds } }) {
   <//>`;
   return html`<${Section} title="Statements" actions=${html`<${Choice} label="Source of the statements" name="statements" options=${SOURCES} />`}>
     ${isAll && html`<${Statistics} />`}
-    ${!isAll && (statements.length === 0 ? empty : html`<${DataTable} label="Slow statements" rows=${statements} columns=${statementColumns} keyOf=${({ text }) => text} />`)}
+    ${!isAll && (statements.length === 0 ? empty : html`<${LongTable} name="statements" label="Slow statements" rows=${statements} columns=${statementColumns} keyOf=${({ text }) => text} />`)}
   <//>`;
 }
 
