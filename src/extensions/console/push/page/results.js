@@ -62,7 +62,7 @@ export function PushResults({ pushes }) {
       (push, index) => html`<${Result}
         key=${push.push}
         result=${push}
-        name=${html`<a class="push-device" href=${`${PUSH}/sends/${push.push}`}>${titleOf(push)}</a>`}
+        name=${html`<a class="push-device" href=${`${PUSH}/sends/${push.push}`}><span class="push-title">${titleOf(push)}</span></a>`}
         label=${titleOf(push)}
         isOpenFirst=${index === 0}
       />`,

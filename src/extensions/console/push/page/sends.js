@@ -15,7 +15,7 @@ import {
 import { PUSH, PUSH_STATUSES, PushStatus, titleOf, UserLink } from './outcome.js';
 
 /** The interval in ms at which the list is read, because results arrive later and from other processes. */
-const READ_EVERY_MS = 1500;
+const READ_EVERY_MS = 3000;
 
 const EXAMPLE = `await app.push.send({ to: user.id, title: 'Hello', body: 'Your order is on its way.' });`;
 
