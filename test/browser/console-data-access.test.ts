@@ -186,6 +186,11 @@ browserTest(
     await page.getByRole('heading', { name: 'No notes yet' }).waitFor();
     await page.getByText('production', { exact: true }).waitFor();
     expect(await page.getByRole('link', { name: 'E-mails' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Push' }).click();
+    await page.getByRole('heading', { name: 'Nothing has been sent yet' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Simulator' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Data', exact: true }).click();
+    await page.getByRole('heading', { name: 'No notes yet' }).waitFor();
     expect(await page.evaluate(`localStorage.getItem('belfry.token')`)).toBeNull();
     await page.getByRole('link', { name: 'Create the first note' }).click();
     // The answer of a server whose session has become too old for the console.
