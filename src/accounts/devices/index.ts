@@ -1,7 +1,6 @@
 export {
   findRegisteredDevices,
   listAllDevices,
-  type RegisteredDevice,
   readDevice,
   removeDevice,
 } from './all-devices.ts';

@@ -26,7 +26,7 @@ function isConsoleHost(host: string, own: string | undefined): boolean {
 }
 
 /** Keeps responses with the app's data out of caches. */
-export const forbidCaching: RequestHandler = (_req, res, next) => {
+const forbidCaching: RequestHandler = (_req, res, next) => {
   res.setHeader('Cache-Control', 'no-store');
   res.setHeader('Referrer-Policy', 'no-referrer');
   next();

@@ -20,7 +20,7 @@ export interface TabLink {
   id: string;
   label: string;
   path: string;
-  /** Where the application finds the scripts and stylesheets of the tab; left out: the page contains them, or the tab is a page of its own. */
+  /** Where the application finds the scripts and stylesheets of the tab; left out: they are part of the application. */
   page?: { entry: string; scripts: string[]; styles: string[] };
 }
 

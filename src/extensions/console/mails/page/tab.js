@@ -1,16 +1,28 @@
-import { html, TabLayout, useLoaded } from 'belfry/console';
+import { html, Loaded, place, TabLayout, useLoaded } from 'belfry/console';
 import { CapturedMailPage, CapturedPage } from './captured.js';
-import { FirstTemplate, MAILS, TemplateColumns, TemplatePage, TextsContext } from './templates.js';
+import { FirstTemplate, MAILS, TemplateLinks, TemplatePage, TextsContext } from './templates.js';
 
-/** The sections of the tab. The list of templates stays while one after the other is shown. */
+/** The list of all e-mails beside a template. It stays while one template after the other is shown. */
+function TemplateList({ texts }) {
+  return html`<nav class="mails-list" aria-label="Templates">
+    <${Loaded} from=${texts}>${(data) => html`<${TemplateLinks} texts=${data} />`}<//>
+  </nav>`;
+}
+
+/** The sections of the tab. */
 function MailsLayout({ children }) {
   const texts = useLoaded('/mails/texts');
+  const isTemplate = !place.value.path.startsWith(`${MAILS}/captured`);
   const sections = [
     { path: `${MAILS}/texts`, label: 'Templates' },
     { path: `${MAILS}/captured`, label: 'Captured' },
   ];
   return html`<${TabLayout} label="E-mails" sections=${sections}>
-    <${TextsContext.Provider} value=${texts}><${TemplateColumns}>${children}<//><//>
+    <${TextsContext.Provider} value=${texts}>
+      <div class=${isTemplate ? 'mails-columns' : ''}>
+        ${isTemplate && html`<${TemplateList} texts=${texts} />`} ${children}
+      </div>
+    <//>
   <//>`;
 }
 

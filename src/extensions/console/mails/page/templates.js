@@ -24,7 +24,8 @@ const groupsOf = (texts) =>
     ([, group]) => group.length > 0,
   );
 
-function TemplateLinks({ texts }) {
+/** Links to all e-mails, by origin. @param {{ texts: any[] }} props */
+export function TemplateLinks({ texts }) {
   const { path } = place.value;
   return groupsOf(texts).map(
     ([title, group]) => html`<section key=${title}>
@@ -43,21 +44,6 @@ function TemplateLinks({ texts }) {
         </ul>
       </section>`,
   );
-}
-
-/** The list of all e-mails beside the template; other pages are shown alone. */
-export function TemplateColumns({ children }) {
-  const texts = useContext(TextsContext);
-  const isShown = !place.value.path.startsWith(`${MAILS}/captured`);
-  return html`<div class=${isShown ? 'mails-columns' : ''}>
-    ${
-      isShown &&
-      html`<nav class="mails-list" aria-label="Templates">
-        <${Loaded} from=${texts}>${(data) => html`<${TemplateLinks} texts=${data} />`}<//>
-      </nav>`
-    }
-    ${children}
-  </div>`;
 }
 
 /** The tab opens with the first template. */

@@ -15,8 +15,8 @@ import {
 } from 'belfry/console';
 import { useRef, useState } from 'preact/hooks';
 import { DeviceState } from './devices.js';
-import { Outcome, PLATFORMS, PUSH, titleOf, UserLink } from './outcome.js';
-import { Timeline } from './timeline.js';
+import { PLATFORMS, PUSH, UserLink } from './outcome.js';
+import { PushResults } from './results.js';
 
 /** The interval in ms at which the device and its pushes are read. */
 const READ_EVERY_MS = 1500;
@@ -62,17 +62,7 @@ function TestForm({ path, onSent }) {
 
 function Pushes({ pushes }) {
   if (pushes.length === 0) return html`<p class="soft">No push has been sent to this device in the last 30 days.</p>`;
-  return html`<ol class="push-list">
-    ${pushes.map(
-      (push) => html`<li key=${push.push}>
-        <div class="push-result">
-          <a class="push-device" href=${`${PUSH}/sends/${push.push}`}>${titleOf(push)}</a>
-          <${Outcome} device=${push} />
-        </div>
-        <${Timeline} device=${push} />
-      </li>`,
-    )}
-  </ol>`;
+  return html`<${PushResults} pushes=${pushes} />`;
 }
 
 /** One device with its newest pushes. It can be tested and removed. */

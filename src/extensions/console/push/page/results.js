@@ -1,10 +1,35 @@
 import { html, Icon } from 'belfry/console';
 import { useState } from 'preact/hooks';
-import { Outcome, PLATFORMS, PUSH, UserLink } from './outcome.js';
+import { Outcome, PLATFORMS, PUSH, titleOf, UserLink } from './outcome.js';
 import { Timeline } from './timeline.js';
 
-/** Up to this number of devices, all timelines are shown from the start. */
+/** Up to this number of results, all timelines are shown from the start. */
 const MAX_OPEN = 3;
+
+const isFailure = ({ ok, timeline }) =>
+  ok === false || timeline.some(({ event, ok: isDelivered }) => event === 'receipt' && !isDelivered);
+
+/** The result of a push on one device, with its timeline on demand. `label`: what the timeline is about, for screen readers. */
+function Result({ result, name, about, label, isOpenFirst }) {
+  const [chosen, setChosen] = useState(undefined);
+  const isOpen = chosen ?? isOpenFirst;
+  return html`<li>
+    <div class="push-result">
+      ${name} ${about && html`<span class="push-kind soft">${about}</span>`}
+      <${Outcome} device=${result} />
+      <button
+        type="button"
+        class="plain"
+        aria-expanded=${isOpen ? 'true' : 'false'}
+        aria-label=${`Timeline of ${label}`}
+        onClick=${() => setChosen(!isOpen)}
+      >
+        <${Icon} name=${isOpen ? 'down' : 'chevron'} />Timeline
+      </button>
+    </div>
+    ${isOpen && html`<${Timeline} device=${result} />`}
+  </li>`;
+}
 
 /** The name of a device, which leads to it while it is registered; without a name, its masked token. */
 function DeviceName({ device: { device, name, token, isRegistered } }) {
@@ -14,39 +39,32 @@ function DeviceName({ device: { device, name, token, isRegistered } }) {
     : html`<b class="push-device">${text}</b>`;
 }
 
-function DeviceResult({ device, isOpenFirst }) {
-  const [isOpen, setOpen] = useState(isOpenFirst);
-  const isFailure = device.ok === false || device.timeline.some(({ event, ok }) => event === 'receipt' && !ok);
-  const isShown = isOpen ?? isFailure;
-  return html`<li>
-    <div class="push-result">
-      <${DeviceName} device=${device} />
-      <span class="push-kind soft">
-        ${PLATFORMS[device.platform]} · ${device.transport ?? 'no transport'} · ${' '}<${UserLink} id=${device.user} />
-      </span>
-      <${Outcome} device=${device} />
-      <button
-        type="button"
-        class="plain"
-        aria-expanded=${isShown ? 'true' : 'false'}
-        aria-label=${`Timeline of ${device.name ?? device.token}`}
-        onClick=${() => setOpen(!isShown)}
-      >
-        <${Icon} name=${isShown ? 'down' : 'chevron'} />Timeline
-      </button>
-    </div>
-    ${isShown && html`<${Timeline} device=${device} />`}
-  </li>`;
-}
-
 /** The results of a push, device by device. The timelines of failures are open. @param {{ devices: any[] }} props */
 export function DeviceResults({ devices }) {
   return html`<ol class="push-list" aria-label="Results by device">
     ${devices.map(
-      (device) => html`<${DeviceResult}
+      (device) => html`<${Result}
         key=${device.device ?? device.token}
-        device=${device}
-        isOpenFirst=${devices.length <= MAX_OPEN ? true : undefined}
+        result=${device}
+        name=${html`<${DeviceName} device=${device} />`}
+        about=${html`${PLATFORMS[device.platform]} · ${device.transport ?? 'no transport'} · <${UserLink} id=${device.user} />`}
+        label=${device.name ?? device.token}
+        isOpenFirst=${devices.length <= MAX_OPEN || isFailure(device)}
+      />`,
+    )}
+  </ol>`;
+}
+
+/** The newest pushes to a device. The timeline of the first one is open. @param {{ pushes: any[] }} props */
+export function PushResults({ pushes }) {
+  return html`<ol class="push-list" aria-label="Newest pushes">
+    ${pushes.map(
+      (push, index) => html`<${Result}
+        key=${push.push}
+        result=${push}
+        name=${html`<a class="push-device" href=${`${PUSH}/sends/${push.push}`}><span class="push-title">${titleOf(push)}</span></a>`}
+        label=${titleOf(push)}
+        isOpenFirst=${index === 0}
       />`,
     )}
   </ol>`;

@@ -3,7 +3,7 @@ import { PUSH, PushStatus, titleOf, UserLink } from './outcome.js';
 import { DeviceResults } from './results.js';
 
 /** The interval in ms at which the push is read, because results arrive later and from other processes. */
-const READ_EVERY_MS = 1500;
+const READ_EVERY_MS = 3000;
 
 const timeOf = (value) => value && html`<${Time} value=${value} />`;
 

@@ -15,7 +15,7 @@ import {
 import { PUSH, PUSH_STATUSES, PushStatus, titleOf, UserLink } from './outcome.js';
 
 /** The interval in ms at which the list is read, because results arrive later and from other processes. */
-const READ_EVERY_MS = 1500;
+const READ_EVERY_MS = 3000;
 
 const EXAMPLE = `await app.push.send({ to: user.id, title: 'Hello', body: 'Your order is on its way.' });`;
 
@@ -39,7 +39,9 @@ const COLUMNS = [
   {
     name: 'title',
     label: 'Message',
-    render: (push) => html`<a class="push-name" href=${`${PUSH}/sends/${push.id}`}>${titleOf(push)}</a>
+    render: (
+      push,
+    ) => html`<a class="push-name" href=${`${PUSH}/sends/${push.id}`}><span class="push-title">${titleOf(push)}</span></a>
       ${push.title !== null && push.body !== null && html`<span class="push-body soft">${push.body}</span>`}`,
   },
   { name: 'status', label: 'Status', render: ({ status }) => html`<${PushStatus} status=${status} />` },
