@@ -56,7 +56,10 @@ export function compareOperations(before: Json, after: Json, at: OperationPlace,
   if (before.deprecated !== true && after.deprecated === true) report.compatible('deprecated');
   for (const name of Object.keys({ ...before, ...after })) {
     if (COMPARED.includes(name) || DOCUMENTATION.includes(name)) continue;
-    if (!isDeepStrictEqual(before[name], after[name])) report.breaking(`${name} changed`);
+    if (isDeepStrictEqual(before[name], after[name])) continue;
+    // Facts that the former document did not state yet.
+    if (before[name] === undefined && name.startsWith('x-')) report.compatible(`new ${name}`);
+    else report.breaking(`${name} changed`);
   }
 }
 

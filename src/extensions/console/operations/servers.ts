@@ -6,13 +6,13 @@ import { describeRedisProblem, suggestRedisFix } from '../../../platform/redis/p
 import { createSharedRead } from './shared-read.ts';
 
 /** Why a server is not usable, and what to do about it. */
-interface ServerProblem {
+export interface ServerProblem {
   problem: string;
   fix: string | null;
 }
 
 /** The state of Postgres, as far as the app's user may see it. */
-interface PostgresState {
+export interface PostgresState {
   latencyMs: number;
   version: string;
   uptimeSeconds: number;
@@ -30,7 +30,7 @@ interface PostgresState {
 }
 
 /** The state of one Redis server. The values of INFO are null if the user may not run it. */
-interface RedisServer {
+export interface RedisServer {
   address: string;
   latencyMs: number;
   version: string | null;
