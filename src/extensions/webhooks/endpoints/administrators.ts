@@ -36,7 +36,7 @@ export function createOwnerContext(ctx: RouteContext, { owner, row, params, inpu
   return context;
 }
 
-/** Returns the administrator for whom a request of an owner stands; undefined if the owner sent it. */
+/** Returns the administrator on whose behalf a request of an owner runs; undefined if the owner sent it. */
 export function administratorOf(ctx: Partial<RouteContext>): Administrator | undefined {
   return administrators.get(ctx);
 }

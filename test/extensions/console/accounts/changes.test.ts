@@ -210,7 +210,7 @@ describe('actions of panels', () => {
     expect(JSON.stringify(entries)).not.toContain('secret@');
   });
 
-  test('users who may not invite cannot invite in the console either', async () => {
+  test('users without the permission to invite cannot invite in the console either', async () => {
     const helper = await person('Inviter', ['user', 'support']);
     const send = (client: Client, email: string) =>
       act(client, '/sections/invitations/invitationSent', { email, roles: ['editor'] });

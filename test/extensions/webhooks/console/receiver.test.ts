@@ -15,7 +15,7 @@ async function createEndpoint(owner: string): Promise<{ id: string; name: string
 const received = async () => (await ask('GET', '/receiver')).body.data.requests;
 const read = async (id: string) => (await ask('GET', `/receiver/requests/${id}`)).body.data;
 
-test('the receiver shows what arrives, verifies signatures, and responds as it was told', async () => {
+test('the receiver shows what arrives, verifies signatures, and responds as chosen', async () => {
   const ada = await person('Ada');
   const { id, name, path } = await createEndpoint(ada.id);
   expect((await ask('POST', `/endpoints/${id}/test`)).body.data).toMatchObject({

@@ -53,7 +53,7 @@ export function curlSample(operation, request, origin) {
     ...(form ?? []).map(([name, value]) => `-F ${quote(`${name}=${fileName(value)}`)}`),
     form === undefined && json === undefined && operation.body && file && `--data-binary ${quote(`@${file.name}`)}`,
   ].filter((line) => typeof line === 'string');
-  // Brackets are ranges for curl unless it is told otherwise.
+  // Without an option, curl reads brackets as ranges.
   const isGlob = /[[\]{}]/.test(path);
   const [first, ...rest] = lines;
   return [`${first}${isGlob ? ' -g' : ''} ${quote(origin + path)}`, ...rest].join(' \\\n  ');
