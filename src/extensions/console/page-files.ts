@@ -31,15 +31,18 @@ export function pageFileRoutes({
     sources,
     names: { 'belfry/console': 'kit.js' },
   });
-  const createRoute = ({ path, getContent }: ServedFile): Route => ({
+  const createRoute = ({ path, getContent }: ServedFile, status = 200): Route => ({
     method: 'GET',
     path,
     policy: 'public',
     middleware,
     async handler({ req, res }) {
+      res.status(status);
       sendContent(req, res, await getContent());
     },
   });
   const tabPages = tabs.flatMap((path) => [path, `${path}/*page`]).map((path) => ({ path, getContent: getPage }));
-  return [...tabPages, ...assets, ...tabAssets].map(createRoute);
+  const files = [...tabPages, ...assets, ...tabAssets].map((file) => createRoute(file));
+  // The application says that there is no such tab.
+  return [...files, createRoute({ path: '/console/:tab', getContent: getPage }, 404)];
 }

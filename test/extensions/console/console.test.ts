@@ -51,7 +51,15 @@ test('the page and all scripts and styles of its tabs are served, and its policy
     /<script(?![^>]*\bsrc=)|<style|\son\w+=|style=/,
   );
   const { tabs } = (await call('GET', '/console/api/app')).body.data;
-  expect(tabs.map(({ id }: { id: string }) => id)).toEqual(['data', 'push', 'mails', 'jobs']);
+  expect(tabs.map(({ id }: { id: string }) => id)).toEqual([
+    'data',
+    'accounts',
+    'push',
+    'mails',
+    'jobs',
+    'operations',
+    'reference',
+  ]);
   const paths = tabs.flatMap((tab: { page?: { scripts: string[]; styles: string[] } }) => [
     ...(tab.page?.scripts ?? []),
     ...(tab.page?.styles ?? []),

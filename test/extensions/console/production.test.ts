@@ -125,7 +125,7 @@ test('an administrator browses the data, and the pages of development do not exi
   ]);
   expect((await admin.call('GET', `${API}/records/note`)).body.data[0]).toMatchObject({ title: 'Stored' });
   for (const path of ['/console/api/push/simulator', '/console/mails', '/console/api/mails/texts'])
-    expect((await admin.call('GET', path)).status).toBe(404);
+    expect((await fetch(url + path, { headers: { authorization: `Bearer ${admin.token}` } })).status).toBe(404);
   const policy = (await fetch(`${url}/console/data`)).headers.get('content-security-policy')!;
   expect(policy).toContain("img-src 'self' data:;");
   expect(policy).not.toMatch(/frame-src|https:/);

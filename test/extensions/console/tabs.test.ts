@@ -112,7 +112,7 @@ test('in production, only administrators reach the routes of a tab, and each act
     'operations',
     'reference',
   ]);
-  expect((await call('GET', '/console/tool')).status).toBe(404);
+  expect((await fetch(`${production.url}/console/tool`)).status).toBe(404);
 
   const entries = await vi.waitFor(async () => {
     const { body } = await root.call('GET', '/console/api/audit/entries');
