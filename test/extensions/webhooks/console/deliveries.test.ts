@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { verifyWebhook } from '../../../../src/index.ts';
-import { ask, receiver, running, settle, subscribe } from './app.ts';
+import { startWebhooksConsole } from './app.ts';
 
+const { ask, receiver, running, settle, subscribe } = await startWebhooksConsole();
 const { person, app } = running;
 
 test('the list has the deliveries of all endpoints, newest first, filtered and page by page, without content', async () => {

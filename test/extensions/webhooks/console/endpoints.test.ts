@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { ask, receiver, running, settle, subscribe } from './app.ts';
+import { startWebhooksConsole } from './app.ts';
 
+const { ask, receiver, running, settle, subscribe } = await startWebhooksConsole();
 const { person, app, url } = running;
 
 test('the list has the endpoints of all users with their last day, newest first, filtered and page by page', async () => {

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import type { createApp, webhooks } from '../../../../src/index.ts';
 import type { Person } from '../../../support/app.ts';
-import { ask, running, settle, subscribe } from './app.ts';
+import { startWebhooksConsole } from './app.ts';
 
+const { ask, running, settle, subscribe } = await startWebhooksConsole();
 const { person } = running;
 const app = running.app as unknown as ReturnType<typeof createApp<[], [ReturnType<typeof webhooks>]>> &
   typeof running.app;

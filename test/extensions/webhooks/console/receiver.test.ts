@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { defineUser, developerConsole, webhooks } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
-import { ask, running, settle } from './app.ts';
+import { startWebhooksConsole } from './app.ts';
 
+const { ask, running, settle } = await startWebhooksConsole();
 const { person, url } = running;
 
 async function createEndpoint(owner: string): Promise<{ id: string; name: string; path: string }> {
