@@ -61,7 +61,7 @@ browserTest(
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByLabel('subject').fill('The printer prints "only" in pink');
-    await page.getByText('optional members').click();
+    await page.getByText('optional fields').click();
     await page.getByLabel('status', { exact: true }).selectOption('open');
     await page.getByLabel('priority').fill('nine');
     await page.getByLabel('answers').fill('["One", "Two"]');

@@ -168,9 +168,9 @@ browserTest(
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('button', { name: /Send a test/ }).click();
     await page.locator('.webhooks-requests').getByText('webhook.test').waitFor();
-    await page.getByLabel('It shall').selectOption('fail');
+    await page.getByLabel('Response').selectOption('fail');
     await eve.call('POST', '/api/orders', { title: 'Lamp' });
-    await page.locator('.webhooks-requests').getByText('answered 500').waitFor();
+    await page.locator('.webhooks-requests').getByText('responded 500').waitFor();
     await page.locator('.webhooks-summary').first().click();
     await page.getByText('The signature is valid').waitFor();
     await checkScreens(page, 'webhooks-receiver', [360, 1280]);

@@ -48,7 +48,7 @@ const CHUNK_COLUMNS = [
   },
   { name: 'devices', label: 'Devices', isNumber: true, render: ({ devices }) => devices },
   { name: 'claims', label: 'Claims', isNumber: true, render: ({ claims }) => claims },
-  { name: 'answered', label: 'All tried', render: ({ answeredAt }) => timeOf(answeredAt) ?? '–' },
+  { name: 'answered', label: 'Attempted', render: ({ answeredAt }) => timeOf(answeredAt) ?? '–' },
   {
     name: 'finished',
     label: 'Finished',
@@ -89,7 +89,7 @@ export function SendPage({ id }) {
           of=${[
             ['To', html`<${Audience} audience=${push.audience} />`],
             ['Created', timeOf(push.createdAt)],
-            ['All devices tried', timeOf(push.finishedAt)],
+            ['Attempted', timeOf(push.finishedAt)],
             ['Expires', timeOf(push.expiresAt)],
             ['Id', html`<code>${push.id}</code>`],
           ]}

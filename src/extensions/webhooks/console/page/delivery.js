@@ -54,7 +54,7 @@ function Content({ delivery, content }) {
         content.headers === null
           ? html`<p class="soft">No attempt was made yet, so nothing is signed.</p>`
           : html`<${Code} text=${headersText(content.headers)} label="Headers of the last attempt" />
-            <p class="soft webhooks-note">The headers of the last attempt. The signature is computed with the secret of now: after a rotation it differs from what was sent.</p>`
+            <p class="soft webhooks-note">The headers of the last attempt. The signature is computed with the current secret, so it differs from what was sent before a rotation.</p>`
       }
       <${Body} content=${content} />
     <//>
@@ -87,7 +87,7 @@ function Attempts({ attempts }) {
   const longest = Math.max(1, ...attempts.map(({ durationMs }) => durationMs ?? 0));
   const rows = attempts.map((attempt, index) => ({ ...attempt, id: index + 1 }));
   return html`<${DataTable} label="Attempts" rows=${rows} columns=${[
-    { name: 'number', label: 'Attempt', render: ({ id }) => `No. ${id}` },
+    { name: 'number', label: 'Attempt', render: ({ id }) => id },
     { name: 'at', label: 'Time', render: ({ at }) => html`<${Time} value=${at} />` },
     {
       name: 'outcome',

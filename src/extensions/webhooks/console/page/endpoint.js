@@ -40,7 +40,7 @@ function Obstacles({ endpoint: { status, disabledReason, isOwnerActive, consecut
   if (status === 'disabled')
     return html`<p class="banner bad">The endpoint is disabled: ${reasonText(disabledReason)}. Deliveries wait until it is enabled, or until they are too old.</p>`;
   if (status === 'failing')
-    return html`<p class="banner warn">${consecutiveFailures} ${consecutiveFailures === 1 ? 'delivery' : 'deliveries'} in a row failed${lastError === null ? '' : `, the last one with: ${lastError}`}.</p>`;
+    return html`<p class="banner warn">${consecutiveFailures} ${consecutiveFailures === 1 ? 'delivery' : 'deliveries'} failed in a row${lastError === null ? '' : `, the last one with: ${lastError}`}.</p>`;
   return null;
 }
 
@@ -58,11 +58,11 @@ function EndpointFacts({ endpoint }) {
     ['Waiting deliveries', waiting >= 10_000 ? 'more than 10,000' : waiting.toLocaleString('en')],
     ['Next attempt', nextAttemptAt && html`<${Time} value=${nextAttemptAt} />`],
     [
-      'Pace',
+      'Sending',
       [
         ordered && 'in order',
         rateLimit && `at most ${rateLimit.limit} requests in ${rateLimit.windowSeconds} s`,
-        slow && 'counts as slow',
+        slow && 'in the slow queue',
       ]
         .filter(Boolean)
         .join(', ') || 'no limit',

@@ -18,7 +18,7 @@ function EndpointCards({ endpoints: { active, failing, disabled }, failed }) {
   const list = (state) => `${HOME}/endpoints?state=${state}`;
   return html`<div class="cards-grid">
     <${Card} label="Active endpoints" value=${active} href=${list('active')} note="the last delivery succeeded, or none yet" />
-    <${Card} label="Failing endpoints" value=${failing} kind=${failing > 0 ? 'webhooks-warn' : ''} href=${list('failing')} note="failed deliveries in a row" />
+    <${Card} label="Failing endpoints" value=${failing} kind=${failing > 0 ? 'webhooks-warn' : ''} href=${list('failing')} note="the last delivery failed" />
     <${Card} label="Disabled endpoints" value=${states} kind=${automatic > 0 ? 'bad-text' : ''} href=${list('disabled')} note=${automatic === 0 ? 'by users' : `${automatic} automatically`} />
     <${Card} label="Failed deliveries in the log" value=${failed} kind=${failed > 0 ? 'bad-text' : ''} href=${`${HOME}/deliveries?status=failed`} note="all attempts failed; they can be recovered" />
   </div>`;
@@ -31,7 +31,7 @@ function QueueCards({ queue: { due, retrying, held, inFlight, oldestMs, events }
     <${Card} label="In flight" value=${inFlight} href=${`${HOME}/deliveries?status=sending`} />
     <${Card} label="Waiting for a retry" value=${retrying} href=${`${HOME}/deliveries?status=pending`} />
     <${Card} label="Held" value=${held} note="the endpoint or its owner is disabled" />
-    <${Card} label="Events for the relay" value=${events} note="not yet turned into deliveries" />
+    <${Card} label="Events not yet processed" value=${events} />
   </div>`;
 }
 
@@ -61,7 +61,7 @@ const FAILED = {
 };
 const SLOW = {
   name: 'ms',
-  label: '95 % within',
+  label: 'p95',
   isNumber: true,
   render: ({ durationMs }) => html`<span class="webhooks-nowrap">${durationText(durationMs)}</span>`,
 };
@@ -87,8 +87,8 @@ export function OverviewPage() {
             <${Section} title="Deliveries" actions=${html`<${RangeChoice} />`}><${DeliveryChart} chart=${data.chart} /><//>
             <${Section} title="Queue"><${QueueCards} queue=${data.queue} /><//>
             <div class="webhooks-columns">
-              <${Ranking} title="Most failures" rows=${data.failing} column=${FAILED} empty="No delivery of this time failed." />
-              <${Ranking} title="Slowest" rows=${data.slow} column=${SLOW} empty="Nothing was sent in this time." />
+              <${Ranking} title="Most failures" rows=${data.failing} column=${FAILED} empty="No delivery failed in this period." />
+              <${Ranking} title="Slowest" rows=${data.slow} column=${SLOW} empty="Nothing was sent in this period." />
             </div>`}
     <//>
   <//>`;

@@ -9,7 +9,7 @@ const ENDPOINT_KINDS = { active: 'good', failing: 'warn', disabled: 'bad' };
 
 const REASONS = {
   gone: 'its receiver responded with 410',
-  failing: 'too many deliveries in a row failed',
+  failing: 'too many deliveries failed in a row',
   manual: 'a user disabled it',
   password_reset: 'its owner got a new password; only the owner can enable it',
   key_ended: 'its API key has ended; only the owner can enable it',

@@ -79,7 +79,7 @@ function BodyForm({ members, json, onJson }) {
   const first = members.filter(({ name }) => firstNames.includes(name) || members.length <= 5);
   const rest = members.filter((member) => !first.includes(member));
   return html`<div class="reference-controls">${first.map(control)}</div>
-    ${rest.length > 0 && html`<${Folded} label=${`${rest.length} optional members`} count=${0}>${() => rest.map(control)}<//>`}`;
+    ${rest.length > 0 && html`<${Folded} label=${`${rest.length} optional fields`} count=${0}>${() => rest.map(control)}<//>`}`;
 }
 
 /** The members of a form with files: those of the JSON body, with the files in place of their ids. */
