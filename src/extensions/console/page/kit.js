@@ -5,7 +5,15 @@ export { html } from 'htm/preact';
 export { call, callApp, download, readStream, readToken } from './api.js';
 export { BarChart, Sparkline } from './components/chart.js';
 export { DataTable } from './components/data-table.js';
-export { confirmAction, Dialog, openDialog, showError, showToast } from './components/feedback.js';
+export {
+  allowLeaving,
+  confirmAction,
+  Dialog,
+  openDialog,
+  showError,
+  showToast,
+  useLeaveGuard,
+} from './components/feedback.js';
 export { FormField, focusFirstError } from './components/form-field.js';
 export { Icon, IconButton } from './components/icons.js';
 export { Loaded, LoadMore, Pager, useLoaded, usePages } from './components/loading.js';
