@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 
 const openJobs = (below = '', at = url) => openConsole(browser, `${at}/console/jobs${below}`);
-const runLinks = (page: Page) => page.getByRole('table', { name: 'Jobs' }).locator('.jobs-name');
+const runLinks = (page: Page) => page.getByRole('table', { name: 'Jobs' }).locator('td.name a');
 const untilStatus = (page: Page, status: string) =>
   expect.poll(() => page.locator('.jobs-status').textContent(), { timeout: 60_000 }).toBe(status);
 

@@ -29,7 +29,7 @@ const columnsFor = (filter) => [
   {
     name: 'job',
     label: 'Job',
-    render: ({ job, id }) => html`<a class="jobs-name" href=${jobsHref(filter, id)}>${job}</a>`,
+    render: ({ job, id }) => html`<a href=${jobsHref(filter, id)}>${job}</a>`,
   },
   { name: 'status', label: 'Status', render: ({ status }) => html`<${JobStatus} status=${status} />` },
   { name: 'detail', label: 'Detail', render: (job) => html`<span class="jobs-detail"><${Detail} job=${job} /></span>` },

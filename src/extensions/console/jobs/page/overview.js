@@ -32,7 +32,7 @@ function Counts({ kind: { name, counts }, cappedStatuses }) {
 }
 
 function Kind({ kind: { name, description, isDeclared } }) {
-  return html`<a class="jobs-name" href=${jobsHref({ job: name })}>${name}</a>
+  return html`<a href=${jobsHref({ job: name })}>${name}</a>
     ${!isDeclared && html` <${Status} kind="bad">not declared: its jobs wait<//>`}
     ${description !== null && html`<span class="jobs-description soft">${description}</span>`}`;
 }

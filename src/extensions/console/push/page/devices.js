@@ -41,7 +41,7 @@ const COLUMNS = [
       name,
       platform,
       isSimulated,
-    }) => html`<a class="push-name" href=${`${PUSH}/devices/${id}`}>${name ?? PLATFORMS[platform]}</a>
+    }) => html`<a href=${`${PUSH}/devices/${id}`}>${name ?? PLATFORMS[platform]}</a>
       ${isSimulated && html` <span class="chip">simulated</span>`}`,
   },
   { name: 'user', label: 'User', render: ({ user }) => html`<${UserLink} id=${user} />` },

@@ -41,7 +41,7 @@ const COLUMNS = [
     label: 'Message',
     render: (
       push,
-    ) => html`<a class="push-name" href=${`${PUSH}/sends/${push.id}`}><span class="push-title">${titleOf(push)}</span></a>
+    ) => html`<a href=${`${PUSH}/sends/${push.id}`}><span class="push-title">${titleOf(push)}</span></a>
       ${push.title !== null && push.body !== null && html`<span class="push-body soft">${push.body}</span>`}`,
   },
   { name: 'status', label: 'Status', render: ({ status }) => html`<${PushStatus} status=${status} />` },

@@ -27,6 +27,13 @@ const ANSWERS = {
   gone: '410 Gone (disables the endpoint)',
 };
 
+const CLEAR = {
+  title: 'Clear all received requests?',
+  text: 'They exist only in the memory of this process. The log of deliveries stays.',
+  action: 'Clear',
+  isDangerous: true,
+};
+
 const nameOf = (url) => url.slice(url.lastIndexOf('/') + 1);
 
 function CreateEndpoint({ onCreated }) {
@@ -74,6 +81,7 @@ function ReceiverEndpoint({ endpoint, answer, onChanged }) {
       </label>
       <${ActionButton} run=${() => call(`/webhooks/endpoints/${id}/test`, { method: 'POST' })} disabled=${!enabled} label=${`Send a test to receiver ${nameOf(url)}`}>Send a test<//>
     </div>
+    <p class="soft webhooks-note">The response is reset to 204 when the process restarts.</p>
   </li>`;
 }
 
@@ -112,7 +120,7 @@ export function ReceiverPage() {
   return html`<${Page}
     title="Receiver"
     intro="Receives deliveries on this machine instead of a server of your own, and verifies their signatures. It exists in development only."
-    actions=${received.data?.requests.length > 0 && html`<${ActionButton} run=${clear}>Clear<//>`}
+    actions=${received.data?.requests.length > 0 && html`<${ActionButton} run=${clear} confirm=${CLEAR} done="The requests are cleared">Clear<//>`}
   >
     <${Loaded} from=${received}>
       ${({ obstacle, requests, answers }) => html`
