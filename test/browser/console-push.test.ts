@@ -140,7 +140,7 @@ browserTest(
     const add = page.getByRole('form', { name: 'Add a device' });
     await add.getByRole('button', { name: 'Add' }).click();
     await add.getByRole('alert').getByText('Choose a user').waitFor();
-    await add.getByRole('combobox', { name: 'For', exact: true }).fill('Cleo');
+    await add.getByRole('combobox', { name: 'User', exact: true }).fill('Cleo');
     await add.getByRole('option', { name: 'Cleo' }).click();
     await add.getByLabel('Platform').selectOption('android');
     await add.getByLabel('Name').fill('Tablet');

@@ -44,7 +44,7 @@ browserTest(
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('navigation', { name: 'Webhooks' }).getByRole('link', { name: 'Deliveries' }).click();
     await page.getByRole('heading', { name: 'Deliveries', level: 1 }).waitFor();
-    await page.getByLabel('State').selectOption('failed');
+    await page.getByLabel('Status').selectOption('failed');
     await expect.poll(() => page.locator('tbody .status.good').count()).toBe(0);
     await page.getByRole('row').nth(1).waitFor();
     expect(page.url()).toContain('status=failed');

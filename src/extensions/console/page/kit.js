@@ -21,6 +21,6 @@ export { Code, copyText, isTyping, Menu } from './components/menu.js';
 export { ActionButton, Facts, Nothing, Page, Section, Status, TabLayout } from './components/page-parts.js';
 export { RecordLink } from './components/record-link.js';
 export { ReferencePicker, useReferenceLabel } from './components/reference-picker.js';
-export { bytesText, isSafeLink, Reference, Time } from './data/format.js';
+export { bytesText, clockText, isSafeLink, Reference, sentenceCase, Time } from './data/format.js';
 export { app, dataHref, userResource } from './data/schema.js';
 export { guardLeaving, hrefOf, navigate, place, setParams } from './router.js';

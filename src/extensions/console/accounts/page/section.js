@@ -106,7 +106,7 @@ function Toolbar({ section }) {
     ${
       section.states &&
       html`<label>
-        State
+        Status
         <select value=${state} onChange=${(event) => setParams({ state: event.target.value })}>
           ${section.states.map(({ id, label }) => html`<option key=${id} value=${id} selected=${id === state}>${label}</option>`)}
         </select>

@@ -7,6 +7,7 @@ import {
   Page,
   Pager,
   place,
+  sentenceCase,
   setParams,
   Time,
   useLoaded,
@@ -54,8 +55,8 @@ function Filters({ job = '', status = '', fixedStatus }) {
       fixedStatus === undefined &&
       html`<label>Status
         <select value=${status} onChange=${change('status')}>
-          <option value="">All</option>
-          ${STATUSES.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+          <option value="">All statuses</option>
+          ${STATUSES.map((one) => html`<option key=${one} value=${one}>${sentenceCase(one)}</option>`)}
         </select>
       </label>`
     }

@@ -32,11 +32,11 @@ export function durationText(seconds) {
   return rest > 0 ? `${first}${SPACE}${unit} ${rest}${SPACE}${nextUnit}` : `${first}${SPACE}${unit}`;
 }
 
-/** A share from 0 to 1 in percent, with a decimal below 10 %. */
+/** A share from 0 to 1 in percent, with a decimal below 10%. */
 export function percentText(share) {
   if (share === null || share === undefined) return '–';
   const percent = share * 100;
-  return `${percent < 10 && percent > 0 ? percent.toFixed(1) : Math.round(percent)}${SPACE}%`;
+  return `${percent < 10 && percent > 0 ? percent.toFixed(1) : Math.round(percent)}%`;
 }
 
 /** Bytes, up to gigabytes. */

@@ -126,7 +126,7 @@ const clientColumns = (onDone) => [
   },
   {
     name: 'state',
-    label: 'State',
+    label: 'Status',
     render: ({ isLimited }) =>
       isLimited ? html`<${Status} kind="bad">limited<//>` : html`<${Status} kind="good">within<//>`,
   },
@@ -171,7 +171,7 @@ const lockColumns = (onDone) => [
     isNumber: true,
     render: ({ failures, lockedUntil }) => (lockedUntil !== null && failures === 0 ? '–' : numberText(failures)),
   },
-  { name: 'state', label: 'State', render: (row) => html`<${LockState} ...${row} />` },
+  { name: 'state', label: 'Status', render: (row) => html`<${LockState} ...${row} />` },
   {
     name: 'actions',
     label: '',

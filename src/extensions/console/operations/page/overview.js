@@ -50,7 +50,7 @@ function Figures({ data: { requests, processes, outbox, queues } }) {
     <${Figure}
       label="Queue entries"
       value=${numberText(queues.waiting + queues.active)}
-      note=${`${numberText(queues.active)} running, ${numberText(queues.delayed)} for later`}
+      note=${`${numberText(queues.active)} running, ${numberText(queues.delayed)} scheduled`}
     />
   </div>`;
 }

@@ -36,7 +36,7 @@ const QUEUE_COLUMNS = [
     label: 'Queue',
     render: ({ name }) => html`<a class="row-link" href=${hrefOfQueue(name)}>${name}</a>`,
   },
-  { name: 'status', label: 'State', render: (queue) => html`<${QueueStatus} queue=${queue} />` },
+  { name: 'status', label: 'Status', render: (queue) => html`<${QueueStatus} queue=${queue} />` },
   { name: 'waiting', label: 'Waiting', isNumber: true, render: ({ waiting }) => numberText(waiting) },
   { name: 'active', label: 'Running', isNumber: true, render: ({ active }) => numberText(active) },
   { name: 'delayed', label: 'Scheduled', isNumber: true, render: ({ delayed }) => numberText(delayed) },

@@ -1,5 +1,6 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { sentenceCase } from '../data/format.js';
 import { app } from '../data/schema.js';
 import { place, usePageTitle } from '../router.js';
 import { confirmAction, showError, showToast } from './feedback.js';
@@ -71,12 +72,13 @@ export function Nothing({ title, children }) {
 }
 
 /**
- * A state in words, with a colour.
+ * A state in words, with a colour. It begins with a capital.
  *
  * @param {{ kind: 'good' | 'bad' | 'warn' | 'neutral', children: any }} props
  */
 export function Status({ kind, children }) {
-  return html`<span class=${`status ${kind}`}>${children}</span>`;
+  const [first, ...rest] = [children].flat();
+  return html`<span class=${`status ${kind}`}>${typeof first === 'string' ? sentenceCase(first) : first}${rest}</span>`;
 }
 
 /** Names with values. @param {{ of: [name: string, value: any][] }} props values that are undefined or null are left out */

@@ -5,7 +5,10 @@ import { dataHref, resourceOf } from './schema.js';
 const SAFE_LINK = /^(https?|mailto):/i;
 const IMAGE_TYPE = /^image\/(png|jpe?g|gif|webp|avif)$/;
 const relativeFormat = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const CLOCK = { hour: '2-digit', minute: '2-digit' };
+const dateFormat = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', ...CLOCK });
+const clockFormat = new Intl.DateTimeFormat(undefined, CLOCK);
+const secondFormat = new Intl.DateTimeFormat(undefined, { ...CLOCK, second: '2-digit' });
 const UNITS = [
   ['day', 86_400_000],
   ['hour', 3_600_000],
@@ -18,6 +21,13 @@ const relativeText = (date) => {
   const [unit, ms] = UNITS.find(([, size]) => Math.abs(distance) >= size) ?? UNITS.at(-1);
   return relativeFormat.format(Math.round(distance / ms), unit);
 };
+
+/** The time of day: `14:05`. @param {string | number | Date} value @param {{ hasSeconds?: boolean }} [options] */
+export const clockText = (value, { hasSeconds = false } = {}) =>
+  (hasSeconds ? secondFormat : clockFormat).format(new Date(value));
+
+/** A text with a capital at its start, such as the name of a state. */
+export const sentenceCase = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** A time: relative within a week, else the local date. The tooltip has the ISO form. */
 export function Time({ value }) {

@@ -137,7 +137,7 @@ export function DeliveryPage({ id }) {
   >
     <${Loaded} from=${loaded}>
       ${(delivery) => html`<${Facts} of=${[
-        ['State', html`<${DeliveryState} delivery=${delivery} />`],
+        ['Status', html`<${DeliveryState} delivery=${delivery} />`],
         ['Last attempt', outcomeText(delivery)],
         ['Next attempt', delivery.nextAttemptAt && html`<${Time} value=${delivery.nextAttemptAt} />`],
         [

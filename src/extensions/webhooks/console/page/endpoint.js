@@ -49,7 +49,7 @@ function EndpointFacts({ endpoint }) {
     endpoint;
   const { lastSuccessAt, lastFailureAt, createdAt, updatedAt, oldSecretUntil, apiKeyId, scopes } = endpoint;
   return html`<${Facts} of=${[
-    ['State', html`<${EndpointState} status=${status} />`],
+    ['Status', html`<${EndpointState} status=${status} />`],
     ['Owner', html`<${Owner} id=${owner} />`],
     ['Events', html`<${EventNames} names=${events} />`],
     ['Records', scope === 'global' ? 'of all users' : 'that the owner may read'],
@@ -165,7 +165,7 @@ export function EndpointPage({ id }) {
         ${test && html`<${TestResult} delivery=${test} />`}
         <${Section} title="Facts"><${EndpointFacts} endpoint=${endpoint} /><//>
         <${Section}
-          title=${total > 0 && rate !== null ? `Deliveries by result: ${rate} % succeeded` : 'Deliveries by result'}
+          title=${total > 0 && rate !== null ? `Deliveries by result: ${rate}% succeeded` : 'Deliveries by result'}
           actions=${html`<${RangeChoice} />`}
         >
           <${Loaded} from=${chart}>${(loadedChart) => html`<${DeliveryChart} chart=${loadedChart} />`}<//>

@@ -1,4 +1,4 @@
-import { BarChart, html, place, RecordLink, Status, setParams, Time, userResource } from 'belfry/console';
+import { BarChart, clockText, html, place, RecordLink, Status, setParams, Time, userResource } from 'belfry/console';
 
 export const HOME = '/console/webhooks';
 
@@ -87,12 +87,11 @@ export function Owner({ id }) {
 export function EventNames({ names, most = Number.POSITIVE_INFINITY }) {
   const shown = names.slice(0, most);
   return html`<span class="webhooks-events">
-    ${shown.map((name) => html`<span key=${name} class="chip">${name === '*' ? 'all events' : name}</span>`)}
+    ${shown.map((name) => html`<span key=${name} class="chip">${name === '*' ? 'All events' : name}</span>`)}
     ${names.length > shown.length && html`<span class="soft">+${names.length - shown.length}</span>`}
   </span>`;
 }
 
-const hourFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const dayFormat = new Intl.DateTimeFormat(undefined, {
   weekday: 'short',
   day: 'numeric',
@@ -124,13 +123,13 @@ export function RangeChoice() {
 
 /** A chart of deliveries, by the hour or day of their events. */
 export function DeliveryChart({ chart: { range, bars, newest } }) {
-  const format = range === 'day' ? hourFormat : dayFormat;
+  const labelOf = (at) => (range === 'day' ? clockText(at) : dayFormat.format(new Date(at)));
   const points = bars.map(({ at, succeeded, failed, pending }) => ({
-    label: format.format(new Date(at)),
+    label: labelOf(at),
     parts: [
-      { kind: 'good', name: 'succeeded', value: succeeded },
-      { kind: 'bad', name: 'failed', value: failed },
-      { kind: 'neutral', name: 'waiting', value: pending },
+      { kind: 'good', name: 'Succeeded', value: succeeded },
+      { kind: 'bad', name: 'Failed', value: failed },
+      { kind: 'neutral', name: 'Waiting', value: pending },
     ],
   }));
   return html`<div class="card webhooks-chart">
