@@ -18,9 +18,28 @@ export { FormField, focusFirstError } from './components/form-field.js';
 export { Icon, IconButton } from './components/icons.js';
 export { Loaded, LoadMore, Pager, useLoaded, usePages } from './components/loading.js';
 export { Code, copyText, isTyping, Menu } from './components/menu.js';
-export { ActionButton, Facts, Nothing, Page, Section, Status, TabLayout } from './components/page-parts.js';
+export {
+  ActionButton,
+  Choice,
+  Facts,
+  Figure,
+  Nothing,
+  Page,
+  Section,
+  Status,
+  TabLayout,
+} from './components/page-parts.js';
 export { RecordLink } from './components/record-link.js';
 export { ReferencePicker, useReferenceLabel } from './components/reference-picker.js';
-export { bytesText, clockText, isSafeLink, Reference, sentenceCase, Time } from './data/format.js';
+export {
+  bytesText,
+  clockText,
+  durationText,
+  isSafeLink,
+  Reference,
+  sentenceCase,
+  Time,
+  timeOf,
+} from './data/format.js';
 export { app, dataHref, userResource } from './data/schema.js';
 export { guardLeaving, hrefOf, navigate, place, setParams } from './router.js';

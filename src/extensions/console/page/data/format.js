@@ -39,6 +39,22 @@ export function Time({ value }) {
   </time>`;
 }
 
+/** A time as an element; nothing if there is none, so that `Facts` leaves it out. */
+export const timeOf = (value) => value && html`<${Time} value=${value} />`;
+
+/** A time span in ms as text, which stays on one line. */
+export function durationText(ms) {
+  const [value, unit] =
+    ms < 1000
+      ? [ms, 'ms']
+      : ms < 60_000
+        ? [(ms / 1000).toFixed(1), 's']
+        : ms < 3_600_000
+          ? [Math.round(ms / 60_000), 'min']
+          : [Math.round(ms / 3_600_000), 'h'];
+  return `${value}\u00a0${unit}`;
+}
+
 export const bytesText = (bytes) => {
   if (bytes < 1024) return `${bytes} B`;
   return bytes < 2 ** 20 ? `${(bytes / 1024).toFixed(1)} KB` : `${(bytes / 2 ** 20).toFixed(1)} MB`;

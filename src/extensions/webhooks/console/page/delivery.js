@@ -4,6 +4,7 @@ import {
   Code,
   call,
   DataTable,
+  durationText,
   Facts,
   html,
   Loaded,
@@ -13,7 +14,7 @@ import {
   useLoaded,
 } from 'belfry/console';
 import { useState } from 'preact/hooks';
-import { DeliveryState, durationText, endpointHref, HOME, Owner, outcomeText, UrlText } from './states.js';
+import { DeliveryState, endpointHref, HOME, Owner, outcomeText, UrlText } from './states.js';
 
 const REFRESH_MS = 3000;
 

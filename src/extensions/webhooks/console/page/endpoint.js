@@ -1,5 +1,6 @@
 import {
   ActionButton,
+  Choice,
   Code,
   call,
   Facts,
@@ -95,9 +96,7 @@ export function Snippets({ endpoint }) {
   return html`<${Loaded} from=${loaded}>
     ${(snippets) => {
       const language = chosen ?? Object.keys(snippets)[0];
-      return html`<div class="webhooks-choice" role="group" aria-label="Language">
-          ${Object.keys(snippets).map((name) => html`<button key=${name} type="button" aria-pressed=${name === language ? 'true' : 'false'} onClick=${() => setChosen(name)}>${name}</button>`)}
-        </div>
+      return html`<${Choice} label="Language" options=${Object.keys(snippets).map((name) => [name, name])} value=${language} onChange=${setChosen} />
         <${Code} text=${snippets[language]} label=${`Code for ${language}`} />`;
     }}
   <//>`;

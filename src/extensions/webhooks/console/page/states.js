@@ -1,4 +1,16 @@
-import { BarChart, clockText, html, place, RecordLink, Status, setParams, Time, userResource } from 'belfry/console';
+import {
+  BarChart,
+  Choice,
+  clockText,
+  durationText,
+  html,
+  place,
+  RecordLink,
+  Status,
+  setParams,
+  Time,
+  userResource,
+} from 'belfry/console';
 
 export const HOME = '/console/webhooks';
 
@@ -56,19 +68,6 @@ export function outcomeText({ statusCode, durationMs, error }) {
   return parts.filter((part) => part !== undefined).join(' · ') || '–';
 }
 
-/** A time span in ms as text, which stays on one line. */
-export function durationText(ms) {
-  const [value, unit] =
-    ms < 1000
-      ? [ms, 'ms']
-      : ms < 60_000
-        ? [(ms / 1000).toFixed(1), 's']
-        : ms < 3_600_000
-          ? [Math.round(ms / 60_000), 'min']
-          : [Math.round(ms / 3_600_000), 'h'];
-  return `${value}\u00a0${unit}`;
-}
-
 /** A URL with its host in front, as text: it is not a link, because its receiver expects only deliveries. */
 export function UrlText({ url }) {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
@@ -106,19 +105,8 @@ export const chosenRange = () => (place.value.params.get('range') === 'week' ? '
 
 /** Chooses the range of charts, in the address. */
 export function RangeChoice() {
-  const current = chosenRange();
-  return html`<div class="webhooks-choice" role="group" aria-label="Time range">
-    ${Object.entries(RANGES).map(
-      ([range, label]) => html`<button
-        key=${range}
-        type="button"
-        aria-pressed=${range === current ? 'true' : 'false'}
-        onClick=${() => setParams({ range: range === 'day' ? undefined : range }, { replace: true })}
-      >
-        ${label}
-      </button>`,
-    )}
-  </div>`;
+  const choose = (range) => setParams({ range: range === 'day' ? undefined : range }, { replace: true });
+  return html`<${Choice} label="Time range" options=${Object.entries(RANGES)} value=${chosenRange()} onChange=${choose} />`;
 }
 
 /** A chart of deliveries, by the hour or day of their events. */

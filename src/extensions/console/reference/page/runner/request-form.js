@@ -1,4 +1,4 @@
-import { html } from 'belfry/console';
+import { Choice, html } from 'belfry/console';
 import { useState } from 'preact/hooks';
 import { mediaTypes, simplify } from '../api/document.js';
 import { Control } from './controls.js';
@@ -102,12 +102,7 @@ function JsonBody({ operation, document, values, onChange, errors }) {
   return html`
     ${
       members !== undefined &&
-      html`<div class="reference-switch" role="group" aria-label="View of the body">
-        ${views.map(
-          ([id, label]) =>
-            html`<button key=${id} type="button" aria-pressed=${view === id ? 'true' : 'false'} onClick=${() => setView(id)}>${label}</button>`,
-        )}
-      </div>`
+      html`<${Choice} label="View of the body" options=${views} value=${view} onChange=${setView} />`
     }
     ${
       view === 'form'
