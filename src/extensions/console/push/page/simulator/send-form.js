@@ -47,10 +47,12 @@ export function SendForm({ devices, onDone }) {
   const [draft, setDraft] = useState(EXAMPLE);
   const [{ errors, message }, setProblem] = useState({ errors: {} });
   const [isRunning, setRunning] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const form = useRef(null);
   const change = (name, value) => setDraft({ ...draft, [name]: value });
   const fail = (problem) => {
     setProblem(problem);
+    if (Object.keys(problem.errors).some((name) => !Object.hasOwn(TEXT_FIELDS, name))) setOpen(true);
     focusFirstError(form.current);
   };
   const send = async (event) => {
@@ -82,9 +84,6 @@ export function SendForm({ devices, onDone }) {
   <//>`;
   const known = { ...TEXT_FIELDS, ...OPTIONAL_FIELDS, priority: {}, silent: {} };
   const others = Object.entries(errors).filter(([name]) => !Object.hasOwn(known, name));
-  const hasOptionError = Object.keys(errors).some(
-    (name) => Object.hasOwn(OPTIONAL_FIELDS, name) || name === 'priority',
-  );
   return html`<form class="push-form" aria-labelledby="send-heading" ref=${form} onSubmit=${send} novalidate>
     <h2 id="send-heading">${devices.length > 1 ? `Send to all ${devices.length} devices` : 'Send a notification'}</h2>
     ${
@@ -93,7 +92,7 @@ export function SendForm({ devices, onDone }) {
       html`<p class="banner bad push-wide" role="alert">${[message, ...others.map(([name, text]) => `${name}: ${text}`)].join(' · ')}</p>`
     }
     <div class="push-main">${Object.entries(TEXT_FIELDS).map(renderField)}</div>
-    <details class="push-wide" open=${hasOptionError || undefined}>
+    <details class="push-wide" open=${isOpen} onToggle=${(event) => setOpen(event.currentTarget.open)}>
       <summary>More options</summary>
       <div class="push-fields">
         ${Object.entries(OPTIONAL_FIELDS).map(renderField)}
