@@ -15,7 +15,7 @@ import {
   Time,
   userResource,
 } from 'belfry/console';
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 
 /** The path of the tab. */
 export const ACCOUNTS = '/console/accounts';
@@ -105,14 +105,6 @@ async function sendAction(path, body) {
   }
 }
 
-/** Gives the focus to the button again or, if the action removed it, to the part of the page around it. */
-function restoreFocus(button, around) {
-  if (document.activeElement !== document.body) return;
-  const target = button.isConnected ? button.querySelector('button') : around;
-  if (target === around) around.tabIndex = -1;
-  target.focus({ preventScroll: true });
-}
-
 /**
  * The button of an action that the server describes.
  *
@@ -121,27 +113,21 @@ function restoreFocus(button, around) {
  */
 export function PanelActionButton({ action, path, body = {}, of, onDone }) {
   const { label, confirm, isDangerous, done } = action;
-  const own = useRef();
   const run = async () => {
-    const button = own.current;
-    const around = button.closest('section, main');
     try {
       if (await sendAction(path, body)) showToast(done);
     } finally {
       await onDone();
-      setTimeout(restoreFocus, 0, button, around);
     }
   };
-  return html`<span ref=${own}>
-    <${ActionButton}
+  return html`<${ActionButton}
     kind=${isDangerous ? 'danger quiet' : ''}
     label=${of === undefined ? undefined : `${label}: ${of}`}
     confirm=${confirm === null ? undefined : { ...confirm, text: of === undefined ? confirm.text : `${of}. ${confirm.text}`, action: label, isDangerous }}
     run=${run}
   >
     ${label}
-  <//>
-  </span>`;
+  <//>`;
 }
 
 /** Rows with a column of buttons, if any row has an action. @param {{ label: string, columns: any[], rows: any[], buttons: (row: any, name: string) => any }} props */

@@ -125,12 +125,14 @@ export function Facts({ of }) {
   </dl>`;
 }
 
-/** Returns the focus to a button that was disabled meanwhile, or to the heading if the action has removed the button. */
-function restoreFocus(button) {
+/** Returns the focus to a button that was disabled meanwhile. If the action has removed it, its section gets the focus, or else the heading. */
+function restoreFocus(button, section) {
   requestAnimationFrame(() => {
     if (document.activeElement !== document.body) return;
-    const target = button.isConnected && !button.disabled ? button : document.querySelector('main h1');
-    target?.focus();
+    if (button.isConnected && !button.disabled) return button.focus();
+    if (!section?.isConnected) return document.querySelector('main h1')?.focus();
+    section.tabIndex = -1;
+    section.focus({ preventScroll: true });
   });
 }
 
@@ -147,6 +149,7 @@ export function ActionButton({ children, run, confirm, done, kind = '', disabled
   const perform = async () => {
     if (confirm !== undefined && !(await confirmAction(confirm))) return;
     const { current } = button;
+    const section = current.closest('section');
     setRunning(true);
     try {
       await run();
@@ -155,7 +158,7 @@ export function ActionButton({ children, run, confirm, done, kind = '', disabled
       showError(error);
     }
     setRunning(false);
-    restoreFocus(current);
+    restoreFocus(current, section);
   };
   return html`<button
     type="button"
