@@ -201,7 +201,7 @@ browserTest('the map shows resources with their references, by mouse, keyboard, 
     (await row.getByRole('cell').allTextContents()).map((text) =>
       text.replace(/^(list|read|create|update|delete|Other routes)/, '').trim(),
     ),
-  ).toEqual(['Customer', 'yes', 'yes', 'yes', 'no', 'no', '–']);
+  ).toEqual(['Customer', 'Yes', 'Yes', 'Yes', 'No', 'No', '–']);
   await checkScreens(page, 'reference-access');
   expect(pageErrors).toEqual([]);
 });
