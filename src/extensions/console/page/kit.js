@@ -2,7 +2,7 @@
  * What all tabs of the console share. A tab imports it as `belfry/console`, also a tab of an extension outside of Belfry.
  */
 export { html } from 'htm/preact';
-export { call, callApp, download, readStream, readToken } from './api.js';
+export { call, callApp, download, readStored, readStream, readToken } from './api.js';
 export { BarChart, Sparkline } from './components/chart.js';
 export { DataTable } from './components/data-table.js';
 export {
