@@ -10,7 +10,7 @@ export type PanelValueKind = 'text' | 'code' | 'time' | 'list' | 'user';
 export interface PanelColumn {
   name: string;
   label: string;
-  /** `user`: the value is the id of a user, which becomes a link. */
+  /** `user`: the value is the id of a user, which becomes a link; other text is shown as it is. */
   kind?: PanelValueKind;
 }
 

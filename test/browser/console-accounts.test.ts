@@ -178,10 +178,10 @@ browserTest('invitations are sent and revoked, and a locked address is unlocked'
   await page.getByRole('button', { name: 'Revoke: new@example.com' }).click();
   await dialog.getByRole('button', { name: 'Revoke' }).click();
   await expect.poll(() => rows.count()).toBe(12);
-  await page.getByLabel('State').selectOption('accepted');
-  await page.getByText('No invitation in this state').waitFor();
+  await page.getByLabel('Status').selectOption('accepted');
+  await page.getByText('No accepted invitations').waitFor();
 
-  await page.getByRole('link', { name: 'Lockouts' }).click();
+  await page.getByRole('link', { name: 'Failed sign-ins' }).click();
   await page.getByLabel('E-mail address').fill('Locked@example.com');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Unlock: locked@example.com' }).waitFor();

@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 
 const openJobs = (below = '', at = url) => openConsole(browser, `${at}/console/jobs${below}`);
-const runLinks = (page: Page) => page.getByRole('table', { name: 'Jobs' }).locator('.jobs-name');
+const runLinks = (page: Page) => page.getByRole('table', { name: 'Jobs' }).locator('td.name a');
 const untilStatus = (page: Page, status: string) =>
   expect.poll(() => page.locator('.jobs-status').textContent(), { timeout: 60_000 }).toBe(status);
 
@@ -66,18 +66,18 @@ browserTest(
     expect(await form.getByLabel('Job', { exact: true }).inputValue()).toBe('slow');
     expect(await form.getByLabel('Input (JSON)').isDisabled()).toBe(true);
     await form.getByRole('button', { name: 'Enqueue' }).click();
-    await untilStatus(page, 'running');
+    await untilStatus(page, 'Running');
     await page.getByText(`3 of 7 · ${WIDE}`).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).focus();
     await page.keyboard.press('Enter');
-    await untilStatus(page, 'cancelled');
+    await untilStatus(page, 'Cancelled');
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('slow');
     await page.getByRole('navigation', { name: 'Jobs' }).getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('link', { name: '1 cancelled' }).last().click();
     expect(await page.getByLabel('Status').inputValue()).toBe('cancelled');
     await runLinks(page).first().click();
     await page.getByRole('button', { name: 'Retry' }).click();
-    await untilStatus(page, 'running');
+    await untilStatus(page, 'Running');
     await page.getByRole('navigation', { name: 'Back' }).getByRole('link').click();
     await page.getByText('No stored job matches the filter.').waitFor();
     releaseSlow();
@@ -102,7 +102,7 @@ browserTest('a failed job shows its input and error as text, and a refusal names
   await enqueue('{}');
   await page.getByRole('alert').getByText('input.url: Is required').waitFor();
   await enqueue('{ "url": "https://example.com/<i>", "fails": true }');
-  await untilStatus(page, 'failed');
+  await untilStatus(page, 'Failed');
   expect(await page.getByRole('alert').count()).toBe(0);
   expect(await page.getByRole('region', { name: 'Text of the error' }).textContent()).toBe(
     'Error: <b>The feed https://example.com/<i> does not respond</b>',
@@ -135,7 +135,7 @@ browserTest(
     await page.goBack();
     await untilCount(20);
     await runLinks(page).nth(3).click();
-    await untilStatus(page, 'waiting');
+    await untilStatus(page, 'Waiting');
     await page.goBack();
     await page.getByLabel('Status').selectOption('succeeded');
     await page.getByText('No stored job matches the filter.').waitFor();
@@ -151,7 +151,7 @@ browserTest(
     const failed = await app.jobs.enqueue(importFeed, { url: `https://example.com/${WIDE}`, fails: true });
     await app.jobs.enqueue(slow);
     const { page, pageErrors } = await openJobs(`/runs/${failed.id}`);
-    await untilStatus(page, 'failed');
+    await untilStatus(page, 'Failed');
     await checkScreens(page, 'jobs-run');
     await page.goto(`${url}/console/jobs`);
     await page.getByRole('link', { name: '1 running' }).last().waitFor();

@@ -135,7 +135,9 @@ browserTest(
       const isLast = `document.activeElement === [...document.querySelectorAll('.push-phone button')].at(-1)`;
       const seen = await pressTabUntil(page, isLast);
       expect(seen.filter(({ isOutlined }) => !isOutlined)).toEqual([]);
-      expect(new Set(seen.map(({ tag }) => tag))).toEqual(new Set(['A', 'BUTTON', 'INPUT', 'SELECT', 'SUMMARY']));
+      expect(new Set(seen.map(({ tag }) => tag))).toEqual(
+        new Set(['A', 'BUTTON', 'INPUT', 'SELECT', 'SUMMARY', 'TEXTAREA']),
+      );
     }
   },
 );

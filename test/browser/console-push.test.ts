@@ -89,8 +89,8 @@ browserTest(
     await section(page, 'Sends').click();
     const sends = page.getByRole('table', { name: 'Sends' }).locator('tbody tr');
     await expect.poll(() => sends.count(), { timeout: 60_000 }).toBe(4);
-    await expect.poll(() => sends.nth(1).textContent()).toMatch(/Grace answered you.*sent.*Ada.*3 of 3/s);
-    expect(await sends.nth(3).textContent()).toMatch(/partial.*3 of 4.*1 failed/s);
+    await expect.poll(() => sends.nth(1).textContent()).toMatch(/Grace answered you.*Sent.*Ada.*3 of 3/s);
+    expect(await sends.nth(3).textContent()).toMatch(/Partial.*3 of 4.*1 failed/s);
     await sends.nth(3).getByRole('link', { name: 'Grace answered you' }).click();
     const results = page.getByRole('list', { name: 'Results by device' });
     await results.getByText('Refused').waitFor();
@@ -140,7 +140,7 @@ browserTest(
     const add = page.getByRole('form', { name: 'Add a device' });
     await add.getByRole('button', { name: 'Add' }).click();
     await add.getByRole('alert').getByText('Choose a user').waitFor();
-    await add.getByRole('combobox', { name: 'For', exact: true }).fill('Cleo');
+    await add.getByRole('combobox', { name: 'User', exact: true }).fill('Cleo');
     await add.getByRole('option', { name: 'Cleo' }).click();
     await add.getByLabel('Platform').selectOption('android');
     await add.getByLabel('Name').fill('Tablet');

@@ -61,7 +61,7 @@ browserTest(
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByLabel('subject').fill('The printer prints "only" in pink');
-    await page.getByText('optional members').click();
+    await page.getByText('optional fields').click();
     await page.getByLabel('status', { exact: true }).selectOption('open');
     await page.getByLabel('priority').fill('nine');
     await page.getByLabel('answers').fill('["One", "Two"]');
@@ -201,7 +201,7 @@ browserTest('the map shows resources with their references, by mouse, keyboard, 
     (await row.getByRole('cell').allTextContents()).map((text) =>
       text.replace(/^(list|read|create|update|delete|Other routes)/, '').trim(),
     ),
-  ).toEqual(['Customer', 'yes', 'yes', 'yes', 'no', 'no', '–']);
+  ).toEqual(['Customer', 'Yes', 'Yes', 'Yes', 'No', 'No', '–']);
   await checkScreens(page, 'reference-access');
   expect(pageErrors).toEqual([]);
 });

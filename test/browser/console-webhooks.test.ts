@@ -44,7 +44,7 @@ browserTest(
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('navigation', { name: 'Webhooks' }).getByRole('link', { name: 'Deliveries' }).click();
     await page.getByRole('heading', { name: 'Deliveries', level: 1 }).waitFor();
-    await page.getByLabel('State').selectOption('failed');
+    await page.getByLabel('Status').selectOption('failed');
     await expect.poll(() => page.locator('tbody .status.good').count()).toBe(0);
     await page.getByRole('row').nth(1).waitFor();
     expect(page.url()).toContain('status=failed');
@@ -168,9 +168,9 @@ browserTest(
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('button', { name: /Send a test/ }).click();
     await page.locator('.webhooks-requests').getByText('webhook.test').waitFor();
-    await page.getByLabel('It shall').selectOption('fail');
+    await page.getByLabel('Response').selectOption('fail');
     await eve.call('POST', '/api/orders', { title: 'Lamp' });
-    await page.locator('.webhooks-requests').getByText('answered 500').waitFor();
+    await page.locator('.webhooks-requests').getByText('responded 500').waitFor();
     await page.locator('.webhooks-summary').first().click();
     await page.getByText('The signature is valid').waitFor();
     await checkScreens(page, 'webhooks-receiver', [360, 1280]);

@@ -42,7 +42,7 @@ export function createPasswordPanel({ host, users, lockout }: Dependencies): Acc
 
   return {
     id: 'password',
-    label: 'Password and lockout',
+    label: 'Password and failed sign-ins',
     async read(userId) {
       const { user, passwordHash } = await readUser(userId);
       const names = Object.entries(lockoutNamesOf({ id: userId, email: String(user.email) }));
@@ -54,7 +54,7 @@ export function createPasswordPanel({ host, users, lockout }: Dependencies): Acc
       return {
         facts: [
           { label: 'Password', value: hasPassword ? 'Set' : 'Not set', tone: hasPassword ? 'good' : 'neutral' },
-          ...(found.length === 0 ? [{ label: 'Failed attempts', value: 'None' }] : found),
+          ...(found.length === 0 ? [{ label: 'Failed sign-ins', value: 'None' }] : found),
         ],
         actions: [
           ...(isAccountActive(user) ? ['passwordResetRequested'] : []),
@@ -80,7 +80,7 @@ export function createPasswordPanel({ host, users, lockout }: Dependencies): Acc
       },
       {
         id: 'lockoutCleared',
-        label: 'Clear failed attempts',
+        label: 'Unlock',
         done: 'The user can try again',
         async run({ userId }) {
           const { user } = await readUser(userId);
@@ -109,7 +109,7 @@ export function createLockoutSection({ host, users, lockout }: Dependencies): Ac
   const intro = `After ${maxAttempts} failed sign-ins within ${windowMinutes} minutes, an e-mail address is locked for ${lockMinutes} minutes.`;
   return {
     id: 'lockouts',
-    label: 'Lockouts',
+    label: 'Failed sign-ins',
     intro: `${intro} Addresses are stored as hashes, so look up one at a time.`,
     columns: [
       { name: 'address', label: 'E-mail address' },

@@ -5,7 +5,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { InvitationContext } from './context.ts';
 import { createInvitation, inviteInput, removeInvitation, renewInvitation } from './invite.ts';
-import { assertMayInvite, declaredRoles, SYSTEM_INVITER } from './rights.ts';
+import { additionalRoles, assertMayInvite, SYSTEM_INVITER } from './rights.ts';
 import type { Invitation } from './tables.ts';
 
 const STATES = [
@@ -15,7 +15,7 @@ const STATES = [
 ] as const;
 
 function toRow({ id, email, roles, invitedBy, status, createdAt, expiresAt, acceptedAt }: Invitation): PanelRow {
-  const inviter = invitedBy === SYSTEM_INVITER ? null : invitedBy;
+  const inviter = invitedBy === SYSTEM_INVITER ? 'System' : invitedBy;
   return {
     id,
     values: { email, roles, invitedBy: inviter, createdAt, ends: acceptedAt ?? expiresAt },
@@ -45,7 +45,7 @@ export function createInvitationSection(context: InvitationContext & { countMail
       { name: 'createdAt', label: 'Sent', kind: 'time' },
       { name: 'ends', label: 'Expires or accepted', kind: 'time' },
     ],
-    empty: 'No invitation in this state. Use “Invite a user”, or POST /api/invitations.',
+    empty: 'Use “Invite a user”, or POST /api/invitations.',
     states: STATES,
     async read({ state, after, limit }) {
       const status = STATES.find(({ id }) => id === state)?.id ?? STATES[0].id;
@@ -85,7 +85,7 @@ export function createInvitationSection(context: InvitationContext & { countMail
           name: 'roles',
           label: 'Roles',
           kind: 'choices',
-          choices: declaredRoles(context),
+          choices: additionalRoles(context),
           hint: 'In addition to the roles of every new user',
         },
       ],

@@ -35,8 +35,14 @@ export function inviterScope({ user }: Pick<RouteContext, 'user'>): string | und
 }
 
 /** Returns the roles that users can have. */
-export function declaredRoles({ users }: Pick<InvitationContext, 'users'>): readonly string[] {
+function declaredRoles({ users }: Pick<InvitationContext, 'users'>): readonly string[] {
   return (users.declaration.fields as Fields).roles?.spec.inner?.spec.values ?? [];
+}
+
+/** Returns the roles that an invitation can add to those of every new user. */
+export function additionalRoles({ users }: Pick<InvitationContext, 'users'>): readonly string[] {
+  const initial = (users.declaration.fields as Fields).roles?.spec.default;
+  return declaredRoles({ users }).filter((role) => !Array.isArray(initial) || !initial.includes(role));
 }
 
 /**

@@ -18,7 +18,7 @@ export function createKnownDevicePanel({ read }: Host['database']): AccountPanel
       if (count === 0) return {};
       return {
         facts: [
-          { label: 'Devices that send no more e-mails', value: count },
+          { label: 'Known devices', value: count },
           { label: 'First seen', value: firstSeenAt, kind: 'time' },
           { label: 'Last sign-in', value: lastSeenAt, kind: 'time' },
         ],

@@ -18,6 +18,15 @@ class RequestError extends Error {
   }
 }
 
+/** Returns what this browser tab has stored under a key. @returns {any} undefined for nothing, and for text that another script has stored */
+export function readStored(key) {
+  try {
+    return JSON.parse(sessionStorage.getItem(key)) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 export const readToken = () => sessionStorage.getItem(TOKEN_KEY) ?? localStorage.getItem(TOKEN_KEY) ?? undefined;
 
 /** Keeps the session for this browser tab only. */

@@ -26,7 +26,7 @@ test('the page of a user has what every feature knows about the account, without
   await ada.call('POST', '/api/auth/devices', { token: 'd'.repeat(64), platform: 'ios', name: 'Phone' });
   const { panels, ...account } = await read(ada.id);
   expect(account).toMatchObject({ id: ada.id, email: ada.email, roles: ['user'], isActive: true, isSelf: false });
-  expect(factsOf(panels.password!)).toEqual({ Password: 'Set', 'Failed attempts': 'None' });
+  expect(factsOf(panels.password!)).toEqual({ Password: 'Set', 'Failed sign-ins': 'None' });
   expect(panels.sessions!.rows).toHaveLength(1);
   expect(panels.sessions!.rows![0]!.values).toMatchObject({ device: 'Node.js', method: 'password' });
   expect(panels.devices!.rows![0]!.values).toMatchObject({ name: 'Phone', platform: 'ios' });

@@ -29,7 +29,7 @@ test('an invitation of the system registers a user with its roles', async () => 
   const sent = await call('POST', `${SECTIONS}/invitations/invitationSent`, { email, roles: ['editor'] });
   expect(sent.status).toBe(204);
   const [row] = await pending();
-  expect(row).toMatchObject({ values: { email, roles: ['editor'], invitedBy: null } });
+  expect(row).toMatchObject({ values: { email, roles: ['editor'], invitedBy: 'System' } });
   const mailbox = openMailbox(app, email);
   const first = await mailbox.next('You are invited');
   expect((await call('POST', `${SECTIONS}/invitations/invitationResent`, { row: row.id })).status).toBe(204);

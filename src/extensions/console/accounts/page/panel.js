@@ -20,6 +20,9 @@ import { useState } from 'preact/hooks';
 /** The path of the tab. */
 export const ACCOUNTS = '/console/accounts';
 
+/** Other values of users, such as “System”, are shown as text. */
+const ID = /^[0-9a-f]{24}$/;
+
 /** Texts of a list that are shown; the others are counted. */
 const MAX_LISTED = 6;
 
@@ -45,7 +48,7 @@ export function PanelValue({ value, kind }) {
   if (Array.isArray(value)) return html`<${Chips} of=${value.map(String)} />`;
   if (kind === 'time') return html`<${Time} value=${value} />`;
   if (kind === 'code') return html`<code>${String(value)}</code>`;
-  if (kind === 'user')
+  if (kind === 'user' && ID.test(value))
     return html`<${RecordLink} resource=${userResource().name} id=${value} href=${accountHref(value)} />`;
   return typeof value === 'boolean' ? (value ? 'Yes' : 'No') : String(value);
 }

@@ -106,7 +106,7 @@ function Toolbar({ section }) {
     ${
       section.states &&
       html`<label>
-        State
+        Status
         <select value=${state} onChange=${(event) => setParams({ state: event.target.value })}>
           ${section.states.map(({ id, label }) => html`<option key=${id} value=${id} selected=${id === state}>${label}</option>`)}
         </select>
@@ -138,7 +138,9 @@ function Rows({ section }) {
   const query = new URLSearchParams({ ...(state && { state }), ...(section.search && search !== '' && { search }) });
   const isWaiting = section.search !== undefined && search === '';
   const list = usePages(isWaiting ? undefined : hrefOf(`/accounts/sections/${section.id}`, query));
-  const nothing = html`<${Nothing} title=${isWaiting ? section.search.label : 'Nothing here'}><p>${section.empty}</p><//>`;
+  const kind = section.states?.find(({ id }) => id === state)?.label ?? '';
+  const title = isWaiting ? 'Look up an address' : `No ${`${kind} ${section.label}`.trim().toLowerCase()}`;
+  const nothing = html`<${Nothing} title=${title}><p>${section.empty}</p><//>`;
   if (isWaiting) return nothing;
   return html`<${Loaded} from=${list}>
       ${() =>

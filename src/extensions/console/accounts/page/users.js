@@ -76,7 +76,7 @@ function Filters() {
   return html`<form class="accounts-filters" role="search" aria-label="Filter the users" onSubmit=${(event) => event.preventDefault()}>
     <${Search} />
     ${roles && html`<${Choice} name="role" label="Role" all="All roles" options=${roles.map((role) => [role, role])} />`}
-    ${statuses.length > 0 && html`<${Choice} name="status" label="Status" all="All" options=${statuses} />`}
+    ${statuses.length > 0 && html`<${Choice} name="status" label="Status" all="All statuses" options=${statuses} />`}
     <${Choice} name="sort" label="Order" all="Newest first" options=${[['oldest', 'Oldest first']]} />
     ${FILTERS.some((name) => place.value.params.has(name)) && html`<button type="button" onClick=${clear}>Clear</button>`}
   </form>`;

@@ -1,4 +1,5 @@
 import {
+  allowLeaving,
   call,
   FormField,
   focusFirstError,
@@ -10,6 +11,7 @@ import {
   place,
   setParams,
   showToast,
+  useLeaveGuard,
 } from 'belfry/console';
 import { useContext, useRef, useState } from 'preact/hooks';
 import { jobsHref, OverviewContext } from './status.js';
@@ -25,14 +27,21 @@ function readBody({ job, hasInput, input, runAt, uniqueKey }) {
   };
 }
 
+const EMPTY = { input: '{}', runAt: '', uniqueKey: '' };
+const FIELDS = ['job', 'input', 'runAt', 'uniqueKey'];
+
+/** Whether the form shows an error beside one of its fields. */
+const hasFieldError = (errors) => Object.keys(errors).some((path) => FIELDS.includes(path.split('.')[0]));
+
 /** The form. @param {{ declared: any[] }} props the declared jobs, of which there is at least one */
 function EnqueueForm({ declared }) {
   const wanted = place.value.params.get('job');
   const kind = declared.find(({ name }) => name === wanted) ?? declared[0];
-  const [draft, setDraft] = useState({ input: '', runAt: '', uniqueKey: '' });
+  const [draft, setDraft] = useState(EMPTY);
   const [{ errors, message }, setProblem] = useState({ errors: {} });
   const [isRunning, setRunning] = useState(false);
   const form = useRef(null);
+  useLeaveGuard(Object.keys(EMPTY).some((name) => draft[name] !== EMPTY[name]));
   const change = (name) => (event) => setDraft({ ...draft, [name]: event.target.value });
   const fail = (problem) => {
     setProblem(problem);
@@ -51,6 +60,7 @@ function EnqueueForm({ declared }) {
     try {
       const { data } = await call('/jobs/runs', { method: 'POST', body });
       showToast(data.created ? 'Enqueued' : 'A job with this key is already waiting or running');
+      allowLeaving();
       await navigate(jobsHref({}, data.id));
     } catch (error) {
       setRunning(false);
@@ -59,7 +69,7 @@ function EnqueueForm({ declared }) {
   };
   const chooseKind = (event) => setParams({ job: event.target.value }, { replace: true });
   return html`<form class="jobs-form" aria-label="Enqueue a job" ref=${form} onSubmit=${enqueue}>
-    ${message && html`<p class="banner bad" role="alert">${message}</p>`}
+    ${message && !hasFieldError(errors) && html`<p class="banner bad" role="alert">${message}</p>`}
     <${FormField} form="enqueue" name="job" label="Job" hint=${kind.description} errors=${errors}>
       ${(control) => html`<select ...${control} value=${kind.name} onChange=${chooseKind}>
         ${declared.map(({ name }) => html`<option key=${name} value=${name}>${name}</option>`)}
@@ -71,8 +81,8 @@ function EnqueueForm({ declared }) {
         rows="6"
         spellcheck=${false}
         disabled=${!kind.hasInput}
-        value=${draft.input}
-        placeholder=${kind.hasInput ? '{ "days": 30 }' : 'This job has no input'}
+        value=${kind.hasInput ? draft.input : ''}
+        placeholder=${kind.hasInput ? undefined : 'This job has no input'}
         onInput=${change('input')}
       ></textarea>`}
     <//>

@@ -2,6 +2,7 @@ import {
   ActionButton,
   Code,
   call,
+  durationText,
   Facts,
   html,
   Loaded,
@@ -9,7 +10,7 @@ import {
   place,
   RecordLink,
   Section,
-  Time,
+  timeOf,
   useLoaded,
   userResource,
 } from 'belfry/console';
@@ -26,13 +27,6 @@ const ACTIONS = {
   cancelled: ['retry', 'Retry'],
 };
 
-function durationText(from, to) {
-  const ms = new Date(to) - new Date(from);
-  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
-}
-
-const timeOf = (value) => value && html`<${Time} value=${value} />`;
-
 function JobFacts({ job }) {
   const { id, attempts, status, runAt, scheduledAt, startedAt, finishedAt, user } = job;
   const isRunDone = startedAt !== null && finishedAt !== null && finishedAt >= startedAt;
@@ -45,7 +39,7 @@ function JobFacts({ job }) {
       ['Scheduled for', scheduledAt === runAt ? null : timeOf(scheduledAt)],
       ['Last attempt', timeOf(startedAt)],
       ['Finished', timeOf(finishedAt)],
-      ['Duration', isRunDone ? durationText(startedAt, finishedAt) : null],
+      ['Duration', isRunDone ? durationText(new Date(finishedAt) - new Date(startedAt)) : null],
       ['Schedule', job.schedule],
       ['Unique key', job.uniqueKey],
       ['User', user && users ? html`<${RecordLink} resource=${users.name} id=${user} />` : user],

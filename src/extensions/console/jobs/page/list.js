@@ -7,6 +7,7 @@ import {
   Page,
   Pager,
   place,
+  sentenceCase,
   setParams,
   Time,
   useLoaded,
@@ -29,7 +30,7 @@ const columnsFor = (filter) => [
   {
     name: 'job',
     label: 'Job',
-    render: ({ job, id }) => html`<a class="jobs-name" href=${jobsHref(filter, id)}>${job}</a>`,
+    render: ({ job, id }) => html`<a href=${jobsHref(filter, id)}>${job}</a>`,
   },
   { name: 'status', label: 'Status', render: ({ status }) => html`<${JobStatus} status=${status} />` },
   { name: 'detail', label: 'Detail', render: (job) => html`<span class="jobs-detail"><${Detail} job=${job} /></span>` },
@@ -54,8 +55,8 @@ function Filters({ job = '', status = '', fixedStatus }) {
       fixedStatus === undefined &&
       html`<label>Status
         <select value=${status} onChange=${change('status')}>
-          <option value="">All</option>
-          ${STATUSES.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+          <option value="">All statuses</option>
+          ${STATUSES.map((one) => html`<option key=${one} value=${one}>${sentenceCase(one)}</option>`)}
         </select>
       </label>`
     }

@@ -1,4 +1,16 @@
-import { DataTable, hrefOf, html, Loaded, Nothing, Page, Section, Status, Time } from 'belfry/console';
+import {
+  DataTable,
+  Figure,
+  hrefOf,
+  html,
+  Loaded,
+  Nothing,
+  Page,
+  Section,
+  Status,
+  sentenceCase,
+  Time,
+} from 'belfry/console';
 import { useContext } from 'preact/hooks';
 import { JOBS, jobsHref, kindOf, OverviewContext, STATUSES } from './status.js';
 
@@ -6,13 +18,16 @@ const countText = (count, isCapped) => `${count.toLocaleString()}${isCapped ? '+
 
 /** The number of all jobs by status, as links to their lists. */
 function Totals({ kinds, cappedStatuses }) {
-  return html`<ul class="cards-grid jobs-totals" aria-label="Jobs by status">
+  return html`<ul class="figures" aria-label="Jobs by status">
     ${STATUSES.map((status) => {
       const total = kinds.reduce((sum, { counts }) => sum + counts[status], 0);
       return html`<li key=${status}>
-        <a class=${`card ${total > 0 ? kindOf(status) : ''}`} href=${jobsHref({ status })}>
-          <b>${countText(total, cappedStatuses.includes(status))}</b> <span class="soft">${status}</span>
-        </a>
+        <${Figure}
+          label=${sentenceCase(status)}
+          value=${countText(total, cappedStatuses.includes(status))}
+          href=${jobsHref({ status })}
+          kind=${total > 0 ? kindOf(status) : ''}
+        />
       </li>`;
     })}
   </ul>`;
@@ -32,7 +47,7 @@ function Counts({ kind: { name, counts }, cappedStatuses }) {
 }
 
 function Kind({ kind: { name, description, isDeclared } }) {
-  return html`<a class="jobs-name" href=${jobsHref({ job: name })}>${name}</a>
+  return html`<a href=${jobsHref({ job: name })}>${name}</a>
     ${!isDeclared && html` <${Status} kind="bad">not declared: its jobs wait<//>`}
     ${description !== null && html`<span class="jobs-description soft">${description}</span>`}`;
 }

@@ -26,8 +26,7 @@ const COLUMNS = [
   {
     name: 'subject',
     label: 'Subject',
-    render: ({ id, subject }) =>
-      html`<a class="mails-link" href=${hrefOf(`${CAPTURED}/${id}`, viewParams())}>${subject}</a>`,
+    render: ({ id, subject }) => html`<a href=${hrefOf(`${CAPTURED}/${id}`, viewParams())}>${subject}</a>`,
   },
   { name: 'to', label: 'Recipient', render: ({ to }) => to },
   { name: 'kind', label: 'Kind', render: ({ kind }) => html`<${Kind} kind=${kind} />` },

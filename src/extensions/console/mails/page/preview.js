@@ -1,4 +1,4 @@
-import { Code, html, isSafeLink, place, Section, setParams } from 'belfry/console';
+import { Choice, Code, html, isSafeLink, place, Section, setParams } from 'belfry/console';
 
 const API = '/console/api';
 
@@ -40,22 +40,10 @@ export function viewParams() {
   return new URLSearchParams([...place.value.params].filter(([name]) => Object.hasOwn(CHOICES, name)));
 }
 
-function Choice({ name }) {
+function ViewChoice({ name }) {
   const { label, options } = CHOICES[name];
-  const current = chosen(name);
   const choose = (option) => setParams({ [name]: option === options[0][0] ? undefined : option }, { replace: true });
-  return html`<div class="mails-choice" role="group" aria-label=${label}>
-    ${options.map(
-      ([option, text]) => html`<button
-        key=${option}
-        type="button"
-        aria-pressed=${option === current ? 'true' : 'false'}
-        onClick=${() => choose(option)}
-      >
-        ${text}
-      </button>`,
-    )}
-  </div>`;
+  return html`<${Choice} label=${label} options=${options} value=${chosen(name)} onChange=${choose} />`;
 }
 
 /** The HTML of an e-mail in a frame that runs no scripts, sends no forms and follows no links. */
@@ -94,8 +82,8 @@ export function MailPreview({ mail, path }) {
         <p class="soft">To ${mail.to}</p>
       </header>
       <div class="mails-tools">
-        <${Choice} name="view" />
-        ${view === 'html' && html`<${Choice} name="width" /><${Choice} name="scheme" />`}
+        <${ViewChoice} name="view" />
+        ${view === 'html' && html`<${ViewChoice} name="width" /><${ViewChoice} name="scheme" />`}
       </div>
       ${view === 'html' && html`<${Frame} path=${path} />`}
       ${view === 'text' && html`<div class="mails-code"><${Code} text=${mail.text} label="Text of the e-mail" /></div>`}

@@ -32,11 +32,11 @@ export function durationText(seconds) {
   return rest > 0 ? `${first}${SPACE}${unit} ${rest}${SPACE}${nextUnit}` : `${first}${SPACE}${unit}`;
 }
 
-/** A share from 0 to 1 in percent, with a decimal below 10 %. */
+/** A share from 0 to 1 in percent, with a decimal below 10%. */
 export function percentText(share) {
   if (share === null || share === undefined) return '–';
   const percent = share * 100;
-  return `${percent < 10 && percent > 0 ? percent.toFixed(1) : Math.round(percent)}${SPACE}%`;
+  return `${percent < 10 && percent > 0 ? percent.toFixed(1) : Math.round(percent)}%`;
 }
 
 /** Bytes, up to gigabytes. */
@@ -47,14 +47,6 @@ export const sizeText = (bytes) => {
 
 /** A commit is shown by its first characters. */
 export const versionText = (version) => (/^[0-9a-f]{20,64}$/i.test(version ?? '') ? version.slice(0, 10) : version);
-
-/** A number with its name, for a row of them at the top of a page. @param {{ label: string, value: any, note?: any, kind?: string }} props */
-export function Figure({ label, value, note, kind = '' }) {
-  return html`<div class=${`operations-figure ${kind}`}>
-    <span class="operations-label">${label}</span><b>${value}</b>
-    ${note !== undefined && html`<span class="soft">${note}</span>`}
-  </div>`;
-}
 
 /** A part of a whole as a bar, with its text. @param {{ value: number, max: number, text: string, isHigh?: boolean }} props */
 export function Meter({ value, max, text, isHigh = false }) {

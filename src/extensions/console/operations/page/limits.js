@@ -77,7 +77,7 @@ function rowsOf({ global: all, auth, authRoutes, routes, others, lockout }) {
       : [
           {
             id: 'lockout',
-            name: 'Lockout',
+            name: 'Failed sign-ins',
             rule: `${lockout.maxAttempts} failures in ${lockout.windowMinutes} min, then locked for ${lockout.lockMinutes} min`,
             setting: 'settings.auth.lockout',
             about: 'sign-ins of one e-mail address, and confirmations of one user',
@@ -126,7 +126,7 @@ const clientColumns = (onDone) => [
   },
   {
     name: 'state',
-    label: 'State',
+    label: 'Status',
     render: ({ isLimited }) =>
       isLimited ? html`<${Status} kind="bad">limited<//>` : html`<${Status} kind="good">within<//>`,
   },
@@ -137,7 +137,7 @@ const clientColumns = (onDone) => [
 const keyOfClient = ({ name, windowMs, client }) => `${name} ${windowMs} ${client}`;
 
 function Clients({ from }) {
-  return html`<${Section} title="Clients that are counted now">
+  return html`<${Section} title="Active clients">
     <${Loaded} from=${from}>
       ${({ clients, counted, limited, isCut }) =>
         clients.length === 0
@@ -167,11 +167,11 @@ const lockColumns = (onDone) => [
   },
   {
     name: 'failures',
-    label: 'Failed attempts',
+    label: 'Failed sign-ins',
     isNumber: true,
     render: ({ failures, lockedUntil }) => (lockedUntil !== null && failures === 0 ? '–' : numberText(failures)),
   },
-  { name: 'state', label: 'State', render: (row) => html`<${LockState} ...${row} />` },
+  { name: 'state', label: 'Status', render: (row) => html`<${LockState} ...${row} />` },
   {
     name: 'actions',
     label: '',
@@ -181,16 +181,16 @@ const lockColumns = (onDone) => [
         await call(`/operations/limits/lockouts/${id}/clear`, { method: 'POST' });
         await onDone();
       }}
-      label=${`Clear ${id.slice(0, 12)}`}
-      confirm=${{ title: 'Clear the failed attempts?', text: 'The account can sign in again at once. If someone guesses its password, they can go on, too.', action: 'Clear' }}
-      done="The failed attempts are cleared"
-      >Clear<//
+      label=${`Unlock ${id.slice(0, 12)}`}
+      confirm=${{ title: 'Unlock this account?', text: 'Its failed sign-ins are cleared, so it can sign in again at once. An attacker who guesses its password can continue, too.', action: 'Unlock' }}
+      done="The account can sign in again"
+      >Unlock<//
     >`,
   },
 ];
 
 function Lockouts({ from }) {
-  return html`<${Section} title="Failed sign-ins and locks">
+  return html`<${Section} title="Failed sign-ins">
     <${Loaded} from=${from}>
       ${({ lockouts, isCut }) =>
         lockouts.length === 0
@@ -200,7 +200,7 @@ function Lockouts({ from }) {
           : html`<p class="soft part-text operations-lead">
                 Redis has only hashes of the accounts. Search for an e-mail address or a user above to see which one it is.${isCut && ' There are more than are shown.'}
               </p>
-              <${DataTable} label="Failed sign-ins and locks" rows=${lockouts} columns=${lockColumns(from.reload)} />`}
+              <${DataTable} label="Failed sign-ins" rows=${lockouts} columns=${lockColumns(from.reload)} />`}
     <//>
   <//>`;
 }

@@ -1,4 +1,4 @@
-import { app, Code, call, html, Nothing, Page, place, setParams } from 'belfry/console';
+import { app, Code, call, clockText, html, Nothing, Page, place, setParams } from 'belfry/console';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { msText } from './format.js';
 
@@ -10,7 +10,6 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 const KINDS = { warn: 'warn', error: 'bad', fatal: 'bad' };
 /** Fields that the line itself shows. */
 const SHOWN_FIELDS = new Set(['level', 'time', 'msg', 'process']);
-const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
 /** Reads new lines while it is not paused. @returns {{ lines: any[], error: any, isLoading: boolean }} oldest first */
 function useLines(isPaused) {
@@ -64,7 +63,7 @@ function Line({ line: { id, fields } }) {
   const details = Object.fromEntries(Object.entries(fields).filter(([name]) => !SHOWN_FIELDS.has(name)));
   const hasDetails = Object.keys(details).length > 0;
   const date = new Date(time);
-  const head = html`<time datetime=${time} title=${time}>${Number.isNaN(date.getTime()) ? '' : timeFormat.format(date)}</time>
+  const head = html`<time datetime=${time} title=${time}>${Number.isNaN(date.getTime()) ? '' : clockText(date, { hasSeconds: true })}</time>
     <span class=${`operations-level ${KINDS[level] ?? ''}`}>${level}</span>
     <span class="operations-message"><span class="operations-text">${msg}</span> <span class="soft">${summaryOf(fields)}</span></span>
     <span class="soft operations-process">${process}</span>`;

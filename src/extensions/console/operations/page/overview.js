@@ -1,5 +1,17 @@
-import { ActionButton, BarChart, Facts, html, Loaded, Page, Section, Status, Time, useLoaded } from 'belfry/console';
-import { durationText, Figure, Meter, msText, numberText, percentText, sizeText, versionText } from './format.js';
+import {
+  ActionButton,
+  BarChart,
+  Facts,
+  Figure,
+  html,
+  Loaded,
+  Page,
+  Section,
+  Status,
+  Time,
+  useLoaded,
+} from 'belfry/console';
+import { durationText, Meter, msText, numberText, percentText, sizeText, versionText } from './format.js';
 
 const POLL_MS = 5000;
 const KINDS = { ok: 'good', warning: 'warn', error: 'bad' };
@@ -28,7 +40,7 @@ function Verdict({ concerns }) {
 function Figures({ data: { requests, processes, outbox, queues } }) {
   const { count, failed, seconds } = requests;
   const perMinute = seconds === 0 ? null : Math.round((count / seconds) * 60);
-  return html`<div class="operations-figures">
+  return html`<div class="figures operations-figures">
     <${Figure} label="Requests a minute" value=${numberText(perMinute)} note=${`${numberText(requests.inFlight)} in flight`} />
     <${Figure}
       label="Failed requests"
@@ -50,7 +62,7 @@ function Figures({ data: { requests, processes, outbox, queues } }) {
     <${Figure}
       label="Queue entries"
       value=${numberText(queues.waiting + queues.active)}
-      note=${`${numberText(queues.active)} running, ${numberText(queues.delayed)} for later`}
+      note=${`${numberText(queues.active)} running, ${numberText(queues.delayed)} scheduled`}
     />
   </div>`;
 }

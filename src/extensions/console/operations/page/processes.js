@@ -48,7 +48,7 @@ const columns = (own) => [
     name: 'roles',
     label: 'Process',
     render: ({ id, roles = [], host, pid }) => html`<span class="operations-stack">
-      <span>${roles.join(', ')}${id === own && html` <span class="chip">this one</span>`}</span>
+      <span>${roles.join(', ')}${id === own && html` <span class="chip">This one</span>`}</span>
       <span class="soft">${host} · ${pid}</span>
     </span>`,
   },

@@ -24,10 +24,10 @@ const hrefOfQueue = (name) => `${BASE}/${encodeURIComponent(name)}`;
 function QueueStatus({ queue: { waiting, delayed, workers, oldestSeconds, failed } }) {
   if (workers === 0)
     return waiting + delayed > 0
-      ? html`<${Status} kind="bad">no process<//>`
-      : html`<${Status} kind="neutral">no process<//>`;
-  if (oldestSeconds > LATE_SECONDS) return html`<${Status} kind="warn">late<//>`;
-  return failed > 0 ? html`<${Status} kind="warn">failures<//>` : html`<${Status} kind="good">works<//>`;
+      ? html`<${Status} kind="bad">No process<//>`
+      : html`<${Status} kind="neutral">No process<//>`;
+  if (oldestSeconds > LATE_SECONDS) return html`<${Status} kind="warn">Late<//>`;
+  return failed > 0 ? html`<${Status} kind="warn">Failures<//>` : html`<${Status} kind="good">Running<//>`;
 }
 
 const QUEUE_COLUMNS = [
@@ -36,10 +36,10 @@ const QUEUE_COLUMNS = [
     label: 'Queue',
     render: ({ name }) => html`<a class="row-link" href=${hrefOfQueue(name)}>${name}</a>`,
   },
-  { name: 'status', label: 'State', render: (queue) => html`<${QueueStatus} queue=${queue} />` },
+  { name: 'status', label: 'Status', render: (queue) => html`<${QueueStatus} queue=${queue} />` },
   { name: 'waiting', label: 'Waiting', isNumber: true, render: ({ waiting }) => numberText(waiting) },
   { name: 'active', label: 'Running', isNumber: true, render: ({ active }) => numberText(active) },
-  { name: 'delayed', label: 'For later', isNumber: true, render: ({ delayed }) => numberText(delayed) },
+  { name: 'delayed', label: 'Scheduled', isNumber: true, render: ({ delayed }) => numberText(delayed) },
   {
     name: 'failures',
     label: 'Failures',
@@ -48,7 +48,7 @@ const QUEUE_COLUMNS = [
   },
   {
     name: 'oldest',
-    label: 'Next waits for',
+    label: 'Oldest wait',
     isNumber: true,
     render: ({ oldestSeconds }) => durationText(oldestSeconds),
   },

@@ -1,6 +1,7 @@
 import {
   ActionButton,
   app,
+  Choice,
   Code,
   call,
   DataTable,
@@ -66,26 +67,16 @@ const REQUEST_COLUMNS = [
   { name: 'id', label: 'Request', render: ({ requestId }) => html`<${RequestId} id=${requestId} />` },
 ];
 
-/** Two or more views of the same list, as links that keep their choice in the address. */
-function Choice({ label, name, options }) {
-  const chosen = place.value.params.get(name) ?? options[0].value;
-  return html`<div class="operations-choice" role="group" aria-label=${label}>
-    ${options.map(
-      ({ value, text }) => html`<button
-        key=${value}
-        type="button"
-        aria-pressed=${value === chosen ? 'true' : 'false'}
-        onClick=${() => setParams({ [name]: value === options[0].value ? undefined : value })}
-      >
-        ${text}
-      </button>`,
-    )}
-  </div>`;
+/** Chooses between views of a list. The choice is in the address; the first option is the default. */
+function ViewChoice({ label, name, options }) {
+  const [[first]] = options;
+  const choose = (value) => setParams({ [name]: value === first ? undefined : value });
+  return html`<${Choice} label=${label} options=${options} value=${place.value.params.get(name) ?? first} onChange=${choose} />`;
 }
 
 const ORDERS = [
-  { value: 'newest', text: 'Newest' },
-  { value: 'slowest', text: 'Slowest' },
+  ['newest', 'Newest'],
+  ['slowest', 'Slowest'],
 ];
 
 /** The first rows of a table, and a button that shows all. The choice is in the address. */
@@ -98,7 +89,7 @@ function LongTable({ name, rows, ...table }) {
 function Requests({ data }) {
   const rows = data[place.value.params.get('order') === 'slowest' ? 'slowest' : 'newest'];
   const { requestMs } = data.thresholds;
-  return html`<${Section} title="Slow requests" actions=${html`<${Choice} label="Order of the requests" name="order" options=${ORDERS} />`}>
+  return html`<${Section} title="Slow requests" actions=${html`<${ViewChoice} label="Order of the requests" name="order" options=${ORDERS} />`}>
     ${
       rows.length === 0
         ? html`<${Nothing} title="No slow request">
@@ -130,8 +121,8 @@ const statementColumns = [
 ];
 
 const SOURCES = [
-  { value: 'app', text: 'Slow runs of the app' },
-  { value: 'all', text: 'All runs in Postgres' },
+  ['app', 'Slow runs of the app'],
+  ['all', 'All runs in Postgres'],
 ];
 
 const MISSING = {
@@ -161,7 +152,7 @@ function Statements({ data: { statements, thresholds } }) {
   const empty = html`<${Nothing} title="No slow statement">
     <p>Statements that take ${msText(thresholds.statementMs)} or longer appear here. Change the limit with <code>settings: { slowLog: { statementMs: ${thresholds.statementMs} } }</code>.</p>
   <//>`;
-  return html`<${Section} title="Statements" actions=${html`<${Choice} label="Source of the statements" name="statements" options=${SOURCES} />`}>
+  return html`<${Section} title="Statements" actions=${html`<${ViewChoice} label="Source of the statements" name="statements" options=${SOURCES} />`}>
     ${isAll && html`<${Statistics} />`}
     ${!isAll && (statements.length === 0 ? empty : html`<${LongTable} name="statements" label="Slow statements" rows=${statements} columns=${statementColumns} keyOf=${({ text }) => text} />`)}
   <//>`;

@@ -3,6 +3,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** Below this width in pixels per column, a table is shown as cards. */
 const COLUMN_WIDTH = 110;
+/** Below this width in pixels, every table is shown as cards. It is the room on a screen of 480. */
+const MIN_WIDTH = 448;
 
 /**
  * A table of rows, which becomes a list of cards where there is no room for it.
@@ -15,7 +17,7 @@ export function DataTable({ label, rows, columns, keyOf = ({ id }) => id }) {
   const [isCards, setCards] = useState(false);
   useEffect(() => {
     const observer = new ResizeObserver(([{ contentRect }]) =>
-      setCards(contentRect.width < columns.length * COLUMN_WIDTH),
+      setCards(contentRect.width < Math.max(MIN_WIDTH, columns.length * COLUMN_WIDTH)),
     );
     observer.observe(container.current);
     return () => observer.disconnect();

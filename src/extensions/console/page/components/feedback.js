@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { html } from 'htm/preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { guardLeaving } from '../router.js';
 import { IconButton } from './icons.js';
 
 const TOAST_MS = 6000;
@@ -55,12 +56,20 @@ export function Toasts() {
   </div>`;
 }
 
+/** Where a dialog begins: at its first input, or else at its first button below, which cancels. */
+const FIRST_CONTROLS = [
+  ':scope > :not(header) :is(input:not([type="hidden"]), select, textarea):not(:disabled)',
+  ':scope footer button:not(:disabled)',
+];
+
 /** A modal dialog. The browser keeps the focus in it, and returns the focus when it closes. */
 export function Dialog({ title, onClose, children, wide = false }) {
   const dialog = useRef(null);
   useEffect(() => {
     const before = document.activeElement;
     dialog.current.showModal();
+    const found = FIRST_CONTROLS.map((selector) => dialog.current.querySelector(selector));
+    found.find((control) => control !== null)?.focus();
     return () => before?.focus?.();
   }, []);
   return html`<dialog
@@ -99,6 +108,26 @@ export function confirmAction(question) {
     <//>`,
   );
 }
+
+const confirmLeaving = () =>
+  confirmAction({
+    title: 'Leave without saving?',
+    text: 'Your changes are not saved.',
+    action: 'Leave',
+    isDangerous: true,
+  });
+
+/**
+ * Asks before the changes of a form would be lost.
+ *
+ * @param {boolean} isDirty whether there are changes
+ */
+export function useLeaveGuard(isDirty) {
+  useEffect(() => (isDirty ? guardLeaving(confirmLeaving) : undefined), [isDirty]);
+}
+
+/** Lets the page be left without a question, once its changes are saved. */
+export const allowLeaving = () => guardLeaving(async () => true)();
 
 /**
  * Opens a dialog.

@@ -1,5 +1,6 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { sentenceCase } from '../data/format.js';
 import { app } from '../data/schema.js';
 import { place, usePageTitle } from '../router.js';
 import { confirmAction, showError, showToast } from './feedback.js';
@@ -71,12 +72,48 @@ export function Nothing({ title, children }) {
 }
 
 /**
- * A state in words, with a colour.
+ * A state in words, with a colour. It begins with a capital.
  *
  * @param {{ kind: 'good' | 'bad' | 'warn' | 'neutral', children: any }} props
  */
 export function Status({ kind, children }) {
-  return html`<span class=${`status ${kind}`}>${children}</span>`;
+  const [first, ...rest] = [children].flat();
+  return html`<span class=${`status ${kind}`}>${typeof first === 'string' ? sentenceCase(first) : first}${rest}</span>`;
+}
+
+/**
+ * A number with its name and a note, within an element of the class `figures`.
+ *
+ * @param {{ label: string, value: any, note?: any, href?: string, kind?: 'good' | 'bad' | 'warn' | '' }} props `href`: the list of what is
+ *   counted; `kind`: the colour of the number
+ */
+export function Figure({ label, value, note, href, kind = '' }) {
+  const content = html`<span class="figure-label">${label}</span><b>${typeof value === 'number' ? value.toLocaleString('en') : value}</b>
+    ${note && html`<span class="soft">${note}</span>`}`;
+  return href === undefined
+    ? html`<div class=${`figure ${kind}`}>${content}</div>`
+    : html`<a class=${`figure ${kind}`} href=${href}>${content}</a>`;
+}
+
+/**
+ * Two or more views of the same content, of which one is chosen.
+ *
+ * @param {{ label: string, options: [value: string, text: string][], value: string, onChange: (value: string) => unknown }} props `label`: the
+ *   accessible name of the buttons together
+ */
+export function Choice({ label, options, value, onChange }) {
+  return html`<div class="choice" role="group" aria-label=${label}>
+    ${options.map(
+      ([option, text]) => html`<button
+        key=${option}
+        type="button"
+        aria-pressed=${option === value ? 'true' : 'false'}
+        onClick=${() => onChange(option)}
+      >
+        ${text}
+      </button>`,
+    )}
+  </div>`;
 }
 
 /** Names with values. @param {{ of: [name: string, value: any][] }} props values that are undefined or null are left out */

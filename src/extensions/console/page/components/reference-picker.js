@@ -1,6 +1,7 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../api.js';
+import { userResource } from '../data/schema.js';
 
 const LIMIT = 20;
 const TYPING_MS = 200;
@@ -129,7 +130,7 @@ export function ReferencePicker({
       autocomplete="off"
       spellcheck="false"
       disabled=${disabled}
-      placeholder=${isOpen && value ? (label ?? value) : (placeholder ?? `Search ${resource} by label or id`)}
+      placeholder=${isOpen && value ? (label ?? value) : (placeholder ?? (resource === userResource()?.name ? 'Name, e-mail or id' : `Search ${resource} by label or id`))}
       value=${shown}
       onFocus=${() => setActive(0)}
       onClick=${() => setOpen(true)}

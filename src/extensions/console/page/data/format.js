@@ -5,7 +5,10 @@ import { dataHref, resourceOf } from './schema.js';
 const SAFE_LINK = /^(https?|mailto):/i;
 const IMAGE_TYPE = /^image\/(png|jpe?g|gif|webp|avif)$/;
 const relativeFormat = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const CLOCK = { hour: '2-digit', minute: '2-digit' };
+const dateFormat = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric', ...CLOCK });
+const clockFormat = new Intl.DateTimeFormat(undefined, CLOCK);
+const secondFormat = new Intl.DateTimeFormat(undefined, { ...CLOCK, second: '2-digit' });
 const UNITS = [
   ['day', 86_400_000],
   ['hour', 3_600_000],
@@ -19,6 +22,13 @@ const relativeText = (date) => {
   return relativeFormat.format(Math.round(distance / ms), unit);
 };
 
+/** The time of day: `14:05`. @param {string | number | Date} value @param {{ hasSeconds?: boolean }} [options] */
+export const clockText = (value, { hasSeconds = false } = {}) =>
+  (hasSeconds ? secondFormat : clockFormat).format(new Date(value));
+
+/** A text with a capital at its start, such as the name of a state. */
+export const sentenceCase = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** A time: relative within a week, else the local date. The tooltip has the ISO form. */
 export function Time({ value }) {
   const date = new Date(value);
@@ -27,6 +37,22 @@ export function Time({ value }) {
   return html`<time datetime=${value} title=${`${dateFormat.format(date)} · ${value}`}>
     ${isNear ? relativeText(date) : dateFormat.format(date)}
   </time>`;
+}
+
+/** A time as an element; nothing if there is none, so that `Facts` leaves it out. */
+export const timeOf = (value) => value && html`<${Time} value=${value} />`;
+
+/** A time span in ms as text, which stays on one line. */
+export function durationText(ms) {
+  const [value, unit] =
+    ms < 1000
+      ? [ms, 'ms']
+      : ms < 60_000
+        ? [(ms / 1000).toFixed(1), 's']
+        : ms < 3_600_000
+          ? [Math.round(ms / 60_000), 'min']
+          : [Math.round(ms / 3_600_000), 'h'];
+  return `${value}\u00a0${unit}`;
 }
 
 export const bytesText = (bytes) => {

@@ -41,8 +41,8 @@ const COLUMNS = [
       name,
       platform,
       isSimulated,
-    }) => html`<a class="push-name" href=${`${PUSH}/devices/${id}`}>${name ?? PLATFORMS[platform]}</a>
-      ${isSimulated && html` <span class="chip">simulated</span>`}`,
+    }) => html`<a href=${`${PUSH}/devices/${id}`}>${name ?? PLATFORMS[platform]}</a>
+      ${isSimulated && html` <span class="chip">Simulated</span>`}`,
   },
   { name: 'user', label: 'User', render: ({ user }) => html`<${UserLink} id=${user} />` },
   {
@@ -51,7 +51,7 @@ const COLUMNS = [
     render: ({ platform, appVersion }) =>
       html`${PLATFORMS[platform]} ${appVersion && html`<span class="soft">${appVersion}</span>`}`,
   },
-  { name: 'state', label: 'State', render: ({ state }) => html`<${DeviceState} state=${state} />` },
+  { name: 'state', label: 'Status', render: ({ state }) => html`<${DeviceState} state=${state} />` },
   { name: 'seen', label: 'Last seen', render: ({ lastSeenAt }) => html`<${Time} value=${lastSeenAt} />` },
 ];
 
@@ -64,7 +64,7 @@ function Filters() {
         value=${params.get('platform') ?? ''}
         onChange=${(event) => setParams({ platform: event.target.value, after: undefined })}
       >
-        <option value="">All</option>
+        <option value="">All platforms</option>
         ${Object.entries(PLATFORMS).map(([name, label]) => html`<option key=${name} value=${name}>${label}</option>`)}
       </select>
     </label>

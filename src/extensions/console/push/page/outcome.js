@@ -1,4 +1,4 @@
-import { html, RecordLink, Status, userResource } from 'belfry/console';
+import { html, RecordLink, Status, sentenceCase, userResource } from 'belfry/console';
 
 export const PUSH = '/console/push';
 export const PLATFORMS = { ios: 'iOS', android: 'Android', web: 'Browser' };
@@ -6,9 +6,12 @@ export const PUSH_STATUSES = ['sent', 'captured', 'partial', 'failed', 'no-devic
 
 const KINDS = { sent: 'good', captured: 'good', partial: 'warn', queued: 'warn', failed: 'bad' };
 
+/** The status of a push in words. */
+export const statusText = (status) => sentenceCase(status.replaceAll('-', ' '));
+
 /** The status of a push. @param {{ status: string }} props */
 export function PushStatus({ status }) {
-  return html`<${Status} kind=${KINDS[status] ?? 'neutral'}>${status}<//>`;
+  return html`<${Status} kind=${KINDS[status] ?? 'neutral'}>${statusText(status)}<//>`;
 }
 
 /** What became of a notification on a device. @returns {[kind: 'good' | 'bad' | 'warn' | 'neutral', text: string]} */
@@ -24,7 +27,7 @@ function outcomeOf({ ok, error, timeline }) {
 /** The outcome of a push for one device. @param {{ device: any }} props with its `timeline` */
 export function Outcome({ device }) {
   const [kind, text] = outcomeOf(device);
-  return html`<span class=${`push-outcome status ${kind}`}>${text}</span>`;
+  return html`<span class=${`push-outcome status ${kind}`}>${sentenceCase(text)}</span>`;
 }
 
 /** What names a message: its title, or its body. @param {{ title?: string | null, body?: string | null, isSilent?: boolean }} message */

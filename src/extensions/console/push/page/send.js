@@ -1,28 +1,39 @@
-import { Code, DataTable, Facts, hrefOf, html, Loaded, Page, place, Section, Time, useLoaded } from 'belfry/console';
+import {
+  Code,
+  DataTable,
+  Facts,
+  Figure,
+  hrefOf,
+  html,
+  Loaded,
+  Page,
+  place,
+  Section,
+  timeOf,
+  useLoaded,
+} from 'belfry/console';
 import { PUSH, PushStatus, titleOf, UserLink } from './outcome.js';
 import { DeviceResults } from './results.js';
 
 /** The interval in ms at which the push is read, because results arrive later and from other processes. */
 const READ_EVERY_MS = 3000;
 
-const timeOf = (value) => value && html`<${Time} value=${value} />`;
-
 const COUNTS = [
-  ['devices', 'devices', ''],
-  ['queued', 'not tried yet', 'warn'],
-  ['accepted', 'accepted', 'good'],
-  ['failed', 'failed', 'bad'],
-  ['retrying', 'retrying', 'warn'],
-  ['receiptsFailed', 'failed later', 'bad'],
-  ['opened', 'opened', 'good'],
+  ['devices', 'Devices', ''],
+  ['queued', 'Not tried yet', 'warn'],
+  ['accepted', 'Accepted', 'good'],
+  ['failed', 'Failed', 'bad'],
+  ['retrying', 'Retrying', 'warn'],
+  ['receiptsFailed', 'Failed later', 'bad'],
+  ['opened', 'Opened', 'good'],
 ];
 const ALWAYS_SHOWN = new Set(['devices', 'accepted', 'failed', 'opened']);
 
 function Counts({ counts }) {
-  return html`<ul class="cards-grid push-totals" aria-label="Devices by result">
+  return html`<ul class="figures push-totals" aria-label="Devices by result">
     ${COUNTS.filter(([name]) => ALWAYS_SHOWN.has(name) || counts[name] > 0).map(
-      ([name, label, kind]) => html`<li key=${name} class=${`card ${counts[name] > 0 ? kind : ''}`}>
-        <b>${counts[name].toLocaleString()}</b><span class="soft">${label}</span>
+      ([name, label, kind]) => html`<li key=${name}>
+        <${Figure} label=${label} value=${counts[name]} kind=${counts[name] > 0 ? kind : ''} />
       </li>`,
     )}
   </ul>`;
@@ -48,7 +59,7 @@ const CHUNK_COLUMNS = [
   },
   { name: 'devices', label: 'Devices', isNumber: true, render: ({ devices }) => devices },
   { name: 'claims', label: 'Claims', isNumber: true, render: ({ claims }) => claims },
-  { name: 'answered', label: 'All tried', render: ({ answeredAt }) => timeOf(answeredAt) ?? '–' },
+  { name: 'answered', label: 'Attempted', render: ({ answeredAt }) => timeOf(answeredAt) ?? '–' },
   {
     name: 'finished',
     label: 'Finished',
@@ -89,7 +100,7 @@ export function SendPage({ id }) {
           of=${[
             ['To', html`<${Audience} audience=${push.audience} />`],
             ['Created', timeOf(push.createdAt)],
-            ['All devices tried', timeOf(push.finishedAt)],
+            ['Attempted', timeOf(push.finishedAt)],
             ['Expires', timeOf(push.expiresAt)],
             ['Id', html`<code>${push.id}</code>`],
           ]}

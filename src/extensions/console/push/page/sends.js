@@ -12,7 +12,7 @@ import {
   Time,
   useLoaded,
 } from 'belfry/console';
-import { PUSH, PUSH_STATUSES, PushStatus, titleOf, UserLink } from './outcome.js';
+import { PUSH, PUSH_STATUSES, PushStatus, statusText, titleOf, UserLink } from './outcome.js';
 
 /** The interval in ms at which the list is read, because results arrive later and from other processes. */
 const READ_EVERY_MS = 3000;
@@ -39,9 +39,7 @@ const COLUMNS = [
   {
     name: 'title',
     label: 'Message',
-    render: (
-      push,
-    ) => html`<a class="push-name" href=${`${PUSH}/sends/${push.id}`}><span class="push-title">${titleOf(push)}</span></a>
+    render: (push) => html`<a href=${`${PUSH}/sends/${push.id}`}><span class="push-title">${titleOf(push)}</span></a>
       ${push.title !== null && push.body !== null && html`<span class="push-body soft">${push.body}</span>`}`,
   },
   { name: 'status', label: 'Status', render: ({ status }) => html`<${PushStatus} status=${status} />` },
@@ -73,8 +71,8 @@ export function SendsPage() {
           value=${params.get('status') ?? ''}
           onChange=${(event) => setParams({ status: event.target.value, after: undefined })}
         >
-          <option value="">All</option>
-          ${PUSH_STATUSES.map((status) => html`<option key=${status} value=${status}>${status}</option>`)}
+          <option value="">All statuses</option>
+          ${PUSH_STATUSES.map((status) => html`<option key=${status} value=${status}>${statusText(status)}</option>`)}
         </select>
       </label>
     </div>

@@ -1,4 +1,4 @@
-import { html } from 'belfry/console';
+import { clockText, html } from 'belfry/console';
 
 const TEXTS = {
   queued: () => 'Stored',
@@ -16,7 +16,7 @@ const kindOf = ({ event, ok }) => (event === 'receipt' ? (ok ? 'good' : 'bad') :
 /** A time of today or of another day, with seconds. */
 function timeText(at) {
   const date = new Date(at);
-  const time = date.toLocaleTimeString([], { timeStyle: 'medium', hourCycle: 'h23' });
+  const time = clockText(date, { hasSeconds: true });
   return date.toDateString() === new Date().toDateString() ? time : `${date.toLocaleDateString()} ${time}`;
 }
 

@@ -8,6 +8,7 @@ import {
   Nothing,
   Page,
   place,
+  sentenceCase,
   setParams,
   useLoaded,
   usePages,
@@ -35,7 +36,7 @@ const COLUMNS = [
   },
   {
     name: 'status',
-    label: 'State',
+    label: 'Status',
     render: (delivery) => html`<${DeliveryState} delivery=${delivery} />
       ${delivery.nextAttemptAt !== null && html`<span class="soft webhooks-note"><${When} value=${delivery.nextAttemptAt} /></span>`}`,
   },
@@ -65,15 +66,15 @@ function Filters({ hasEndpoint = false }) {
   const names = [...events.map(({ name }) => name), TEST];
   const chosen = params.get('event') ?? '';
   return html`<form class="webhooks-filters" role="search" aria-label="Filter the deliveries" onSubmit=${(event) => event.preventDefault()}>
-    <label>State
+    <label>Status
       <select value=${params.get('status') ?? ''} onChange=${(event) => setParams({ status: event.target.value })}>
-        <option value="">any</option>
-        ${Object.entries(DELIVERY_STATES).map(([status, text]) => html`<option key=${status} value=${status}>${text}</option>`)}
+        <option value="">All statuses</option>
+        ${Object.entries(DELIVERY_STATES).map(([status, text]) => html`<option key=${status} value=${status}>${sentenceCase(text)}</option>`)}
       </select>
     </label>
     <label>Event
       <select value=${chosen} onChange=${(event) => setParams({ event: event.target.value })}>
-        <option value="">any</option>
+        <option value="">All events</option>
         ${(chosen === '' || names.includes(chosen) ? names : [chosen, ...names]).map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
       </select>
     </label>

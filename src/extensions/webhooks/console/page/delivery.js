@@ -4,6 +4,7 @@ import {
   Code,
   call,
   DataTable,
+  durationText,
   Facts,
   html,
   Loaded,
@@ -13,7 +14,7 @@ import {
   useLoaded,
 } from 'belfry/console';
 import { useState } from 'preact/hooks';
-import { DeliveryState, durationText, endpointHref, HOME, Owner, outcomeText, UrlText } from './states.js';
+import { DeliveryState, endpointHref, HOME, Owner, outcomeText, UrlText } from './states.js';
 
 const REFRESH_MS = 3000;
 
@@ -54,7 +55,7 @@ function Content({ delivery, content }) {
         content.headers === null
           ? html`<p class="soft">No attempt was made yet, so nothing is signed.</p>`
           : html`<${Code} text=${headersText(content.headers)} label="Headers of the last attempt" />
-            <p class="soft webhooks-note">The headers of the last attempt. The signature is computed with the secret of now: after a rotation it differs from what was sent.</p>`
+            <p class="soft webhooks-note">The headers of the last attempt. The signature is computed with the current secret, so it differs from what was sent before a rotation.</p>`
       }
       <${Body} content=${content} />
     <//>
@@ -87,7 +88,7 @@ function Attempts({ attempts }) {
   const longest = Math.max(1, ...attempts.map(({ durationMs }) => durationMs ?? 0));
   const rows = attempts.map((attempt, index) => ({ ...attempt, id: index + 1 }));
   return html`<${DataTable} label="Attempts" rows=${rows} columns=${[
-    { name: 'number', label: 'Attempt', render: ({ id }) => `No. ${id}` },
+    { name: 'number', label: 'Attempt', render: ({ id }) => id },
     { name: 'at', label: 'Time', render: ({ at }) => html`<${Time} value=${at} />` },
     {
       name: 'outcome',
@@ -137,7 +138,7 @@ export function DeliveryPage({ id }) {
   >
     <${Loaded} from=${loaded}>
       ${(delivery) => html`<${Facts} of=${[
-        ['State', html`<${DeliveryState} delivery=${delivery} />`],
+        ['Status', html`<${DeliveryState} delivery=${delivery} />`],
         ['Last attempt', outcomeText(delivery)],
         ['Next attempt', delivery.nextAttemptAt && html`<${Time} value=${delivery.nextAttemptAt} />`],
         [

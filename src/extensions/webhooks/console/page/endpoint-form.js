@@ -1,4 +1,5 @@
 import {
+  allowLeaving,
   Code,
   call,
   Dialog,
@@ -11,6 +12,7 @@ import {
   ReferencePicker,
   showError,
   showToast,
+  useLeaveGuard,
   useLoaded,
   useReferenceLabel,
   userResource,
@@ -90,7 +92,12 @@ export function EventPicker({ chosen, onChange, error }) {
   </fieldset>`;
 }
 
-/** The form of an endpoint. @param {{ endpoint?: any, onSubmit: (values: object) => Promise<void>, cancelHref: string }} props */
+/**
+ * The form of an endpoint.
+ *
+ * @param {{ endpoint?: any, onSubmit: (values: object) => Promise<string>, cancelHref: string }} props `onSubmit`: saves, and returns the path
+ *   of the page that follows
+ */
 function EndpointForm({ endpoint, onSubmit, cancelHref }) {
   const isNew = endpoint === undefined;
   const users = userResource();
@@ -99,6 +106,8 @@ function EndpointForm({ endpoint, onSubmit, cancelHref }) {
   const [events, setEvents] = useState(endpoint?.events ?? []);
   const [error, setError] = useState();
   const [isSaving, setSaving] = useState(false);
+  const [isDirty, setDirty] = useState(false);
+  useLeaveGuard(isDirty);
   const form = useRef(null);
   const details = error?.details ?? {};
   const errorOf = (name) => Object.entries(details).find(([key]) => key === name || key.startsWith(`${name}.`))?.[1];
@@ -111,6 +120,15 @@ function EndpointForm({ endpoint, onSubmit, cancelHref }) {
     'aria-invalid': errorOf(name) ? 'true' : undefined,
     'aria-describedby': errorOf(name) ? `webhooks-${name}-error` : undefined,
   });
+  const change = ({ target }) => {
+    setError(undefined);
+    // The search only filters the events.
+    if (target.type !== 'search') setDirty(true);
+  };
+  const chooseOwner = (id) => {
+    setOwner(id ?? null);
+    setDirty(true);
+  };
   const submit = async (event) => {
     event.preventDefault();
     const data = new FormData(form.current);
@@ -124,21 +142,23 @@ function EndpointForm({ endpoint, onSubmit, cancelHref }) {
     };
     setSaving(true);
     try {
-      await onSubmit(
+      const href = await onSubmit(
         isNew ? { ...values, owner: owner ?? '', scope: data.get('scope'), signing: data.get('signing') } : values,
       );
+      allowLeaving();
+      await navigate(href);
     } catch (failure) {
       setError(failure);
       if (Object.keys(failure.details ?? {}).length === 0) showError(failure);
     }
     setSaving(false);
   };
-  return html`<form class="webhooks-form stack" ref=${form} onSubmit=${submit} onInput=${() => setError(undefined)} novalidate>
+  return html`<form class="webhooks-form stack" ref=${form} onSubmit=${submit} onInput=${change} novalidate>
     ${
       isNew &&
       users &&
       html`<${Field} id="webhooks-owner" label="Owner" error=${errorOf('owner')} hint="The endpoint gets what this user may read. The owner gets an e-mail about it.">
-        <${ReferencePicker} id="webhooks-owner" resource=${users.name} value=${owner} label=${label} onChange=${(id) => setOwner(id ?? null)} invalid=${errorOf('owner') !== undefined} describedBy=${errorOf('owner') ? 'webhooks-owner-error' : undefined} />
+        <${ReferencePicker} id="webhooks-owner" resource=${users.name} value=${owner} label=${label} onChange=${chooseOwner} invalid=${errorOf('owner') !== undefined} describedBy=${errorOf('owner') ? 'webhooks-owner-error' : undefined} />
       <//>`
     }
     <${Field} id="webhooks-url" label="URL" error=${errorOf('url')}>
@@ -191,7 +211,7 @@ export function NewEndpointPage() {
   const create = async (body) => {
     const { data } = await call('/webhooks/endpoints', { method: 'POST', body });
     await showSecret(data);
-    navigate(endpointHref(data.id));
+    return endpointHref(data.id);
   };
   return html`<${Page} title="Create an endpoint" back=${{ href: `${HOME}/endpoints`, label: 'Endpoints' }}>
     <${EndpointForm} onSubmit=${create} cancelHref=${`${HOME}/endpoints`} />
@@ -205,7 +225,7 @@ export function EditEndpointPage({ id }) {
   const save = async (body) => {
     await call(path, { method: 'PATCH', body });
     showToast('Saved');
-    navigate(endpointHref(id));
+    return endpointHref(id);
   };
   return html`<${Page} title="Edit the endpoint" back=${{ href: endpointHref(id), label: 'Endpoint' }}>
     <${Loaded} from=${loaded}>

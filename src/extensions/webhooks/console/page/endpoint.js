@@ -1,5 +1,6 @@
 import {
   ActionButton,
+  Choice,
   Code,
   call,
   Facts,
@@ -40,7 +41,7 @@ function Obstacles({ endpoint: { status, disabledReason, isOwnerActive, consecut
   if (status === 'disabled')
     return html`<p class="banner bad">The endpoint is disabled: ${reasonText(disabledReason)}. Deliveries wait until it is enabled, or until they are too old.</p>`;
   if (status === 'failing')
-    return html`<p class="banner warn">${consecutiveFailures} ${consecutiveFailures === 1 ? 'delivery' : 'deliveries'} in a row failed${lastError === null ? '' : `, the last one with: ${lastError}`}.</p>`;
+    return html`<p class="banner warn">${consecutiveFailures} ${consecutiveFailures === 1 ? 'delivery' : 'deliveries'} failed in a row${lastError === null ? '' : `, the last one with: ${lastError}`}.</p>`;
   return null;
 }
 
@@ -49,7 +50,7 @@ function EndpointFacts({ endpoint }) {
     endpoint;
   const { lastSuccessAt, lastFailureAt, createdAt, updatedAt, oldSecretUntil, apiKeyId, scopes } = endpoint;
   return html`<${Facts} of=${[
-    ['State', html`<${EndpointState} status=${status} />`],
+    ['Status', html`<${EndpointState} status=${status} />`],
     ['Owner', html`<${Owner} id=${owner} />`],
     ['Events', html`<${EventNames} names=${events} />`],
     ['Records', scope === 'global' ? 'of all users' : 'that the owner may read'],
@@ -58,11 +59,11 @@ function EndpointFacts({ endpoint }) {
     ['Waiting deliveries', waiting >= 10_000 ? 'more than 10,000' : waiting.toLocaleString('en')],
     ['Next attempt', nextAttemptAt && html`<${Time} value=${nextAttemptAt} />`],
     [
-      'Pace',
+      'Sending',
       [
         ordered && 'in order',
         rateLimit && `at most ${rateLimit.limit} requests in ${rateLimit.windowSeconds} s`,
-        slow && 'counts as slow',
+        slow && 'in the slow queue',
       ]
         .filter(Boolean)
         .join(', ') || 'no limit',
@@ -95,9 +96,7 @@ export function Snippets({ endpoint }) {
   return html`<${Loaded} from=${loaded}>
     ${(snippets) => {
       const language = chosen ?? Object.keys(snippets)[0];
-      return html`<div class="webhooks-choice" role="group" aria-label="Language">
-          ${Object.keys(snippets).map((name) => html`<button key=${name} type="button" aria-pressed=${name === language ? 'true' : 'false'} onClick=${() => setChosen(name)}>${name}</button>`)}
-        </div>
+      return html`<${Choice} label="Language" options=${Object.keys(snippets).map((name) => [name, name])} value=${language} onChange=${setChosen} />
         <${Code} text=${snippets[language]} label=${`Code for ${language}`} />`;
     }}
   <//>`;
@@ -165,7 +164,7 @@ export function EndpointPage({ id }) {
         ${test && html`<${TestResult} delivery=${test} />`}
         <${Section} title="Facts"><${EndpointFacts} endpoint=${endpoint} /><//>
         <${Section}
-          title=${total > 0 && rate !== null ? `Deliveries by result: ${rate} % succeeded` : 'Deliveries by result'}
+          title=${total > 0 && rate !== null ? `Deliveries by result: ${rate}% succeeded` : 'Deliveries by result'}
           actions=${html`<${RangeChoice} />`}
         >
           <${Loaded} from=${chart}>${(loadedChart) => html`<${DeliveryChart} chart=${loadedChart} />`}<//>

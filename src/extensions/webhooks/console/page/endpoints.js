@@ -10,6 +10,7 @@ import {
   place,
   ReferencePicker,
   Sparkline,
+  sentenceCase,
   setParams,
   usePages,
   useReferenceLabel,
@@ -35,7 +36,7 @@ function LastDay({ chart }) {
   if (total === 0) return html`<span class="soft">none</span>`;
   const label = `${total} deliveries in the last 24 hours, by hour`;
   return html`<span class="webhooks-rate">
-    <span class=${rate !== null && rate < 95 ? 'bad-text' : ''}>${rate === null ? 'waiting' : `${rate} %`}</span>
+    <span class=${rate !== null && rate < 95 ? 'bad-text' : ''}>${rate === null ? 'waiting' : `${rate}%`}</span>
     <${Sparkline} label=${label} values=${chart.bars.map(({ succeeded, failed, pending }) => succeeded + failed + pending)} width=${72} />
   </span>`;
 }
@@ -58,7 +59,7 @@ const COLUMNS = [
   },
   {
     name: 'status',
-    label: 'State',
+    label: 'Status',
     render: ({ status, disabledReason }) =>
       html`<span title=${status === 'disabled' ? reasonText(disabledReason) : undefined}><${EndpointState} status=${status} /></span>`,
   },
@@ -67,7 +68,7 @@ const COLUMNS = [
     name: 'events',
     label: 'Events',
     render: ({ events, scope }) =>
-      html`<${EventNames} names=${events} most=${2} />${scope === 'global' && html` <span class="chip">global</span>`}`,
+      html`<${EventNames} names=${events} most=${2} />${scope === 'global' && html` <span class="chip">Global</span>`}`,
   },
   { name: 'lastDay', label: 'Last 24 hours', render: ({ lastDay }) => html`<${LastDay} chart=${lastDay} />` },
   { name: 'last', label: 'Last results', render: (endpoint) => html`<${LastResults} endpoint=${endpoint} />` },
@@ -83,10 +84,10 @@ function Filters() {
     <label>URL contains
       <input type="search" value=${text} placeholder="any" onInput=${(event) => setText(event.target.value)} onChange=${(event) => setParams({ q: event.target.value.trim() })} />
     </label>
-    <label>State
+    <label>Status
       <select value=${params.get('state') ?? ''} onChange=${(event) => setParams({ state: event.target.value })}>
-        <option value="">any</option>
-        ${['active', 'failing', 'disabled'].map((state) => html`<option key=${state} value=${state}>${state}</option>`)}
+        <option value="">All statuses</option>
+        ${['active', 'failing', 'disabled'].map((state) => html`<option key=${state} value=${state}>${sentenceCase(state)}</option>`)}
       </select>
     </label>
     ${

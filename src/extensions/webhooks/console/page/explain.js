@@ -1,6 +1,6 @@
 import { app, call, html, Nothing, Page, place, ReferencePicker, Section, setParams, useLoaded } from 'belfry/console';
 import { useEffect, useState } from 'preact/hooks';
-import { DeliveryState, endpointHref, HOME, UrlText } from './states.js';
+import { DeliveryState, endpointHref, HOME } from './states.js';
 
 const NAMES = { pass: 'passes', fail: 'fails', unknown: 'unknown' };
 const MARKS = { pass: '✓', fail: '✕', unknown: '?' };
@@ -9,7 +9,7 @@ const MARKS = { pass: '✓', fail: '✕', unknown: '?' };
  * Chooses an endpoint by a part of its URL, or by its id.
  *
  * @param {{ value: string, onChange: (text: string) => void, isCompact?: boolean }} props `onChange` gets every text that is typed; `isCompact`:
- *   does not show the URL of the chosen endpoint
+ *   does not show the id of the chosen endpoint
  */
 export function EndpointChoice({ value, onChange, isCompact = false }) {
   const [text, setText] = useState(value);
@@ -17,7 +17,8 @@ export function EndpointChoice({ value, onChange, isCompact = false }) {
   const { data: found = [] } = useLoaded(
     `/webhooks/endpoints?${new URLSearchParams({ limit: '50', ...(isId ? {} : { q: text.slice(0, 200) }) })}`,
   );
-  const { data: endpoint } = useLoaded(isId && !isCompact ? `/webhooks/endpoints/${text}` : undefined);
+  const { data: endpoint } = useLoaded(isId ? `/webhooks/endpoints/${text}` : undefined);
+  const shown = endpoint === undefined ? text : endpoint.url.replace(/^https?:\/\//, '');
   return html`<div class="field">
     <label for="webhooks-endpoint">Endpoint</label>
     <input
@@ -26,7 +27,7 @@ export function EndpointChoice({ value, onChange, isCompact = false }) {
       spellcheck="false"
       autocomplete="off"
       placeholder="Type a part of the URL, or the id"
-      value=${text}
+      value=${shown}
       onInput=${(event) => {
         setText(event.target.value.trim());
         onChange(event.target.value.trim());
@@ -35,7 +36,7 @@ export function EndpointChoice({ value, onChange, isCompact = false }) {
     <datalist id="webhooks-endpoints">
       ${found.map(({ id, url }) => html`<option key=${id} value=${id}>${url}</option>`)}
     </datalist>
-    ${!isCompact && html`<p class="soft webhooks-note">${endpoint ? html`<${UrlText} url=${endpoint.url} />` : 'Choose one from the list.'}</p>`}
+    ${!isCompact && html`<p class="soft webhooks-note">${endpoint ? html`<code>${text}</code>` : 'Choose one from the list.'}</p>`}
   </div>`;
 }
 

@@ -1,37 +1,28 @@
-import { DataTable, html, Loaded, Nothing, Page, Section, useLoaded } from 'belfry/console';
-import { chosenRange, DeliveryChart, durationText, endpointHref, HOME, Owner, RangeChoice, UrlText } from './states.js';
+import { DataTable, durationText, Figure, html, Loaded, Nothing, Page, Section, useLoaded } from 'belfry/console';
+import { chosenRange, DeliveryChart, endpointHref, HOME, Owner, RangeChoice, UrlText } from './states.js';
 
 const REFRESH_MS = 15_000;
-
-/** A number with its name; a link if there is a list of what it counts. */
-function Card({ label, value, note, href, kind = '' }) {
-  const content = html`<span class="soft">${label}</span><b class=${kind}>${typeof value === 'number' ? value.toLocaleString('en') : value}</b>
-    ${note && html`<span class="soft webhooks-note">${note}</span>`}`;
-  return href === undefined
-    ? html`<div class="card">${content}</div>`
-    : html`<a class="card webhooks-card" href=${href}>${content}</a>`;
-}
 
 function EndpointCards({ endpoints: { active, failing, disabled }, failed }) {
   const states = Object.values(disabled).reduce((sum, count) => sum + count, 0);
   const automatic = states - (disabled.manual ?? 0);
   const list = (state) => `${HOME}/endpoints?state=${state}`;
-  return html`<div class="cards-grid">
-    <${Card} label="Active endpoints" value=${active} href=${list('active')} note="the last delivery succeeded, or none yet" />
-    <${Card} label="Failing endpoints" value=${failing} kind=${failing > 0 ? 'webhooks-warn' : ''} href=${list('failing')} note="failed deliveries in a row" />
-    <${Card} label="Disabled endpoints" value=${states} kind=${automatic > 0 ? 'bad-text' : ''} href=${list('disabled')} note=${automatic === 0 ? 'by users' : `${automatic} automatically`} />
-    <${Card} label="Failed deliveries in the log" value=${failed} kind=${failed > 0 ? 'bad-text' : ''} href=${`${HOME}/deliveries?status=failed`} note="all attempts failed; they can be recovered" />
+  return html`<div class="figures">
+    <${Figure} label="Active endpoints" value=${active} href=${list('active')} note="the last delivery succeeded, or none yet" />
+    <${Figure} label="Failing endpoints" value=${failing} kind=${failing > 0 ? 'warn' : ''} href=${list('failing')} note="the last delivery failed" />
+    <${Figure} label="Disabled endpoints" value=${states} kind=${automatic > 0 ? 'bad' : ''} href=${list('disabled')} note=${automatic === 0 ? 'by users' : `${automatic} automatically`} />
+    <${Figure} label="Failed deliveries in the log" value=${failed} kind=${failed > 0 ? 'bad' : ''} href=${`${HOME}/deliveries?status=failed`} note="all attempts failed; they can be recovered" />
   </div>`;
 }
 
 function QueueCards({ queue: { due, retrying, held, inFlight, oldestMs, events } }) {
   const late = oldestMs !== null && oldestMs > 60_000;
-  return html`<div class="cards-grid webhooks-queue">
-    <${Card} label="Due now" value=${due} kind=${late ? 'bad-text' : ''} note=${oldestMs === null ? 'nothing is overdue' : `the oldest is overdue by ${durationText(oldestMs)}`} />
-    <${Card} label="In flight" value=${inFlight} href=${`${HOME}/deliveries?status=sending`} />
-    <${Card} label="Waiting for a retry" value=${retrying} href=${`${HOME}/deliveries?status=pending`} />
-    <${Card} label="Held" value=${held} note="the endpoint or its owner is disabled" />
-    <${Card} label="Events for the relay" value=${events} note="not yet turned into deliveries" />
+  return html`<div class="figures">
+    <${Figure} label="Due now" value=${due} kind=${late ? 'bad' : ''} note=${oldestMs === null ? 'nothing is overdue' : `the oldest is overdue by ${durationText(oldestMs)}`} />
+    <${Figure} label="In flight" value=${inFlight} href=${`${HOME}/deliveries?status=sending`} />
+    <${Figure} label="Waiting for a retry" value=${retrying} href=${`${HOME}/deliveries?status=pending`} />
+    <${Figure} label="Held" value=${held} note="the endpoint or its owner is disabled" />
+    <${Figure} label="Events not yet processed" value=${events} />
   </div>`;
 }
 
@@ -61,7 +52,7 @@ const FAILED = {
 };
 const SLOW = {
   name: 'ms',
-  label: '95 % within',
+  label: 'p95',
   isNumber: true,
   render: ({ durationMs }) => html`<span class="webhooks-nowrap">${durationText(durationMs)}</span>`,
 };
@@ -87,8 +78,8 @@ export function OverviewPage() {
             <${Section} title="Deliveries" actions=${html`<${RangeChoice} />`}><${DeliveryChart} chart=${data.chart} /><//>
             <${Section} title="Queue"><${QueueCards} queue=${data.queue} /><//>
             <div class="webhooks-columns">
-              <${Ranking} title="Most failures" rows=${data.failing} column=${FAILED} empty="No delivery of this time failed." />
-              <${Ranking} title="Slowest" rows=${data.slow} column=${SLOW} empty="Nothing was sent in this time." />
+              <${Ranking} title="Most failures" rows=${data.failing} column=${FAILED} empty="No delivery failed in this period." />
+              <${Ranking} title="Slowest" rows=${data.slow} column=${SLOW} empty="Nothing was sent in this period." />
             </div>`}
     <//>
   <//>`;

@@ -21,10 +21,17 @@ import { EndpointState, EventNames, endpointHref, Owner } from './states.js';
 
 const REFRESH_MS = 2000;
 const ANSWERS = {
-  accept: 'accept: 204',
-  fail: 'fail: 500',
-  slow: 'be slow: 204 after 5 seconds',
-  gone: 'be gone: 410, which disables the endpoint',
+  accept: '204 No Content (accepts)',
+  fail: '500 Internal Server Error (fails)',
+  slow: '204 No Content after 5 seconds (slow)',
+  gone: '410 Gone (disables the endpoint)',
+};
+
+const CLEAR = {
+  title: 'Clear all received requests?',
+  text: 'They exist only in the memory of this process. The log of deliveries stays.',
+  action: 'Clear',
+  isDangerous: true,
 };
 
 const nameOf = (url) => url.slice(url.lastIndexOf('/') + 1);
@@ -67,13 +74,14 @@ function ReceiverEndpoint({ endpoint, answer, onChanged }) {
   return html`<li class="card">
     <p><a href=${endpointHref(id)}>Receiver ${nameOf(url)}</a> <${EndpointState} status=${status} /> of <${Owner} id=${owner} /> <${EventNames} names=${events} most=${3} /></p>
     <div class="webhooks-filters">
-      <label>It shall
+      <label>Response
         <select value=${answer ?? 'accept'} onChange=${choose}>
           ${Object.entries(ANSWERS).map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}
         </select>
       </label>
       <${ActionButton} run=${() => call(`/webhooks/endpoints/${id}/test`, { method: 'POST' })} disabled=${!enabled} label=${`Send a test to receiver ${nameOf(url)}`}>Send a test<//>
     </div>
+    <p class="soft webhooks-note">The response is reset to 204 when the process restarts.</p>
   </li>`;
 }
 
@@ -94,7 +102,7 @@ function Request({ request: { id, at, name, type, verification, status, bytes } 
     <button type="button" class="webhooks-summary" aria-expanded=${isOpen ? 'true' : 'false'} onClick=${() => setOpen(!isOpen)}>
       <${Status} kind=${verification.isValid ? 'good' : 'bad'}>${verification.isValid ? 'valid' : verification.code.toLowerCase().replaceAll('_', ' ')}<//>
       <b>${type ?? 'unknown event'}</b>
-      <span class="soft">answered ${status} · ${bytes.toLocaleString('en')} B · ${name} · <${Time} value=${at} /></span>
+      <span class="soft">responded ${status} · ${bytes.toLocaleString('en')} B · ${name} · <${Time} value=${at} /></span>
     </button>
     ${isOpen && html`<div class="stack webhooks-opened"><${Content} id=${id} /></div>`}
   </li>`;
@@ -112,7 +120,7 @@ export function ReceiverPage() {
   return html`<${Page}
     title="Receiver"
     intro="Receives deliveries on this machine instead of a server of your own, and verifies their signatures. It exists in development only."
-    actions=${received.data?.requests.length > 0 && html`<${ActionButton} run=${clear}>Clear<//>`}
+    actions=${received.data?.requests.length > 0 && html`<${ActionButton} run=${clear} confirm=${CLEAR} done="The requests are cleared">Clear<//>`}
   >
     <${Loaded} from=${received}>
       ${({ obstacle, requests, answers }) => html`

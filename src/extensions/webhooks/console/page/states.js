@@ -1,4 +1,16 @@
-import { BarChart, html, place, RecordLink, Status, setParams, Time, userResource } from 'belfry/console';
+import {
+  BarChart,
+  Choice,
+  clockText,
+  durationText,
+  html,
+  place,
+  RecordLink,
+  Status,
+  setParams,
+  Time,
+  userResource,
+} from 'belfry/console';
 
 export const HOME = '/console/webhooks';
 
@@ -9,7 +21,7 @@ const ENDPOINT_KINDS = { active: 'good', failing: 'warn', disabled: 'bad' };
 
 const REASONS = {
   gone: 'its receiver responded with 410',
-  failing: 'too many deliveries in a row failed',
+  failing: 'too many deliveries failed in a row',
   manual: 'a user disabled it',
   password_reset: 'its owner got a new password; only the owner can enable it',
   key_ended: 'its API key has ended; only the owner can enable it',
@@ -56,19 +68,6 @@ export function outcomeText({ statusCode, durationMs, error }) {
   return parts.filter((part) => part !== undefined).join(' · ') || '–';
 }
 
-/** A time span in ms as text, which stays on one line. */
-export function durationText(ms) {
-  const [value, unit] =
-    ms < 1000
-      ? [ms, 'ms']
-      : ms < 60_000
-        ? [(ms / 1000).toFixed(1), 's']
-        : ms < 3_600_000
-          ? [Math.round(ms / 60_000), 'min']
-          : [Math.round(ms / 3_600_000), 'h'];
-  return `${value}\u00a0${unit}`;
-}
-
 /** A URL with its host in front, as text: it is not a link, because its receiver expects only deliveries. */
 export function UrlText({ url }) {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
@@ -87,12 +86,11 @@ export function Owner({ id }) {
 export function EventNames({ names, most = Number.POSITIVE_INFINITY }) {
   const shown = names.slice(0, most);
   return html`<span class="webhooks-events">
-    ${shown.map((name) => html`<span key=${name} class="chip">${name === '*' ? 'all events' : name}</span>`)}
+    ${shown.map((name) => html`<span key=${name} class="chip">${name === '*' ? 'All events' : name}</span>`)}
     ${names.length > shown.length && html`<span class="soft">+${names.length - shown.length}</span>`}
   </span>`;
 }
 
-const hourFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const dayFormat = new Intl.DateTimeFormat(undefined, {
   weekday: 'short',
   day: 'numeric',
@@ -107,30 +105,19 @@ export const chosenRange = () => (place.value.params.get('range') === 'week' ? '
 
 /** Chooses the range of charts, in the address. */
 export function RangeChoice() {
-  const current = chosenRange();
-  return html`<div class="webhooks-choice" role="group" aria-label="Time range">
-    ${Object.entries(RANGES).map(
-      ([range, label]) => html`<button
-        key=${range}
-        type="button"
-        aria-pressed=${range === current ? 'true' : 'false'}
-        onClick=${() => setParams({ range: range === 'day' ? undefined : range }, { replace: true })}
-      >
-        ${label}
-      </button>`,
-    )}
-  </div>`;
+  const choose = (range) => setParams({ range: range === 'day' ? undefined : range }, { replace: true });
+  return html`<${Choice} label="Time range" options=${Object.entries(RANGES)} value=${chosenRange()} onChange=${choose} />`;
 }
 
 /** A chart of deliveries, by the hour or day of their events. */
 export function DeliveryChart({ chart: { range, bars, newest } }) {
-  const format = range === 'day' ? hourFormat : dayFormat;
+  const labelOf = (at) => (range === 'day' ? clockText(at) : dayFormat.format(new Date(at)));
   const points = bars.map(({ at, succeeded, failed, pending }) => ({
-    label: format.format(new Date(at)),
+    label: labelOf(at),
     parts: [
-      { kind: 'good', name: 'succeeded', value: succeeded },
-      { kind: 'bad', name: 'failed', value: failed },
-      { kind: 'neutral', name: 'waiting', value: pending },
+      { kind: 'good', name: 'Succeeded', value: succeeded },
+      { kind: 'bad', name: 'Failed', value: failed },
+      { kind: 'neutral', name: 'Waiting', value: pending },
     ],
   }));
   return html`<div class="card webhooks-chart">

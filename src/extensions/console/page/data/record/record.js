@@ -1,28 +1,15 @@
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { confirmAction, showError, showToast } from '../../components/feedback.js';
+import { allowLeaving, confirmAction, showError, showToast, useLeaveGuard } from '../../components/feedback.js';
 import { Icon, IconButton } from '../../components/icons.js';
 import { copyText } from '../../components/menu.js';
-import { guardLeaving, navigate, place, setParams, usePageTitle } from '../../router.js';
+import { navigate, place, setParams, usePageTitle } from '../../router.js';
 import { app, dataHref, labelOf, nameOf, userResource, viewer } from '../schema.js';
 import { resolveConflict } from './conflict.js';
 import { createRecord, deleteRecord, readCurrent, restoreRecord, saveRecord, useRecord } from './record-data.js';
 import { RecordForm, useDraft } from './record-form.js';
 import { Details, History, RawRecord } from './record-parts.js';
 import { ViewerRecord } from './viewer-record.js';
-
-const confirmLeaving = () =>
-  confirmAction({
-    title: 'Leave without saving?',
-    text: 'Your changes to this record are not saved.',
-    action: 'Leave',
-    isDangerous: true,
-  });
-
-/** Asks before changes would be lost. */
-function useLeaveGuard(isDirty) {
-  useEffect(() => (isDirty ? guardLeaving(confirmLeaving) : undefined), [isDirty]);
-}
 
 function Heading({ resource, children, title }) {
   usePageTitle(`${title} · ${resource.plural}`, app.value.name);
@@ -55,7 +42,7 @@ export function CreatePage({ resource }) {
     try {
       const { id } = await createRecord(resource, values);
       form.replace({});
-      guardLeaving(async () => true)();
+      allowLeaving();
       showToast(`${resource.label} created`);
       await navigate(dataHref([resource.name, id]), { replace: true });
     } catch (error) {
@@ -143,7 +130,7 @@ function RecordActions({ resource, record, meta, reload }) {
     if (!(await confirmAction(question))) return;
     try {
       await deleteRecord(resource, { record, meta });
-      guardLeaving(async () => true)();
+      allowLeaving();
       showToast(`${resource.label} deleted`, resource.softDelete ? { action: { label: 'Undo', run: undo } } : {});
       await navigate(dataHref([resource.name]));
     } catch (error) {

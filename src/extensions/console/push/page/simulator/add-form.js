@@ -31,7 +31,7 @@ export function AddForm({ hasUsers, onDone }) {
   return html`<form class="push-form" aria-labelledby="add-heading" ref=${form} onSubmit=${add}>
     <h2 id="add-heading">Add a device</h2>
     ${message && html`<p class="banner bad push-wide" role="alert">${message}</p>`}
-    <${FormField} form="add" name="user" label="For" errors=${errors}>
+    <${FormField} form="add" name="user" label="User" errors=${errors}>
       ${(control) => html`<${ReferencePicker}
         id=${control.id}
         resource=${userResource().name}

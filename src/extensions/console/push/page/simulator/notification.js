@@ -1,4 +1,4 @@
-import { call, html, showError } from 'belfry/console';
+import { call, clockText, html, showError } from 'belfry/console';
 import { useState } from 'preact/hooks';
 
 const APP = 'Your app';
@@ -6,7 +6,7 @@ const APP = 'Your app';
 /** A time of today or of another day: `14:05`. */
 export function timeText(at = Date.now()) {
   const date = new Date(at);
-  const time = date.toLocaleTimeString([], { timeStyle: 'short', hourCycle: 'h23' });
+  const time = clockText(date);
   return date.toDateString() === new Date().toDateString() ? time : `${date.toLocaleDateString()} ${time}`;
 }
 

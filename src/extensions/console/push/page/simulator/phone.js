@@ -1,4 +1,4 @@
-import { ActionButton, call, html, showError } from 'belfry/console';
+import { ActionButton, call, html, sentenceCase, showError } from 'belfry/console';
 import { PLATFORMS, UserLink } from '../outcome.js';
 import { Notification, timeText } from './notification.js';
 
@@ -80,7 +80,7 @@ export function Phone({ device, onChange }) {
     <footer>
       <${ActionButton} run=${() => setBehavior(isOnline ? 'offline' : 'delivers')}>${isOnline ? 'Go offline' : 'Go online'}<//>
       <select aria-label="Behavior" value=${behavior} onChange=${(event) => setBehavior(event.target.value).catch(showError)}>
-        ${Object.entries(BEHAVIORS).map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}
+        ${Object.entries(BEHAVIORS).map(([value, text]) => html`<option key=${value} value=${value}>${sentenceCase(text)}</option>`)}
       </select>
       <${ActionButton} kind="plain" run=${remove}>Remove<//>
     </footer>

@@ -2,18 +2,19 @@ import { call, FormField, focusFirstError, html, navigate, showToast } from 'bel
 import { useRef, useState } from 'preact/hooks';
 import { PUSH } from '../outcome.js';
 
-/** The fields of a message, by name; the more common ones first. */
-const FIELDS = {
+/** The text of a message, by the names of its fields. */
+const TEXT_FIELDS = {
   title: { label: 'Title', maxlength: 250 },
+  body: { label: 'Body', maxlength: 2000, rows: 3 },
+};
+/** Fields that most messages leave out; the more common ones first. */
+const OPTIONAL_FIELDS = {
   subtitle: { label: 'Subtitle', maxlength: 250 },
-  body: { label: 'Body', maxlength: 2000 },
-  url: { label: 'Opens', placeholder: '/posts/1' },
+  url: { label: 'Opens URL', placeholder: '/posts/1' },
   image: { label: 'Image', placeholder: 'https://…' },
   badge: { label: 'Badge', type: 'number', min: 0 },
   group: { label: 'Group' },
   collapseId: { label: 'Collapse id', maxlength: 64 },
-};
-const FURTHER_FIELDS = {
   icon: { label: 'Icon', placeholder: 'https://…' },
   channel: { label: 'Channel (Android)' },
   category: { label: 'Category (iOS)' },
@@ -46,10 +47,12 @@ export function SendForm({ devices, onDone }) {
   const [draft, setDraft] = useState(EXAMPLE);
   const [{ errors, message }, setProblem] = useState({ errors: {} });
   const [isRunning, setRunning] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const form = useRef(null);
   const change = (name, value) => setDraft({ ...draft, [name]: value });
   const fail = (problem) => {
     setProblem(problem);
+    if (Object.keys(problem.errors).some((name) => !Object.hasOwn(TEXT_FIELDS, name))) setOpen(true);
     focusFirstError(form.current);
   };
   const send = async (event) => {
@@ -77,27 +80,28 @@ export function SendForm({ devices, onDone }) {
     name,
     { label, ...attributes },
   ]) => html`<${FormField} key=${name} form="send" name=${name} label=${label} errors=${errors}>
-    ${(control) => html`<input ...${control} ...${attributes} value=${draft[name] ?? ''} onInput=${(event) => change(name, event.target.value)} />`}
+    ${(control) => html`<${attributes.rows ? 'textarea' : 'input'} ...${control} ...${attributes} value=${draft[name] ?? ''} onInput=${(event) => change(name, event.target.value)} />`}
   <//>`;
-  const known = { ...FIELDS, ...FURTHER_FIELDS, priority: {}, silent: {} };
+  const known = { ...TEXT_FIELDS, ...OPTIONAL_FIELDS, priority: {}, silent: {} };
   const others = Object.entries(errors).filter(([name]) => !Object.hasOwn(known, name));
   return html`<form class="push-form" aria-labelledby="send-heading" ref=${form} onSubmit=${send} novalidate>
     <h2 id="send-heading">${devices.length > 1 ? `Send to all ${devices.length} devices` : 'Send a notification'}</h2>
     ${
       message &&
+      Object.keys(errors).length === others.length &&
       html`<p class="banner bad push-wide" role="alert">${[message, ...others.map(([name, text]) => `${name}: ${text}`)].join(' · ')}</p>`
     }
-    ${Object.entries(FIELDS).map(renderField)}
-    <details class="push-wide">
+    <div class="push-main">${Object.entries(TEXT_FIELDS).map(renderField)}</div>
+    <details class="push-wide" open=${isOpen} onToggle=${(event) => setOpen(event.currentTarget.open)}>
       <summary>More options</summary>
       <div class="push-fields">
-        ${Object.entries(FURTHER_FIELDS).map(renderField)}
+        ${Object.entries(OPTIONAL_FIELDS).map(renderField)}
         <${FormField} form="send" name="priority" label="Priority" errors=${errors}>
           ${(
             control,
           ) => html`<select ...${control} value=${draft.priority ?? ''} onChange=${(event) => change('priority', event.target.value)}>
-            <option value="">high (default)</option>
-            <option value="normal">normal</option>
+            <option value="">High (default)</option>
+            <option value="normal">Normal</option>
           </select>`}
         <//>
         <label class="check">

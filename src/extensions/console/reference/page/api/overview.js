@@ -63,7 +63,7 @@ export function Overview({ data }) {
   const events = Object.keys(document.webhooks ?? {});
   return html`<${Page}
     title=${`${title} reference`}
-    intro="Every route of the app, generated from its declarations. Search beside, or press /."
+    intro="Every route of the app, generated from its declarations. Search in the sidebar, or press /."
     actions=${html`<${CallerButton} canStartSession=${canStartSession} />
       <button type="button" onClick=${() => saveDocument(document)}><${Icon} name="download" />OpenAPI</button>`}
   >

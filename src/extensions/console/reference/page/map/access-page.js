@@ -92,7 +92,7 @@ function Matrix({ map: { resources, roles } }) {
     </div>
     ${viewer !== '' && html`<${Summary} resources=${resources} viewer=${viewer} label=${viewers.find(([id]) => id === viewer)[1].replace(/^./, (letter) => letter.toUpperCase())} />`}
     ${shown.length === 0 && html`<p class="soft">No resource has this name.</p>`}
-    ${shown.length > 0 && html`<${DataTable} label="Access by resource and action" rows=${shown} columns=${columns} keyOf=${({ name }) => name} />`}`;
+    ${shown.length > 0 && html`<div class="reference-access"><${DataTable} label="Access by resource and action" rows=${shown} columns=${columns} keyOf=${({ name }) => name} /></div>`}`;
 }
 
 export function AccessPage() {

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { app, call, readToken } from 'belfry/console';
+import { app, call, readStored, readToken } from 'belfry/console';
 
 /**
  * As which caller the page sends requests. It is kept until this browser tab is closed.
@@ -15,17 +15,8 @@ const KINDS = ['visitor', 'console', 'token', 'session'];
 
 const isProduction = () => app.value?.mode === 'production';
 
-function readStored() {
-  try {
-    const stored = JSON.parse(sessionStorage.getItem(KEY));
-    if (KINDS.includes(stored?.kind) && typeof stored.label === 'string') return stored;
-  } catch {
-    // Another script has stored something else under this key.
-  }
-  return undefined;
-}
-
-const chosen = signal(readStored());
+const stored = readStored(KEY);
+const chosen = signal(KINDS.includes(stored?.kind) && typeof stored.label === 'string' ? stored : undefined);
 
 /** @returns {Caller} */
 export function caller() {

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { readStored } from 'belfry/console';
 
 const KEY = 'belfry.console.reference.history';
 const MAX_ENTRIES = 20;
@@ -16,17 +17,10 @@ const isEntry = (one) =>
   typeof one.values === 'object' &&
   one.values !== null;
 
-function readStored() {
-  try {
-    const stored = JSON.parse(sessionStorage.getItem(KEY));
-    return Array.isArray(stored) ? stored.filter(isEntry) : [];
-  } catch {
-    return [];
-  }
-}
+const stored = readStored(KEY);
 
 /** The newest requests first. @type {import('@preact/signals').Signal<Entry[]>} */
-export const history = signal(readStored());
+export const history = signal(Array.isArray(stored) ? stored.filter(isEntry) : []);
 
 /** Adds a request. @param {Entry} entry its `values` come from `valuesForHistory` */
 export function addToHistory(entry) {

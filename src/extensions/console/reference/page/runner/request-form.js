@@ -1,4 +1,4 @@
-import { html } from 'belfry/console';
+import { Choice, html } from 'belfry/console';
 import { useState } from 'preact/hooks';
 import { mediaTypes, simplify } from '../api/document.js';
 import { Control } from './controls.js';
@@ -79,7 +79,7 @@ function BodyForm({ members, json, onJson }) {
   const first = members.filter(({ name }) => firstNames.includes(name) || members.length <= 5);
   const rest = members.filter((member) => !first.includes(member));
   return html`<div class="reference-controls">${first.map(control)}</div>
-    ${rest.length > 0 && html`<${Folded} label=${`${rest.length} optional members`} count=${0}>${() => rest.map(control)}<//>`}`;
+    ${rest.length > 0 && html`<${Folded} label=${`${rest.length} optional fields`} count=${0}>${() => rest.map(control)}<//>`}`;
 }
 
 /** The members of a form with files: those of the JSON body, with the files in place of their ids. */
@@ -102,12 +102,7 @@ function JsonBody({ operation, document, values, onChange, errors }) {
   return html`
     ${
       members !== undefined &&
-      html`<div class="reference-switch" role="group" aria-label="View of the body">
-        ${views.map(
-          ([id, label]) =>
-            html`<button key=${id} type="button" aria-pressed=${view === id ? 'true' : 'false'} onClick=${() => setView(id)}>${label}</button>`,
-        )}
-      </div>`
+      html`<${Choice} label="View of the body" options=${views} value=${view} onChange=${setView} />`
     }
     ${
       view === 'form'

@@ -1,4 +1,4 @@
-import { bytesText, copyText, html, Icon, Status } from 'belfry/console';
+import { bytesText, Choice, copyText, html, Icon, Status } from 'belfry/console';
 import { useState } from 'preact/hooks';
 import { JsonView } from './json-view.js';
 
@@ -61,12 +61,7 @@ export function ResponseView({ received, onNext }) {
       ${requestId && html`<span class="soft reference-request-id">request <code>${requestId}</code></span>`}
     </p>
     <div class="reference-bar">
-      <div class="reference-switch" role="group" aria-label="View of the response">
-        ${views.map(
-          ([id, label]) =>
-            html`<button key=${id} type="button" aria-pressed=${view === id ? 'true' : 'false'} onClick=${() => setView(id)}>${label}</button>`,
-        )}
-      </div>
+      <${Choice} label="View of the response" options=${views} value=${view} onChange=${setView} />
       ${typeof next === 'string' && onNext && html`<button type="button" onClick=${() => onNext(next)}>Next page</button>`}
       ${text !== undefined && html`<button type="button" class="plain" onClick=${() => copyText(text)}><${Icon} name="copy" />Copy</button>`}
     </div>

@@ -1,4 +1,4 @@
-import { app, Code, confirmAction, html, Icon, Time } from 'belfry/console';
+import { app, Choice, Code, confirmAction, html, Icon, Time } from 'belfry/console';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { caller, callerToken } from './caller.js';
 import { CallerButton } from './caller-dialog.js';
@@ -39,12 +39,7 @@ function Samples({ operation, request, values, document }) {
   const text =
     id === 'client' ? create(operation, request, values, document) : create(operation, request, location.origin);
   return html`<section class="reference-samples" aria-label="Code">
-    <div class="reference-switch" role="group" aria-label="Language of the code">
-      ${SAMPLES.map(
-        ([one, name]) =>
-          html`<button key=${one} type="button" aria-pressed=${one === id ? 'true' : 'false'} onClick=${() => choose(one)}>${name}</button>`,
-      )}
-    </div>
+    <${Choice} label="Language of the code" options=${SAMPLES} value=${id} onChange=${choose} />
     <${Code} text=${text} label=${`Code: ${label}`} />
   </section>`;
 }
