@@ -1,5 +1,6 @@
 import type { AccountPanel, AccountSection, PanelFact, PanelRow } from '../../declare/account-panel.ts';
 import { isAccountActive } from '../../declare/actor.ts';
+import { ownLockoutError } from '../../declare/lockouts.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
@@ -82,7 +83,8 @@ export function createPasswordPanel({ host, users, lockout }: Dependencies): Acc
         id: 'lockoutCleared',
         label: 'Clear failed attempts',
         done: 'The user can try again',
-        async run({ userId }) {
+        async run({ userId }, ctx) {
+          if (ctx.user?.id === userId) throw ownLockoutError();
           const { user } = await readUser(userId);
           const names = Object.values(lockoutNamesOf({ id: userId, email: String(user.email) }));
           await Promise.all(names.map((name) => lockout.clearFailedAttemptsAndLock(name)));
@@ -145,7 +147,11 @@ export function createLockoutSection({ host, users, lockout }: Dependencies): Ac
         id: 'lockoutCleared',
         label: 'Unlock',
         done: 'The address can be used to sign in again',
-        run: ({ rowId }) => lockout.clearFailedAttemptsAndLock(signInLockoutName(readAddress(rowId))),
+        async run({ rowId }, { user }) {
+          const name = signInLockoutName(readAddress(rowId));
+          if (user !== undefined && name === signInLockoutName(String(user.email))) throw ownLockoutError();
+          await lockout.clearFailedAttemptsAndLock(name);
+        },
       },
     ],
   };

@@ -158,8 +158,8 @@ function limitRoutes(host: ExtensionHost) {
       path: '/limits/lockouts/:id/clear',
       action: 'lockoutCleared',
       recordedAs: recordParams('lockout'),
-      async handler({ params }) {
-        await clearLockout(host, params.id!);
+      async handler({ params, user }) {
+        await clearLockout(host, params.id!, user);
         readLocks.expire();
       },
     },
@@ -168,8 +168,8 @@ function limitRoutes(host: ExtensionHost) {
       path: '/limits/accounts/:id/unlock',
       action: 'accountUnlocked',
       recordedAs: ({ params: { id } }) => ({ resource: 'user', record: isId(id) ? id : null }),
-      async handler({ params }) {
-        await unlockAccount(host, params.id!);
+      async handler({ params, user }) {
+        await unlockAccount(host, params.id!, user);
         readLocks.expire();
       },
     },
