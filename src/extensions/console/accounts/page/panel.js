@@ -88,7 +88,7 @@ function askForCode(problem) {
  *
  * @returns {Promise<boolean>} false if the administrator cancels
  */
-async function sendAction(path, body) {
+export async function sendAction(path, body) {
   let code;
   for (;;) {
     try {
