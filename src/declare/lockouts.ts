@@ -27,7 +27,7 @@ export interface Lockouts {
     email?: string | undefined;
     userId?: string | undefined;
   }): { kind: 'sign-in' | 'password' | 'code'; id: string }[];
-  /** Clears failed attempts and their lock. */
+  /** Clears failed attempts and their lock. @throws ApiError UNAVAILABLE if Redis is not usable, so that they remain */
   clear(id: string): Promise<void>;
 }
 

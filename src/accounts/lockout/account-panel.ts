@@ -5,7 +5,7 @@ import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { isPasswordHash } from '../passwords/password-hash.ts';
-import { RESET_MAIL } from '../reset/request.ts';
+import { assertResetMailIsSent, RESET_MAIL } from '../reset/request.ts';
 import { signInLockoutName } from './lockout.ts';
 import type { LockoutStatus } from './state.ts';
 
@@ -76,6 +76,7 @@ export function createPasswordPanel({ host, users, lockout }: Dependencies): Acc
           const { user } = await readUser(userId);
           if (!isAccountActive(user))
             throw new ApiError('CONFLICT', 'A disabled account gets no reset link; enable the account first');
+          await assertResetMailIsSent(host, userId);
           await host.mail.sendComposed(RESET_MAIL, { email: user.email, ip: addressOf(req) });
         },
       },
@@ -86,8 +87,8 @@ export function createPasswordPanel({ host, users, lockout }: Dependencies): Acc
         async run({ userId }, ctx) {
           if (ctx.user?.id === userId) throw ownLockoutError();
           const { user } = await readUser(userId);
-          const names = Object.values(lockoutNamesOf({ id: userId, email: String(user.email) }));
-          await Promise.all(names.map((name) => lockout.clearFailedAttemptsAndLock(name)));
+          const { idsOf, clear } = lockout.administration;
+          await Promise.all(idsOf({ userId, email: String(user.email) }).map(({ id }) => clear(id)));
         },
       },
     ],
@@ -148,9 +149,11 @@ export function createLockoutSection({ host, users, lockout }: Dependencies): Ac
         label: 'Unlock',
         done: 'The address can be used to sign in again',
         async run({ rowId }, { user }) {
-          const name = signInLockoutName(readAddress(rowId));
-          if (user !== undefined && name === signInLockoutName(String(user.email))) throw ownLockoutError();
-          await lockout.clearFailedAttemptsAndLock(name);
+          const email = readAddress(rowId);
+          if (user !== undefined && signInLockoutName(email) === signInLockoutName(String(user.email)))
+            throw ownLockoutError();
+          const { idsOf, clear } = lockout.administration;
+          await Promise.all(idsOf({ email }).map(({ id }) => clear(id)));
         },
       },
     ],
