@@ -59,8 +59,8 @@ export interface PanelAction<Target> {
   confirm?: { title: string; text: string };
   isDangerous?: boolean;
   /**
-   * Whether an administrator who has a second factor must send a code of it: for actions that remove a second factor of another user. Default:
-   * false.
+   * Whether an administrator who has a second factor must send a code of it: for actions that weaken or remove a second factor of another user.
+   * Default: false.
    */
   needsSecondFactor?: boolean;
   /** The message after the action. */

@@ -1,10 +1,11 @@
 import type { AccountPanel, AccountSection, PanelFact, PanelRow } from '../../declare/account-panel.ts';
 import { isAccountActive } from '../../declare/actor.ts';
+import { ownLockoutError } from '../../declare/lockouts.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { isPasswordHash } from '../passwords/password-hash.ts';
-import { RESET_MAIL } from '../reset/request.ts';
+import { assertResetMailIsSent, RESET_MAIL } from '../reset/request.ts';
 import { signInLockoutName } from './lockout.ts';
 import type { LockoutStatus } from './state.ts';
 
@@ -75,6 +76,7 @@ export function createPasswordPanel({ host, users, lockout }: Dependencies): Acc
           const { user } = await readUser(userId);
           if (!isAccountActive(user))
             throw new ApiError('CONFLICT', 'A disabled account gets no reset link; enable the account first');
+          await assertResetMailIsSent(host, userId);
           await host.mail.sendComposed(RESET_MAIL, { email: user.email, ip: addressOf(req) });
         },
       },
@@ -82,10 +84,11 @@ export function createPasswordPanel({ host, users, lockout }: Dependencies): Acc
         id: 'lockoutCleared',
         label: 'Unlock',
         done: 'The user can try again',
-        async run({ userId }) {
+        async run({ userId }, ctx) {
+          if (ctx.user?.id === userId) throw ownLockoutError();
           const { user } = await readUser(userId);
-          const names = Object.values(lockoutNamesOf({ id: userId, email: String(user.email) }));
-          await Promise.all(names.map((name) => lockout.clearFailedAttemptsAndLock(name)));
+          const { idsOf, clear } = lockout.administration;
+          await Promise.all(idsOf({ userId, email: String(user.email) }).map(({ id }) => clear(id)));
         },
       },
     ],
@@ -145,7 +148,13 @@ export function createLockoutSection({ host, users, lockout }: Dependencies): Ac
         id: 'lockoutCleared',
         label: 'Unlock',
         done: 'The address can be used to sign in again',
-        run: ({ rowId }) => lockout.clearFailedAttemptsAndLock(signInLockoutName(readAddress(rowId))),
+        async run({ rowId }, { user }) {
+          const email = readAddress(rowId);
+          if (user !== undefined && signInLockoutName(email) === signInLockoutName(String(user.email)))
+            throw ownLockoutError();
+          const { idsOf, clear } = lockout.administration;
+          await Promise.all(idsOf({ email }).map(({ id }) => clear(id)));
+        },
       },
     ],
   };

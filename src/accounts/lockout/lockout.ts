@@ -49,7 +49,7 @@ export interface Lockout {
   ): Promise<Outcome<T>>;
   /** Clears the failed attempts under a name, as a completed attempt does. A lock remains. */
   clearFailedAttempts(name: string): Promise<void>;
-  /** Clears the failed attempts under a name and its lock. */
+  /** Clears the failed attempts under a name and its lock. While Redis is unreachable, they remain there. */
   clearFailedAttemptsAndLock(name: string): Promise<void>;
   /** Returns the failed attempts under a name and the end of its lock. */
   readStatus(name: string): Promise<LockoutStatus>;
@@ -156,7 +156,8 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
       }
     },
     clearFailedAttempts: (name) => store.changeState(hashName(name), (held, now) => clearFailures(held, rule, now)),
-    clearFailedAttemptsAndLock: (name) => store.deleteState(hashName(name)),
+    // The circuit breaker has logged that Redis is unreachable.
+    clearFailedAttemptsAndLock: (name) => store.deleteState(hashName(name)).catch(() => undefined),
     readStatus: (name) =>
       store.changeState(hashName(name), (held, now) => ({ state: held, result: readStatus(held, rule, now) })),
     administration: {
@@ -180,7 +181,14 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
                 { kind: 'code' as const, name: `code:${userId}` },
               ]),
         ].map(({ kind, name }) => ({ kind, id: hashName(name) })),
-      clear: (id) => store.deleteState(id),
+      async clear(id) {
+        try {
+          await store.deleteState(id);
+        } catch (error) {
+          const text = 'The failed attempts could not be cleared, because Redis cannot be reached; try again';
+          throw new ApiError('UNAVAILABLE', text, { cause: error });
+        }
+      },
     },
   };
 }

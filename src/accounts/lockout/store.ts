@@ -11,7 +11,11 @@ type Decide<T> = (held: LockoutState, now: number) => Transition<T>;
 export interface LockoutStore {
   /** Changes the state of a key atomically. Never fails: while Redis is unreachable, each process uses its own memory. */
   changeState<T>(key: string, decide: Decide<T>): Promise<T>;
-  /** Deletes the state of a key, in Redis and in the memory of this process. */
+  /**
+   * Deletes the state of a key, in Redis and in the memory of this process.
+   *
+   * @throws the error of Redis if it is not usable, so that the state there remains
+   */
   deleteState(key: string): Promise<void>;
   /**
    * Reads states from Redis.
@@ -129,7 +133,7 @@ export function createLockoutStore(
     async deleteState(key) {
       const whole = prefix + key;
       memory.deleteState(whole);
-      await breaker.run(() => redis.del(whole)).catch(() => undefined);
+      await breaker.run(() => redis.del(whole));
     },
     async findStates(only) {
       const { keys, isCut } = only === undefined ? await findKeys(redis, prefix) : await readKeys(only);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { appHostOf } from '../../platform/config/environment.ts';
+import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Limiter } from '../../platform/limits/limiter.ts';
 import { localeOfUser, preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
@@ -11,6 +12,9 @@ import type { AccountsContext } from '../context.ts';
 
 /** The kind of the e-mails with a reset link. With `undone` in their data (ISO 8601), they report that the change of an address was undone. */
 export const RESET_MAIL = 'password-reset';
+
+/** The name of the limit of reset e-mails to one account. */
+const RESET_LIMIT = 'password reset mails';
 
 /** The body of `POST /auth/password/forgot`. */
 export const forgotInput = z.strictObject({
@@ -54,7 +58,29 @@ function resetLinkOf(token: string, { settings, env }: Pick<Platform, 'settings'
  */
 function createResetLimiter({ settings, env, limits }: Platform): Limiter | undefined {
   const { enabled = env.nodeEnv !== 'test', auth } = settings.rateLimit;
-  return enabled && auth !== false ? limits.limiter('password reset mails', auth) : undefined;
+  return enabled && auth !== false ? limits.limiter(RESET_LIMIT, auth) : undefined;
+}
+
+/**
+ * Checks that the limit of reset e-mails to an account allows another one, for an administrator who sends it: the composer drops e-mails beyond the
+ * limit silently. E-mails that wait to be composed are not counted yet. One round trip.
+ *
+ * @throws ApiError RATE_LIMITED
+ */
+export async function assertResetMailIsSent(host: Pick<Platform, 'limits' | 'log'>, userId: string): Promise<void> {
+  const counts = await host.limits.readClient(userId).catch((error: unknown) => {
+    // Without Redis, the processes that compose e-mails count for themselves.
+    host.log.warn({ err: error }, 'could not read how many reset e-mails an account has got');
+    return [];
+  });
+  const counted = counts.find(({ name }) => name === RESET_LIMIT);
+  if (counted === undefined || counted.count < counted.rule.limit) return;
+  const minutes = Math.max(1, Math.ceil(counted.leftMs / 60_000));
+  throw new ApiError(
+    'RATE_LIMITED',
+    `This account has got ${counted.rule.limit} reset e-mails; the next one is possible in ${minutes} min`,
+    { retryAfter: Math.max(1, Math.ceil(counted.leftMs / 1000)) },
+  );
 }
 
 /** Returns the variables of the e-mail that follows when the change of an address was undone. */

@@ -3,7 +3,7 @@ import { isAccountActive } from '../../declare/actor.ts';
 import { credentialWatchOf } from '../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
-import { allowsAction, compilePolicy, type Policy } from '../../declare/policy.ts';
+import { allowsAction, compilePolicy, type Policy, type Viewer } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isFromThisMachine } from '../../platform/http/client-address.ts';
@@ -84,6 +84,8 @@ export interface ConsoleAccess {
   fileGuards: readonly RequestHandler[];
   /** Whether the caller of a request that is still open would have access now. */
   isStillAllowed(ctx: Pick<RouteContext, 'user' | 'auth'>): Promise<boolean>;
+  /** Whether the policy allows a user, whatever the session. */
+  allowsUser(user: Viewer): Promise<boolean>;
 }
 
 /**
@@ -96,6 +98,7 @@ export function createDevelopmentAccess(guards: readonly RequestHandler[]): Cons
     route: { policy: 'public', middleware: [...guards, forbidCaching] },
     fileGuards: guards,
     isStillAllowed: async () => true,
+    allowsUser: async () => true,
   };
 }
 
@@ -127,7 +130,13 @@ export function createProductionAccess(
     }
   }
 
+  function allowsUser(user: Viewer): Promise<boolean> {
+    const args = { user, action: 'console', doc: undefined, req: undefined, service: host.service };
+    return allowsAction(compiled, args, false, () => undefined);
+  }
+
   return {
+    allowsUser,
     route: { policy, recentSignIn: true, middleware: [forbidCaching], load: requireSession },
     fileGuards: [],
     async isStillAllowed({ user: { id } = { id: '' }, auth }) {
@@ -137,8 +146,7 @@ export function createProductionAccess(
         hasRecentSignIn({ auth }),
       ]);
       if (user === undefined || !isAccountActive(user) || ended.length > 0 || !isRecent) return false;
-      const args = { user, action: 'console', doc: undefined, req: undefined, service: host.service };
-      return allowsAction(compiled, args, false, () => undefined);
+      return allowsUser(user);
     },
   };
 }

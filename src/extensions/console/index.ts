@@ -53,7 +53,7 @@ interface Application {
 function applicationRoutes({ host, data, access, feed }: Application, errors: ConfigErrors): Route[] {
   const isDevelopment = data.mode === 'development';
   const offered = [
-    createAccountsTab(host, data.users, errors),
+    createAccountsTab(host, data.users, access, errors),
     ...host.consoleTabs(),
     createPushTab(host, data.users, isDevelopment ? host.simulated : undefined),
     createMailsTab(host),

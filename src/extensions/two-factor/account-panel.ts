@@ -1,4 +1,5 @@
 import type { AccountPanel } from '../../declare/account-panel.ts';
+import { ownLockoutError } from '../../declare/lockouts.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { disableFactorOfUser } from './changes.ts';
 import type { TwoFactorContext } from './context.ts';
@@ -32,8 +33,10 @@ export function createTwoFactorPanel(context: TwoFactorContext): AccountPanel {
       {
         id: 'twoFactorUnlocked',
         label: 'Clear wrong codes',
+        needsSecondFactor: true,
         done: 'The user can enter codes again',
-        async run({ userId }) {
+        async run({ userId }, { user }) {
+          if (user?.id === userId) throw ownLockoutError();
           await database.write({ text: CLEAR_LOCK, values: [userId] });
         },
       },

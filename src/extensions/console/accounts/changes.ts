@@ -12,6 +12,7 @@ import { isStorable } from '../../../platform/postgres/values.ts';
 import { withClientInput } from '../data/context.ts';
 import { type AccountsTabContext, ADMIN, accountGoneError } from './context.ts';
 import { type AccountInfo, toAccountInfo } from './list.ts';
+import { secondFactorCode } from './second-factor.ts';
 
 const MAX_ROLES = 100;
 const MAX_ROLE = 100;
@@ -21,7 +22,7 @@ const role = z.string(roleError).max(MAX_ROLE, roleError).refine(isStorable, rol
 const roleList = () => boundedArraySchema(role, { min: 0, max: MAX_ROLES, error: 'Must be a list of roles' });
 
 /** The body of a change of roles. `from`: the roles that the administrator saw, so that no change of another administrator is lost. */
-export const rolesBody = z.strictObject({ from: roleList(), to: roleList() });
+export const rolesBody = z.strictObject({ from: roleList(), to: roleList(), code: secondFactorCode });
 
 // Changes of the roles and the status of users run one after the other: otherwise two administrators could demote each other at the same time.
 const LOCK_CHANGES = `select pg_advisory_xact_lock(hashtextextended('console: roles and status of users', 0))`;

@@ -8,18 +8,16 @@ import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';
+import { confirmSecondFactorAction, secondFactorCode } from './second-factor.ts';
 
 const ID = /^[a-z]+(-[a-z]+)*$/;
 const ACTION = /^[a-z][A-Za-z]*$/;
 const MAX_ROW_ID = 320;
-const MAX_CODE = 64;
 
-const code = z.string({ error: 'Must be a string' }).max(MAX_CODE, { error: `Must be at most ${MAX_CODE} characters` });
 const rowError = { error: 'Must be the id of a row' };
 const row = z.string(rowError).min(1, rowError).max(MAX_ROW_ID, rowError).refine(isStorable, rowError);
-/** `code`: of the second factor of the administrator. */
-const accountActionBody = z.strictObject({ code: code.optional() });
-const rowActionBody = z.strictObject({ row, code: code.optional() });
+const accountActionBody = z.strictObject({ code: secondFactorCode });
+const rowActionBody = z.strictObject({ row, code: secondFactorCode });
 
 const MAX_LIMIT = 100;
 const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
@@ -117,10 +115,8 @@ interface RoutedAction {
 }
 
 /** Creates the route of an action. The audit trail names the user or the section, and the row. */
-function actionRoute(
-  { host, users }: AccountsTabContext,
-  { path, action, hasRow, section }: RoutedAction,
-): ConsoleRoute {
+function actionRoute(context: AccountsTabContext, { path, action, hasRow, section }: RoutedAction): ConsoleRoute {
+  const { users } = context;
   const rowOf = ({ input }: RouteContext): string | undefined => (input as { row?: string }).row;
   return {
     method: 'POST',
@@ -129,9 +125,8 @@ function actionRoute(
     status: 204,
     action: action.id,
     async check(ctx) {
-      if (section === undefined) await loadAccount({ users }, ctx.params.id!);
-      if (action.needsSecondFactor === true && ctx.user !== undefined)
-        await host.accounts!.confirmSecondFactor(ctx, (ctx.input as { code?: string }).code, 'code');
+      const target = section === undefined ? await loadAccount({ users }, ctx.params.id!) : undefined;
+      if (action.needsSecondFactor === true) await confirmSecondFactorAction(context, ctx, target);
     },
     recordedAs(ctx) {
       const rowId = rowOf(ctx);

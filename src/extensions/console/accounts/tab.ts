@@ -4,10 +4,12 @@ import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
+import type { ConsoleAccess } from '../access.ts';
 import { changeRoles, disableAccount, enableAccount, rolesBody } from './changes.ts';
 import { type AccountsTabContext, loadAccount, readAccountFields } from './context.ts';
 import { accountsQuery, listAccounts, panelsWithSummary, toAccountInfo } from './list.ts';
 import { checkAccountPanels, describeSection, panelRoutes, readPanels, sectionRoutes } from './panel-routes.ts';
+import { confirmGainedRoles } from './second-factor.ts';
 
 const isReadOnly = ({ rowActions = [], accountActions = [] }: AccountPanel) =>
   rowActions.length === 0 && accountActions.length === 0;
@@ -18,13 +20,18 @@ const isReadOnly = ({ rowActions = [], accountActions = [] }: AccountPanel) =>
  *
  * @param errors receives panels that cannot be served
  */
-export function createAccountsTab(host: ExtensionHost, users: ResourceGateway, errors: ConfigErrors): ConsoleTab {
+export function createAccountsTab(
+  host: ExtensionHost,
+  users: ResourceGateway,
+  { allowsUser }: Pick<ConsoleAccess, 'allowsUser'>,
+  errors: ConfigErrors,
+): ConsoleTab {
   // What administrators can act on comes first.
   const panels = host.accountPanels().toSorted((a, b) => Number(isReadOnly(a)) - Number(isReadOnly(b)));
   const sections = host.accountSections().toSorted((a, b) => a.label.localeCompare(b.label));
   checkAccountPanels(panels, sections, errors);
   const fields = readAccountFields(users);
-  const context: AccountsTabContext = { host, users, fields };
+  const context: AccountsTabContext = { host, users, fields, allowsUser };
   const summaries = panelsWithSummary(panels);
 
   const facts = {
@@ -65,7 +72,10 @@ export function createAccountsTab(host: ExtensionHost, users: ResourceGateway, e
         path: '/users/:id/roles',
         input: rolesBody,
         action: 'rolesChanged',
-        recordedAs: (ctx) => ({ ...recordedAs(ctx), details: { ...ctx.input } }),
+        async check(ctx) {
+          await confirmGainedRoles(context, ctx, await loadAccount(context, ctx.params.id!), ctx.input);
+        },
+        recordedAs: (ctx) => ({ ...recordedAs(ctx), details: { from: ctx.input.from, to: ctx.input.to } }),
         handler: (ctx) => changeRoles(context, ctx),
       },
       {

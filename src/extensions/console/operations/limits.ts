@@ -1,5 +1,7 @@
 import { isIP } from 'node:net';
 import type { ExtensionHost } from '../../../declare/extension.ts';
+import { ownLockoutError } from '../../../declare/lockouts.ts';
+import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
 import { isId } from '../../../platform/ids.ts';
@@ -128,14 +130,25 @@ export async function clearClient(
   if (!isFound) throw new ApiError('NOT_FOUND', 'There is no such count: its window may have ended');
 }
 
-/** Clears the failed attempts and the lock under a hash. @throws ApiError NOT_FOUND for anything that is no hash */
-export async function clearLockout({ accounts }: LimitsHost, id: string): Promise<void> {
+/** The administrator; undefined in development. */
+type Administrator = RouteContext['user'];
+
+/**
+ * Clears the failed attempts and the lock under a hash.
+ *
+ * @throws ApiError NOT_FOUND for anything that is no hash; FORBIDDEN if it belongs to the administrator
+ */
+export async function clearLockout({ accounts }: LimitsHost, id: string, administrator: Administrator): Promise<void> {
   if (accounts === undefined || !/^[0-9a-f]{64}$/.test(id)) throw new ApiError('NOT_FOUND');
-  await accounts.lockouts.clear(id);
+  const { lockouts } = accounts;
+  const own = administrator && lockouts.idsOf({ email: String(administrator.email), userId: administrator.id });
+  if (own?.some((name) => name.id === id)) throw ownLockoutError();
+  await lockouts.clear(id);
 }
 
-/** Clears all failed attempts and locks of a user. @throws ApiError NOT_FOUND */
-export async function unlockAccount(host: LimitsHost, userId: string): Promise<void> {
+/** Clears all failed attempts and locks of a user. @throws ApiError NOT_FOUND; FORBIDDEN if the user is the administrator */
+export async function unlockAccount(host: LimitsHost, userId: string, administrator: Administrator): Promise<void> {
+  if (administrator?.id === userId) throw ownLockoutError();
   const account = isId(userId) ? await findAccount(host, userId) : { userId: undefined };
   if (account.userId === undefined || host.accounts === undefined) throw new ApiError('NOT_FOUND');
   const { lockouts } = host.accounts;

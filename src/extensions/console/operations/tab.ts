@@ -129,6 +129,12 @@ function workRoutes(host: ExtensionHost, readList: () => ReturnType<typeof readP
   ] satisfies ConsoleRoute[];
 }
 
+/** Returns the user that a limit counts for, alone or after another name as in `mail:<id>`; undefined for an address. */
+function userOfClient(client: string): string | undefined {
+  const last = client.split(':').at(-1)!;
+  return isId(last) ? last : undefined;
+}
+
 /** The routes about rate limits and lockouts. Entries of the audit trail contain no addresses. */
 function limitRoutes(host: ExtensionHost) {
   const readClients = createSharedRead(() => readLimitedClients(host), SCAN_FRESH_MS);
@@ -147,7 +153,11 @@ function limitRoutes(host: ExtensionHost) {
       path: '/limits/clients/clear',
       input: clearBody,
       action: 'limitCleared',
-      recordedAs: ({ input }) => ({ resource: 'rate-limit', record: null, details: { limit: input.name } }),
+      recordedAs: ({ input: { name, client } }) => ({
+        resource: 'rate-limit',
+        record: null,
+        details: { limit: name, user: userOfClient(client) },
+      }),
       handler: withRedis(host, async ({ input }) => {
         await clearClient(host, input);
         readClients.expire();
@@ -157,9 +167,10 @@ function limitRoutes(host: ExtensionHost) {
       method: 'POST',
       path: '/limits/lockouts/:id/clear',
       action: 'lockoutCleared',
-      recordedAs: recordParams('lockout'),
-      async handler({ params }) {
-        await clearLockout(host, params.id!);
+      // The hash would tell the address to a reader of the trail who guesses it.
+      recordedAs: () => ({ resource: 'lockout', record: null }),
+      async handler({ params, user }) {
+        await clearLockout(host, params.id!, user);
         readLocks.expire();
       },
     },
@@ -168,8 +179,8 @@ function limitRoutes(host: ExtensionHost) {
       path: '/limits/accounts/:id/unlock',
       action: 'accountUnlocked',
       recordedAs: ({ params: { id } }) => ({ resource: 'user', record: isId(id) ? id : null }),
-      async handler({ params }) {
-        await unlockAccount(host, params.id!);
+      async handler({ params, user }) {
+        await unlockAccount(host, params.id!, user);
         readLocks.expire();
       },
     },

@@ -1,8 +1,10 @@
 import { isAccountActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import { allowsAction, compilePolicy } from '../../../declare/policy.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError, validationError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
+import { isTransient } from '../../../platform/postgres/errors.ts';
 import { createOwnerContext, type OwnerRequest } from '../endpoints/administrators.ts';
 import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { READ_ANY_ENDPOINT } from '../endpoints/endpoints-sql.ts';
@@ -31,29 +33,34 @@ export interface OwnerRoutes {
   /** @throws ApiError VALIDATION_ERROR for a user who does not exist */
   loadNewOwner(id: string): Promise<StoredRecord>;
   /**
-   * Carries out a route.
+   * Carries out a route. A route that changes something needs an owner whose account is active and who meets the policy of the route.
    *
    * @param operationId the name of the operation in the OpenAPI document
-   * @throws ApiError CONFLICT if the account of the owner is not active and the route changes something; the errors of the route
+   * @throws ApiError CONFLICT if the account of the owner is not active; FORBIDDEN if the policy refuses the owner; the errors of the route
    */
   perform(operationId: string, ctx: RouteContext, request: OwnerRequest): Promise<unknown>;
   /** Creates the handler that carries out a route for the owner of the endpoint that the path names. */
   handle(operationId: string): Route['handler'];
 }
 
-/** Operations that are possible while the account of the owner is disabled. */
-const FOR_INACTIVE_OWNERS = new Set(['deleteWebhook', 'readWebhookRecovery', 'listWebhookDeliveries']);
+/** Operations that are possible for every owner: administrators watch and delete the endpoints of owners who lost their access, too. */
+const FOR_EVERY_OWNER = new Set(['deleteWebhook', 'readWebhookRecovery', 'listWebhookDeliveries']);
 
 const inactiveOwnerError = () =>
   new ApiError('CONFLICT', 'The account of the owner is not active, so this is not possible');
 
 /** @param routes the routes of webhooks */
 export function createOwnerRoutes(
-  { database }: Pick<Host, 'database'>,
+  { database, log }: Pick<Host, 'database' | 'log'>,
   users: Pick<ResourceGateway, 'load'>,
   routes: readonly Route[],
 ): OwnerRoutes {
-  const handlers = new Map(routes.map(({ operationId, handler }) => [operationId, handler]));
+  const operations = new Map(
+    routes.map(({ operationId, handler, policy = 'authenticated', action = 'custom' }) => [
+      operationId,
+      { handler, action, policy: compilePolicy(policy, () => undefined) },
+    ]),
+  );
 
   const load: OwnerRoutes['load'] = async (id) => {
     if (!isId(id)) throw new ApiError('NOT_FOUND');
@@ -65,10 +72,25 @@ export function createOwnerRoutes(
     return { row, owner };
   };
 
+  /** A policy that throws refuses the owner, as it does in a request of the owner. */
+  function onPolicyError(error: unknown): void {
+    if (isTransient(error)) throw error;
+    log.error({ err: error }, 'the policy of webhooks threw for the owner of an endpoint');
+  }
+
+  async function assertAllowed(operationId: string, ctx: RouteContext, user: StoredRecord): Promise<void> {
+    if (FOR_EVERY_OWNER.has(operationId)) return;
+    if (!isAccountActive(user)) throw inactiveOwnerError();
+    const { policy, action } = operations.get(operationId)!;
+    const args = { user, action, doc: undefined, req: undefined, service: ctx.service };
+    if (await allowsAction(policy, args, false, onPolicyError)) return;
+    throw new ApiError('FORBIDDEN', 'The owner may not have webhooks: the setting "policy" of webhooks() refuses them');
+  }
+
   const perform: OwnerRoutes['perform'] = async (operationId, ctx, request) => {
-    if (!isAccountActive(request.owner) && !FOR_INACTIVE_OWNERS.has(operationId)) throw inactiveOwnerError();
+    await assertAllowed(operationId, ctx, request.owner);
     try {
-      return await handlers.get(operationId)!(createOwnerContext(ctx, request));
+      return await operations.get(operationId)!.handler(createOwnerContext(ctx, request));
     } catch (error) {
       // The account was disabled a moment ago. A 401 would say that the administrator is signed out.
       if (error instanceof ApiError && error.status === 401) throw inactiveOwnerError();

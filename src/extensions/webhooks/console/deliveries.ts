@@ -222,11 +222,15 @@ export function deliveryConsoleRoutes(
     };
   }
 
-  const recordedAs = ({ params }: RouteContext) => ({
-    resource: 'webhook',
-    record: null,
-    details: { delivery: params.id },
-  });
+  // An entry of the audit trail names the endpoint and its owner, so the delivery is found before.
+  const foundBefore = new WeakMap<RouteContext, Awaited<ReturnType<typeof find>>>();
+  const check = async (ctx: RouteContext) => {
+    foundBefore.set(ctx, await find(ctx.params.id));
+  };
+  const recordedAs = (ctx: RouteContext) => {
+    const { row, owner, delivery } = foundBefore.get(ctx)!;
+    return { resource: 'webhook', record: row[0], details: { delivery: delivery[0], owner: owner.id } };
+  };
 
   return [
     { method: 'GET', path: '/deliveries', query: listQuery, handler: listDeliveries },
@@ -235,18 +239,20 @@ export function deliveryConsoleRoutes(
       method: 'POST',
       path: '/deliveries/:id/reveal',
       action: 'deliveryRevealed',
+      check,
       recordedAs,
-      async handler({ params }) {
-        return { content: (await readContent(await find(params.id))) ?? null };
+      async handler(ctx) {
+        return { content: (await readContent(foundBefore.get(ctx)!)) ?? null };
       },
     },
     {
       method: 'POST',
       path: '/deliveries/:id/retry',
       action: 'deliveryRetried',
+      check,
       recordedAs,
       async handler(ctx) {
-        const { row, owner, delivery } = await find(ctx.params.id);
+        const { row, owner, delivery } = foundBefore.get(ctx)!;
         const params = { id: row[0], deliveryId: delivery[0] };
         return as.perform('retryWebhookDelivery', ctx, { owner, row, params });
       },

@@ -226,4 +226,45 @@ describe('actions of panels', () => {
       { user: helper.id },
     ]);
   });
+
+  test('administrators do not clear their own failed attempts and wrong codes, by any route', async () => {
+    const boss = await guard(await person('Guessing', ['user', 'admin']), database);
+    await database.query(
+      `update two_factors set failures = 5, locked_until = now() + interval '1 hour' where user_id = $1`,
+      [boss.id],
+    );
+    for (const _ of [1, 2, 3]) await call('POST', '/api/auth/login', { email: boss.email, password: 'wrong' });
+    const operations = '/console/api/operations/limits';
+    const { body: found } = await boss.call('GET', `${operations}/lookup?q=${encodeURIComponent(boss.email)}`);
+    const answers = [
+      await act(boss.call, `/users/${boss.id}/panels/password/lockoutCleared`),
+      await act(boss.call, '/sections/lockouts/lockoutCleared', { row: ` ${boss.email.toUpperCase()} ` }),
+      await boss.call('POST', `${operations}/lockouts/${found.data.lockouts[0].id}/clear`),
+      await boss.call('POST', `${operations}/accounts/${boss.id}/unlock`),
+    ];
+    for (const { body } of answers)
+      expect(body.error).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining('another admin') });
+    const unlock = (client: Client, body: object) =>
+      act(client, `/users/${boss.id}/panels/two-factor/twoFactorUnlocked`, body);
+    expect((await unlock(boss.call, {})).status).toBe(422);
+    expect((await unlock(boss.call, { code: codeOf(boss.secret) })).status).toBe(429);
+    const login = () => call('POST', '/api/auth/login', { email: boss.email, password: PASSWORD });
+    expect((await login()).status).toBe(429);
+
+    const other = await guard(await person('Other', ['user', 'admin']), database);
+    expect((await unlock(other.call, { code: codeOf(other.secret) })).status).toBe(204);
+    expect((await unlock(boss.call, { code: codeOf(boss.secret) })).status).toBe(403);
+    expect((await root.call('POST', `${operations}/accounts/${boss.id}/unlock`)).status).toBe(204);
+    expect((await login()).status).toBe(200);
+    for (const { id } of [boss, other]) await app.service('user').delete(id);
+  });
+
+  test('clearing wrong codes of another user needs a code of an administrator who has a second factor', async () => {
+    const boss = await guard(await person('Clearing', ['user', 'admin']), database);
+    const user = await guard(await person('Typing'), database);
+    const unlock = (body: object) => act(boss.call, `/users/${user.id}/panels/two-factor/twoFactorUnlocked`, body);
+    expect((await unlock({})).body.error.details).toEqual({ code: 'Is required' });
+    expect((await unlock({ code: codeOf(boss.secret) })).status).toBe(204);
+    await app.service('user').delete(boss.id);
+  });
 });

@@ -137,6 +137,11 @@ test('every action is in the audit trail with its administrator, and so is the c
     expect([action, user]).toEqual([action, admin.id]);
     expect([action, via]).toEqual([action, 'console']);
   }
+  for (const action of ['console.deliveryRevealed', 'console.deliveryRetried'])
+    expect(entries.find((entry) => entry.action === action)).toMatchObject({
+      record: endpoint,
+      details: { delivery, owner: ada.id },
+    });
   expect(entries.find(({ action }) => action === 'console.endpointUpdated')).toMatchObject({
     record: endpoint,
     details: { fields: ['enabled'] },

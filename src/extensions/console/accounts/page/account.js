@@ -15,7 +15,7 @@ import {
   userResource,
 } from 'belfry/console';
 import { useState } from 'preact/hooks';
-import { ACCOUNTS, accountFacts, Chips, Panel } from './panel.js';
+import { ACCOUNTS, accountFacts, Chips, Panel, sendAction } from './panel.js';
 import { AccountStatus } from './users.js';
 
 const pathOf = (id) => `/accounts/users/${encodeURIComponent(id)}`;
@@ -32,7 +32,8 @@ function RolesDialog({ account, close }) {
     event.preventDefault();
     setSaving(true);
     try {
-      await call(`${pathOf(account.id)}/roles`, { method: 'POST', body: { from: account.roles, to: chosen } });
+      if (!(await sendAction(`${pathOf(account.id)}/roles`, { from: account.roles, to: chosen })))
+        return setSaving(false);
       showToast('The roles are changed');
       close(true);
     } catch (failed) {

@@ -63,7 +63,7 @@ function askForCode(problem) {
     };
     return html`<${Dialog} title="Confirm with your second factor" onClose=${() => close(undefined)}>
       <form class="stack" onSubmit=${submit}>
-        <p>This removes a second factor of another user, so it needs a code of your own authenticator app, or a recovery code.</p>
+        <p>This needs a code of your own authenticator app, or a recovery code.</p>
         <label>
           Your code
           <input
@@ -91,7 +91,7 @@ function askForCode(problem) {
  *
  * @returns {Promise<boolean>} false if the administrator cancels
  */
-async function sendAction(path, body) {
+export async function sendAction(path, body) {
   let code;
   for (;;) {
     try {
