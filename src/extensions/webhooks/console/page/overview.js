@@ -12,12 +12,13 @@ function Card({ label, value, note, href, kind = '' }) {
     : html`<a class="card webhooks-card" href=${href}>${content}</a>`;
 }
 
-function EndpointCards({ endpoints: { active, failing, disabled }, failed }) {
+function EndpointCards({ endpoints: { active, retrying, failing, disabled }, failed }) {
   const states = Object.values(disabled).reduce((sum, count) => sum + count, 0);
   const automatic = states - (disabled.manual ?? 0);
   const list = (state) => `${HOME}/endpoints?state=${state}`;
   return html`<div class="cards-grid">
     <${Card} label="Active endpoints" value=${active} href=${list('active')} note="the last delivery succeeded, or none yet" />
+    <${Card} label="Retrying endpoints" value=${retrying} kind=${retrying > 0 ? 'webhooks-warn' : ''} href=${list('retrying')} note="deliveries wait for another attempt" />
     <${Card} label="Failing endpoints" value=${failing} kind=${failing > 0 ? 'webhooks-warn' : ''} href=${list('failing')} note="failed deliveries in a row" />
     <${Card} label="Disabled endpoints" value=${states} kind=${automatic > 0 ? 'bad-text' : ''} href=${list('disabled')} note=${automatic === 0 ? 'by users' : `${automatic} automatically`} />
     <${Card} label="Failed deliveries in the log" value=${failed} kind=${failed > 0 ? 'bad-text' : ''} href=${`${HOME}/deliveries?status=failed`} note="all attempts failed; they can be recovered" />
@@ -76,8 +77,8 @@ function NoEndpoints() {
 /** Numbers and charts of all endpoints. */
 export function OverviewPage() {
   const overview = useLoaded(`/webhooks/overview?range=${chosenRange()}`, { everyMs: REFRESH_MS });
-  const hasNone = ({ endpoints: { active, failing, disabled } }) =>
-    active + failing + Object.keys(disabled).length === 0;
+  const hasNone = ({ endpoints: { active, retrying, failing, disabled } }) =>
+    active + retrying + failing + Object.keys(disabled).length === 0;
   return html`<${Page} title="Webhooks" intro="The endpoints of all users, and what is sent to them.">
     <${Loaded} from=${overview}>
       ${(data) =>
