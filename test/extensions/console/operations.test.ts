@@ -434,7 +434,11 @@ test('while Redis is down, the overview says so, and the other pages say what th
     const codeOf = async () => (await other.call('GET', API + path)).body.error?.code;
     await expect.poll(codeOf, { message: path, timeout: 5000 }).toBe('UNAVAILABLE');
   }
-  expect((await other.call('GET', `${API}/processes`)).body.data.problem).toContain('Redis is not usable');
+  const advice = `(${new URL(proxy.url).host}). Check REDIS_URL, and that Redis runs.`;
+  expect((await other.call('GET', `${API}/processes`)).body.data.problem).toContain(advice);
+  expect((await other.call('GET', `${API}/slow`)).body.error.message).toContain(advice);
+  const overview = (await other.call('GET', `${API}/overview`)).body.data;
+  for (const unknown of ['processes', 'queues', 'requests']) expect(overview).not.toHaveProperty(unknown);
   expect((await other.call('GET', `${API}/outbox`)).status).toBe(200);
   expect((await other.call('GET', `${API}/limits`)).status).toBe(200);
 });
