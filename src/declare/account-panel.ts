@@ -4,13 +4,16 @@ import type { Route, RouteContext } from './route.ts';
 export type PanelValue = string | number | boolean | readonly string[] | null;
 
 /** How a value is shown. Default: as plain text. */
-export type PanelValueKind = 'text' | 'code' | 'time' | 'list' | 'user';
+export type PanelValueKind = 'text' | 'code' | 'time' | 'list' | 'user' | 'record';
 
 /** A column of the rows. */
 export interface PanelColumn {
   name: string;
   label: string;
-  /** `user`: the value is the id of a user, which becomes a link; other text is shown as it is. */
+  /**
+   * `user`: the value is the id of a user, which becomes a link; other text is shown as it is. `record`: the name of a resource and the id of a
+   * record, `post/65f0…`.
+   */
   kind?: PanelValueKind;
 }
 

@@ -48,6 +48,20 @@ export function textOfPolicyFunction(rule: PolicyFunction): string {
 /** `'owner | admin'`, a function, or an array that mixes both. Alternatives only: there is no AND. */
 export type Policy = string | PolicyFunction | readonly (string | PolicyFunction)[];
 
+const DECLARED = Symbol('declared policy');
+
+/** Returns a policy that is evaluated in place of a declared one, which messages and the OpenAPI document continue to show. */
+export function replacePolicy(declared: Policy, parts: readonly (string | PolicyFunction)[]): Policy {
+  return Object.assign([...parts], { [DECLARED]: declaredPolicy(declared) });
+}
+
+/** The policy as the app declares it, if another one is evaluated in its place; otherwise the policy itself. */
+export function declaredPolicy(policy: Policy): Policy {
+  return (policy as { [DECLARED]?: Policy })[DECLARED] ?? policy;
+}
+
+const partsOf = (policy: Policy) => (Array.isArray(policy) ? policy : [policy]) as readonly (string | PolicyFunction)[];
+
 /** A policy, parsed once at startup. */
 export interface CompiledPolicy {
   /** The policy as written, for messages and for the OpenAPI document. */
@@ -92,7 +106,7 @@ export function roleNameError(word: unknown): string | undefined {
  * @param report called with the message of each error in the policy
  */
 export function compilePolicy(policy: Policy, report: (text: string) => void): CompiledPolicy {
-  const parts = (Array.isArray(policy) ? policy : [policy]) as readonly (string | PolicyFunction)[];
+  const parts = partsOf(policy);
   const roles = new Set<string>();
   const words = new Set<string>();
   const functions = parts.filter((part) => typeof part === 'function');
@@ -116,7 +130,9 @@ export function compilePolicy(policy: Policy, report: (text: string) => void): C
       );
   }
   return {
-    text: parts.map((part) => (typeof part === 'function' ? textOfPolicyFunction(part) : part)).join(' | '),
+    text: partsOf(declaredPolicy(policy))
+      .map((part) => (typeof part === 'function' ? textOfPolicyFunction(part) : part))
+      .join(' | '),
     public: words.has('public'),
     authenticated: words.has('authenticated'),
     verified: words.has('verified'),

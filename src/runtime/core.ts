@@ -43,16 +43,18 @@ import type { CompiledResource } from '../records/schema/compiled.ts';
 import { createAfterCommitQueue, createTransactionContext } from '../records/transaction/transaction.ts';
 import { findAccountFields } from './config-errors.ts';
 import { collectNonResourceTables, type Declarations } from './declarations.ts';
+import { isConsoleRequest } from './http/request-log.ts';
 import { createSendWithin, type SendWithin } from './mail-outlet.ts';
 import { collectRelationNames } from './migrations/relation-names.ts';
 
-/** Returns the function that measures statements: for the request that they belong to, and for the slow log. */
+/** Returns the function that measures statements: for the request that they belong to, and, unless it is one to the console, for the slow log. */
 function createStatementObserver(slowLog: SlowLog): OnResult {
   const { statementMs } = slowLog;
   return (text, ms, rows) => {
     const req = currentActor()?.req;
     if (req !== undefined) countStatement(req, ms);
-    if (ms >= statementMs) slowLog.addStatement(text, ms, rows);
+    const isOfConsole = req !== undefined && isConsoleRequest(req);
+    if (ms >= statementMs && !isOfConsole) slowLog.addStatement(text, ms, rows);
   };
 }
 

@@ -116,6 +116,7 @@ async function addLines(): Promise<void> {
     durationMs: (i * 7) % 90,
   }));
   for (const request of requests) await line(request);
+  await line({ ...requests[1], route: '/console/api/operations/log' });
   await line({
     level: 'error',
     time: new Date().toISOString(),
@@ -181,6 +182,11 @@ browserTest(
     await page.getByRole('link', { name: 'Log', exact: true }).click();
     await page.getByText('relation "invoices" does not exist').waitFor();
     await checkScreens(page, 'operations-log', [360, 1280]);
+    const ofConsole = page.locator('.operations-log li', { hasText: '/console/api/operations/log' });
+    expect(await ofConsole.count()).toBe(0);
+    await page.getByLabel('Show console requests').check();
+    await ofConsole.first().waitFor();
+    await page.getByLabel('Show console requests').uncheck();
     await page.getByLabel('Level').selectOption('error');
     await expect.poll(() => page.locator('.operations-log li').count()).toBe(1);
     await page.locator('.operations-log summary').click();

@@ -1,5 +1,5 @@
 import { Field, type FieldSpec, type Fields } from '../../declare/field.ts';
-import { compilePolicy, type Policy, type RecordFilter } from '../../declare/policy.ts';
+import { compilePolicy, type Policy, type RecordFilter, replacePolicy } from '../../declare/policy.ts';
 import { ACTIONS, type AnyResource, type ScopeArguments } from '../../declare/resource.ts';
 import type { Route, RouteBuilder } from '../../declare/route.ts';
 import { ConfigErrors } from '../../platform/config/config-errors.ts';
@@ -20,7 +20,7 @@ function withRolePolicies(
   const allowed = split.roles.map((role) =>
     role === roles.least && isScopeEnough ? 'authenticated' : createRolePolicy(role, field, roles),
   );
-  return [...split.rest, ...allowed];
+  return replacePolicy(policy, [...split.rest, ...allowed]);
 }
 
 /** Whether a declaration names an owner of its records. */
@@ -48,7 +48,7 @@ function tenantPolicies(
       if (action !== 'create') return [action, withRolePolicies(policy, field, context, at)];
       // No record exists yet: the hook checks the role in the organisation that the record will belong to.
       const { roles: named, rest } = splitPolicy(policy, roles, at);
-      return [action, named.length === 0 ? policy : [...rest, 'authenticated']];
+      return [action, named.length === 0 ? policy : replacePolicy(policy, [...rest, 'authenticated'])];
     }),
   );
 }

@@ -51,6 +51,22 @@ function queueStateSql(users: UsersSql): string {
 /** The state of endpoint `e`: `active`, `failing` or `disabled`. */
 export const ENDPOINT_STATE = `case when not e.enabled then 'disabled' when e.consecutive_failures > 0 then 'failing' else 'active' end`;
 
+const IS_RETRYING = `exists (select from (
+  select d.attempts from webhook_deliveries d where d.endpoint_id = e.id and d.status = 'pending' order by d.next_attempt_at desc limit 100) w
+  where w.attempts > 0)`;
+
+/**
+ * The state of endpoint `e` in the console: as `ENDPOINT_STATE`, but `retrying` for an active endpoint with deliveries that wait for another
+ * attempt. Reads the deliveries that wait longest, which are those after a failed attempt. Uses webhook_deliveries_due_index.
+ */
+export const CONSOLE_ENDPOINT_STATE = `case when e.enabled and e.consecutive_failures = 0 and ${IS_RETRYING} then 'retrying' else ${ENDPOINT_STATE} end`;
+
+/** Counts the endpoints that are `retrying`, among those with pending deliveries. */
+const COUNT_RETRYING = `
+  select count(*) from (select distinct endpoint_id from webhook_deliveries where status = 'pending') p
+    join webhook_endpoints e on e.id = p.endpoint_id
+  where e.removed_at is null and e.enabled and e.consecutive_failures = 0 and ${IS_RETRYING}`;
+
 /** Counts the endpoints by state and by the reason why they are disabled. */
 const ENDPOINT_STATES = `
   select ${ENDPOINT_STATE}, disabled_reason, count(*) from webhook_endpoints e where removed_at is null group by 1, 2 order by 1, 2`;
@@ -146,6 +162,8 @@ const RECENT_MS = 3_600_000;
 /** Reads the status of webhooks. */
 export interface StatusReader {
   queue(): Promise<WebhookQueue>;
+  /** Counts the active endpoints with deliveries that wait for another attempt. */
+  retrying(): Promise<number>;
   /** @param worst maximum number of endpoints to list */
   status(worst?: number): Promise<WebhookStatus>;
 }
@@ -181,6 +199,10 @@ export function createStatusReader(
 
   return {
     queue: readQueue,
+    async retrying() {
+      const [row] = await database.readSlowly<[number]>({ text: COUNT_RETRYING, values: [] });
+      return row![0];
+    },
     async status(worst = 10) {
       const [states, waiting, [failed], attempts, worstRows] = await Promise.all([
         countEndpointsByState(),

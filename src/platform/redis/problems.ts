@@ -42,6 +42,10 @@ const PROBLEMS: readonly (readonly [kind: RegExp, describe: Describe])[] = [
   ],
 ];
 
+// Of the client, about itself: Redis is connected but silent, or the client is not connected.
+const NO_RESPONSE =
+  /^Socket timeout|^Command timed out|^connect ETIMEDOUT|^Connection is closed|enableOfflineQueue|maxRetriesPerRequest|^no response within|^is not connected$/;
+
 function findProblem(error: unknown) {
   const { message = String(error), code = '' } = error as NodeJS.ErrnoException;
   const text = message || code;
@@ -52,11 +56,24 @@ function findProblem(error: unknown) {
 export function describeRedisProblem(error: unknown, prefix: string): string {
   if (error instanceof RedisProblem) return error.message;
   const { text, describe } = findProblem(error);
-  return describe?.(text, prefix) ?? `cannot be reached: ${text}`;
+  if (describe !== undefined) return describe(text, prefix);
+  return NO_RESPONSE.test(text) ? 'does not respond' : `cannot be reached: ${text.replace(/\.+$/, '')}`;
 }
 
 /** Returns what to do if Redis is not usable; undefined if the description of the problem says that. */
 export function suggestRedisFix(error: unknown): string | undefined {
   const isDescribed = error instanceof RedisProblem || findProblem(error).describe !== undefined;
   return isDescribed ? undefined : 'check REDIS_URL, and that Redis runs';
+}
+
+/**
+ * Says in full sentences why Redis is not usable, and what to do.
+ *
+ * @param address of Redis, for the message
+ */
+export function explainRedisProblem(error: unknown, address: string, prefix: string): string {
+  const fix = suggestRedisFix(error);
+  const description = describeRedisProblem(error, prefix);
+  if (fix === undefined) return `Redis at ${address} ${description}.`;
+  return `Redis ${description} (${address}). ${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`;
 }

@@ -5,11 +5,13 @@ import { redactTokens } from '../../platform/observability/log.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { ProcessRegistry } from '../../platform/processes/registry.ts';
 import type { SlowLog } from '../../platform/processes/slow-log.ts';
-import { isMonitoringRequest, routePatternOf } from './request-log.ts';
+import { isConsoleRequest, isMonitoringRequest, routePatternOf } from './request-log.ts';
 import { createRequestWindow, type RequestTotals } from './request-window.ts';
 
 /** Upper bounds of the histogram buckets in seconds. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const createBuckets = () => Array.from({ length: SECONDS.length + 1 }, () => 0);
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -76,8 +78,8 @@ function addSlowRequest(slowLog: SlowLog, req: IncomingMessage, res: ServerRespo
 }
 
 /**
- * Registers the metrics of HTTP requests, reports the requests of the last minutes, and adds slow ones to the slow log. Returns the function
- * to call at the start of each request.
+ * Registers the metrics of HTTP requests, reports the requests of the last minutes, and adds slow ones to the slow log. The metrics include
+ * requests to the console, the reports and the slow log do not. Returns the function to call at the start of each request.
  */
 export function createRequestCounter({
   metrics: { registry },
@@ -120,26 +122,17 @@ export function createRequestCounter({
     },
   });
 
-  function readTotals(): RequestTotals {
-    const buckets = Array.from({ length: SECONDS.length + 1 }, () => 0);
-    const totals = { count: 0, failed: 0, seconds: 0, buckets };
-    for (const { byStatus, buckets: own, sum } of allSeries.values()) {
-      for (const count of byStatus.values()) totals.count += count;
-      totals.failed += byStatus.get('5xx') ?? 0;
-      totals.seconds += sum;
-      for (let i = 0; i < own.length; i++) buckets[i]! += own[i]!;
-    }
-    return totals;
-  }
+  /** Since the start, without requests to the console. */
+  const totals = { inFlight: 0, count: 0, failed: 0, seconds: 0, buckets: createBuckets() };
+  const readTotals = (): RequestTotals => ({ ...totals, buckets: [...totals.buckets] });
   const readWindow = createRequestWindow(readTotals);
-  processes.report('requests', () => ({ inFlight, bounds: SECONDS, ...readWindow() }));
+  processes.report('requests', () => ({ inFlight: totals.inFlight, bounds: SECONDS, ...readWindow() }));
 
   function seriesOf(method: string, route: string): Series {
     const key = `${method} ${route}`;
     let series = allSeries.get(key);
     if (series === undefined) {
-      const buckets = Array.from({ length: SECONDS.length + 1 }, () => 0);
-      series = { labels: { method, route }, byStatus: new Map(), buckets, sum: 0, count: 0 };
+      series = { labels: { method, route }, byStatus: new Map(), buckets: createBuckets(), sum: 0, count: 0 };
       allSeries.set(key, series);
     }
     return series;
@@ -148,7 +141,9 @@ export function createRequestCounter({
   return (req, res) => {
     if (isMonitoringRequest(req)) return;
     const startedAt = performance.now();
+    const isCounted = !isConsoleRequest(req);
     inFlight += 1;
+    if (isCounted) totals.inFlight += 1;
     res.once('close', () => {
       inFlight -= 1;
       // Only patterns and known methods: clients must not be able to create series.
@@ -156,6 +151,11 @@ export function createRequestCounter({
       const series = seriesOf(method, routePatternOf(req) ?? 'none');
       const status = res.writableFinished ? `${Math.floor(res.statusCode / 100)}xx` : 'aborted';
       series.byStatus.set(status, (series.byStatus.get(status) ?? 0) + 1);
+      if (isCounted) {
+        totals.inFlight -= 1;
+        totals.count += 1;
+        if (status === '5xx') totals.failed += 1;
+      }
       if (isEventStream(res)) return;
       const seconds = (performance.now() - startedAt) / 1000;
       let bucket = 0;
@@ -163,6 +163,9 @@ export function createRequestCounter({
       series.buckets[bucket]! += 1;
       series.sum += seconds;
       series.count += 1;
+      if (!isCounted) return;
+      totals.buckets[bucket]! += 1;
+      totals.seconds += seconds;
       if (seconds * 1000 >= slowLog.requestMs) addSlowRequest(slowLog, req, res, seconds * 1000);
     });
   };

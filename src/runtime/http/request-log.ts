@@ -27,6 +27,16 @@ export function isMonitoringRequest({ url }: IncomingMessage): boolean {
   return url === '/healthz' || url === '/readyz' || url === '/metrics';
 }
 
+const CONSOLE_PATH = /^\/console(?:[/?]|$)/i;
+
+/**
+ * Whether a request is one to the console or its webhook receiver. The load of the app and its slow work are shown without such requests, because
+ * an open page of the console sends several every few seconds.
+ */
+export function isConsoleRequest(req: IncomingMessage): boolean {
+  return CONSOLE_PATH.test((req as { originalUrl?: string }).originalUrl ?? req.url ?? '');
+}
+
 /** Creates the handler that records which route a request matched, for its log line and the metrics. */
 export function createRouteRecorder(path: string): RequestHandler {
   return (req, _res, next) => {

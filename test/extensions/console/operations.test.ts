@@ -362,6 +362,29 @@ test('without slow work, the slow log stays empty with the default thresholds', 
   expect(body.data.thresholds).toEqual({ requestMs: 500, statementMs: 200 });
 });
 
+test('requests to the console and to its receiver count neither as load nor as slow work of the app', async () => {
+  const other = await startTestApp({
+    resources,
+    settings: { slowLog: { requestMs: 0, statementMs: 0 } },
+    extensions: [developerConsole()],
+  });
+  const ask = async (path: string) => (await other.call('GET', path)).body.data;
+  await ask('/console/api/resources/note?limit=1');
+  await other.call('POST', '/console/receiver/any', {});
+  await ask(`${API}/slow/statistics`);
+  expect((await ask(`${API}/slow`)).newest).toEqual([]);
+  await ask('/api/notes?limit=3');
+  // Less than a second after the first one, the console would repeat it.
+  const slow = await vi.waitUntil(async () => {
+    const found = await ask(`${API}/slow`);
+    return found.newest.length > 0 && found;
+  });
+  expect(slow.newest.map(({ route }: { route: string }) => route)).toEqual(['/api/notes']);
+  expect(JSON.stringify(slow.statements)).not.toContain('pg_extension');
+  const { requests } = await ask(`${API}/processes`);
+  expect(requests).toMatchObject({ count: 1, failed: 0, inFlight: 0 });
+});
+
 test('the log of all processes is read from a line on', async () => {
   const other = await startTestApp(
     { resources, extensions: [developerConsole()] },
@@ -419,7 +442,11 @@ test('while Redis is down, the overview says so, and the other pages say what th
     const codeOf = async () => (await other.call('GET', API + path)).body.error?.code;
     await expect.poll(codeOf, { message: path, timeout: 5000 }).toBe('UNAVAILABLE');
   }
-  expect((await other.call('GET', `${API}/processes`)).body.data.problem).toContain('Redis is not usable');
+  const advice = `(${new URL(proxy.url).host}). Check REDIS_URL, and that Redis runs.`;
+  expect((await other.call('GET', `${API}/processes`)).body.data.problem).toContain(advice);
+  expect((await other.call('GET', `${API}/slow`)).body.error.message).toContain(advice);
+  const overview = (await other.call('GET', `${API}/overview`)).body.data;
+  for (const unknown of ['processes', 'queues', 'requests']) expect(overview).not.toHaveProperty(unknown);
   expect((await other.call('GET', `${API}/outbox`)).status).toBe(200);
   expect((await other.call('GET', `${API}/limits`)).status).toBe(200);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeRedisProblem } from '../../../src/platform/redis/problems.ts';
+import { describeRedisProblem, explainRedisProblem } from '../../../src/platform/redis/problems.ts';
 
 test.each([
   ["READONLY You can't write against a read only replica.", 'is a read-only replica: '],
@@ -25,4 +25,22 @@ test.each([
 test('an error without a text is described by its code', () => {
   const error = Object.assign(new Error(''), { code: 'ECONNREFUSED' });
   expect(describeRedisProblem(error, 'belfry')).toBe('cannot be reached: ECONNREFUSED');
+});
+
+test.each([
+  "Stream isn't writeable and enableOfflineQueue options is false",
+  "Socket timeout. Expecting data, but didn't receive any in 5000ms.",
+  'Reached the max retries per request limit (which is 0). Refer to "maxRetriesPerRequest" option for details.',
+  'connect ETIMEDOUT',
+  'Connection is closed.',
+])('a Redis that does not respond is described without the text of the client: %s', (text) => {
+  expect(explainRedisProblem(new Error(text), 'redis.example.com:6379', 'belfry')).toBe(
+    'Redis does not respond (redis.example.com:6379). Check REDIS_URL, and that Redis runs.',
+  );
+});
+
+test('a problem that says what to do gets no further advice', () => {
+  expect(explainRedisProblem(new Error('OOM command not allowed'), 'redis.example.com:6379', 'belfry')).toBe(
+    'Redis at redis.example.com:6379 is full: raise its maxmemory, or use a larger server.',
+  );
 });

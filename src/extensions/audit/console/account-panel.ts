@@ -6,8 +6,9 @@ import type { Entry } from '../trail/entry.ts';
 /** Entries that the panel shows. */
 const MAX_SHOWN = 10;
 
-function toRow({ id, action, user, at, ip, via }: Entry): PanelRow {
-  return { id: String(id), values: { action, user, via, at, ip } };
+function toRow({ id, action, resource, record, user, at, ip, via }: Entry): PanelRow {
+  const subject = record === null ? resource : `${resource}/${record}`;
+  return { id: String(id), values: { action, record: subject, user, via, at, ip } };
 }
 
 /** Creates the panel with the newest entries about an account and of its user. */
@@ -22,6 +23,7 @@ export function createAuditPanel(
     label: 'Recent activity',
     columns: [
       { name: 'action', label: 'Action' },
+      { name: 'record', label: 'Record', kind: 'record' },
       { name: 'user', label: 'By', kind: 'user' },
       { name: 'via', label: 'Via' },
       { name: 'at', label: 'Time', kind: 'time' },

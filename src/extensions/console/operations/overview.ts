@@ -21,7 +21,8 @@ interface Readings {
   redis: RedisReading;
   /** Undefined if it could not be read. */
   outbox: OutboxState | undefined;
-  queues: readonly QueueState[];
+  /** Undefined if they could not be read. */
+  queues: readonly QueueState[] | undefined;
   list: ProcessList;
   requests: RequestSummary;
 }
@@ -84,7 +85,7 @@ function checkWork({ outbox, queues, list }: Readings): Concern[] {
         `A transaction has been open for ${Math.round(snapshotSeconds! / 60)} minutes: until it ends, vacuum cannot remove deleted rows`,
       ),
     );
-  for (const { name, waiting, delayed, workers, oldestSeconds: waited } of queues) {
+  for (const { name, waiting, delayed, workers, oldestSeconds: waited } of queues ?? []) {
     if (waiting + delayed > 0 && workers === 0) found.push(failure(`No process works on the queue ${name}`, 'queues'));
     else if ((waited ?? 0) > MAX_QUEUE_SECONDS)
       found.push(warning(`The next entry of the queue ${name} has waited for ${waited} s`, 'queues'));
@@ -119,6 +120,14 @@ interface OverviewSources {
   readQueues: () => Promise<QueueState[]>;
 }
 
+/** Adds up the entries of queues. */
+function countEntries(queues: readonly QueueState[]) {
+  const sum = (name: 'waiting' | 'active' | 'delayed' | 'failed') =>
+    queues.reduce((total, queue) => total + queue[name], 0);
+  const [waiting, active, delayed, failed] = [sum('waiting'), sum('active'), sum('delayed'), sum('failed')];
+  return { count: queues.length, waiting, active, delayed, failed };
+}
+
 /**
  * Reads what the overview shows. Three statements in Postgres and, in Redis, two commands for each server, one script, and two round trips
  * for the queues; nearly all of it side by side.
@@ -130,25 +139,21 @@ export async function readOverview(host: Pick<Host, 'database'>, sources: Overvi
     sources.readList(),
     // The state of the servers says why these could not be read.
     readOutboxState(host.database).catch(() => undefined),
-    sources.readQueues().catch(() => []),
+    sources.readQueues().catch(() => undefined),
   ]);
   const requests = summarizeRequests(list.processes);
   const readings = { postgres, redis, outbox, queues, list, requests };
-  const sum = (name: 'waiting' | 'active' | 'delayed' | 'failed') =>
-    queues.reduce((total, queue) => total + queue[name], 0);
   return {
     concerns: [...checkServers(readings), ...checkProcesses(readings), ...checkWork(readings)],
     postgres,
     redis,
     outbox: outbox && { ...outbox, isCapped: outbox.rows >= MAX_COUNTED_ROWS },
-    queues: {
-      count: queues.length,
-      waiting: sum('waiting'),
-      active: sum('active'),
-      delayed: sum('delayed'),
-      failed: sum('failed'),
-    },
-    requests,
-    processes: list.processes.map(({ id, roles, version, appVersion }) => ({ id, roles, version, appVersion })),
+    // What only Redis knows is undefined while Redis is not usable.
+    queues: queues && countEntries(queues),
+    requests: list.problem === null ? requests : undefined,
+    processes:
+      list.problem === null
+        ? list.processes.map(({ id, roles, version, appVersion }) => ({ id, roles, version, appVersion }))
+        : undefined,
   };
 }

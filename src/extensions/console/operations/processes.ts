@@ -1,6 +1,7 @@
 import type { Host } from '../../../declare/host.ts';
 import type { RequestFacts } from '../../../platform/processes/facts.ts';
 import type { RunningProcess } from '../../../platform/processes/registry.ts';
+import { explainRedisProblem } from '../../../platform/redis/problems.ts';
 
 /** The requests that all processes served in the last minutes. */
 export interface RequestSummary {
@@ -77,13 +78,18 @@ export interface ProcessList {
 }
 
 /** Reads the processes that run. One round trip to Redis. Without Redis, none is known. */
-export async function readProcesses({ processes: registry }: Pick<Host, 'processes'>): Promise<ProcessList> {
+export async function readProcesses({
+  processes: registry,
+  redis,
+  env,
+}: Pick<Host, 'processes' | 'redis' | 'env'>): Promise<ProcessList> {
   try {
     const { processes, queues } = await registry.list();
     const sorted = processes.sort((a, b) => (a.startedAt ?? '').localeCompare(b.startedAt ?? ''));
     return { processes: sorted, queues, own: registry.id, problem: null };
   } catch (error) {
-    const problem = `Redis is not usable, so the processes are not known: ${(error as Error).message}`;
+    const cause = redis.lastError() ?? error;
+    const problem = `The processes are not known: ${explainRedisProblem(cause, redis.address, env.redisPrefix)}`;
     return { processes: [], queues: [], own: registry.id, problem };
   }
 }

@@ -152,9 +152,8 @@ export async function readRedisState({
     return { servers: await Promise.all(servers.map(readServer)) };
   } catch (error) {
     const cause = redis.lastError() ?? error;
-    return {
-      problem: `Redis ${describeRedisProblem(cause, env.redisPrefix)}`,
-      fix: suggestRedisFix(cause) ?? null,
-    };
+    const fix = suggestRedisFix(cause) ?? null;
+    const address = fix === null ? '' : ` (${redis.address})`;
+    return { problem: `Redis ${describeRedisProblem(cause, env.redisPrefix)}${address}`, fix };
   }
 }

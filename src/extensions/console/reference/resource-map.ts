@@ -1,7 +1,7 @@
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { FieldSpec, Fields } from '../../../declare/field.ts';
 import { pluralName } from '../../../declare/naming.ts';
-import { compilePolicy, type Policy, VERIFIED } from '../../../declare/policy.ts';
+import { compilePolicy, declaredPolicy, type Policy, textOfPolicyFunction, VERIFIED } from '../../../declare/policy.ts';
 import type { OnDelete } from '../../../declare/relation.ts';
 import { ACTIONS, type Action, type AnyResource } from '../../../declare/resource.ts';
 import type { Route } from '../../../declare/route.ts';
@@ -18,7 +18,9 @@ export interface AccessRule {
   /** Whether owners are allowed on their own records. */
   owner: boolean;
   roles: readonly string[];
-  /** Whether a function also decides. */
+  /** The roles in the organisation of the record that are allowed. */
+  organisationRoles: readonly string[];
+  /** Whether a function of the app also decides. */
   hasFunction: boolean;
 }
 
@@ -56,6 +58,8 @@ export interface ResourceMap {
   resources: MappedResource[];
 }
 
+/** A role in the organisation of a record, as policies and their texts name it. */
+const ORGANISATION_ROLE = /^org:(.+)$/;
 const WORDS = ['public', 'authenticated', VERIFIED] as const;
 
 /**
@@ -64,14 +68,16 @@ const WORDS = ['public', 'authenticated', VERIFIED] as const;
  * @param declared the roles of the app. `verified` is one of them in apps that do not verify e-mail addresses
  */
 function describeAccess(policy: Policy, declared: readonly string[]): AccessRule {
-  const compiled = compilePolicy(policy, () => undefined);
+  const compiled = compilePolicy(declaredPolicy(policy), () => undefined);
+  const tokens = compiled.text.split('|').map((token) => token.trim());
   const isRole = declared.includes(VERIFIED);
   return {
     text: compiled.text,
     allows: WORDS.filter((word) => compiled[word] && !(word === VERIFIED && isRole)),
     owner: compiled.owner,
     roles: compiled.roles.filter((role) => role !== VERIFIED || isRole),
-    hasFunction: compiled.functions.length > 0,
+    organisationRoles: tokens.flatMap((token) => ORGANISATION_ROLE.exec(token)?.[1] ?? []),
+    hasFunction: compiled.functions.some((rule) => !ORGANISATION_ROLE.test(textOfPolicyFunction(rule))),
   };
 }
 

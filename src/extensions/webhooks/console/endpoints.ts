@@ -10,15 +10,20 @@ import { createEndpointSchema, rotateSecretSchema, updateEndpointSchema } from '
 import { listSubscribableNames } from '../events.ts';
 import { recoveryRequestSchema } from '../recovery/routes.ts';
 import type { WebhookSettings } from '../settings.ts';
-import { ENDPOINT_STATE } from '../status.ts';
+import { CONSOLE_ENDPOINT_STATE } from '../status.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
 import { type DeliveryStatistics, rangeQuery } from './statistics.ts';
 
 const MAX_LIMIT = 100;
 const id = z.string().refine(isId, { error: 'Must be an id' });
 
+/** The states of endpoints in the console. The API does not tell `retrying` from `active`. */
+const STATES = ['active', 'retrying', 'failing', 'disabled'] as const;
+
+type ListedRow = [...EndpointRow, state: (typeof STATES)[number]];
+
 const listQuery = z.strictObject({
-  state: z.enum(['active', 'failing', 'disabled'], { error: 'Must be active, failing or disabled' }).optional(),
+  state: z.enum(STATES, { error: `Must be one of: ${STATES.join(', ')}` }).optional(),
   owner: id.optional(),
   /** A part of the URL. */
   q: z.string().max(200).optional(),
@@ -30,7 +35,7 @@ const listQuery = z.strictObject({
 function listStatement({ state, owner, q, after, limit }: z.output<typeof listQuery>) {
   const values: unknown[] = [limit + 1];
   const conditions = [
-    [state, (value: string) => `${ENDPOINT_STATE} = ${value}`],
+    [state, (value: string) => `${CONSOLE_ENDPOINT_STATE} = ${value}`],
     [owner, (value: string) => `e.owner_id = ${value}`],
     [q?.trim() || undefined, (value: string) => `position(lower(${value}) in lower(e.url)) > 0`],
     [after, (value: string) => `e.id < ${value}`],
@@ -39,7 +44,7 @@ function listStatement({ state, owner, q, after, limit }: z.output<typeof listQu
     value === undefined ? [] : [`and ${term(`$${values.push(value)}::text`)}`],
   );
   const columns = ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ');
-  const text = `select ${columns} from webhook_endpoints e where e.removed_at is null ${terms.join(' ')} order by e.id desc limit $1`;
+  const text = `select ${columns}, ${CONSOLE_ENDPOINT_STATE} from webhook_endpoints e where e.removed_at is null ${terms.join(' ')} order by e.id desc limit $1`;
   return { text, values };
 }
 
@@ -51,7 +56,7 @@ const READ_DETAILS = `
     (select count(*) from (
       select from webhook_deliveries d where d.endpoint_id = $1 and d.status = 'pending' limit ${MOST_WAITING}) w),
     (select min(d.next_attempt_at) from webhook_deliveries d where d.endpoint_id = $1 and d.status = 'pending'),
-    (select r.id from webhook_recoveries r where r.endpoint_id = $1 and r.status = 'running')
+    (select r.id from webhook_recoveries r where r.endpoint_id = $1 and r.status = 'running'), ${CONSOLE_ENDPOINT_STATE}
   from webhook_endpoints e where e.id = $1`;
 
 type DetailsRow = [
@@ -60,6 +65,7 @@ type DetailsRow = [
   waiting: number,
   nextAttemptAt: string | null,
   recovery: string | null,
+  state: (typeof STATES)[number],
 ];
 
 /** What the audit trail says about an action on the endpoint that the path names. */
@@ -82,20 +88,26 @@ export function endpointConsoleRoutes(
 
   async function listEndpoints(ctx: RouteContext) {
     const query = ctx.query as unknown as z.output<typeof listQuery>;
-    const found = await database.readSlowly<EndpointRow>(listStatement(query));
+    const found = await database.readSlowly<ListedRow>(listStatement(query));
     const rows = found.slice(0, query.limit);
     const charts = await statistics.lastDay(rows.map(([endpointId]) => endpointId));
     const next = found.length > query.limit ? rows.at(-1)![0] : null;
-    const page = rows.map((row) => ({ ...serializeForAdministrator(row), lastDay: charts.get(row[0]) }));
+    const page = rows.map((row) => {
+      const state = row.at(-1) as ListedRow[20];
+      return { ...serializeForAdministrator(row.slice(0, -1) as EndpointRow), state, lastDay: charts.get(row[0]) };
+    });
     return withMeta(page, { limit: query.limit, next });
   }
 
   async function readEndpoint({ params }: RouteContext) {
     const { row, owner } = await as.load(params.id);
     const [details] = await database.readSlowly<DetailsRow>({ text: READ_DETAILS, values: [row[0]] });
-    const [slow = false, oldSecretUntil = null, waiting = 0, nextAttemptAt = null, recovery = null] = details ?? [];
+    const [slow = false, oldSecretUntil = null, waiting = 0, nextAttemptAt = null, recovery = null, state] =
+      details ?? [];
+    const endpoint = serializeForAdministrator(row);
     return {
-      ...serializeForAdministrator(row),
+      ...endpoint,
+      state: state ?? endpoint.status,
       isOwnerActive: isAccountActive(owner),
       slow,
       oldSecretUntil,

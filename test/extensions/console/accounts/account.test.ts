@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createClient } from '../../../support/app.ts';
 import { openMailbox } from '../../../support/mailbox.ts';
 import { guard, PASSWORD } from '../../two-factor/two-factor-user.ts';
-import { factsOf, panelsOf, startAccountsApp } from './accounts-app.ts';
+import { factsOf, panelsOf, type ShownPanel, startAccountsApp } from './accounts-app.ts';
 
 const API = '/console/api/accounts';
 const { app, url, call, person, database, events, insertPasskey, insertIdentity } =
@@ -39,6 +39,9 @@ test('the page of a user has what every feature knows about the account, without
   expect(panels.webhooks).toMatchObject({ error: null });
   expect(panels.audit!.link!.href).toBe(`/console/audit?user=${ada.id}`);
   await expect.poll(async () => (await read(ada.id)).panels.audit!.rows!.length).toBeGreaterThan(0);
+  const { columns, rows }: ShownPanel = (await read(ada.id)).panels.audit!;
+  expect(columns![1]).toMatchObject({ label: 'Record', kind: 'record' });
+  expect(rows!.map(({ values }) => values.record)).toContain(`user/${ada.id}`);
   const text = JSON.stringify(panels);
   for (const secret of [key.data.key, guarded.secret, ada.token, guarded.recoveryCodes[0]!, 'd'.repeat(64), 'scrypt'])
     expect(text).not.toContain(secret);

@@ -85,6 +85,7 @@ export interface ShownPanel {
   label: string;
   error: string | null;
   facts?: { label: string; value: unknown }[];
+  columns?: { name: string; label: string; kind: string | null }[];
   rows?: { id: string; values: Record<string, unknown>; actions?: string[] }[];
   actions?: string[];
   link?: { href: string };

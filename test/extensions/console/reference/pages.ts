@@ -72,6 +72,7 @@ export const samples = await load<{
 export const policies = await load<{
   policyInWords(text: string, action?: string): string;
   accessOf(rule: Json | undefined, viewer: string, action?: string): string;
+  accessInWords(resources: { access: Json }[], viewer: string): string;
   rateText(rule: { limit: number; windowMs: number }): string;
 }>('policy.js');
 export const layouts = await load<{

@@ -15,8 +15,9 @@ test('a policy is described in words, and the owner of a record that does not ex
   expect(policyInWords('none')).toBe('Nobody');
 });
 
+const rule = { allows: [], owner: false, roles: [], organisationRoles: [], hasFunction: false };
+
 test('what a role may do follows from the rule, and functions are never presented as an answer', () => {
-  const rule = { allows: [], owner: false, roles: [], hasFunction: false };
   const { accessOf } = policies;
   expect(accessOf(undefined, 'admin')).toBe('missing');
   expect(accessOf({ ...rule, allows: ['public'] }, 'visitor')).toBe('yes');
@@ -29,6 +30,23 @@ test('what a role may do follows from the rule, and functions are never presente
   expect(accessOf({ ...rule, owner: true }, 'visitor', 'create')).toBe('no');
   expect(accessOf({ ...rule, allows: ['verified'] }, 'signed-in')).toBe('verified');
   expect(accessOf({ ...rule, hasFunction: true }, 'visitor')).toBe('function');
+});
+
+test('roles in organisations allow nothing to a visitor, and functions are not counted as allowed', () => {
+  const { accessOf, accessInWords } = policies;
+  const member = { ...rule, organisationRoles: ['agent'] };
+  expect(accessOf(member, 'visitor', 'create')).toBe('no');
+  expect(accessOf(member, 'signed-in', 'create')).toBe('member');
+  const resources = [
+    { access: { list: { ...rule, hasFunction: true }, read: member } },
+    { access: { list: { ...rule, hasFunction: true }, read: { ...rule, allows: ['public'] } } },
+  ];
+  expect(accessInWords(resources, 'visitor')).toBe(
+    'list 0 (a function decides for 2), read 1, create 0, update 0, delete 0',
+  );
+  expect(accessInWords(resources, 'support')).toBe(
+    'list 0 (a function decides for 2), read 2, create 0, update 0, delete 0',
+  );
 });
 
 test('rate limits are described with their window', () => {

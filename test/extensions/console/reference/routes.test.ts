@@ -7,7 +7,9 @@ import {
   developerConsole,
   emailVerification,
   f,
+  organisations,
   softDelete,
+  tenant,
   webhooks,
 } from '../../../../src/index.ts';
 import { createClient, startTestApp } from '../../../support/app.ts';
@@ -81,7 +83,7 @@ test('the map has the references of a resource, with what happens when their tar
 test('the map has the rule of each route, in which functions are not presented as roles', async () => {
   const { body } = await call('GET', `${API}/map`);
   const { access, routes, reference } = body.data.resources.find(({ name }: { name: string }) => name === 'team');
-  const rule = { allows: [], owner: false, roles: [], hasFunction: false };
+  const rule = { allows: [], owner: false, roles: [], organisationRoles: [], hasFunction: false };
   expect(access).toEqual({
     list: { ...rule, text: 'public', allows: ['public'] },
     read: { ...rule, text: 'support | function', roles: ['support'], hasFunction: true },
@@ -96,6 +98,33 @@ test('the map has the rule of each route, in which functions are not presented a
       access: { ...rule, text: 'owner | admin', owner: true, roles: ['admin'] },
     },
   ]);
+});
+
+test('roles of organisations are shown as declared, in the map, the reference and the description of resources', async () => {
+  const ticket = defineResource('ticket', {
+    fields: { organisation: tenant(), title: f.string().required() },
+    policies: { list: 'org:member', create: 'org:admin | support', update: ['org:admin', () => false] },
+    routes: (route) => [route.post('/:id/close', { policy: 'org:admin' }, () => undefined)],
+  });
+  const tenants = await startTestApp({
+    resources: [defineUser({ roles: ['support'] }), ticket],
+    extensions: [organisations(), developerConsole()],
+  });
+  const read = async (path: string) => (await tenants.call('GET', path)).body;
+  const byName = ({ name }: { name: string }) => name === 'ticket';
+  const { access, routes } = (await read(`${API}/map`)).data.resources.find(byName);
+  const rule = { allows: [], owner: false, roles: [], organisationRoles: [], hasFunction: false };
+  expect(access).toMatchObject({
+    list: { ...rule, text: 'org:member', organisationRoles: ['member'] },
+    create: { ...rule, text: 'org:admin | support', roles: ['support'], organisationRoles: ['admin'] },
+    update: { ...rule, text: 'org:admin | function', organisationRoles: ['admin'], hasFunction: true },
+    delete: { ...rule, text: 'org:member', organisationRoles: ['member'] },
+  });
+  expect(routes[0].access).toEqual({ ...rule, text: 'org:admin', organisationRoles: ['admin'] });
+  const { paths } = await read('/api/openapi.json');
+  expect(paths['/api/tickets'].post['x-policy']).toBe('org:admin | support');
+  const { policies } = (await read('/console/api/app')).data.resources.find(byName);
+  expect(policies).toMatchObject({ list: 'org:member', create: 'org:admin | support' });
 });
 
 test('the reference gets the document of the app, with the limits of its routes', async () => {

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { defineResource, defineUser, developerConsole, f, webhooks } from '../../../../src/index.ts';
+import { startTestApp } from '../../../support/app.ts';
 import { startWebhooksConsole } from './app.ts';
 
 const { ask, receiver, running, settle, subscribe } = await startWebhooksConsole();
@@ -33,7 +35,7 @@ test('the list has the endpoints of all users with their last day, newest first,
   expect(JSON.stringify(body)).not.toContain('whsec_');
 
   const { body: overview } = await ask('GET', '/overview?range=week');
-  expect(overview.data.endpoints).toEqual({ active: 2, failing: 0, disabled: { manual: 1 } });
+  expect(overview.data.endpoints).toEqual({ active: 2, retrying: 0, failing: 0, disabled: { manual: 1 } });
   expect(overview.data.queue).toMatchObject({ due: 0, inFlight: 0 });
   expect(overview.data.chart.bars).toHaveLength(7);
   expect(overview.data.chart.bars.at(-1).succeeded).toBe(1);
@@ -145,4 +147,30 @@ test('failed deliveries are recovered, with progress', async () => {
 test('the routes of the tab accept requests of the page of the console only', async () => {
   const foreign = await fetch(`${url}/console/api/webhooks/endpoints`, { headers: { origin: 'https://evil.example' } });
   expect(foreign.status).toBe(403);
+});
+
+test('an endpoint whose deliveries wait for another attempt is retrying in the console, and active in the API', async () => {
+  const note = defineResource('note', { fields: { text: f.text(), owner: f.ref('user').owner() } });
+  const retrying = await startTestApp({
+    resources: [defineUser(), note],
+    extensions: [webhooks({ retrySchedule: ['1h'], pollMs: 100 }), developerConsole()],
+  });
+  const kim = await retrying.person('Kim');
+  const create = async (events: string[]) =>
+    (await kim.call('POST', '/api/webhooks', { url: receiver.url, events })).body.data.id;
+  const [refused, idle] = [await create(['note.created']), await create(['note.deleted'])];
+  const read = async (path: string) => (await retrying.call('GET', `/console/api/webhooks${path}`)).body.data;
+  const idsOf = async (state: string) => (await read(`/endpoints?state=${state}`)).map(({ id }: { id: string }) => id);
+  expect((await read('/overview')).endpoints).toMatchObject({ active: 2, retrying: 0 });
+
+  receiver.answer(500);
+  await kim.call('POST', '/api/notes', { text: 'x' });
+  await expect.poll(async () => (await read(`/endpoints/${refused}`)).state, { timeout: 30_000 }).toBe('retrying');
+  receiver.answer(204);
+  expect([await idsOf('retrying'), await idsOf('active')]).toEqual([[refused], [idle]]);
+  expect(await read('/endpoints?state=retrying')).toMatchObject([{ state: 'retrying', status: 'active' }]);
+  expect((await read('/overview')).endpoints).toEqual({ active: 1, retrying: 1, failing: 0, disabled: {} });
+  expect((await kim.call('GET', `/api/webhooks/${refused}`)).body.data.status).toBe('active');
+  await kim.call('PATCH', `/api/webhooks/${refused}`, { enabled: false });
+  expect((await read(`/endpoints/${refused}`)).state).toBe('disabled');
 });

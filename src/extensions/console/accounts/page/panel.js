@@ -42,12 +42,22 @@ export function Chips({ of }) {
   </span>`;
 }
 
+/** A record as the resource and id of a value, `post/65f0…`: a link if it is one of the app. Something else has an id of its own, or none. */
+function PanelRecord({ value }) {
+  const [resource, ...rest] = value.split('/');
+  const id = rest.join('/');
+  if (id === '') return html`<span>${resource}</span>`;
+  const isResource = app.value.resources.some(({ name }) => name === resource);
+  return html`<span>${resource} ${isResource ? html`<${RecordLink} resource=${resource} id=${id} />` : html`<code>${id}</code>`}</span>`;
+}
+
 /** A value of a panel. Everything is shown as text, because users choose some of it. */
 export function PanelValue({ value, kind }) {
   if (value === null || value === undefined || value === '') return html`<${Empty} />`;
   if (Array.isArray(value)) return html`<${Chips} of=${value.map(String)} />`;
   if (kind === 'time') return html`<${Time} value=${value} />`;
   if (kind === 'code') return html`<code>${String(value)}</code>`;
+  if (kind === 'record') return html`<${PanelRecord} value=${String(value)} />`;
   if (kind === 'user' && ID.test(value))
     return html`<${RecordLink} resource=${userResource().name} id=${value} href=${accountHref(value)} />`;
   return typeof value === 'boolean' ? (value ? 'Yes' : 'No') : String(value);

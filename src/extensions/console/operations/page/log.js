@@ -82,13 +82,19 @@ function Line({ line: { id, fields } }) {
   </li>`;
 }
 
+/** Whether a line is the one of a request to the console, which open pages send every few seconds. */
+const isConsoleRequest = ({ method, route }) => method !== undefined && /^\/console(\/|$)/.test(route ?? '');
+
 /** Returns the lines that the filters of the address include. */
-function filterLines(lines, { level, q, request }) {
+function filterLines(lines, { level, q, request, console: ofConsole }) {
   const lowest = LEVELS.indexOf(level);
   const wanted = q.toLowerCase();
+  // A request whose id is given is shown, also if it is one to the console.
+  const showsConsole = ofConsole !== '' || request !== '';
   return lines.filter(
     ({ fields }) =>
       LEVELS.indexOf(fields.level) >= lowest &&
+      (showsConsole || !isConsoleRequest(fields)) &&
       (request === '' || fields.requestId === request) &&
       (wanted === '' || JSON.stringify(fields).toLowerCase().includes(wanted)),
   );
@@ -107,6 +113,14 @@ function Filters({ filters, isPaused, onPause, onClear }) {
     </label>
     <label class="operations-grow">Request
       <input value=${filters.request} placeholder="id of a request" spellcheck=${false} onInput=${change('request')} />
+    </label>
+    <label class="check">
+      <input
+        type="checkbox"
+        checked=${filters.console !== ''}
+        onChange=${(event) => setParams({ console: event.target.checked ? 'show' : undefined }, { replace: true })}
+      />
+      Show console requests
     </label>
     <button type="button" aria-pressed=${isPaused ? 'true' : 'false'} onClick=${onPause}>${isPaused ? 'Continue' : 'Pause'}</button>
     <button type="button" onClick=${onClear}>Clear</button>
@@ -137,11 +151,12 @@ export function LogPage() {
   const [isPaused, setPaused] = useState(false);
   const { lines, error, isLoading, clear } = useLines(isPaused);
   const { params } = place.value;
-  const filters = { level: params.get('level') ?? '', q: params.get('q') ?? '', request: params.get('request') ?? '' };
-  const matching = useMemo(() => filterLines(lines, filters), [lines, filters.level, filters.q, filters.request]);
+  const [level, q, request, ofConsole] = ['level', 'q', 'request', 'console'].map((name) => params.get(name) ?? '');
+  const filters = { level, q, request, console: ofConsole };
+  const matching = useMemo(() => filterLines(lines, filters), [lines, level, q, request, ofConsole]);
   const shown = matching.slice(-MAX_SHOWN);
   const { box, onScroll } = useFollow(shown.at(-1)?.id);
-  const isFiltered = Object.values(filters).some((value) => value !== '');
+  const isFiltered = matching.length < lines.length;
   if (app.value.mode !== 'development')
     return html`<${Page} title="Log"><${Nothing} title="The log is shown only in development"><p>In production, each process writes its log to standard output.</p><//><//>`;
   return html`<${Page} title="Log" intro="The newest lines of all processes on this machine, as they are written.">

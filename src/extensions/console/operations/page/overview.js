@@ -37,33 +37,50 @@ function Verdict({ concerns }) {
   </div>`;
 }
 
-function Figures({ data: { requests, processes, outbox, queues } }) {
-  const { count, failed, seconds } = requests;
+/** Instead of numbers that only Redis knows, while it is not usable. */
+const UNKNOWN = 'not known without Redis';
+
+const UnknownFigure = ({ label }) => html`<${Figure} label=${label} value="–" note=${UNKNOWN} />`;
+
+function RequestFigures({ requests }) {
+  if (requests === undefined)
+    return ['Requests a minute', 'Failed requests', '95th percentile'].map(
+      (label) => html`<${UnknownFigure} key=${label} label=${label} />`,
+    );
+  const { count, failed, seconds, inFlight, p95Ms, meanMs } = requests;
   const perMinute = seconds === 0 ? null : Math.round((count / seconds) * 60);
-  return html`<div class="figures operations-figures">
-    <${Figure} label="Requests a minute" value=${numberText(perMinute)} note=${`${numberText(requests.inFlight)} in flight`} />
+  return html`<${Figure} label="Requests a minute" value=${numberText(perMinute)} note=${`${numberText(inFlight)} in flight`} />
     <${Figure}
       label="Failed requests"
       value=${count === 0 ? '–' : percentText(failed / count)}
       note=${`${numberText(failed)} of ${numberText(count)}`}
       kind=${failed > 0 ? 'bad' : ''}
     />
-    <${Figure}
-      label="95th percentile"
-      value=${requests.p95Ms === null ? '–' : `≤ ${msText(requests.p95Ms)}`}
-      note=${`mean ${msText(requests.meanMs)}`}
-    />
-    <${Figure} label="Processes" value=${numberText(processes.length)} note=${html`<a href="/console/operations/processes">Show all</a>`} />
+    <${Figure} label="95th percentile" value=${p95Ms === null ? '–' : `≤ ${msText(p95Ms)}`} note=${`mean ${msText(meanMs)}`} />`;
+}
+
+function Figures({ data: { requests, processes, outbox, queues } }) {
+  return html`<div class="figures operations-figures">
+    <${RequestFigures} requests=${requests} />
+    ${
+      processes === undefined
+        ? html`<${UnknownFigure} label="Processes" />`
+        : html`<${Figure} label="Processes" value=${numberText(processes.length)} note=${html`<a href="/console/operations/processes">Show all</a>`} />`
+    }
     <${Figure}
       label="Outbox"
       value=${outbox === undefined ? '–' : `${numberText(outbox.rows)}${outbox.isCapped ? '+' : ''}`}
       note=${outbox?.oldestSeconds ? `oldest ${durationText(Math.round(outbox.oldestSeconds))}` : 'nothing waits'}
     />
-    <${Figure}
-      label="Queue entries"
-      value=${numberText(queues.waiting + queues.active)}
-      note=${`${numberText(queues.active)} running, ${numberText(queues.delayed)} scheduled`}
-    />
+    ${
+      queues === undefined
+        ? html`<${UnknownFigure} label="Queue entries" />`
+        : html`<${Figure}
+            label="Queue entries"
+            value=${numberText(queues.waiting + queues.active)}
+            note=${`${numberText(queues.active)} running, ${numberText(queues.delayed)} scheduled`}
+          />`
+    }
   </div>`;
 }
 
@@ -73,7 +90,10 @@ function labelOf(index, { points, intervalSeconds }) {
   return seconds === 0 ? 'now' : `${durationText(seconds)} ago`;
 }
 
+const Unknown = () => html`<p class="soft">${UNKNOWN.replace(/^n/, 'N')}.</p>`;
+
 function Requests({ requests }) {
+  if (requests === undefined) return html`<${Unknown} />`;
   if (requests.points.length < 2)
     return html`<p class="soft">Processes report their requests every ${requests.intervalSeconds} seconds; the first numbers arrive in a moment.</p>`;
   const points = requests.points.map(({ count, failed }, index) => ({
@@ -87,7 +107,7 @@ function Requests({ requests }) {
 }
 
 function Problem({ of: { problem, fix } }) {
-  return html`<p class="banner bad"><span>${problem}.${fix && ` To fix it, ${fix}.`}</span></p>`;
+  return html`<p class="banner bad"><span>${problem}.${fix && ` ${fix.replace(/^./, (letter) => letter.toUpperCase())}.`}</span></p>`;
 }
 
 function Postgres({ state }) {
@@ -163,6 +183,7 @@ function Redis({ state }) {
 
 /** The versions that run, with the number of their processes. */
 function Versions({ processes }) {
+  if (processes === undefined) return html`<${Unknown} />`;
   const groups = Map.groupBy(processes, ({ version, appVersion }) => `${version} ${appVersion ?? ''}`);
   return html`<ul class="operations-versions">
     ${[...groups].map(

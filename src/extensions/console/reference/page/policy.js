@@ -44,10 +44,11 @@ export function policyInWords(text, action) {
 /**
  * What a viewer may do by a rule of the server's map, whatever the values of the record.
  *
- * @param {{ allows: string[], owner: boolean, roles: string[], hasFunction: boolean } | undefined} rule undefined: the route does not exist
+ * @param {{ allows: string[], owner: boolean, roles: string[], organisationRoles: string[], hasFunction: boolean } | undefined} rule undefined:
+ *   the route does not exist
  * @param {string} viewer `visitor`, `signed-in`, or the name of a role
  * @param {string} [action] `owner` lets every signed-in user create
- * @returns {'missing' | 'yes' | 'verified' | 'own' | 'function' | 'no'}
+ * @returns {'missing' | 'yes' | 'verified' | 'own' | 'member' | 'function' | 'no'}
  */
 export function accessOf(rule, viewer, action) {
   if (rule === undefined) return 'missing';
@@ -57,7 +58,28 @@ export function accessOf(rule, viewer, action) {
   if (isSignedIn && rule.owner && action === 'create') return 'yes';
   if (isSignedIn && rule.allows.includes('verified')) return 'verified';
   if (isSignedIn && rule.owner) return 'own';
+  if (isSignedIn && rule.organisationRoles.length > 0) return 'member';
   return rule.hasFunction ? 'function' : 'no';
+}
+
+const ACTIONS = ['list', 'read', 'create', 'update', 'delete'];
+/** What counts as allowed, at least for some records. */
+const ALLOWING = new Set(['yes', 'own', 'verified', 'member']);
+
+/**
+ * For how many resources a viewer may perform each action. What only a function decides is counted apart.
+ *
+ * @param {{ access: Record<string, object> }[]} resources of the server's map
+ * @returns {string} `list 2 (a function decides for 3), read 5, …`
+ */
+export function accessInWords(resources, viewer) {
+  const texts = ACTIONS.map((action) => {
+    const kinds = resources.map(({ access }) => accessOf(access[action], viewer, action));
+    const allowed = kinds.filter((kind) => ALLOWING.has(kind)).length;
+    const undecided = kinds.filter((kind) => kind === 'function').length;
+    return `${action} ${allowed}${undecided === 0 ? '' : ` (a function decides for ${undecided})`}`;
+  });
+  return texts.join(', ');
 }
 
 /** A duration in ms, for people: `60000` → `minute`, `900000` → `15 minutes`. */

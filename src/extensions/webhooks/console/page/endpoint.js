@@ -35,22 +35,23 @@ const REFRESH_MS = 5000;
 const ONLY_OWNER = ['password_reset', 'key_ended'];
 
 /** Why the endpoint gets nothing at the moment. */
-function Obstacles({ endpoint: { status, disabledReason, isOwnerActive, consecutiveFailures, lastError } }) {
+function Obstacles({ endpoint: { state, disabledReason, isOwnerActive, consecutiveFailures, lastError } }) {
   if (!isOwnerActive)
     return html`<p class="banner warn">The account of the owner is not active. Deliveries wait until it is, or until they are too old.</p>`;
-  if (status === 'disabled')
+  if (state === 'disabled')
     return html`<p class="banner bad">The endpoint is disabled: ${reasonText(disabledReason)}. Deliveries wait until it is enabled, or until they are too old.</p>`;
-  if (status === 'failing')
+  if (state === 'retrying') return html`<p class="banner warn">Deliveries wait for another attempt.</p>`;
+  if (state === 'failing')
     return html`<p class="banner warn">${consecutiveFailures} ${consecutiveFailures === 1 ? 'delivery' : 'deliveries'} failed in a row${lastError === null ? '' : `, the last one with: ${lastError}`}.</p>`;
   return null;
 }
 
 function EndpointFacts({ endpoint }) {
-  const { owner, status, events, scope, signing, publicKey, ordered, rateLimit, slow, waiting, nextAttemptAt } =
+  const { owner, state, events, scope, signing, publicKey, ordered, rateLimit, slow, waiting, nextAttemptAt } =
     endpoint;
   const { lastSuccessAt, lastFailureAt, createdAt, updatedAt, oldSecretUntil, apiKeyId, scopes } = endpoint;
   return html`<${Facts} of=${[
-    ['Status', html`<${EndpointState} status=${status} />`],
+    ['Status', html`<${EndpointState} state=${state} />`],
     ['Owner', html`<${Owner} id=${owner} />`],
     ['Events', html`<${EventNames} names=${events} />`],
     ['Records', scope === 'global' ? 'of all users' : 'that the owner may read'],

@@ -18,6 +18,7 @@ import {
 } from 'belfry/console';
 import { useState } from 'preact/hooks';
 import {
+  ENDPOINT_STATES,
   EndpointState,
   EventNames,
   endpointHref,
@@ -50,6 +51,12 @@ function LastResults({ endpoint: { lastSuccessAt, lastFailureAt, lastError } }) 
   `;
 }
 
+/** What the state of an endpoint means, where its name does not say it. */
+function titleOf(state, disabledReason) {
+  if (state === 'retrying') return 'Deliveries wait for another attempt';
+  return state === 'disabled' ? reasonText(disabledReason) : undefined;
+}
+
 const COLUMNS = [
   {
     name: 'url',
@@ -58,10 +65,10 @@ const COLUMNS = [
       ${description && html`<span class="soft webhooks-note">${description}</span>`}`,
   },
   {
-    name: 'status',
+    name: 'state',
     label: 'Status',
-    render: ({ status, disabledReason }) =>
-      html`<span title=${status === 'disabled' ? reasonText(disabledReason) : undefined}><${EndpointState} status=${status} /></span>`,
+    render: ({ state, disabledReason }) =>
+      html`<span title=${titleOf(state, disabledReason)}><${EndpointState} state=${state} /></span>`,
   },
   { name: 'owner', label: 'Owner', render: ({ owner }) => html`<${Owner} id=${owner} />` },
   {
@@ -87,7 +94,7 @@ function Filters() {
     <label>Status
       <select value=${params.get('state') ?? ''} onChange=${(event) => setParams({ state: event.target.value })}>
         <option value="">All statuses</option>
-        ${['active', 'failing', 'disabled'].map((state) => html`<option key=${state} value=${state}>${sentenceCase(state)}</option>`)}
+        ${ENDPOINT_STATES.map((state) => html`<option key=${state} value=${state}>${sentenceCase(state)}</option>`)}
       </select>
     </label>
     ${

@@ -3,12 +3,13 @@ import { chosenRange, DeliveryChart, endpointHref, HOME, Owner, RangeChoice, Url
 
 const REFRESH_MS = 15_000;
 
-function EndpointCards({ endpoints: { active, failing, disabled }, failed }) {
+function EndpointCards({ endpoints: { active, retrying, failing, disabled }, failed }) {
   const states = Object.values(disabled).reduce((sum, count) => sum + count, 0);
   const automatic = states - (disabled.manual ?? 0);
   const list = (state) => `${HOME}/endpoints?state=${state}`;
   return html`<div class="figures">
     <${Figure} label="Active endpoints" value=${active} href=${list('active')} note="the last delivery succeeded, or none yet" />
+    <${Figure} label="Retrying endpoints" value=${retrying} kind=${retrying > 0 ? 'warn' : ''} href=${list('retrying')} note="deliveries wait for another attempt" />
     <${Figure} label="Failing endpoints" value=${failing} kind=${failing > 0 ? 'warn' : ''} href=${list('failing')} note="the last delivery failed" />
     <${Figure} label="Disabled endpoints" value=${states} kind=${automatic > 0 ? 'bad' : ''} href=${list('disabled')} note=${automatic === 0 ? 'by users' : `${automatic} automatically`} />
     <${Figure} label="Failed deliveries in the log" value=${failed} kind=${failed > 0 ? 'bad' : ''} href=${`${HOME}/deliveries?status=failed`} note="all attempts failed; they can be recovered" />
@@ -67,8 +68,8 @@ function NoEndpoints() {
 /** Numbers and charts of all endpoints. */
 export function OverviewPage() {
   const overview = useLoaded(`/webhooks/overview?range=${chosenRange()}`, { everyMs: REFRESH_MS });
-  const hasNone = ({ endpoints: { active, failing, disabled } }) =>
-    active + failing + Object.keys(disabled).length === 0;
+  const hasNone = ({ endpoints: { active, retrying, failing, disabled } }) =>
+    active + retrying + failing + Object.keys(disabled).length === 0;
   return html`<${Page} title="Webhooks" intro="The endpoints of all users, and what is sent to them.">
     <${Loaded} from=${overview}>
       ${(data) =>

@@ -59,7 +59,7 @@ function CreateEndpoint({ onCreated }) {
 }
 
 function ReceiverEndpoint({ endpoint, answer, onChanged }) {
-  const { id, url, owner, events, status, enabled } = endpoint;
+  const { id, url, owner, events, state, enabled } = endpoint;
   const choose = async (event) => {
     try {
       await call('/webhooks/receiver/answer', {
@@ -72,7 +72,7 @@ function ReceiverEndpoint({ endpoint, answer, onChanged }) {
     }
   };
   return html`<li class="card">
-    <p><a href=${endpointHref(id)}>Receiver ${nameOf(url)}</a> <${EndpointState} status=${status} /> of <${Owner} id=${owner} /> <${EventNames} names=${events} most=${3} /></p>
+    <p><a href=${endpointHref(id)}>Receiver ${nameOf(url)}</a> <${EndpointState} state=${state} /> of <${Owner} id=${owner} /> <${EventNames} names=${events} most=${3} /></p>
     <div class="webhooks-filters">
       <label>Response
         <select value=${answer ?? 'accept'} onChange=${choose}>

@@ -17,7 +17,10 @@ export const HOME = '/console/webhooks';
 /** The path of the page of an endpoint. */
 export const endpointHref = (id) => `${HOME}/endpoints/${encodeURIComponent(id)}`;
 
-const ENDPOINT_KINDS = { active: 'good', failing: 'warn', disabled: 'bad' };
+/** The states of endpoints. */
+export const ENDPOINT_STATES = ['active', 'retrying', 'failing', 'disabled'];
+
+const ENDPOINT_KINDS = { active: 'good', retrying: 'warn', failing: 'warn', disabled: 'bad' };
 
 const REASONS = {
   gone: 'its receiver responded with 410',
@@ -31,8 +34,8 @@ const REASONS = {
 export const reasonText = (reason) => REASONS[reason] ?? 'no reason is stored';
 
 /** The state of an endpoint. */
-export function EndpointState({ status }) {
-  return html`<${Status} kind=${ENDPOINT_KINDS[status] ?? 'neutral'}>${status}<//>`;
+export function EndpointState({ state }) {
+  return html`<${Status} kind=${ENDPOINT_KINDS[state] ?? 'neutral'}>${state}<//>`;
 }
 
 /** The states of deliveries, with their names. */

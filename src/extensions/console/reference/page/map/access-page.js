@@ -1,11 +1,12 @@
 import { app, DataTable, hrefOf, html, Loaded, Page, place, Status, setParams, useLoaded } from 'belfry/console';
-import { accessOf, policyInWords } from '../policy.js';
+import { accessInWords, accessOf, policyInWords } from '../policy.js';
 
 const ACTIONS = ['list', 'read', 'create', 'update', 'delete'];
 const CELLS = {
   yes: ['good', 'yes'],
   own: ['warn', 'own records'],
   verified: ['warn', 'if verified'],
+  member: ['warn', 'by role in the organisation'],
   function: ['warn', 'function decides'],
   no: ['neutral', 'no'],
 };
@@ -31,13 +32,8 @@ function OtherRoutes({ routes, viewer }) {
 
 /** What a viewer may do, as a sentence. */
 function Summary({ resources, viewer, label }) {
-  const countOf = (action) =>
-    resources.filter(({ access }) =>
-      ['yes', 'own', 'verified', 'function'].includes(accessOf(access[action], viewer, action)),
-    ).length;
-  const texts = ACTIONS.map((action) => `${action} ${countOf(action)}`);
   return html`<p class="reference-access-summary" role="status">
-    ${label}: of ${resources.length} resources, may ${texts.join(', ')}. This includes rules for own records, and functions.
+    ${label}: of ${resources.length} resources, may ${accessInWords(resources, viewer)}.${viewer !== 'visitor' && ' This includes own records, and records of organisations in which the user has a role.'}
   </p>`;
 }
 
