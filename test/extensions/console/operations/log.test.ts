@@ -1,0 +1,35 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { developerConsole } from '../../../../src/index.ts';
+import { startTestApp } from '../../../support/app.ts';
+import { API, resources } from './operations-app.ts';
+
+test('the log of all processes is read from a line on', async () => {
+  const other = await startTestApp(
+    { resources, extensions: [developerConsole()] },
+    { env: () => ({ NODE_ENV: 'development', LOG_LEVEL: 'warn' }), start: { roles: ['web'] } },
+  );
+  other.app.on('note.created', () => {
+    throw new Error('this listener fails in a test');
+  });
+  const lines = async (after = '') => (await other.call('GET', `${API}/log${after}`)).body.data;
+  const before = await lines();
+  await other.call('POST', '/api/notes', { title: 'x' });
+  const after = before.length === 0 ? '' : `?after=${before.at(-1).id}`;
+  const added = await vi.waitUntil(async () => {
+    const found = await lines(after);
+    return found.length > 0 && found;
+  });
+  expect(added[0].fields).toMatchObject({ level: 'error', process: 'web', time: expect.stringMatching(/Z$/) });
+  expect(await lines(`?after=${added.at(-1).id}`)).toEqual([]);
+  expect((await other.call('GET', `${API}/log?after=${encodeURIComponent('- +')}`)).status).toBe(400);
+});
+
+test.each(['null', '5', '[]', '{'])('the entry %s, which is no line, is shown as text', async (entry) => {
+  const other = await startTestApp({ resources, extensions: [developerConsole()] });
+  const redis = new Redis(other.env.REDIS_URL!);
+  onTestFinished(() => redis.disconnect());
+  await redis.xadd(`${other.env.REDIS_PREFIX}:log`, '*', 'line', entry);
+  const { body } = await other.call('GET', `${API}/log`);
+  expect(body.data.at(-1).fields).toEqual({ msg: entry });
+});
