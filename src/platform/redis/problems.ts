@@ -60,3 +60,10 @@ export function suggestRedisFix(error: unknown): string | undefined {
   const isDescribed = error instanceof RedisProblem || findProblem(error).describe !== undefined;
   return isDescribed ? undefined : 'check REDIS_URL, and that Redis runs';
 }
+
+const ERRORS_OF_CODE = [TypeError, RangeError, ReferenceError, SyntaxError];
+
+/** Whether an error of a function that uses Redis can be one of Redis, or of the connection to it, and not one of the code. */
+export function isRedisError(error: unknown): error is Error {
+  return error instanceof Error && !ERRORS_OF_CODE.some((kind) => error instanceof kind);
+}

@@ -1,6 +1,6 @@
 import type { Host } from '../../../declare/host.ts';
-import type { RequestFacts } from '../../../platform/processes/facts.ts';
 import type { RunningProcess } from '../../../platform/processes/registry.ts';
+import { isRedisError } from '../../../platform/redis/problems.ts';
 
 /** The requests that all processes served in the last minutes. */
 export interface RequestSummary {
@@ -44,7 +44,7 @@ function addFromEnd<T>(lists: readonly (readonly T[])[], numberOf: (item: T) => 
 
 /** Adds up the requests of processes. */
 export function summarizeRequests(processes: readonly RunningProcess[]): RequestSummary {
-  const facts = processes.flatMap(({ facts: { requests } = {} }) => requests ?? []) as RequestFacts[];
+  const facts = processes.flatMap(({ facts: { requests } = {} }) => requests ?? []);
   const points = facts.map((one) => one.points);
   const [counts, failures, seconds] = (['count', 'failed', 'seconds'] as const).map((name) =>
     addFromEnd(points, (point) => point[name]),
@@ -83,7 +83,8 @@ export async function readProcesses({ processes: registry }: Pick<Host, 'process
     const sorted = processes.sort((a, b) => (a.startedAt ?? '').localeCompare(b.startedAt ?? ''));
     return { processes: sorted, queues, own: registry.id, problem: null };
   } catch (error) {
-    const problem = `Redis is not usable, so the processes are not known: ${(error as Error).message}`;
+    if (!isRedisError(error)) throw error;
+    const problem = `Redis is not usable, so the processes are not known: ${error.message}`;
     return { processes: [], queues: [], own: registry.id, problem };
   }
 }

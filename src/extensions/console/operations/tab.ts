@@ -5,7 +5,7 @@ import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
 import { toPublicDatabaseError } from '../../../platform/postgres/errors.ts';
-import { describeRedisProblem } from '../../../platform/redis/problems.ts';
+import { describeRedisProblem, isRedisError } from '../../../platform/redis/problems.ts';
 import {
   clearClient,
   clearLockout,
@@ -53,14 +53,14 @@ const get = (path: string, handler: Handler, query?: z.ZodType): ConsoleRoute =>
   ...(query && { query }),
 });
 
-/** A handler that needs Redis. Errors say why Redis is not usable; those of Postgres stay as they are. */
+/** A handler that needs Redis. Errors say why Redis is not usable; those of Postgres and of the code stay as they are. */
 const withRedis =
   ({ env }: Pick<ExtensionHost, 'env'>, handler: Handler): Handler =>
   async (ctx) => {
     try {
       return await handler(ctx);
     } catch (error) {
-      if (error instanceof ApiError || toPublicDatabaseError(error) !== undefined) throw error;
+      if (!isRedisError(error) || error instanceof ApiError || toPublicDatabaseError(error) !== undefined) throw error;
       throw new ApiError('UNAVAILABLE', `Redis ${describeRedisProblem(error, env.redisPrefix)}`, { cause: error });
     }
   };
