@@ -1,9 +1,10 @@
+import { Client } from 'pg';
 import { expect, test } from 'vitest';
 import { developerConsole } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { API, resources, startOperationsApp } from './operations-app.ts';
 
-const { call, admin, read, entryOf } = await startOperationsApp();
+const { env, call, admin, read, entryOf } = await startOperationsApp();
 
 test('requests and statements above the thresholds are listed, without values', async () => {
   const { body } = await call('POST', '/api/notes', { title: 'a secret title' }, { 'x-request-id': 'request-of-test' });
@@ -29,6 +30,47 @@ test('the statistics of Postgres say how to switch them on, or list statements',
   const { missing, statements } = await read('/slow/statistics');
   expect(missing ?? 'available').toBeOneOf(['not installed', 'not loaded', 'not permitted', 'available']);
   expect(statements).toEqual(missing === undefined ? expect.any(Array) : []);
+});
+
+test('the statistics of Postgres contain no values, and no statements whose text may contain a secret', async () => {
+  const client = new Client({ connectionString: env.DATABASE_URL });
+  await client.connect();
+  // The server of the tests has no such extension, so a table takes the place of its view.
+  await client.query(`
+    set allow_system_table_mods = on;
+    insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+      values (99999, 'pg_stat_statements', 10, 'public'::regnamespace, true, '1.10');
+    create table public.pg_stat_statements (query text, calls bigint, total_exec_time float8 default 1, mean_exec_time float8 default 1,
+      max_exec_time float8 default 1, rows bigint default 0, toplevel boolean default true, dbid oid)`);
+  const texts = [
+    'select * from notes where title = $1',
+    "insert into notes (title) values ('ada@example.com')",
+    "/* ada@example.com */ update notes set pin = 4711 -- it's a secret",
+    '(select 1) union (select 2)',
+    "create role app password 'secret'",
+    "alter user app with password 'secret'",
+    "/* a comment */ alter role app password 'secret'",
+    "do $$ begin perform 'secret'; end $$",
+    'set app.token = secret',
+    "copy notes from program 'curl -u secret'",
+    "select set_config('app.token', 'secret', false)",
+  ];
+  await client.query(
+    `insert into public.pg_stat_statements (query, calls, dbid)
+     select text, 1, (select oid from pg_database where datname = current_database()) from unnest($1::text[]) as text`,
+    [texts],
+  );
+  await client.end();
+  const { statements } = await read('/slow/statistics');
+  expect(statements.map(({ text }: { text: string }) => text).sort()).toEqual(
+    [
+      'select * from notes where title = $1',
+      'insert into notes (title) values (?)',
+      'update notes set pin = ?',
+      '(select ?) union (select ?)',
+      'select set_config(?, ?, false)',
+    ].sort(),
+  );
 });
 
 test('without slow work, the slow log stays empty with the default thresholds', async () => {
