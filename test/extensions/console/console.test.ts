@@ -51,7 +51,15 @@ test('the page and all scripts and styles of its tabs are served, and its policy
     /<script(?![^>]*\bsrc=)|<style|\son\w+=|style=/,
   );
   const { tabs } = (await call('GET', '/console/api/app')).body.data;
-  expect(tabs.map(({ id }: { id: string }) => id)).toEqual(['data', 'push', 'mails', 'jobs']);
+  expect(tabs.map(({ id }: { id: string }) => id)).toEqual([
+    'data',
+    'accounts',
+    'push',
+    'mails',
+    'jobs',
+    'operations',
+    'reference',
+  ]);
   const paths = tabs.flatMap((tab: { page?: { scripts: string[]; styles: string[] } }) => [
     ...(tab.page?.scripts ?? []),
     ...(tab.page?.styles ?? []),
@@ -120,6 +128,20 @@ test('a proxy on this machine that forwards for another client is refused, with 
     expect(await request(base, '127.0.0.1, 203.0.113.7')).toBe(403);
     expect(await request(base, 'unknown')).toBe(403);
   }
+});
+
+test.each([
+  ['Forwarded', 'for=203.0.113.7'],
+  ['Via', '1.1 proxy'],
+  ['X-Real-IP', '203.0.113.7'],
+  ['CF-Connecting-IP', '203.0.113.7'],
+  ['True-Client-IP', '203.0.113.7'],
+  ['X-Forwarded-Host', 'dev.example.com'],
+  ['X-Forwarded-Proto', 'https'],
+])('a proxy on this machine that sends %s is refused, whatever else it sends', async (name, value) => {
+  for (const headers of [{ [name]: value }, { [name]: value, 'x-forwarded-for': '127.0.0.1' }, { [name]: '127.0.0.1' }])
+    for (const path of [PAGE, `${API}/sends`, `${ASSETS}/app.js`, '/console/api/app'])
+      expect((await head(path, headers)).status, path).toBe(403);
 });
 
 test('/console redirects to the data browser', async () => {
