@@ -129,10 +129,10 @@ export function createProcessRegistry(
   }
 
   async function write(): Promise<void> {
-    const slow = slowLog.takeChanges() ?? (beats++ % RESEND_AFTER === 0 ? slowLog.entries() : undefined);
-    const state = describe();
-    const queues = (state.facts?.queues ?? []).map(({ name }) => name);
     try {
+      const slow = slowLog.takeChanges() ?? (beats++ % RESEND_AFTER === 0 ? slowLog.entries() : undefined);
+      const state = describe();
+      const queues = (state.facts?.queues ?? []).map(({ name }) => name);
       handleNotices(await store.write(id, JSON.stringify(state), slow && JSON.stringify(slow), queues));
       isFailing = false;
     } catch (error) {

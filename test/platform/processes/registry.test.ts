@@ -67,6 +67,22 @@ test('a notice reaches each process once: the own one at once, others with their
   await Promise.all([a.registry.stop(), b.registry.stop()]);
 });
 
+test('a feature that cannot describe itself does not end the process, which writes its state as soon as it can', async () => {
+  const { registry } = await openRegistry('2.0.0');
+  let isBroken = true;
+  registry.report('queues', () => {
+    if (isBroken) throw new Error('cannot be described');
+    return [];
+  });
+  registry.start(['web']);
+  await registry.refresh();
+  expect((await registry.list()).processes).toEqual([]);
+  isBroken = false;
+  await registry.refresh();
+  expect((await registry.list()).processes).toMatchObject([{ version: '2.0.0' }]);
+  await registry.stop();
+});
+
 test('without Redis a process starts, writes and stops as usual, and only reads fail', async () => {
   const { registry } = await openRegistry('1.0.0', 'redis://127.0.0.1:1');
   registry.start(['web']);

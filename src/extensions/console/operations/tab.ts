@@ -37,10 +37,14 @@ const text = z
   .max(320, { error: 'Must have at most 320 characters' });
 const lookUpQuery = z.strictObject({ q: text });
 const clearBody = z.strictObject({ name: text, windowMs: z.number().int().positive(), client: text });
+/** The largest part of an id in a stream of Redis. */
+const MAX_ID_PART = 2n ** 64n - 1n;
 const logQuery = z.strictObject({
   after: z
     .string()
-    .regex(/^\d{1,20}-\d{1,20}$/, { error: 'Must be the id of a line' })
+    .refine((id) => /^\d{1,20}-\d{1,20}$/.test(id) && id.split('-').every((part) => BigInt(part) <= MAX_ID_PART), {
+      error: 'Must be the id of a line',
+    })
     .optional(),
 });
 

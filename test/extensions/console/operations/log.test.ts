@@ -22,7 +22,9 @@ test('the log of all processes is read from a line on', async () => {
   });
   expect(added[0].fields).toMatchObject({ level: 'error', process: 'web', time: expect.stringMatching(/Z$/) });
   expect(await lines(`?after=${added.at(-1).id}`)).toEqual([]);
-  expect((await other.call('GET', `${API}/log?after=${encodeURIComponent('- +')}`)).status).toBe(400);
+  for (const id of ['- +', '1', '99999999999999999999-0', '0-18446744073709551616', '-1-0'])
+    expect([id, (await other.call('GET', `${API}/log?after=${encodeURIComponent(id)}`)).status]).toEqual([id, 400]);
+  expect(await lines('?after=18446744073709551615-18446744073709551614')).toEqual([]);
 });
 
 test.each(['null', '5', '[]', '{'])('the entry %s, which is no line, is shown as text', async (entry) => {
