@@ -40,6 +40,23 @@ test('a limited client can be looked up and let in again, in every process', asy
   expect(again.body.error.code).toBe('NOT_FOUND');
 });
 
+test('e-mails to an address are counted under a hash, which a search for the address finds and can clear', async () => {
+  const email = 'Victim@personal.example';
+  expect((await admin.call('POST', '/api/invitations', { email })).status).toBe(201);
+  const keys = await redis.keys(`${env.REDIS_PREFIX}:limit:*invitation mails*`);
+  expect(keys).toHaveLength(1);
+  expect(keys[0]!.toLowerCase()).not.toContain('victim');
+  const listed = await vi.waitUntil(async () =>
+    (await read('/limits/clients')).clients.find(({ name }: { name: string }) => name === 'invitation mails'),
+  );
+  expect(listed).toMatchObject({ client: expect.stringMatching(/^sha256:[0-9a-f]{64}$/), count: 1 });
+  const found = await read(`/limits/lookup?q=${encodeURIComponent(email.toLowerCase())}`);
+  expect(found.counts).toMatchObject([{ name: 'invitation mails', client: listed.client, count: 1 }]);
+  const { name, windowMs, client } = listed;
+  expect((await admin.call('POST', `${API}/limits/clients/clear`, { name, windowMs, client })).status).toBe(204);
+  expect((await read(`/limits/lookup?q=${encodeURIComponent(email)}`)).counts).toEqual([]);
+});
+
 test('a locked account is found by its address, and unlocked, which is recorded', async () => {
   const person1 = await person('Locked');
   const login = (password: string) => call('POST', '/api/auth/login', { email: person1.email, password });

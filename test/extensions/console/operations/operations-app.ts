@@ -8,6 +8,7 @@ import {
   defineUser,
   developerConsole,
   f,
+  invitations,
   realtime,
 } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
@@ -42,7 +43,13 @@ export const declarations = {
   resources,
   jobs,
   settings,
-  extensions: [audit(), apiKeys(), realtime(), developerConsole({ production: true })],
+  extensions: [
+    audit(),
+    apiKeys(),
+    invitations({ policy: 'admin' }),
+    realtime(),
+    developerConsole({ production: true }),
+  ],
 };
 /** The path of the tab. */
 export const API = '/console/api/operations';
