@@ -37,9 +37,21 @@ function isNavigation({ method, headers }: Request): boolean {
   return method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
 }
 
+/** Headers that only proxies add. They may name the client, or hide that there is another one. */
+const PROXY_HEADERS = [
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'cf-connecting-ip',
+  'true-client-ip',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+];
+
 /**
  * Refuses requests from other machines, because the console needs no sign-in. It checks the connection itself, so neither a header nor
- * `TRUST_PROXY` opens the console.
+ * `TRUST_PROXY` opens the console. A proxy on this machine may pass on requests of any client, so its requests are refused too, unless its only
+ * header is an `X-Forwarded-For` that names this machine. A proxy that adds no header cannot be told from a browser.
  */
 export const requireThisMachine: RequestHandler = (req, _res, next) => {
   if (!isFromThisMachine(req)) {
@@ -50,6 +62,12 @@ export const requireThisMachine: RequestHandler = (req, _res, next) => {
         `Open it there, or forward the port: ssh -L ${localPort}:localhost:${localPort} <that machine>`,
     );
   }
+  const header = PROXY_HEADERS.find((name) => req.headers[name] !== undefined);
+  if (header !== undefined)
+    throw new ApiError(
+      'FORBIDDEN',
+      `The console accepts no requests through a proxy; this one has the header ${header}. Open the port of Belfry itself`,
+    );
   next();
 };
 
@@ -74,6 +92,17 @@ export function requireSameOrigin(appUrl: string | undefined): RequestHandler {
     if (foreign || elsewhere) throw new ApiError('FORBIDDEN', 'The console accepts requests only from its own page');
     next();
   };
+}
+
+/**
+ * Checks that a browser sent the request from the console's own page. Other programs on this machine may use the rest of the console.
+ *
+ * @throws ApiError FORBIDDEN
+ */
+export async function assertSentByOwnPage({ req }: Pick<RouteContext, 'req'>): Promise<void> {
+  const { host, origin = '', 'sec-fetch-site': site } = req.headers;
+  if (site === 'same-origin' || (URL.canParse(origin) && new URL(origin).host === host)) return;
+  throw new ApiError('FORBIDDEN', "Only the console's own page can start a session");
 }
 
 /** What gives access to the routes of the console's API. */

@@ -55,7 +55,7 @@ export function createVerificationMails(context: EmailVerificationContext): Reco
       const issued = await proofs.change.issue(String(data.proof), minutes);
       if (issued === undefined || (await accounts.findUserByEmail(issued.email)) !== undefined) return undefined;
       const { token, code, email } = issued;
-      if (!(await isWithinLimit(`address:${email}`, attempt))) return undefined;
+      if (!(await isWithinLimit(email, attempt))) return undefined;
       const link = createProofLink(host, changeUrl, '/change-email', token);
       const locale = localeOfUser(user, data.locale);
       return { to: email, ...(await host.mailTexts.render(CHANGE_MAIL, { user, link, code, minutes }, locale)) };

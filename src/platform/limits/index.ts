@@ -4,7 +4,7 @@ import { createRedisBreakers } from '../redis/circuit-breaker.ts';
 import type { RedisClient } from '../redis/connections.ts';
 import { findKeys, readKey } from '../redis/find-keys.ts';
 import { countBreakers, counterKey, counterOfKey, createCounter } from './counter.ts';
-import { createLimiter, type Limiter } from './limiter.ts';
+import { countedKeyOf, createLimiter, type Limiter } from './limiter.ts';
 import type { LimitRule } from './rule.ts';
 
 /** Rate limits that all processes of an app share. */
@@ -24,7 +24,7 @@ export interface Limits {
    */
   findClients(): Promise<{ clients: CountedClient[]; isCut: boolean }>;
   /**
-   * Reads the counts of a client within all limits. One round trip.
+   * Reads the counts of a client, or of an e-mail address, within all limits. One round trip.
    *
    * @throws the error of Redis if it is not usable
    */
@@ -47,7 +47,7 @@ export interface NamedRule {
 
 /** A client whose requests are counted. */
 export interface CountedClient extends NamedRule {
-  /** The key that the limiter counts: an address, or what else the feature counts. */
+  /** The key that the limiter counts: an IP address, the hash of an e-mail address, or what else the feature counts. */
   client: string;
   count: number;
   /** ms until the end of the window. */
@@ -100,7 +100,8 @@ export function createLimits(redis: RedisClient, prefix: string, log: Logger, me
       });
       return { clients, isCut };
     },
-    async readClient(client) {
+    async readClient(named) {
+      const client = countedKeyOf(named);
       const counts = [...limiters].map(async ([id, { name, rule }]) => {
         const { value, leftMs } = await readKey(redis, counterKey(keyPrefix, `${id}:${client}`));
         return value === null ? [] : [{ name, rule, client, count: Number(value), leftMs }];
@@ -108,7 +109,7 @@ export function createLimits(redis: RedisClient, prefix: string, log: Logger, me
       return (await Promise.all(counts)).flat();
     },
     clear: async (name, windowMs, client) =>
-      (await redis.del(counterKey(keyPrefix, `${idOf(name, windowMs)}:${client}`))) > 0,
+      (await redis.del(counterKey(keyPrefix, `${idOf(name, windowMs)}:${countedKeyOf(client)}`))) > 0,
     forget(name, windowMs, client) {
       for (const limiter of limiters.get(idOf(name, windowMs))?.all ?? []) limiter.forget(client);
     },

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Count, Counter } from './counter.ts';
 import type { LimitRule } from './rule.ts';
 
@@ -11,7 +12,7 @@ export interface LimitDecision {
   leftMs: number;
 }
 
-/** Applies a rate limit to any number of keys, such as clients. */
+/** Applies a rate limit to any number of keys, such as clients. A key with an e-mail address is counted under its hash. */
 export interface Limiter {
   /** Whether a key is known to be over its limit. Counts nothing and does not query Redis. */
   isExhausted(key: string): boolean;
@@ -24,6 +25,11 @@ export interface Limiter {
   consume(key: string, amount?: number): Promise<LimitDecision>;
   /** Forgets what this process remembers about a key: the end of its window, and counts from while Redis was down. */
   forget(key: string): void;
+}
+
+/** Returns a key as it is counted: one that contains an e-mail address as a hash, which keeps the address out of Redis and of lists. */
+export function countedKeyOf(key: string): string {
+  return key.includes('@') ? `sha256:${createHash('sha256').update(key.toLowerCase()).digest('hex')}` : key;
 }
 
 /** The maximum number of keys that one limit keeps in this process: some 10 MB. A flood of new keys must not fill the memory. */
@@ -72,8 +78,9 @@ export function createLimiter(name: string, { limit, windowMs }: LimitRule, coun
   });
 
   return {
-    isExhausted: (key) => msUntilAllowed(key) > 0,
-    async consume(key, amount = 1) {
+    isExhausted: (key) => msUntilAllowed(countedKeyOf(key)) > 0,
+    async consume(requestedKey, amount = 1) {
+      const key = countedKeyOf(requestedKey);
       const leftMs = msUntilAllowed(key);
       if (leftMs > 0) return { allowed: false, limit, remaining: 0, leftMs };
       let counted: Count;
@@ -88,7 +95,8 @@ export function createLimiter(name: string, { limit, windowMs }: LimitRule, coun
       else setBoundedEntry(exhaustedUntil, key, Date.now() + decision.leftMs);
       return decision;
     },
-    forget(key) {
+    forget(requestedKey) {
+      const key = countedKeyOf(requestedKey);
       exhaustedUntil.delete(key);
       countInMemory.forget(key);
     },

@@ -31,11 +31,13 @@ export interface LogTail {
 
 function parseLine(text: string): Record<string, unknown> {
   try {
-    return JSON.parse(text) as Record<string, unknown>;
+    const fields: unknown = JSON.parse(text);
+    if (typeof fields === 'object' && fields !== null && !Array.isArray(fields))
+      return fields as Record<string, unknown>;
   } catch {
     // A line that was cut.
-    return { msg: text };
   }
+  return { msg: text };
 }
 
 /** Creates the tail of the log, for development and tests only. */

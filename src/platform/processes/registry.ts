@@ -5,12 +5,15 @@ import type { Logger } from '../observability/log.ts';
 import type { RedisClient } from '../redis/connections.ts';
 import type { ProcessFacts } from './facts.ts';
 import type { SlowEntries, SlowLog } from './slow-log.ts';
+import { isQueueName, isTime, parseNotice, parseSlowEntries, parseState } from './state.ts';
 import { createProcessStore } from './store.ts';
 import { startVitalsMeter, type Vitals, type VitalsMeter } from './vitals.ts';
 
 const HEARTBEAT_MS = 10_000;
 /** The slow entries are sent again after this number of heartbeats, in case Redis has lost them. */
 const RESEND_AFTER = 6;
+/** The queues that a list has at most. */
+const MAX_QUEUES = 1000;
 
 /** What a process says about itself. Another version of Belfry may have written it, so every part may be missing. */
 export interface ProcessState extends Partial<Vitals> {
@@ -77,15 +80,6 @@ interface ProcessIdentity {
   appVersion: string | undefined;
 }
 
-function parseJson<T extends object>(text: string): T | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as T) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Creates the registry of processes. It writes nothing before `start`. */
 export function createProcessRegistry(
   redis: RedisClient,
@@ -128,17 +122,17 @@ export function createProcessRegistry(
     for (const notice of notices) {
       if (handled.has(notice)) continue;
       handled.add(notice);
-      const { topic, about } = parseJson<{ topic: string; about: never }>(notice) ?? {};
-      if (topic !== undefined && about !== undefined)
-        for (const listener of listeners.get(topic) ?? []) listener(about);
+      const parsed = parseNotice(notice);
+      if (parsed === undefined) continue;
+      for (const listener of listeners.get(parsed.topic) ?? []) listener(parsed.about as never);
     }
   }
 
   async function write(): Promise<void> {
-    const slow = slowLog.takeChanges() ?? (beats++ % RESEND_AFTER === 0 ? slowLog.entries() : undefined);
-    const state = describe();
-    const queues = (state.facts?.queues ?? []).map(({ name }) => name);
     try {
+      const slow = slowLog.takeChanges() ?? (beats++ % RESEND_AFTER === 0 ? slowLog.entries() : undefined);
+      const state = describe();
+      const queues = (state.facts?.queues ?? []).map(({ name }) => name);
       handleNotices(await store.write(id, JSON.stringify(state), slow && JSON.stringify(slow), queues));
       isFailing = false;
     } catch (error) {
@@ -185,15 +179,17 @@ export function createProcessRegistry(
     async list({ withSlow = false } = {}) {
       const { processes, queues } = await store.read(withSlow);
       return {
-        queues,
-        processes: processes.flatMap(({ id: processId, seenAt, state, slow }) => {
-          const parsed = parseJson<ProcessState>(state);
-          if (parsed === undefined) return [];
-          const entries = slow === undefined ? undefined : parseJson<SlowEntries>(slow);
-          return [
-            { ...parsed, id: processId, seenAt: new Date(seenAt).toISOString(), ...(entries && { slow: entries }) },
-          ];
-        }),
+        queues: queues.filter(isQueueName).slice(0, MAX_QUEUES),
+        processes: processes
+          .filter(({ seenAt }) => isTime(seenAt))
+          .flatMap(({ id: processId, seenAt, state, slow }) => {
+            const parsed = parseState(state);
+            if (parsed === undefined) return [];
+            const entries = slow === undefined ? undefined : parseSlowEntries(slow);
+            return [
+              { ...parsed, id: processId, seenAt: new Date(seenAt).toISOString(), ...(entries && { slow: entries }) },
+            ];
+          }),
       };
     },
     async refresh() {

@@ -1,4 +1,4 @@
-import { redactTokens } from '../observability/log.ts';
+import { withoutValues } from './statement-text.ts';
 
 /** A request that took longer than `settings.slowLog.requestMs`. */
 export interface SlowRequest {
@@ -57,20 +57,6 @@ const MAX_STATEMENTS = 100;
 const MAX_LISTED_STATEMENTS = 30;
 const MAX_TEXT = 600;
 
-const STRINGS = /'(?:[^']|'')*'|\$(\w*)\$[\s\S]*?\$\1\$/g;
-const LONG_NUMBERS = /(?<![\w$])\d{5,}(?:\.\d+)?/g;
-
-/** Returns the text of a statement without values: those of Belfry are parameters, but code of the app may contain any. */
-function withoutValues(text: string): string {
-  const short = text
-    .slice(0, 4 * MAX_TEXT)
-    .replaceAll(/\s+/g, ' ')
-    .trim();
-  // A text that is cut inside of a value has no closing quote.
-  const cleaned = short.replace(STRINGS, '?').replace(LONG_NUMBERS, '?').replace(/'.*$/, '?');
-  return redactTokens(cleaned).slice(0, MAX_TEXT);
-}
-
 /**
  * Creates the slow log of a process.
  *
@@ -106,7 +92,7 @@ export function createSlowLog({ requestMs, statementMs }: { requestMs: number; s
     },
     addStatement(text, ms, rows) {
       isChanged = true;
-      const key = withoutValues(text);
+      const key = withoutValues(text, MAX_TEXT);
       const lastAt = new Date().toISOString();
       const known = statements.get(key);
       if (known !== undefined) {

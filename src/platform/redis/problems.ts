@@ -77,3 +77,10 @@ export function explainRedisProblem(error: unknown, address: string, prefix: str
   if (fix === undefined) return `Redis at ${address} ${description}.`;
   return `Redis ${description} (${address}). ${fix.charAt(0).toUpperCase()}${fix.slice(1)}.`;
 }
+
+const ERRORS_OF_CODE = [TypeError, RangeError, ReferenceError, SyntaxError];
+
+/** Whether an error of a function that uses Redis can be one of Redis, or of the connection to it, and not one of the code. */
+export function isRedisError(error: unknown): error is Error {
+  return error instanceof Error && !ERRORS_OF_CODE.some((kind) => error instanceof kind);
+}

@@ -130,6 +130,20 @@ test('a proxy on this machine that forwards for another client is refused, with 
   }
 });
 
+test.each([
+  ['Forwarded', 'for=203.0.113.7'],
+  ['Via', '1.1 proxy'],
+  ['X-Real-IP', '203.0.113.7'],
+  ['CF-Connecting-IP', '203.0.113.7'],
+  ['True-Client-IP', '203.0.113.7'],
+  ['X-Forwarded-Host', 'dev.example.com'],
+  ['X-Forwarded-Proto', 'https'],
+])('a proxy on this machine that sends %s is refused, whatever else it sends', async (name, value) => {
+  for (const headers of [{ [name]: value }, { [name]: value, 'x-forwarded-for': '127.0.0.1' }, { [name]: '127.0.0.1' }])
+    for (const path of [PAGE, `${API}/sends`, `${ASSETS}/app.js`, '/console/api/app'])
+      expect((await head(path, headers)).status, path).toBe(403);
+});
+
 test('/console redirects to the data browser', async () => {
   const { status, headers } = await fetch(`${url}/console`, { redirect: 'manual' });
   expect([status, headers.get('location')]).toEqual([302, '/console/data']);

@@ -114,6 +114,16 @@ describe('a stream', () => {
   });
 });
 
+test('a stream with a ticket refuses the header X-Organisation, which it would not obey, and keeps the ticket', async () => {
+  const { data } = (await owner.call('POST', '/api/realtime/ticket')).body;
+  const query = `subscribe=ticket&ticket=${data.ticket}`;
+  for (const name of [team.slug, team.id, 'unknown', ''])
+    expect((await listen(url, query, { headers: { 'X-Organisation': name } })).status).toBe(400);
+  const stream = await ready(url, query);
+  const { id } = await createTicket();
+  await stream.wait((one) => one.data?.data?.id === id);
+});
+
 describe('an audit entry', () => {
   test('of an organisation is readable only by admins of the app who are members', async () => {
     const [insider, outsider] = [

@@ -30,7 +30,7 @@ test('processes see each other with their facts and slow entries until they stop
   const a = await openRegistry('1.0.0');
   const b = await openRegistry('1.0.1');
   a.registry.report('queues', () => [{ name: 'mail', running: 2, concurrency: 5, failures: [] }]);
-  b.slowLog.addStatement('select 1', 300, 1);
+  b.slowLog.addStatement('select a', 300, 1);
   a.registry.start(['relay']);
   b.registry.start(['web']);
   b.registry.start(['push-worker']);
@@ -40,7 +40,7 @@ test('processes see each other with their facts and slow entries until they stop
   const { processes, queues } = await a.registry.list({ withSlow: true });
   const versions = processes.map(({ version, roles }) => `${version} ${roles?.join()}`).sort();
   expect(versions).toEqual(['1.0.0 relay', '1.0.1 web,push-worker']);
-  expect(processes.find(({ version }) => version === '1.0.1')?.slow?.statements).toMatchObject([{ text: 'select 1' }]);
+  expect(processes.find(({ version }) => version === '1.0.1')?.slow?.statements).toMatchObject([{ text: 'select a' }]);
   expect(queues).toEqual(['mail']);
 
   await b.registry.stop();
@@ -65,6 +65,22 @@ test('a notice reaches each process once: the own one at once, others with their
   expect(heardByA).toHaveBeenCalledTimes(1);
   expect(heardByB).toHaveBeenCalledExactlyOnceWith(notice);
   await Promise.all([a.registry.stop(), b.registry.stop()]);
+});
+
+test('a feature that cannot describe itself does not end the process, which writes its state as soon as it can', async () => {
+  const { registry } = await openRegistry('2.0.0');
+  let isBroken = true;
+  registry.report('queues', () => {
+    if (isBroken) throw new Error('cannot be described');
+    return [];
+  });
+  registry.start(['web']);
+  await registry.refresh();
+  expect((await registry.list()).processes).toEqual([]);
+  isBroken = false;
+  await registry.refresh();
+  expect((await registry.list()).processes).toMatchObject([{ version: '2.0.0' }]);
+  await registry.stop();
 });
 
 test('without Redis a process starts, writes and stops as usual, and only reads fail', async () => {

@@ -14,18 +14,11 @@ const request = (ms: number): SlowRequest => ({
   postgresMs: 1,
 });
 
-test.each([
-  ["select * from t where name = 'O''Brien' and id = $1", 'select * from t where name = ? and id = $1'],
-  ['select 12345678, 10, $1', 'select ?, 10, $1'],
-  ['select $tag$ secret $tag$', 'select ?'],
-  ["select 'svc_0123456789abcdef0123456789abcdef'", 'select ?'],
-  ["select 'a value that is cut", 'select ?'],
-  [`select '${'x'.repeat(5000)}'`, 'select ?'],
-  ['select 1\n  from   t', 'select 1 from t'],
-])('the text %j is kept without its values', (text, kept) => {
+test('statements are kept without their values', () => {
   const log = create();
-  log.addStatement(text, 300, 1);
-  expect(log.entries().statements.map((one) => one.text)).toEqual([kept]);
+  log.addStatement("select * from t where pin = 4711 and name = E'it\\'s a secret'", 300, 1);
+  log.addStatement("select * from t where pin = 4712 and name = 'another'", 300, 1);
+  expect(log.entries().statements).toMatchObject([{ text: 'select * from t where pin = ? and name = ?', calls: 2 }]);
 });
 
 test('runs of a statement are added up, and the statements that took the most time are kept', () => {

@@ -106,11 +106,15 @@ export async function lookUpCounts(host: LimitsHost, text: string) {
     throw new ApiError('BAD_REQUEST', 'q must be an IP address, an e-mail address or the id of a user');
   const account = await findAccount(host, text);
   const names = accounts?.lockouts.idsOf(account) ?? [];
-  const { lockouts } = (await accounts?.lockouts.find(names.map(({ id }) => id))) ?? { lockouts: [] };
+  const keys = [account.email, account.userId].filter((key) => key !== undefined);
+  const [{ lockouts } = { lockouts: [] }, counts] = await Promise.all([
+    accounts?.lockouts.find(names.map(({ id }) => id)),
+    Promise.all(keys.map((key) => limits.readClient(key))),
+  ]);
   return {
     kind: 'account',
     client: null,
-    counts: [],
+    counts: sortClients(counts.flat()).map(createItemFactory(host)),
     user: account.userId ?? null,
     lockouts: lockouts.map((entry) => ({ ...entry, kind: names.find(({ id }) => id === entry.id)!.kind })),
   };

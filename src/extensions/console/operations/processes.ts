@@ -1,7 +1,6 @@
 import type { Host } from '../../../declare/host.ts';
-import type { RequestFacts } from '../../../platform/processes/facts.ts';
 import type { RunningProcess } from '../../../platform/processes/registry.ts';
-import { explainRedisProblem } from '../../../platform/redis/problems.ts';
+import { explainRedisProblem, isRedisError } from '../../../platform/redis/problems.ts';
 
 /** The requests that all processes served in the last minutes. */
 export interface RequestSummary {
@@ -45,7 +44,7 @@ function addFromEnd<T>(lists: readonly (readonly T[])[], numberOf: (item: T) => 
 
 /** Adds up the requests of processes. */
 export function summarizeRequests(processes: readonly RunningProcess[]): RequestSummary {
-  const facts = processes.flatMap(({ facts: { requests } = {} }) => requests ?? []) as RequestFacts[];
+  const facts = processes.flatMap(({ facts: { requests } = {} }) => requests ?? []);
   const points = facts.map((one) => one.points);
   const [counts, failures, seconds] = (['count', 'failed', 'seconds'] as const).map((name) =>
     addFromEnd(points, (point) => point[name]),
@@ -88,6 +87,7 @@ export async function readProcesses({
     const sorted = processes.sort((a, b) => (a.startedAt ?? '').localeCompare(b.startedAt ?? ''));
     return { processes: sorted, queues, own: registry.id, problem: null };
   } catch (error) {
+    if (!isRedisError(error)) throw error;
     const cause = redis.lastError() ?? error;
     const problem = `The processes are not known: ${explainRedisProblem(cause, redis.address, env.redisPrefix)}`;
     return { processes: [], queues: [], own: registry.id, problem };

@@ -1,5 +1,6 @@
 import type { Host } from '../../../declare/host.ts';
 import type { SlowRequest, SlowStatement } from '../../../platform/processes/slow-log.ts';
+import { withoutValues } from '../../../platform/processes/statement-text.ts';
 
 const MAX_REQUESTS = 100;
 const MAX_STATEMENTS = 50;
@@ -13,12 +14,18 @@ interface StatementStatistics {
 
 const IS_INSTALLED = `select extnamespace::regnamespace::text from pg_extension where extname = 'pg_stat_statements'`;
 const MAX_TEXT = 1000;
+/** Postgres keeps the values of other statements in their texts, such as passwords in names of settings, so these are left out. */
+const MAX_READ = 4 * MAX_STATEMENTS;
+const LISTED =
+  /^\(*\s*(select|insert|update|delete|merge|with|values|table|begin|start|commit|end|rollback|savepoint|release|vacuum|analyze|truncate|refresh|fetch|lock|reindex)\b/i;
+/** The text that Postgres returns for statements of users that the app's user may not see. */
+const NOT_PERMITTED = '<insufficient privilege>';
 
 const selectStatements = (schema: string) => `
-  select left(query, ${MAX_TEXT}), calls::float8, total_exec_time, mean_exec_time, max_exec_time, rows::float8
+  select left(query, ${4 * MAX_TEXT}), calls::float8, total_exec_time, mean_exec_time, max_exec_time, rows::float8
   from ${schema}.pg_stat_statements
   where dbid = (select oid from pg_database where datname = current_database()) and toplevel
-  order by total_exec_time desc limit ${MAX_STATEMENTS}`;
+  order by total_exec_time desc limit ${MAX_READ}`;
 
 type StatisticsRow = [text: string, calls: number, totalMs: number, meanMs: number, maxMs: number, rows: number];
 
@@ -63,18 +70,27 @@ export async function readSlowWork({ processes, slowLog }: Pick<Host, 'processes
   };
 }
 
-/** Reads pg_stat_statements, if the database has it. Two statements. */
+/**
+ * Returns the texts of pg_stat_statements as the page shows them: statements that read or write rows, and a few others that contain no values,
+ * each without values.
+ */
+function toListedStatements(rows: readonly StatisticsRow[]): StatementStatistics['statements'] {
+  return rows
+    .map(([text, calls, totalMs, meanMs, maxMs, count]) => ({
+      ...{ text: withoutValues(text, MAX_TEXT), calls, totalMs, meanMs, maxMs },
+      rows: count,
+    }))
+    .filter(({ text }) => LISTED.test(text) || text === NOT_PERMITTED)
+    .slice(0, MAX_STATEMENTS);
+}
+
+/** Reads pg_stat_statements, if the database has it, without values. Two statements. */
 export async function readStatementStatistics({ database }: Pick<Host, 'database'>): Promise<StatementStatistics> {
   const [installed] = await database.readSlowly<[string]>({ text: IS_INSTALLED, values: [] });
   if (installed === undefined) return { missing: 'not installed', statements: [] };
   try {
     const rows = await database.readSlowly<StatisticsRow>({ text: selectStatements(installed[0]), values: [] });
-    return {
-      statements: rows.map(([text, calls, totalMs, meanMs, maxMs, count]) => ({
-        ...{ text, calls, totalMs, meanMs, maxMs },
-        rows: count,
-      })),
-    };
+    return { statements: toListedStatements(rows) };
   } catch (error) {
     const { code } = error as { code?: string };
     // The library is not in shared_preload_libraries.

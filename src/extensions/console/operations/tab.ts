@@ -5,7 +5,7 @@ import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
 import { toPublicDatabaseError } from '../../../platform/postgres/errors.ts';
-import { explainRedisProblem } from '../../../platform/redis/problems.ts';
+import { explainRedisProblem, isRedisError } from '../../../platform/redis/problems.ts';
 import {
   clearClient,
   clearLockout,
@@ -37,10 +37,14 @@ const text = z
   .max(320, { error: 'Must have at most 320 characters' });
 const lookUpQuery = z.strictObject({ q: text });
 const clearBody = z.strictObject({ name: text, windowMs: z.number().int().positive(), client: text });
+/** The largest part of an id in a stream of Redis. */
+const MAX_ID_PART = 2n ** 64n - 1n;
 const logQuery = z.strictObject({
   after: z
     .string()
-    .regex(/^\d{1,20}-\d{1,20}$/, { error: 'Must be the id of a line' })
+    .refine((id) => /^\d{1,20}-\d{1,20}$/.test(id) && id.split('-').every((part) => BigInt(part) <= MAX_ID_PART), {
+      error: 'Must be the id of a line',
+    })
     .optional(),
 });
 
@@ -53,14 +57,14 @@ const get = (path: string, handler: Handler, query?: z.ZodType): ConsoleRoute =>
   ...(query && { query }),
 });
 
-/** A handler that needs Redis. Errors say why Redis is not usable; those of Postgres stay as they are. */
+/** A handler that needs Redis. Errors say why Redis is not usable; those of Postgres and of the code stay as they are. */
 const withRedis =
   ({ env, redis }: Pick<ExtensionHost, 'env' | 'redis'>, handler: Handler): Handler =>
   async (ctx) => {
     try {
       return await handler(ctx);
     } catch (error) {
-      if (error instanceof ApiError || toPublicDatabaseError(error) !== undefined) throw error;
+      if (!isRedisError(error) || error instanceof ApiError || toPublicDatabaseError(error) !== undefined) throw error;
       const message = explainRedisProblem(redis.lastError() ?? error, redis.address, env.redisPrefix);
       throw new ApiError('UNAVAILABLE', message, { cause: error });
     }

@@ -4,6 +4,7 @@ import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
+import { assertSentByOwnPage } from '../access.ts';
 import { describeMap, type ResourceMap } from './resource-map.ts';
 
 const sessionBody = z.strictObject({
@@ -44,7 +45,14 @@ export function createReferenceTab(host: ExtensionHost, mode: 'development' | 'p
   }
 
   const developmentRoutes: ConsoleRoute[] = [
-    { method: 'POST', path: '/session', action: 'sessionStarted', input: sessionBody, handler: startSession },
+    {
+      method: 'POST',
+      path: '/session',
+      action: 'sessionStarted',
+      input: sessionBody,
+      check: assertSentByOwnPage,
+      handler: startSession,
+    },
   ];
   return {
     id: 'reference',

@@ -132,6 +132,12 @@ export function createStreamOpener(
       return { user: user && organisation ? withOrganisationChoice(user, organisation) : user, auth: ctx.auth };
     }
     if (ctx.user !== undefined) throw new ApiError('BAD_REQUEST', 'Send either a ticket or a token, not both');
+    // Ignoring it would send the records of all organisations.
+    if (ctx.req.headers['x-organisation'] !== undefined)
+      throw new ApiError(
+        'BAD_REQUEST',
+        'A stream with a ticket takes no X-Organisation; filter by the organisation instead',
+      );
     const caller = await parts.tickets.redeemTicket(ticket);
     setIdentity(ctx.req, { via: caller.auth.via, id: caller.auth.id, userId: caller.user.id });
     return caller;

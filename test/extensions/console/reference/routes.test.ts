@@ -140,9 +140,12 @@ test('the reference gets the document of the app, with the limits of its routes'
   expect(JSON.stringify(document)).not.toContain('/teams/secret');
 });
 
+/** What a browser sends with a request of the console's page. */
+const FROM_PAGE = { 'sec-fetch-site': 'same-origin' };
+
 test('in development, a real session of a user starts without a password, and ends with a logout', async () => {
   const ada = await person('Ada');
-  const { status, body } = await call('POST', `${API}/session`, { user: ada.id });
+  const { status, body } = await call('POST', `${API}/session`, { user: ada.id }, FROM_PAGE);
   expect([status, body.data.user.id]).toEqual([200, ada.id]);
   const session = createClient(url, body.data.token);
   expect((await session('GET', '/api/auth/me')).body.data.id).toBe(ada.id);
@@ -155,17 +158,22 @@ test('in development, a real session of a user starts without a password, and en
 test('no session starts for a disabled user, an unknown user, or an invalid id', async () => {
   const bob = await person('Bob');
   await app.service('user').update(bob.id, { status: 'disabled' });
-  const start = async (value: unknown) => (await call('POST', `${API}/session`, { user: value })).status;
+  const start = async (value: unknown) => (await call('POST', `${API}/session`, { user: value }, FROM_PAGE)).status;
   expect(await start(bob.id)).toBe(403);
   expect(await start('65f0c1d2e3a4b5c6d7e8f901')).toBe(401);
   for (const value of ['nonsense', null, { $ne: 1 }, [bob.id]]) expect(await start(value)).toBe(422);
 });
 
-test('other pages and other hosts cannot start a session', async () => {
+test('only the own page of the console can start a session', async () => {
   const ada = await person('Carla');
   const send = (headers: Record<string, string>) => call('POST', `${API}/session`, { user: ada.id }, headers);
   expect((await send({ 'sec-fetch-site': 'cross-site' })).status).toBe(403);
   expect((await send({ origin: 'https://evil.example.com' })).status).toBe(403);
+  expect((await send({ origin: 'null' })).status).toBe(403);
+  expect((await send({ 'sec-fetch-site': 'none' })).status).toBe(403);
+  expect((await send({})).status).toBe(403);
+  expect((await send({ ...FROM_PAGE, via: '1.1 proxy' })).status).toBe(403);
+  expect((await send({ origin: url })).status).toBe(200);
 });
 
 test('in production, the map and the reference require access to the console, and no route starts a session', async () => {

@@ -237,9 +237,11 @@ function Found({ q, from, onChange }) {
   };
   return html`<${Loaded} from=${from}>
     ${({ kind, client, counts, user, lockouts }) => {
-      if (kind === 'account') return html`<${Account} q=${q} user=${user} lockouts=${lockouts} reload=${reload} />`;
+      const account =
+        kind === 'account' && html`<${Account} q=${q} user=${user} lockouts=${lockouts} reload=${reload} />`;
+      if (counts.length === 0 && account) return account;
       if (counts.length === 0) return html`<p class="card">No request of <code>${client}</code> is counted now.</p>`;
-      return html`<${DataTable} label=${`Counts of ${client}`} rows=${counts} columns=${clientColumns(reload)} keyOf=${keyOfClient} />`;
+      return html`${account}<${DataTable} label=${`Counts of ${client ?? q}`} rows=${counts} columns=${clientColumns(reload)} keyOf=${keyOfClient} />`;
     }}
   <//>`;
 }

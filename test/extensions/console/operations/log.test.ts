@@ -1,0 +1,37 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { developerConsole } from '../../../../src/index.ts';
+import { startTestApp } from '../../../support/app.ts';
+import { API, resources } from './operations-app.ts';
+
+test('the log of all processes is read from a line on', async () => {
+  const other = await startTestApp(
+    { resources, extensions: [developerConsole()] },
+    { env: () => ({ NODE_ENV: 'development', LOG_LEVEL: 'warn' }), start: { roles: ['web'] } },
+  );
+  other.app.on('note.created', () => {
+    throw new Error('this listener fails in a test');
+  });
+  const lines = async (after = '') => (await other.call('GET', `${API}/log${after}`)).body.data;
+  const before = await lines();
+  await other.call('POST', '/api/notes', { title: 'x' });
+  const after = before.length === 0 ? '' : `?after=${before.at(-1).id}`;
+  const added = await vi.waitUntil(async () => {
+    const found = await lines(after);
+    return found.length > 0 && found;
+  });
+  expect(added[0].fields).toMatchObject({ level: 'error', process: 'web', time: expect.stringMatching(/Z$/) });
+  expect(await lines(`?after=${added.at(-1).id}`)).toEqual([]);
+  for (const id of ['- +', '1', '99999999999999999999-0', '0-18446744073709551616', '-1-0'])
+    expect([id, (await other.call('GET', `${API}/log?after=${encodeURIComponent(id)}`)).status]).toEqual([id, 400]);
+  expect(await lines('?after=18446744073709551615-18446744073709551614')).toEqual([]);
+});
+
+test.each(['null', '5', '[]', '{'])('the entry %s, which is no line, is shown as text', async (entry) => {
+  const other = await startTestApp({ resources, extensions: [developerConsole()] });
+  const redis = new Redis(other.env.REDIS_URL!);
+  onTestFinished(() => redis.disconnect());
+  await redis.xadd(`${other.env.REDIS_PREFIX}:log`, '*', 'line', entry);
+  const { body } = await other.call('GET', `${API}/log`);
+  expect(body.data.at(-1).fields).toEqual({ msg: entry });
+});
