@@ -49,7 +49,7 @@ function queueStateSql(users: UsersSql): string {
 }
 
 /** The state of endpoint `e`: `active`, `failing` or `disabled`. */
-export const ENDPOINT_STATE = `case when not e.enabled then 'disabled' when e.consecutive_failures > 0 then 'failing' else 'active' end`;
+const ENDPOINT_STATE = `case when not e.enabled then 'disabled' when e.consecutive_failures > 0 then 'failing' else 'active' end`;
 
 const IS_RETRYING = `exists (select from (
   select d.attempts from webhook_deliveries d where d.endpoint_id = e.id and d.status = 'pending' order by d.next_attempt_at desc limit 100) w
