@@ -51,7 +51,7 @@ export interface Lockout {
   clearFailedAttempts(name: string): Promise<void>;
   /** Clears the failed attempts under a name and its lock. While Redis is unreachable, they remain there. */
   clearFailedAttemptsAndLock(name: string): Promise<void>;
-  /** Returns the failed attempts under a name and the end of its lock. */
+  /** Returns the failed attempts under a name and the end of its lock. @throws ApiError UNAVAILABLE while Redis cannot be reached */
   readStatus(name: string): Promise<LockoutStatus>;
   /** For administrators. */
   administration: Lockouts;
@@ -158,8 +158,16 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
     clearFailedAttempts: (name) => store.changeState(hashName(name), (held, now) => clearFailures(held, rule, now)),
     // The circuit breaker has logged that Redis is unreachable.
     clearFailedAttemptsAndLock: (name) => store.deleteState(hashName(name)).catch(() => undefined),
-    readStatus: (name) =>
-      store.changeState(hashName(name), (held, now) => ({ state: held, result: readStatus(held, rule, now) })),
+    async readStatus(name) {
+      try {
+        const { states } = await store.findStates([hashName(name)]);
+        return readStatus(states[0]!.state, rule, Date.now());
+      } catch (error) {
+        throw new ApiError('UNAVAILABLE', 'The failed attempts are not known, because Redis cannot be reached', {
+          cause: error,
+        });
+      }
+    },
     administration: {
       rule: { maxAttempts, windowMinutes, lockMinutes },
       async find(ids) {
