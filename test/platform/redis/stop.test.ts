@@ -86,7 +86,7 @@ test.each(['shut', 'hang'] as const)(
     onTestFinished(() => proxy.close());
     proxy[how]();
     const web = startBlog('web', env(proxy.url) as Record<string, string>);
-    await vi.waitUntil(() => web.output().includes('cannot be reached'), patience);
+    await vi.waitUntil(() => /cannot be reached|does not respond/.test(web.output()), patience);
     web.child.kill('SIGTERM');
     expect(await web.ended, web.output()).toBe(0);
   },
