@@ -1,5 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { Route } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
 import { createModulePage, type PageSources, type ServedFile } from '../../platform/http/module-pages.ts';
 import { sendContent } from '../../platform/http/served-bytes.ts';
 
@@ -31,18 +32,27 @@ export function pageFileRoutes({
     sources,
     names: { 'belfry/console': 'kit.js' },
   });
-  const createRoute = ({ path, getContent }: ServedFile, status = 200): Route => ({
+  const createRoute = ({ path, getContent }: ServedFile): Route => ({
     method: 'GET',
     path,
     policy: 'public',
     middleware,
     async handler({ req, res }) {
-      res.status(status);
       sendContent(req, res, await getContent());
     },
   });
+  /** The application says that there is no such tab. */
+  const unknownTab: Route = {
+    method: 'GET',
+    path: '/console/:tab',
+    policy: 'public',
+    middleware,
+    async handler({ req, res, params }) {
+      if (!/^[a-z-]+$/.test(params.tab!)) throw new ApiError('NOT_FOUND');
+      res.status(404);
+      sendContent(req, res, await getPage());
+    },
+  };
   const tabPages = tabs.flatMap((path) => [path, `${path}/*page`]).map((path) => ({ path, getContent: getPage }));
-  const files = [...tabPages, ...assets, ...tabAssets].map((file) => createRoute(file));
-  // The application says that there is no such tab.
-  return [...files, createRoute({ path: '/console/:tab', getContent: getPage }, 404)];
+  return [...[...tabPages, ...assets, ...tabAssets].map(createRoute), unknownTab];
 }
