@@ -78,7 +78,7 @@ test('the facts describe roles, columns and sections, without the functions of f
       { id: 'two-factor', label: 'Two-factor', kind: 'text' },
     ],
   });
-  expect(body.data.sections.map(({ id }: { id: string }) => id)).toEqual(['invitations', 'lockouts']);
+  expect(body.data.sections.map(({ id }: { id: string }) => id)).toEqual(['lockouts', 'invitations']);
 });
 
 describe('unknown accounts', () => {
