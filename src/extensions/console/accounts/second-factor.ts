@@ -60,7 +60,7 @@ export async function confirmSecondFactorAction(
 }
 
 /**
- * Confirms a change of roles, if it gives roles to a user who may use the console with them.
+ * Confirms a change of roles, if it gives a user roles with which they have access to the console.
  *
  * @param change the roles before and after
  * @throws ApiError VALIDATION_ERROR and RATE_LIMITED as for a code
