@@ -37,16 +37,57 @@ function isNavigation({ method, headers }: Request): boolean {
   return method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
 }
 
-/** Headers that only proxies add. They may name the client, or hide that there is another one. */
-const PROXY_HEADERS = [
-  'forwarded',
-  'via',
-  'x-real-ip',
-  'cf-connecting-ip',
-  'true-client-ip',
-  'x-forwarded-host',
-  'x-forwarded-proto',
+/**
+ * How the names of headers begin and end that only proxies, load balancers and tunnels add. They name the client, or hide that there is
+ * another one. By prefix and suffix, because each product has names of its own, such as `CF-Connecting-IP` and `X-Envoy-External-Address`.
+ */
+const PROXY_PREFIXES = [
+  ...[
+    'forwarded',
+    'via',
+    'x-forward',
+    'x-original-',
+    'x-real-',
+    'x-rewrite-',
+    'x-remote-',
+    'x-proxy',
+    'x-host',
+    'x-cluster-',
+  ],
+  ...[
+    'x-envoy-',
+    'x-amz',
+    'x-azure-',
+    'x-arr-',
+    'x-appengine-',
+    'x-cloud-',
+    'x-vercel-',
+    'x-nf-',
+    'x-ngrok-',
+    'x-varnish',
+  ],
+  ...[
+    'x-akamai-',
+    'x-traefik-',
+    'akamai-',
+    'cf-',
+    'cdn-',
+    'do-connecting-',
+    'fastly-',
+    'fly-',
+    'surrogate-',
+    'tailscale-',
+  ],
 ];
+const PROXY_SUFFIXES = ['-ip', '-forwarded-for', '-forwarded', '-remote-addr', '-client-address'];
+
+/** Whether only a proxy adds a header. `X-Forwarded-For` may name this machine, which is checked apart. */
+function isProxyHeader(name: string): boolean {
+  if (name === 'x-forwarded-for') return false;
+  return (
+    PROXY_PREFIXES.some((prefix) => name.startsWith(prefix)) || PROXY_SUFFIXES.some((suffix) => name.endsWith(suffix))
+  );
+}
 
 /**
  * Refuses requests from other machines, because the console needs no sign-in. It checks the connection itself, so neither a header nor
@@ -62,7 +103,7 @@ export const requireThisMachine: RequestHandler = (req, _res, next) => {
         `Open it there, or forward the port: ssh -L ${localPort}:localhost:${localPort} <that machine>`,
     );
   }
-  const header = PROXY_HEADERS.find((name) => req.headers[name] !== undefined);
+  const header = Object.keys(req.headers).find(isProxyHeader);
   if (header !== undefined)
     throw new ApiError(
       'FORBIDDEN',

@@ -138,6 +138,19 @@ test.each([
   ['True-Client-IP', '203.0.113.7'],
   ['X-Forwarded-Host', 'dev.example.com'],
   ['X-Forwarded-Proto', 'https'],
+  ['X-Forwarded-Server', 'proxy'],
+  ['X-Original-Host', 'dev.example.com'],
+  ['X-Original-Forwarded-For', '127.0.0.1'],
+  ['X-Cluster-Client-IP', '203.0.113.7'],
+  ['Fastly-Client-IP', '203.0.113.7'],
+  ['Fly-Region', 'fra'],
+  ['CF-Ray', '1'],
+  ['X-Envoy-External-Address', '203.0.113.7'],
+  ['X-Amzn-Trace-Id', 'Root=1'],
+  ['X-Appengine-Country', 'DE'],
+  ['X-Azure-ClientIP', '203.0.113.7'],
+  ['Tailscale-User-Login', 'a@example.com'],
+  ['Acme-Connecting-IP', '203.0.113.7'],
 ])('a proxy on this machine that sends %s is refused, whatever else it sends', async (name, value) => {
   for (const headers of [{ [name]: value }, { [name]: value, 'x-forwarded-for': '127.0.0.1' }, { [name]: '127.0.0.1' }])
     for (const path of [PAGE, `${API}/sends`, `${ASSETS}/app.js`, '/console/api/app'])
