@@ -5,7 +5,7 @@ FROM node:24-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The link makes the command `belfry` available at the same path as in an app that depends on the package.
-RUN npm ci --omit=dev && ln -s ../../bin/belfry.mjs node_modules/.bin/belfry
+RUN npm ci --omit=dev --ignore-scripts && ln -s ../../bin/belfry.mjs node_modules/.bin/belfry
 
 FROM node:24-slim AS build
 WORKDIR /app
