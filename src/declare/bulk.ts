@@ -9,6 +9,7 @@ export interface BulkField {
   /** Never accepted from a client. */
   closed: boolean;
   type: {
+    kind: string;
     /** The JSON type of its values. */
     jsonType: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'any';
   };

@@ -3,7 +3,7 @@ import { isId, newId } from '../../platform/ids.ts';
 import { findExceededJsonLimit } from '../../platform/json/json-limits.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { RecordsContext } from '../../records/context.ts';
-import { NOT_A_DATE, parseDateToIso } from '../../records/fields/types/date.ts';
+import { NOT_A_DATE, parseFileDate } from '../../records/fields/types/date.ts';
 import { type Values, validateInput } from '../../records/operations/validate.ts';
 import { type CompiledResource, withoutPasswordFields } from '../../records/schema/compiled.ts';
 import { NO_PASSWORD } from '../passwords/password-hash.ts';
@@ -55,7 +55,7 @@ function readPasswordHash(value: unknown): string {
 
 function parseTimestamp(value: unknown, name: string): string | undefined {
   if (value === undefined || value === null) return undefined;
-  const date = typeof value === 'string' || typeof value === 'number' ? parseDateToIso(value) : undefined;
+  const date = typeof value === 'string' || typeof value === 'number' ? parseFileDate(value) : undefined;
   return date ?? rejectRow({ [name]: NOT_A_DATE });
 }
 

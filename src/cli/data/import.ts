@@ -15,6 +15,8 @@ const PRINTED_REJECTIONS = 10;
 /** The options of `import`. */
 export interface ImportOptions {
   format?: Format;
+  /** CSV: the character between two cells. Default: it is detected. */
+  delimiter?: string;
   dryRun?: boolean;
   upsertBy?: string;
   map: ReadonlyMap<string, string>;
@@ -88,14 +90,20 @@ export async function importRows(
   let bytes = 0;
   let handled = options.skip;
   const input = file === '-' ? process.stdin : createReadStream(file);
-  const { header, rows } = await readRows(input, format, (read) => {
-    bytes += read;
+  const source = await readRows(input, {
+    format,
+    delimiter: options.delimiter,
+    onBytes(read) {
+      bytes += read;
+    },
   });
+  const { header, rows } = source;
+  if (source.notice !== undefined) console.error(`${source.notice}.`);
   const rowOptions = { map, mapOption: '--map', keepIds, keepTimes, isUpsert: upsertBy !== undefined };
   const convert = createRowConverter(resource, { header }, rowOptions);
   assertColumnsMatchOptions(header, options);
   const rejectsFile = options.rejects ?? `${file === '-' ? resource.name : file}.rejected.${format}`;
-  const rejects = createRejects(rejectsFile, header);
+  const rejects = createRejects(rejectsFile, source);
   const run: RowImport = {
     resource,
     write: { user: viewer, upsertBy, dryRun: options.dryRun ?? false },

@@ -7,7 +7,7 @@ import type { ExportOptions } from './export.ts';
 import type { ImportOptions } from './import.ts';
 
 const FORMATS: readonly [suffix: RegExp, format: Format][] = [
-  [/\.csv$/i, 'csv'],
+  [/\.(csv|tsv)$/i, 'csv'],
   [/\.(ndjson|jsonl)$/i, 'ndjson'],
 ];
 
@@ -35,6 +35,14 @@ function parseSkip(text: string): number {
   throw new InvalidArgumentError('It must be a whole number.');
 }
 
+const NAMED_DELIMITERS: Record<string, string> = { comma: ',', semicolon: ';', tab: '\t', '\\t': '\t', pipe: '|' };
+
+function parseDelimiter(text: string): string {
+  const delimiter = NAMED_DELIMITERS[text.toLowerCase()] ?? text;
+  if (/^[^\w"\r\n]$/.test(delimiter)) return delimiter;
+  throw new InvalidArgumentError('It must be comma, semicolon, tab, pipe, or one other character.');
+}
+
 const createFormatOption = () => new Option('--format <format>', 'The format of the file').choices(['csv', 'ndjson']);
 
 /** Adds `belfry import` and `belfry export`, which read and write the records of a resource as a file. */
@@ -58,6 +66,11 @@ export function addDataCommands(program: Command, openApp: AppOpener): void {
     .argument('<resource>', 'The name of the resource')
     .argument('<file>', 'The path of the file, or - for standard input')
     .addOption(createFormatOption())
+    .option(
+      '--delimiter <name>',
+      'The character between cells: comma, semicolon, tab, … (default: detected)',
+      parseDelimiter,
+    )
     .option('--dry-run', 'Validate the rows without storing them')
     .option('--upsert-by <field>', 'Update records that have the same value of this unique field')
     .option('--map <column=field>', 'Import a column as this field. Can be repeated', parseMapping)
@@ -83,7 +96,7 @@ export function addDataCommands(program: Command, openApp: AppOpener): void {
     .option('--where <field=value>', 'Export only matching records. Can be repeated', parseFilter)
     .option('--out <file>', 'The file to write (default: standard output)')
     .option('--user <id>', 'Export the records and fields that this user may see (default: all)')
-    .option('--for-spreadsheet', 'Put an apostrophe before texts that a spreadsheet would calculate as formulas')
+    .option('--for-spreadsheet', 'Mark CSV as UTF-8 for Excel, and keep texts from being calculated as formulas')
     .action(async (resource: string, options: Partial<ExportOptions>, command: Command) => {
       const format = options.out === undefined ? (options.format ?? 'csv') : formatOf(options.out, options.format);
       const { exportRecords } = await import('./export.ts');

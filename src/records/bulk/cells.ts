@@ -1,9 +1,16 @@
 import type { BulkField } from '../../declare/bulk.ts';
+import { parseFileDate } from '../fields/types/date.ts';
 
 const BOOLEANS: Record<string, boolean> = { true: true, false: false, yes: true, no: false, 1: true, 0: false };
 
-/** Texts that a spreadsheet would calculate as a formula: https://owasp.org/www-community/attacks/CSV_Injection */
-const FORMULA = /^[=+\-@\t\r]/;
+/**
+ * Texts that a spreadsheet would calculate as a formula, after compatibility normalization: spreadsheets also read signs of full width.
+ * https://owasp.org/www-community/attacks/CSV_Injection
+ */
+const FORMULA = /^[=+\-@\t\r\n]/;
+
+/** Decimal digits, or the exponents that JSON and so an export writes: `1e+21`. Not what else `Number` reads, such as `0x1F`. */
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)$|^-?\d(?:\.\d+)?e[+-]\d{1,3}$/;
 
 function parseJsonCell(text: string, expected: string): { value: unknown } | { error: string } {
   try {
@@ -18,11 +25,10 @@ function parseJsonCell(text: string, expected: string): { value: unknown } | { e
  * error is that of the field.
  */
 export function parseCell({ type }: BulkField, text: string): { value: unknown } | { error: string } {
+  if (type.kind === 'date') return { value: parseFileDate(text) ?? text };
   switch (type.jsonType) {
-    case 'number': {
-      const number = Number(text);
-      return { value: text.trim() === '' || Number.isNaN(number) ? text : number };
-    }
+    case 'number':
+      return { value: NUMBER.test(text.trim()) ? Number(text) : text };
     case 'boolean':
       return { value: BOOLEANS[text.trim().toLowerCase()] ?? text };
     case 'array':
@@ -47,5 +53,7 @@ export function parseCell({ type }: BulkField, text: string): { value: unknown }
 export function formatCell(value: unknown, jsonType: string, forSpreadsheet: boolean): string {
   if (value === undefined || value === null) return '';
   const text = typeof value === 'string' && jsonType !== 'any' ? value : JSON.stringify(value);
-  return forSpreadsheet && typeof value === 'string' && FORMULA.test(text) ? `'${text}` : text;
+  return forSpreadsheet && typeof value === 'string' && FORMULA.test(text.slice(0, 1).normalize('NFKC'))
+    ? `'${text}`
+    : text;
 }

@@ -1,6 +1,7 @@
 import type { BulkField, BulkResource } from '../../declare/bulk.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { isId } from '../../platform/ids.ts';
+import { parseFileDate } from '../fields/types/date.ts';
 import { parseCell } from './cells.ts';
 import { type ImportedTimes, isTimeName, parseTimes, type TimeName } from './times.ts';
 
@@ -124,6 +125,8 @@ export function convertObject(
     }
     if (target === 'id') id = readId(value, keepIds, errors);
     else if (isTimeName(target)) givenTimes[target] = value;
+    else if (target?.type.kind === 'date' && typeof value === 'string')
+      values[target.name] = parseFileDate(value) ?? value;
     else if (target !== undefined) values[target.name] = value;
   }
   const times = keepTimes ? parseTimes(givenTimes, errors) : undefined;

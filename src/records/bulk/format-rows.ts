@@ -8,6 +8,9 @@ export function exportColumnsOf({ readable, timestamps }: Pick<BulkResource, 're
   return ['id', ...readable.map(({ name }) => name), ...(timestamps ? ['createdAt', 'updatedAt'] : [])];
 }
 
+/** Without it, Excel reads a CSV file in the encoding of the system. */
+const BYTE_ORDER_MARK = '\ufeff';
+
 /** Formats the lines of a file. */
 export interface RowFormatter {
   /** The first line; empty for NDJSON. */
@@ -19,7 +22,8 @@ export interface RowFormatter {
 /**
  * Creates the function that formats records as lines.
  *
- * @param options `forSpreadsheet` puts an apostrophe before texts that a spreadsheet would calculate as a formula
+ * @param options `forSpreadsheet` begins a CSV file with a byte order mark, and puts an apostrophe before texts that a spreadsheet would
+ * calculate as a formula
  */
 export function createRowFormatter(
   { readable }: Pick<BulkResource, 'readable'>,
@@ -34,5 +38,6 @@ export function createRowFormatter(
   const types = new Map(readable.map(({ name, type }) => [name, type.jsonType]));
   const toCells = (record: Record<string, unknown>) =>
     columns.map((name) => formatCell(record[name], types.get(name) ?? 'string', forSpreadsheet));
-  return { header: stringify([columns]), format: (records) => stringify(records.map(toCells)) };
+  const header = `${forSpreadsheet ? BYTE_ORDER_MARK : ''}${stringify([columns])}`;
+  return { header, format: (records) => stringify(records.map(toCells)) };
 }

@@ -1,5 +1,5 @@
 import { type Readable, Transform } from 'node:stream';
-import { parse } from 'csv-parse';
+import { type CsvRow, MAX_ROW_LENGTH, readCsv } from './csv.ts';
 
 /** A file format of imports and exports. */
 export type Format = 'csv' | 'ndjson';
@@ -8,9 +8,9 @@ export type Format = 'csv' | 'ndjson';
 export interface FileRow {
   /** The number of the row, without the header; starts at 1. */
   row: number;
-  /** CSV: the cells. NDJSON: the object. */
+  /** CSV: the cells. NDJSON: the object; empty if the row cannot be read. */
   content: readonly string[] | Record<string, unknown>;
-  /** The error of a row that cannot be read; then `content` is empty. */
+  /** The error of a row that cannot be read. */
   error?: string;
 }
 
@@ -18,11 +18,21 @@ export interface FileRow {
 export interface RowSource {
   /** The header of a CSV file; undefined for NDJSON. */
   header: readonly string[] | undefined;
+  /** The delimiter of a CSV file; undefined for NDJSON. */
+  delimiter?: string;
+  /** A sentence about the delimiter, if it was detected and is not the comma. */
+  notice?: string;
   rows: AsyncIterable<FileRow>;
 }
 
-/** The longest row in bytes: a file of another kind must not fill the memory. */
-const MAX_ROW_BYTES = 8 * 2 ** 20;
+/** How a file is read. */
+export interface ReadOptions {
+  format: Format;
+  /** The character between two cells of a CSV file. Left out: it is detected. */
+  delimiter?: string | undefined;
+  /** Called with the number of bytes that were read. */
+  onBytes?(bytes: number): void;
+}
 
 const LINE_FEED = 10;
 
@@ -86,41 +96,27 @@ function createUtf8Decoder(onBytes: (bytes: number) => void): Transform {
   });
 }
 
-function describeCsvError(error: unknown): Error {
-  const { code, message, lines } = error as Error & { code?: string; lines?: number };
-  if (code === undefined || !code.startsWith('CSV_')) return error as Error;
-  if (code === 'CSV_QUOTE_NOT_CLOSED')
-    return new Error(`A quoted cell is not closed: the file ends at line ${lines} inside a cell that begins with ".`);
-  if (code === 'CSV_MAX_RECORD_SIZE')
-    return new Error(`A row is larger than ${MAX_ROW_BYTES} bytes, at line ${lines}.`);
-  return new Error(`The CSV is malformed: ${message}`);
-}
-
-/** Yields the rows of a CSV text. Quoted cells may contain line breaks; lines may end with CR LF. Empty lines are left out. */
-async function* readCsvRows(text: Readable): AsyncGenerator<readonly string[]> {
-  const parser = parse({ relax_column_count: true, skip_empty_lines: true, max_record_size: MAX_ROW_BYTES });
-  text.on('error', (error) => parser.destroy(error));
-  text.pipe(parser);
-  try {
-    yield* parser as AsyncIterable<string[]>;
-  } catch (error) {
-    throw describeCsvError(error);
-  } finally {
-    text.destroy();
+async function* numberCsvRows(rows: AsyncGenerator<CsvRow>, width: number): AsyncGenerator<FileRow> {
+  let row = 0;
+  for await (const { cells, error } of rows) {
+    const wrongWidth = cells.length === width ? undefined : `Has ${cells.length} cells, but the header has ${width}`;
+    const found = error ?? wrongWidth;
+    yield { row: ++row, content: cells, ...(found !== undefined && { error: found }) };
   }
 }
 
-async function* readCsvFileRows(
-  rows: AsyncIterator<readonly string[]>,
-  header: readonly string[],
-): AsyncGenerator<FileRow> {
-  for (let row = 1; ; row++) {
-    const { value: cells, done } = await rows.next();
-    if (done) return;
-    const isComplete = cells.length === header.length;
-    const error = `Has ${cells.length} cells, but the header has ${header.length}`;
-    yield { row, content: cells, ...(isComplete ? {} : { error }) };
-  }
+async function readCsvFile(text: AsyncIterable<string>, given: string | undefined): Promise<RowSource> {
+  const { delimiter, detected, rows } = await readCsv(text, given);
+  const { value: header, done } = await rows.next();
+  if (done) throw new Error('The file is empty. Its first line must name the columns.');
+  if (header.error !== undefined)
+    throw new Error(`The first line must name the columns. It ${header.error.replace('Has', 'has')}.`);
+  return {
+    header: header.cells.map((name) => name.trim()),
+    delimiter,
+    ...(detected !== undefined && { notice: `The cells are separated by ${detected}` }),
+    rows: numberCsvRows(rows, header.cells.length),
+  };
 }
 
 function parseNdjsonLine(line: string): Pick<FileRow, 'content' | 'error'> {
@@ -135,18 +131,18 @@ function parseNdjsonLine(line: string): Pick<FileRow, 'content' | 'error'> {
 }
 
 /** Yields the lines of a text, without empty ones. */
-async function* readLines(text: Readable): AsyncGenerator<string> {
+async function* readLines(text: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = '';
-  for await (const chunk of text.setEncoding('utf8') as AsyncIterable<string>) {
+  for await (const chunk of text) {
     const lines = (rest + chunk).split('\n');
     rest = lines.pop()!;
-    if (rest.length > MAX_ROW_BYTES) throw new Error(`A line is larger than ${MAX_ROW_BYTES} bytes.`);
+    if (rest.length > MAX_ROW_LENGTH) throw new Error(`A line is longer than ${MAX_ROW_LENGTH} characters.`);
     yield* lines.filter((line) => line.trim() !== '');
   }
   if (rest.trim() !== '') yield rest;
 }
 
-async function* readNdjsonRows(text: Readable): AsyncGenerator<FileRow> {
+async function* readNdjsonRows(text: AsyncIterable<string>): AsyncGenerator<FileRow> {
   let row = 0;
   for await (const line of readLines(text)) yield { row: ++row, ...parseNdjsonLine(line) };
 }
@@ -155,22 +151,17 @@ async function* readNdjsonRows(text: Readable): AsyncGenerator<FileRow> {
  * Reads rows of a file in constant memory.
  *
  * @param bytes the content of the file
- * @param onBytes called with the number of bytes that were read
  * @throws Error if the file cannot be read, is not UTF-8, or has no header
  */
 export async function readRows(
   bytes: Readable,
-  format: Format,
-  onBytes: (bytes: number) => void = () => undefined,
+  { format, delimiter, onBytes = () => undefined }: ReadOptions,
 ): Promise<RowSource> {
   const decoder = createUtf8Decoder(onBytes);
   bytes.on('error', (error) => decoder.destroy(error));
   // Rows are read later. An error before that reaches their reader, and must not end the process for lack of a listener.
   decoder.on('error', () => undefined);
-  const text = bytes.pipe(decoder);
+  const text: AsyncIterable<string> = bytes.pipe(decoder).setEncoding('utf8');
   if (format === 'ndjson') return { header: undefined, rows: readNdjsonRows(text) };
-  const rows = readCsvRows(text);
-  const { value: header, done } = await rows.next();
-  if (done) throw new Error('The file is empty. Its first line must name the columns.');
-  return { header: header.map((name: string) => name.trim()), rows: readCsvFileRows(rows, header) };
+  return readCsvFile(text, delimiter);
 }

@@ -1,4 +1,4 @@
-import { NOT_A_DATE, parseDateToIso } from '../fields/types/date.ts';
+import { NOT_A_DATE, parseFileDate } from '../fields/types/date.ts';
 
 const NAMES = ['createdAt', 'updatedAt'] as const;
 
@@ -11,12 +11,6 @@ export type ImportedTimes = Record<TimeName, string>;
 /** Whether a name is that of a time that an import can keep. */
 export function isTimeName(name: unknown): name is TimeName {
   return NAMES.some((one) => one === name);
-}
-
-function parseTime(given: unknown): string | undefined {
-  if (typeof given !== 'string' && typeof given !== 'number') return undefined;
-  // In CSV, epoch milliseconds are text. Fewer digits are a date without dashes, such as 20240131, rather than a time in January 1970.
-  return parseDateToIso(typeof given === 'string' && /^-?\d{9,}$/.test(given) ? Number(given) : given);
 }
 
 /**
@@ -33,7 +27,7 @@ export function parseTimes(
   for (const name of NAMES) {
     const value = given[name];
     if (value === undefined || value === null || value === '') continue;
-    const time = parseTime(value);
+    const time = typeof value === 'string' || typeof value === 'number' ? parseFileDate(value) : undefined;
     if (time === undefined) errors[name] = NOT_A_DATE;
     else if (time > now) errors[name] = 'Must not be in the future';
     else parsed[name] = time;

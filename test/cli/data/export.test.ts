@@ -53,7 +53,7 @@ test('fields and filters limit an export', async () => {
     'title[ne]=x',
     '--for-spreadsheet',
   );
-  expect(readFileSync(file, 'utf8')).toBe(`title,points\n'=cmd(),2\n"Three ""quoted""\nlines",3\n`);
+  expect(readFileSync(file, 'utf8')).toBe(`\ufefftitle,points\n'=cmd(),2\n"Three ""quoted""\nlines",3\n`);
   expect((await run('--fields', 'internal')).errorOutput).toContain('--fields: "internal" cannot be exported');
   expect((await run('--where', 'titel=x', '--out', file)).errorOutput).toContain('Unknown field "titel"');
 });

@@ -110,7 +110,11 @@ test.each([
   ['sku\nx\n', ['--upsert-by', 'title'], '--upsert-by title: it must be a unique field of product. Choose from sku.'],
   ['title\nx\n', ['--upsert-by', 'sku'], '--upsert-by sku: the file has no such column.'],
   ['', [], 'The file is empty. Its first line must name the columns.'],
-  ['sku\nx\n"open\n', [], 'A quoted cell is not closed: the file ends at line 3 inside a cell that begins with ".'],
+  [
+    'sku,"title\nx,y\n',
+    [],
+    'The first line must name the columns. It has a stray quote. Quotes must enclose a whole cell, and a quote inside it is written twice.',
+  ],
   [Buffer.from('sku\na\nb\xe9\n', 'latin1'), [], 'Line 3 is not UTF-8. Save the file as UTF-8, then import it again.'],
   [Buffer.from('\ufeffsku\na\n', 'utf16le'), [], 'The file is UTF-16. Save it as UTF-8, then import it again.'],
 ])('an unusable file or option stops the import: %j %j', async (content, options, message) => {
@@ -160,6 +164,73 @@ test('the policies and field rules of a user apply', async () => {
   expect((await run(file, '--user', bob.id)).errorOutput).toContain('Row 1: You are not allowed to do this');
   expect((await all()).map(({ sku }) => sku)).toEqual(['f1']);
   expect((await run(file, '--user', 'f'.repeat(24))).errorOutput).toContain('there is no user with this id');
+});
+
+test('a row with a stray quote is rejected as it is, rows of empty cells are left out, and line ends may be mixed', async () => {
+  const file = write('sku,title,stock\rq1,ok,1\nq2,a "loose" quote,2\r\nq3,"open,3\nq4,ok,4,5\r,,\nq5,"ok",5');
+  const { code, output, errorOutput } = await run(file);
+  expect([code, output]).toEqual([1, '5 rows: 2 imported, 3 rejected']);
+  expect(errorOutput).toContain('Row 2: Has a stray quote. Quotes must enclose a whole cell');
+  expect((await all()).map(({ sku }) => sku)).toEqual(['q1', 'q5']);
+  const [, second, third, fourth] = readFileSync(`${file}.rejected.csv`, 'utf8').split('\n');
+  expect(second).toMatch(/^q2,"a ""loose"" quote",2,2,"?Has a stray/);
+  expect(third).toMatch(/^q3,"""open",3,3,"?Has a stray/);
+  expect(fourth).toBe('q4,ok,4,4,"Has 4 cells, but the header has 3",5');
+});
+
+test('files with semicolons or tabs are imported, which is said, and --delimiter names others', async () => {
+  const german = await run(write('sep=;\r\nsku;title\r\nd1;"a;b"\r\n'));
+  expect(german).toEqual({ code: 0, output: '1 row: 1 imported, 0 rejected', errorOutput: '' });
+  const file = write('sku;title\nd2;x\nd3;y;z\n');
+  const detected = await run(file);
+  expect(detected).toMatchObject({ code: 1, output: '2 rows: 1 imported, 1 rejected' });
+  expect(detected.errorOutput).toContain('The cells are separated by semicolons.');
+  expect(readFileSync(`${file}.rejected.csv`, 'utf8')).toMatch(/^sku;title;_row;_error\nd3;y;2;Has 3 cells.*;z\n$/);
+  expect((await run(write('sku\ttitle\nd4\tx\n', 'tabs.tsv'))).errorOutput).toBe('The cells are separated by tabs.');
+  for (const [name, sku] of [
+    ['|', 'd5'],
+    ['pipe', 'd6'],
+    ['PIPE', 'd7'],
+  ] as const)
+    expect((await run(write(`sku|title\n${sku}|x\n`), '--delimiter', name)).code).toBe(0);
+  const stored = (await all()).map(({ sku, title }) => `${sku} ${title}`);
+  expect(stored).toEqual(['d1 a;b', 'd2 x', 'd4 x', 'd5 x', 'd6 x', 'd7 x']);
+  for (const delimiter of ['a', '"', ';;', '5'])
+    expect((await run(file, '--delimiter', delimiter)).errorOutput).toContain('comma, semicolon, tab, pipe');
+});
+
+test('numbers are decimal digits, or as an export writes very large and small ones', async () => {
+  const cells = ['0x1F', '1e3', '0b11', 'Infinity', '1_000', '１２', '5', ' +7 ', '-0', '1e+2', '.'];
+  const file = write(`sku,stock\n${cells.map((cell, i) => `n${i},${cell}\n`).join('')}`);
+  const { output, errorOutput } = await run(file);
+  expect(output).toBe('11 rows: 4 imported, 7 rejected');
+  expect(errorOutput).toContain('Row 1: stock: Must be');
+  expect((await all()).map(({ stock }) => stock)).toEqual([5, 7, 0, 100]);
+});
+
+test('dates are read as databases print them, and as the error says', async () => {
+  const dates = {
+    '2025-01-31': '2025-01-31T00:00:00.000Z',
+    '2025-01-31 12:34': '2025-01-31T12:34:00.000Z',
+    '2025-01-31 12:34:56': '2025-01-31T12:34:56.000Z',
+    '2025-01-31 12:34:56.789012': '2025-01-31T12:34:56.789Z',
+    '2025-01-31 12:34:56+00': '2025-01-31T12:34:56.000Z',
+    '2025-01-31 12:34:56.5+0530': '2025-01-31T07:04:56.500Z',
+    '2025-01-31 12:34:56.7890000 +01:00': '2025-01-31T11:34:56.789Z',
+    '2025-01-31 12:34:56 UTC': '2025-01-31T12:34:56.000Z',
+    '2025-01-31T12:34:56.789+0000': '2025-01-31T12:34:56.789Z',
+    '2025-01-31t12:34:56z': '2025-01-31T12:34:56.000Z',
+    ' 1738326896789 ': '2025-01-31T12:34:56.789Z',
+  };
+  const rowsOf = (cells: readonly string[]) => `sku,soldAt\n${cells.map((cell, i) => `d${i},${cell}\n`).join('')}`;
+  expect((await run(write(rowsOf(Object.keys(dates))))).output).toBe('11 rows: 11 imported, 0 rejected');
+  expect((await all()).map(({ soldAt }) => soldAt)).toEqual(Object.values(dates));
+  const objects = '{"sku":"o1","soldAt":"2025-01-31 12:34:56+00"}\n{"sku":"o2","soldAt":1738326896789}\n';
+  expect((await run(write(objects, 'dates.ndjson'))).output).toBe('2 rows: 2 imported, 0 rejected');
+  const wrong = ['20250131', '1738326896', '31.01.2025', '2025-02-30 10:00', '2025-01-31 25:00', '2025-01-31 10:00+1'];
+  const refused = await run(write(rowsOf(wrong)));
+  expect(refused.output).toBe('6 rows: 0 imported, 6 rejected');
+  expect(refused.errorOutput).toContain('Row 6: soldAt: Must be a date: an ISO 8601 string or epoch milliseconds');
 });
 
 test('an NDJSON file is imported, and its rejected rows can be imported again', async () => {

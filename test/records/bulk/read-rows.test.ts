@@ -12,7 +12,7 @@ test.each([
     const file = new PassThrough();
     file.on('error', () => undefined);
     file.write(text);
-    const { rows } = await readRows(file, format);
+    const { rows } = await readRows(file, { format });
     file.destroy(new Error('The client disconnected'));
     // An error without a listener would end the process here.
     await nextTurn();

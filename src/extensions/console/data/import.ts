@@ -104,7 +104,7 @@ export async function importRecords(
   if (upsertBy !== undefined && (isSecret || !resource.upsertFields().includes(upsertBy)))
     throw new ApiError('BAD_REQUEST', 'The query parameter "upsertBy" must be a unique field whose values are shown');
   const body = readUntil(ctx.body as Readable, AbortSignal.timeout(MAX_OPEN_MS));
-  const { header, rows } = await readFile(() => readRows(body, format));
+  const { header, rows, notice } = await readFile(() => readRows(body, { format }));
   const options = {
     map: new Map<string, string>(),
     keepIds,
@@ -149,7 +149,8 @@ export async function importRecords(
       limitRows(rows),
     ),
   );
-  const warnings =
-    hasIds && upsertBy === undefined && !keepIds ? ['The column id is ignored: every row creates a new record'] : [];
+  const warnings = notice === undefined ? [] : [notice];
+  if (hasIds && upsertBy === undefined && !keepIds)
+    warnings.push('The column id is ignored: every row creates a new record');
   return { rows: totals.row, written: totals.written, rejected, errors, warnings };
 }

@@ -23,6 +23,23 @@ export function parseDateToIso(value: string | number | Date): string | undefine
   return Number.isInteger(ms) && ms >= MIN_TIME && ms <= MAX_TIME ? new Date(ms).toISOString() : undefined;
 }
 
+/** Dates as databases print them: a space before the time or the zone, zones without a colon or minutes, or by name. */
+const DATABASE_DATE =
+  /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(?:(Z|UTC|GMT)|([+-]\d{2})(?::?(\d{2}))?)?$/i;
+
+/**
+ * Converts a date in a file to an ISO string: all that `parseDateToIso` reads, the forms that databases print, and the digits of epoch
+ * milliseconds. Fewer than eleven digits are no date: they are rather a day without dashes or epoch seconds than a time in early 1970.
+ */
+export function parseFileDate(value: string | number): string | undefined {
+  if (typeof value === 'number') return parseDateToIso(value);
+  const text = value.trim();
+  if (/^-?\d{11,}$/.test(text)) return parseDateToIso(Number(text));
+  const [, day, time, , hours, minutes = '00'] = DATABASE_DATE.exec(text) ?? [];
+  if (day === undefined) return parseDateToIso(text);
+  return parseDateToIso(`${day}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`);
+}
+
 // Date.parse converts 30 February to a day in March.
 function isCalendarDay(year: number, month: number, day: number): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();

@@ -63,10 +63,11 @@ test.each([
 });
 
 test('a check reports the errors of each row and stores nothing; a write stores the valid rows', async () => {
-  const file = 'sku,title,price,tags\nC,Third,7,"[""y""]"\nA,Taken,1,\nD,,x,\nE\n';
+  const file = 'sku;title;price;tags\nC;Third;7;"[""y""]"\r;;;\nA;Taken;1;\r\nD;;x;\nE\n"open;;;\n';
   const checked = await send('format=csv&mode=check', file);
   expect(checked.status).toBe(200);
-  expect(checked.body.data).toMatchObject({ rows: 4, written: 1, rejected: 3 });
+  expect(checked.body.data).toMatchObject({ rows: 5, written: 1, rejected: 4 });
+  expect(checked.body.data.warnings).toEqual(['The cells are separated by semicolons']);
   expect(
     checked.body.data.errors.map(({ row, errors }: { row: number; errors: object }) => [
       row,
@@ -76,10 +77,11 @@ test('a check reports the errors of each row and stores nothing; a write stores 
     [2, ['sku']],
     [3, ['price', 'title']],
     [4, ['row']],
+    [5, ['row']],
   ]);
   expect(await products.count()).toBe(2);
   const written = await send('format=csv&mode=write', file);
-  expect(written.body.data).toMatchObject({ written: 1, rejected: 3 });
+  expect(written.body.data).toMatchObject({ written: 1, rejected: 4 });
   expect(await products.first({ sku: 'C' })).toMatchObject({ title: 'Third', price: 7, tags: ['y'] });
 });
 
@@ -95,7 +97,7 @@ test.each([
   ['mode=check&format=csv', 'sku,sku\nx,y\n', 422],
   ['mode=check&format=csv', '', 422],
   ['mode=check&format=csv', '\ud800', 422],
-  ['mode=check&format=csv', 'sku,title\n"open', 422],
+  ['mode=check&format=csv', 'sku,"title\nx,y', 422],
   ['mode=check&format=csv&upsertBy=sku', 'title\nx\n', 422],
   ['mode=check&format=csv&upsertBy=title', 'title\nx\n', 400],
   ['mode=check&format=csv&upsertBy=__proto__', 'title\nx\n', 400],

@@ -82,7 +82,7 @@ function ImportDialog({ resource, close }) {
   const [checked, setChecked] = useState(undefined);
   const [error, setError] = useState(undefined);
   const [isBusy, setBusy] = useState(false);
-  const format = file?.name.endsWith('.csv') ? 'csv' : 'ndjson';
+  const format = /\.(?:ndjson|jsonl|json)$/i.test(file?.name ?? '') ? 'ndjson' : 'csv';
   const unique = resource.fields
     .filter((field) => field.unique && !field.writeOnly && !field.encrypted)
     .map(({ name }) => name);
@@ -107,7 +107,7 @@ function ImportDialog({ resource, close }) {
     <div class="stack">
       <label>
         File
-        <input type="file" accept=".csv,.ndjson,.jsonl,.json" onChange=${change((event) => setFile(event.target.files[0]))} />
+        <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json" onChange=${change((event) => setFile(event.target.files[0]))} />
       </label>
       <label>
         Existing records
