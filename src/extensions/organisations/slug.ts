@@ -50,11 +50,53 @@ export function createSlugRule(reserved: readonly string[]): (slug: string) => t
   };
 }
 
-/** Creates a slug from a name, with a random ending so that it is free: `Acme Ltd.` becomes `acme-ltd-3f9a2c`. */
+/** Latin letters that Unicode does not decompose into a letter of ASCII and marks. */
+const LETTERS: Record<string, string> = {
+  ...{
+    ß: 'ss',
+    æ: 'ae',
+    œ: 'oe',
+    ĳ: 'ij',
+    ø: 'o',
+    ð: 'd',
+    đ: 'd',
+    þ: 'th',
+    ħ: 'h',
+    ı: 'i',
+    ł: 'l',
+    ŋ: 'ng',
+    ŧ: 't',
+    ĸ: 'k',
+  },
+  ...{
+    ƒ: 'f',
+    ɓ: 'b',
+    ɗ: 'd',
+    ɖ: 'd',
+    ə: 'e',
+    ɛ: 'e',
+    ɔ: 'o',
+    ɣ: 'g',
+    ɨ: 'i',
+    ƙ: 'k',
+    ʋ: 'v',
+    ƴ: 'y',
+    ƶ: 'z',
+    ƀ: 'b',
+    ǥ: 'g',
+  },
+};
+
+/**
+ * Creates a slug from a name, with a random ending so that it is free: `Łódź & Straße` becomes `lodz-strasse-3f9a2c`. Letters of other
+ * scripts are left out.
+ */
 export function slugOfName(name: string): string {
   const words = name
-    .normalize('NFKD')
     .toLowerCase()
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^\p{ASCII}]/gu, (letter) => LETTERS[letter] ?? letter)
     .match(/[a-z0-9]+/g);
   const start = (words ?? ['organisation'])
     .join('-')

@@ -32,14 +32,27 @@ export function generateSecret(): string {
   return new Secret({ size: SECRET_BYTES }).base32;
 }
 
+/** Authenticator apps split the issuer from the account at the first colon, even if it is encoded. */
+const withoutColons = (text: string) =>
+  text
+    .toWellFormed()
+    .replaceAll(/\s*:\s*/g, ' ')
+    .trim();
+
 /**
  * Returns the URL that sets up an authenticator app: https://github.com/google/google-authenticator/wiki/Key-Uri-Format
+ * Colons in its names become spaces.
  *
  * @param issuer the service
  * @param label the account of the user
  */
 export function createOtpauthUrl(secret: string, issuer: string, label: string): string {
-  return new TOTP({ ...TOTP_OPTIONS, secret, issuer, label }).toString();
+  return new TOTP({
+    ...TOTP_OPTIONS,
+    secret,
+    issuer: withoutColons(issuer),
+    label: withoutColons(label),
+  }).toString();
 }
 
 /**

@@ -33,8 +33,12 @@ export function isPermanentlyRefused(error: unknown): boolean {
   return (code === 'EENVELOPE' || code === 'EMESSAGE') && responseCode >= 500;
 }
 
-function extractAddress(from: string): string {
-  return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from;
+/** Splits `Name <address>`, whose name may be in quotes (RFC 5322 §3.2.4), or an address. */
+function parseSender(from: string): { name: string; address: string } {
+  const [, text, address] = /^(.*)<([^<>]+)>\s*$/.exec(from) ?? [];
+  if (text === undefined || address === undefined) return { name: '', address: from.trim() };
+  const quoted = /^\s*"(.*)"\s*$/.exec(text)?.[1];
+  return { name: quoted?.replaceAll(/\\(.)/g, '$1') ?? text.trim(), address };
 }
 
 /**
@@ -47,6 +51,7 @@ function extractAddress(from: string): string {
  */
 export function createSmtp(url: string, from: string, encrypted: boolean): Smtp {
   const { username, searchParams } = new URL(url);
+  const sender = parseSender(from);
   // Load nodemailer only in processes that send e-mail, not at every start of an app.
   const openTransport = async () => {
     const { createTransport } = await import('nodemailer');
@@ -61,13 +66,14 @@ export function createSmtp(url: string, from: string, encrypted: boolean): Smtp 
         disableFileAccess: true,
         disableUrlAccess: true,
       },
-      { from },
+      // An object, because nodemailer parses a text as a list, which a comma in the name would split.
+      { from: sender },
     );
   };
   const opened = openTransport();
   // Prevent an unhandled rejection; the first `send` awaits the promise.
   opened.catch(() => undefined);
-  const domain = extractAddress(from).split('@')[1];
+  const domain = sender.address.split('@')[1];
   return {
     async send({ to, subject, text, html }, id, signal) {
       await (await opened).sendMail({

@@ -407,6 +407,23 @@ test('linking requires a recent sign-in', async () => {
   expect((await call('POST', '/api/auth/oidc/acme/link', body)).status).toBe(401);
 });
 
+test.each([
+  ['the given and the family name', { given_name: ' Ada ', family_name: 'Lovelace' }, {}, 'Ada Lovelace'],
+  ['only a family name', { family_name: 'Lovelace' }, {}, 'Lovelace'],
+  ['a name before its parts', { name: 'Countess', given_name: 'Ada', family_name: 'Lovelace' }, {}, 'Countess'],
+  ['parts that are no texts', { given_name: 7, family_name: ['x'] }, { name: 'Ada' }, 'Ada'],
+  ['a name that only UserInfo has', {}, { name: 'Ada Lovelace' }, 'Ada Lovelace'],
+  ['parts of a name that only UserInfo has', { name: '  ' }, { given_name: 'Ada', family_name: 'L.' }, 'Ada L.'],
+  ['no name, and UserInfo of another account', {}, { sub: 'another', name: 'Eve' }, /^user-\d+$/],
+])('a new user gets %s', async (_, claims, userInfo, name) => {
+  const email = `user-${account}@example.com`;
+  const token = { sub: `sub-${account}`, email, email_verified: true, name: undefined, ...claims };
+  // The address of the ID token counts, also if UserInfo is read for the name.
+  acme.behave({ claims: token, userInfo: { sub: token.sub, email: 'other@example.com', ...userInfo } });
+  const { user } = (await signInWith(url, call, 'acme')).body.data;
+  expect([user.name, user.email]).toEqual([typeof name === 'string' ? name : expect.stringMatching(name), email]);
+});
+
 test('the OpenAPI document describes the responses', async () => {
   const contract = await readContract(url);
   const ada = await person('Ada');

@@ -59,16 +59,27 @@ test('a secret has 160 random bits, and its URL contains everything an app needs
   expect([url.protocol, url.host, decodeURIComponent(url.pathname)]).toEqual([
     'otpauth:',
     'totp',
-    '/Acmé: & Co:ann+x@example.com',
+    '/Acmé & Co:ann+x@example.com',
   ]);
   expect(Object.fromEntries(url.searchParams)).toEqual({
-    issuer: 'Acmé: & Co',
+    issuer: 'Acmé & Co',
     secret,
     algorithm: 'SHA1',
     digits: '6',
     period: '30',
   });
 });
+
+test.each(['localhost:5001', 'A : B', '\ud800x', 'a/b?c#d%'])(
+  'the issuer %j is one text without colons, because apps split it from the account at the first one',
+  (issuer) => {
+    const url = new URL(createOtpauthUrl(generateSecret(), issuer, 'a:b@example.com'));
+    expect(decodeURIComponent(url.pathname).split(':')).toEqual([
+      `/${url.searchParams.get('issuer')}`,
+      'a b@example.com',
+    ]);
+  },
+);
 
 test.each(['a@b.co', `${'long.'.repeat(60)}@example.com`, 'ünï@example.com'])(
   'the QR code is a PNG that contains the URL of %s',

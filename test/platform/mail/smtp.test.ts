@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import addressparser from 'nodemailer/lib/addressparser';
 import type { SMTPServerOptions } from 'smtp-server';
 import { expect, onTestFinished, test } from 'vitest';
 import { createSmtp, isPermanentlyRefused } from '../../../src/platform/mail/smtp.ts';
@@ -29,10 +30,38 @@ const send = (url: string, encrypted = true) =>
 const urlOf = ({ port }: FakeSmtpServer, { scheme = 'smtp', user = '', query = '' } = {}) =>
   `${scheme}://${user === '' ? '' : `${user}@`}127.0.0.1:${port}${query}`;
 
+/** Decodes the encoded words of a header (RFC 2047). */
+const decodeWords = (text: string) =>
+  text
+    .replaceAll(/\?=\s+=\?/g, '?==?')
+    .replaceAll(/=\?utf-8\?([qb])\?([^?]*)\?=/gi, (_, encoding: string, content: string) =>
+      encoding.toLowerCase() === 'b'
+        ? Buffer.from(content, 'base64').toString('latin1')
+        : content
+            .replaceAll('_', ' ')
+            .replaceAll(/=([0-9A-F]{2})/g, (__, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
+    )
+    .replace(/^[\s\S]*$/, (bytes) => Buffer.from(bytes, 'latin1').toString('utf8'));
+
 test('the user and password of SMTP_URL sign in through STARTTLS', async () => {
   const server = await start({ ...tls, ...auth, disabledCommands: [] });
   await send(urlOf(server, { user: 'bell:p%40ss%20word', query: trusting }));
   expect(server.mails).toMatchObject([{ user: 'bell', secure: true, to: ['ann@example.com'] }]);
+});
+
+test.each([
+  ['Acme, Inc. <bells@example.com>', 'Acme, Inc.'],
+  ['"Acme, \\"Bells\\" Inc." <bells@example.com>', 'Acme, "Bells" Inc.'],
+  ['Müller & Söhne; Glocken (Köln) <bells@example.com>', 'Müller & Söhne; Glocken (Köln)'],
+  ['Belfry: alerts <bells@example.com> ', 'Belfry: alerts'],
+  ['bells@example.com', ''],
+])('the sender %s is one address with its whole name', async (from, name) => {
+  const server = await start({});
+  await createSmtp(urlOf(server), from, false).send(mail, 'f00', never);
+  const [{ from: envelope, raw }] = server.mails as [(typeof server.mails)[0]];
+  const header = /^From: ((?:.|\r\n[ \t])*)\r\n/m.exec(raw)![1]!.replaceAll(/\r\n[ \t]/g, ' ');
+  const senders = addressparser(header).map((sender) => ({ ...sender, name: decodeWords(sender.name) }));
+  expect([envelope, senders]).toEqual(['bells@example.com', [{ address: 'bells@example.com', name }]]);
 });
 
 test('smtps:// uses TLS from the start', async () => {

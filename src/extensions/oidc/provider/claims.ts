@@ -43,16 +43,22 @@ export function toIdentity(provider: string, settings: ProviderSettings, claims:
   return { provider, subject: id, email, emailVerified: email !== undefined && isEmailVerified(claims) };
 }
 
+const cleanName = (text: unknown) =>
+  typeof text === 'string'
+    ? text
+        .toWellFormed()
+        .replaceAll(/\p{Cc}/gu, ' ')
+        .trim()
+    : '';
+
+/** Returns the name in claims: `name`, otherwise the given name and the family name (OpenID Connect Core 1.0 §5.1). Empty if there is none. */
+export function readOwnName({ name, given_name, family_name }: OidcClaims): string {
+  return cleanName(name) || [given_name, family_name].map(cleanName).filter(Boolean).join(' ');
+}
+
 /** Returns a display name for a new user: that of the provider, otherwise the part of the address before the @. */
-export function readName({ name }: OidcClaims, email: string | undefined): string | undefined {
-  const own =
-    typeof name === 'string'
-      ? name
-          .toWellFormed()
-          .replaceAll(/\p{Cc}/gu, ' ')
-          .trim()
-      : '';
+export function readName(claims: OidcClaims, email: string | undefined): string | undefined {
   // Cut between characters, not within one.
-  const shown = [...own].slice(0, MAX_NAME).join('').slice(0, MAX_NAME).toWellFormed().trim();
+  const shown = [...readOwnName(claims)].slice(0, MAX_NAME).join('').slice(0, MAX_NAME).toWellFormed().trim();
   return shown === '' ? email?.slice(0, email.indexOf('@')) : shown;
 }

@@ -3,6 +3,7 @@ import type * as OpenidClient from 'openid-client';
 import { ApiError } from '../../../platform/errors.ts';
 import type { OAuth2Endpoints, OidcClaims, ProviderSettings } from '../settings.ts';
 import { isLoopback } from '../settings.ts';
+import { readOwnName } from './claims.ts';
 import { createProviderFetch, isProviderUnavailable, ProviderUnavailableError } from './fetch.ts';
 import { CLOCK_TOLERANCE_SECONDS, verifyIdToken } from './id-token.ts';
 import { loadJose, loadOpenidClient } from './libraries.ts';
@@ -170,11 +171,21 @@ export function createProviderClient(
   const verify = ({ metadata, keys }: Connection, idToken: string, nonces: readonly string[], ids: readonly string[]) =>
     verifyIdToken(idToken, { issuer: metadata.issuer, audiences: ids, nonces }, keys!);
 
-  /** Adds claims of UserInfo if the ID token has no address. The address and its verification must have the same source. */
+  /**
+   * Adds claims of UserInfo if the ID token has no address, or no name although the scopes ask for one. The address and its verification
+   * must have the same source.
+   */
   async function completeClaims({ configuration, metadata }: Connection, claims: OidcClaims, accessToken: string) {
-    if (claims.email !== undefined || metadata.userinfo_endpoint === undefined) return claims;
-    const userInfo = await oauth.fetchUserInfo(configuration, accessToken, claims.sub);
-    return { ...userInfo, ...claims, email: userInfo.email, email_verified: userInfo.email_verified };
+    const lacksName = scopes.includes('profile') && readOwnName(claims) === '';
+    if (metadata.userinfo_endpoint === undefined || (claims.email !== undefined && !lacksName)) return claims;
+    const read = () => oauth.fetchUserInfo(configuration, accessToken, claims.sub);
+    if (claims.email === undefined) {
+      const userInfo = await read();
+      return { ...userInfo, ...claims, email: userInfo.email, email_verified: userInfo.email_verified };
+    }
+    // Only a new user needs the name, and another one is made up then.
+    const { email: _, email_verified: __, ...named } = await read().catch(() => ({}) as OidcClaims);
+    return { ...named, ...claims };
   }
 
   const createApi = (accessToken: string) => ({
