@@ -119,10 +119,15 @@ export const REQUEST_RATE_LIMIT = { limit: 10, windowMs: 60_000 };
  * Returns the caller's id.
  *
  * @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner. FORBIDDEN for the API key of an
- *   organisation: endpoints receive the events of all organisations of their owner
+ *   organisation, and BAD_REQUEST for a request that names one: endpoints receive the events of all organisations of their owner
  */
-export function requireCallerId({ user, auth }: Pick<AuthorizationRequest, 'user' | 'auth'>): string {
+export function requireCallerId({ user, auth, req }: Pick<AuthorizationRequest, 'user' | 'auth' | 'req'>): string {
   if (user === undefined) throw new ApiError('UNAUTHORIZED');
+  if (req.headers['x-organisation'] !== undefined)
+    throw new ApiError(
+      'BAD_REQUEST',
+      'Webhooks take no X-Organisation: an endpoint receives the events of all organisations of its owner. Send the request without this header',
+    );
   assertReachesAllOrganisations(auth, 'webhooks');
   return user.id;
 }
