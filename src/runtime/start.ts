@@ -213,14 +213,16 @@ export async function startRoles(
   if (env.metricsPort !== undefined || env.metricsToken !== undefined) addProcessMetrics(platform.metrics);
   // If HEALTH_PORT is the port of `web`, that server has the same routes.
   const isServedByWeb = isWeb && env.healthPort === webPort && webPort !== 0;
-  const health = { checks: loops.length > 0 ? { ...checks, workers: loopCheck } : checks, isDraining };
+  // Requests work without Redis, while a process with workers only does nothing.
+  const dispensable = new Set(isWeb && platform.settings.http.readyWithoutRedis ? ['redis'] : []);
+  const health = { checks: loops.length > 0 ? { ...checks, workers: loopCheck } : checks, dispensable, isDraining };
   addCheckMetrics(platform.metrics, health.checks);
   const monitoring = await startMonitoringServers(assembly, isServedByWeb ? undefined : health, shutdown);
   if (!isWeb) {
     platform.log.info({ roles }, `running with the roles ${roles.join(', ')}`);
     return { url: '', ...monitoring };
   }
-  const server = await startWebServer(assembly, webPort, { checks, isDraining });
+  const server = await startWebServer(assembly, webPort, { checks, dispensable, isDraining });
   let stopWebWorkers = async () => {};
   shutdown.addWork(() => stopWeb(assembly, server, () => stopWebWorkers()));
   const webWorker = await parts.workers?.web?.();
