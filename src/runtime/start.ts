@@ -3,7 +3,7 @@ import type { ProcessRole } from '../declare/process-role.ts';
 import { createReadLimits } from '../declare/scope.ts';
 import { type Environment, StartupError } from '../platform/config/environment.ts';
 import { createPendingResponses } from '../platform/http/pending-responses.ts';
-import { type ListeningServer, startHttpServer } from '../platform/http/server.ts';
+import { describeAddress, type ListeningServer, startHttpServer } from '../platform/http/server.ts';
 import { createWorkLogger } from '../platform/observability/log-work.ts';
 import { addProcessMetrics } from '../platform/observability/metrics.ts';
 import { addOutboxMetrics } from '../platform/outbox/metrics.ts';
@@ -227,6 +227,7 @@ export async function startRoles(
   shutdown.addWork(() => stopWeb(assembly, server, () => stopWebWorkers()));
   const webWorker = await parts.workers?.web?.();
   if (webWorker !== undefined) stopWebWorkers = () => webWorker.stop();
-  platform.log.info({ roles, url: server.url }, `listens on ${server.url} with the roles ${roles.join(', ')}`);
+  const address = describeAddress(server.url);
+  platform.log.info({ roles, url: address }, `listens on ${address} with the roles ${roles.join(', ')}`);
   return { url: server.url, ...monitoring };
 }
