@@ -81,8 +81,8 @@ function describeRefusal(error: unknown): unknown {
   return new Error(`The job was not enqueued:\n${lines.join('\n')}`);
 }
 
-async function list(jobs: Jobs, { json, ...filter }: ListOptions): Promise<void> {
-  const page = await jobs.list(filter);
+async function list(jobs: Jobs, { json, job, status, limit, after }: ListOptions): Promise<void> {
+  const page = await jobs.list({ job, status, limit, after });
   print(json, page, listLines(page.data, page.next));
 }
 
@@ -92,9 +92,9 @@ async function show(jobs: Jobs, id: string, { json }: JsonOption): Promise<void>
   print(json, job, recordLines(job));
 }
 
-async function run(jobs: Jobs, name: string, { input, json, ...options }: RunOptions): Promise<void> {
+async function run(jobs: Jobs, name: string, { input, json, runAt, uniqueKey }: RunOptions): Promise<void> {
   try {
-    const enqueued = await jobs.enqueue(name, input?.value, options);
+    const enqueued = await jobs.enqueue(name, input?.value, { runAt, uniqueKey });
     const { id, created } = enqueued;
     print(json, enqueued, [
       created ? `Job ${id} is enqueued.` : `Job ${id} has the same key, and is waiting or running.`,

@@ -92,6 +92,8 @@ export interface FeatureParts<Api extends object = object> {
   auditTrail?: AuditTrail;
   /** The feature's API for code, as `app.<name>`. */
   api?: Api;
+  /** Checks of `belfry doctor`, which run if the database has all tables. A check that throws counts as one that finds nothing. */
+  diagnoses?: readonly (() => Promise<Finding[]>)[];
   /** Reports configuration errors that can only be found with the whole app at hand. Called once all routes are known. */
   checkConfig?(errors: ConfigErrors): void;
 }

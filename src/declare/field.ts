@@ -298,7 +298,7 @@ export class Field<
   populate(): Field<T, P, I, C, W, M | 'populated'> {
     return this.#with({ populate: true });
   }
-  /** Former names of the field, latest first: migrations rename its column. No effect once that is done. */
+  /** Former names of the field, latest first: migrations rename its column, and stored events and deliveries stay readable. */
   renamedFrom(...names: readonly string[]): Field<T, P, I, C, W, M> {
     return this.#with({ renamedFrom: names });
   }

@@ -103,6 +103,7 @@ const MERGE_BY_KIND: {
   workers: createMergeByName<StartWorker>(combineWorkerStarts),
   mails: mergeDisjointObjects,
   encrypted: concatenateLists,
+  diagnoses: concatenateLists,
   userData: concatenateLists,
   listeners: createMergeByName(combineListeners),
   sent: concatenateLists,

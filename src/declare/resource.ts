@@ -102,7 +102,7 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   path?: string;
   /** Table name. Default plural snake_case name. */
   collection?: string;
-  /** Former names (or table names) of the resource, latest first: migrations rename its table. No effect once that is done. */
+  /** Former names (or table names) of the resource, latest first: migrations rename its table, and stored events and deliveries stay readable. */
   renamedFrom?: string | readonly string[];
   /** Whether records carry createdAt and updatedAt. Default true. */
   timestamps?: T;

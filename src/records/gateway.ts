@@ -51,7 +51,7 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
     stillReadable: (before, viewContext, anyRecord) =>
       isStillReadable(context, resource, before, resolveViewContext(viewContext), anyRecord),
     needsRecord: (viewer, anyRecord) => doesAccessDependOnRecord(resource, viewer, anyRecord),
-    expandedIn: (data) => expandedRecordsIn(resource, data),
+    expandedIn: (data) => expandedRecordsIn(context, resource, data),
     holdsEncrypted: (data) => containsEncryptedValues(context, resource, data),
     subscribe: (request, viewContext) => subscribeToRecords(entity, request, resolveViewContext(viewContext)),
     visibilityKey: visibilityKey.keyOf,

@@ -84,7 +84,7 @@ export function assembleApp(
 ): AssembledApp | undefined {
   const platform = createPlatform(env, settings);
   const core = createCore(declared, platform, () => features?.mails ?? {});
-  const features = setUpFeatures(core, declared, errors, () => diagnose({ platform, tables, files }, {}));
+  const features = setUpFeatures(core, declared, errors, () => diagnose({ platform, tables, files, parts }, {}));
   if (features === undefined) return undefined;
   const { parts, apis, createOpenApiDocument } = features;
   for (const [name, listener] of Object.entries(parts.listeners ?? {})) platform.events.on(name, listener);

@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { ProcessRole } from '../declare/process-role.ts';
 import { LOG_LEVELS, StartupError } from '../platform/config/environment.ts';
+import { describeAddress } from '../platform/http/server.ts';
 import { createLogger } from '../platform/observability/log.ts';
 import { DEFAULT_POOL_MAX } from '../platform/postgres/lanes.ts';
 import type { App } from './create-app.ts';
@@ -116,7 +117,7 @@ export async function runProcess(
     }
     const { url } = await app.start(role === 'web' ? {} : { roles: [role] });
     releaseMemory();
-    if (isForTerminal && url !== '') console.log(`Belfry listens on ${url}`);
+    if (isForTerminal && url !== '') console.log(`Belfry listens on ${describeAddress(url)}`);
   } catch (error) {
     if (stoppingSince === undefined) exitWithError(error);
   }

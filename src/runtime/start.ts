@@ -3,7 +3,7 @@ import type { ProcessRole } from '../declare/process-role.ts';
 import { createReadLimits } from '../declare/scope.ts';
 import { type Environment, StartupError } from '../platform/config/environment.ts';
 import { createPendingResponses } from '../platform/http/pending-responses.ts';
-import { type ListeningServer, startHttpServer } from '../platform/http/server.ts';
+import { describeAddress, type ListeningServer, startHttpServer } from '../platform/http/server.ts';
 import { createWorkLogger } from '../platform/observability/log-work.ts';
 import { addProcessMetrics } from '../platform/observability/metrics.ts';
 import { addOutboxMetrics } from '../platform/outbox/metrics.ts';
@@ -213,18 +213,21 @@ export async function startRoles(
   if (env.metricsPort !== undefined || env.metricsToken !== undefined) addProcessMetrics(platform.metrics);
   // If HEALTH_PORT is the port of `web`, that server has the same routes.
   const isServedByWeb = isWeb && env.healthPort === webPort && webPort !== 0;
-  const health = { checks: loops.length > 0 ? { ...checks, workers: loopCheck } : checks, isDraining };
+  // Requests work without Redis, while a process with workers only does nothing.
+  const dispensable = new Set(isWeb && platform.settings.http.readyWithoutRedis ? ['redis'] : []);
+  const health = { checks: loops.length > 0 ? { ...checks, workers: loopCheck } : checks, dispensable, isDraining };
   addCheckMetrics(platform.metrics, health.checks);
   const monitoring = await startMonitoringServers(assembly, isServedByWeb ? undefined : health, shutdown);
   if (!isWeb) {
     platform.log.info({ roles }, `running with the roles ${roles.join(', ')}`);
     return { url: '', ...monitoring };
   }
-  const server = await startWebServer(assembly, webPort, { checks, isDraining });
+  const server = await startWebServer(assembly, webPort, { checks, dispensable, isDraining });
   let stopWebWorkers = async () => {};
   shutdown.addWork(() => stopWeb(assembly, server, () => stopWebWorkers()));
   const webWorker = await parts.workers?.web?.();
   if (webWorker !== undefined) stopWebWorkers = () => webWorker.stop();
-  platform.log.info({ roles, url: server.url }, `listens on ${server.url} with the roles ${roles.join(', ')}`);
+  const address = describeAddress(server.url);
+  platform.log.info({ roles, url: address }, `listens on ${address} with the roles ${roles.join(', ')}`);
   return { url: server.url, ...monitoring };
 }

@@ -58,6 +58,17 @@ test('a job is enqueued, listed, shown, retried and cancelled', async () => {
   expect((await jobs(`cancel ${later.id}`)).output).toBe(`Job ${later.id} is cancelled.`);
 });
 
+test('every command of jobs takes --app, which is an option of the command line and not of the job', async () => {
+  const { id } = await parse('run tidy --app other.ts --input {"days":1} --run-at 2030-01-01 --json');
+  expect(
+    (await parse('list --app other.ts --status waiting --json')).data.map((job: { id: string }) => job.id),
+  ).toContain(id);
+  expect((await parse(`show ${id} --app other.ts --json`)).id).toBe(id);
+  expect((await jobs(`cancel ${id} --app other.ts`)).output).toBe(`Job ${id} is cancelled.`);
+  expect(await jobs(`retry ${id} --app other.ts`)).toMatchObject({ code: 0, output: `Job ${id} is waiting.` });
+  expect(await jobs(`cancel ${id} --app other.ts`)).toMatchObject({ code: 0 });
+});
+
 test('an unknown job, invalid input and an unknown id are errors with code 1', async () => {
   expect(await jobs('run tidi')).toMatchObject({
     code: 1,

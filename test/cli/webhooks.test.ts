@@ -107,6 +107,8 @@ test('status reports waiting and failed deliveries, retry sends the failed ones 
   expect(output).toMatch(
     /^Endpoints: \d active, \d failing, 1 disabled \(1 failing\)\.\nQueue: 0 events wait for the relay/,
   );
+  // The last attempt was that of the test.
+  expect(output).toContain('\nRetrying: the last attempt to 1 active endpoint failed.\n');
   expect(output).toContain(new URL(receiver.url).host);
   expect(output).not.toContain('not-to-be-shown');
 

@@ -2,8 +2,9 @@ import { readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { startRedisServers, withRedis } from '../../scripts/services/redis-servers.ts';
-import { createApp, defineResource, f } from '../../src/index.ts';
+import { createApp, defineJob, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
 import type { App } from '../../src/runtime/create-app.ts';
+import { startTestApp } from '../support/app.ts';
 import { createMigrationProject } from '../support/database/migration-project.ts';
 
 // Comparing tables loads drizzle-kit first, which takes long on a busy machine.
@@ -189,4 +190,28 @@ test('a Redis that evicts keys is a warning, and so is one whose policy cannot b
   expect(await findProblems({ REDIS_URL: 'redis://127.0.0.1:1' })).toEqual([
     'error Redis at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1 | check REDIS_URL, and that Redis runs',
   ]);
+});
+
+test('roles that no process has, and queues on which no process works, are found', async () => {
+  const tidy = defineJob('tidy', { run: async () => undefined });
+  const declared = {
+    resources: [defineUser()],
+    extensions: [webhooks()],
+    jobs: [tidy],
+  };
+  const { app, env: running } = await startTestApp(declared, { start: { roles: ['web', 'push-worker'] } });
+  const roleOf = ({ message }: { message: string }) => /^No process works on .* role (\S+)$/.exec(message)?.[1] ?? [];
+  expect((await app.diagnose()).flatMap(roleOf)).toEqual(['relay', 'job-worker', 'webhook-worker']);
+
+  const worker = createApp(declared, running);
+  await worker.start({ roles: ['relay', 'webhook-worker', 'job-worker'] });
+  expect((await app.diagnose()).flatMap(roleOf)).toEqual([]);
+  await worker.close();
+  await app.jobs.enqueue(tidy, undefined, { runAt: new Date(Date.now() + 3_600_000) });
+  const findings = await app.diagnose();
+  expect(findings).toContainEqual({
+    level: 'error',
+    message: expect.stringMatching(/^No process works on the queue \S*tidy\S*, which has 1 entry$/),
+    fix: expect.stringContaining('start a process'),
+  });
 });

@@ -24,11 +24,13 @@ export interface RealtimeMethods<Api, Key extends keyof Api> {
   /**
    * Iterates over the changes of records. Leaving the loop ends the subscription.
    *
+   * @param options as of other methods; they may also stand in `subscription`
    * @throws ApiError if the server refuses the subscription
-   * @example for await (const event of client.posts.events({ id })) if (event.type === 'deleted') break;
+   * @example for await (const event of client.posts.events({ id }, { signal })) if (event.type === 'deleted') break;
    */
   events(
-    options?: TypedSubscription<Api, Key> & Pick<EventsOptions, 'signal' | 'maxWaiting'>,
+    subscription?: TypedSubscription<Api, Key> & Pick<EventsOptions, 'signal' | 'maxWaiting'>,
+    options?: Pick<EventsOptions, 'signal' | 'maxWaiting'>,
   ): AsyncGenerator<RecordEvent<ClientRecord<Api, Key>> | ResetEvent, void, undefined>;
   /**
    * Creates a list that follows the changes of its records. It needs `close()` in the end.

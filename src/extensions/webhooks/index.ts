@@ -35,7 +35,7 @@ import { createRecoverFailed, createRecoveries, type RecoverFailed } from './rec
 import { createRetentionSweeps } from './recovery/retention.ts';
 import { recoveryRoutes } from './recovery/routes.ts';
 import { fillProductionDefaults, type WebhookOptions, webhookSettings } from './settings.ts';
-import { createStatusReader, type StatusReader } from './status.ts';
+import { createEndpointDiagnosis, createStatusReader, type StatusReader } from './status.ts';
 import {
   endpointLeases,
   webhookDeletedRecords,
@@ -126,6 +126,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         ],
         encrypted: [...encryptedSecrets, ...encryptedDeliveryColumns, encryptedRecords],
         accountPanels: [createWebhookPanel(host.database)],
+        diagnoses: [createEndpointDiagnosis(host)],
         userData: createWebhookUserData(host, users, settings, deliverySerializer),
         revocationStep: createRevocationStep(host, settings),
         mails: {

@@ -1,4 +1,5 @@
 import type { Host, ResourceGateway } from '../../declare/host.ts';
+import { type Finding, warning } from '../../platform/observability/finding.ts';
 import { IS_LEASED } from './delivery/lease-store.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from './endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from './events.ts';
@@ -48,27 +49,19 @@ function queueStateSql(users: UsersSql): string {
   from waiting`;
 }
 
-/** The state of endpoint `e`: `active`, `failing` or `disabled`. */
-const ENDPOINT_STATE = `case when not e.enabled then 'disabled' when e.consecutive_failures > 0 then 'failing' else 'active' end`;
-
-const IS_RETRYING = `exists (select from (
-  select d.attempts from webhook_deliveries d where d.endpoint_id = e.id and d.status = 'pending' order by d.next_attempt_at desc limit 100) w
-  where w.attempts > 0)`;
+/** The states of endpoints for people. In the API, `status` does not tell `retrying` from `active`. */
+export const ENDPOINT_STATES = ['active', 'retrying', 'failing', 'disabled'] as const;
+export type EndpointState = (typeof ENDPOINT_STATES)[number];
 
 /**
- * The state of endpoint `e` in the console: as `ENDPOINT_STATE`, but `retrying` for an active endpoint with deliveries that wait for another
- * attempt. Reads the deliveries that wait longest, which are those after a failed attempt. Uses webhook_deliveries_due_index.
+ * The state of endpoint `e`: `failing` if the last deliveries failed in all attempts, `retrying` if the last attempt failed. The portal
+ * decides in the same way.
  */
-export const CONSOLE_ENDPOINT_STATE = `case when e.enabled and e.consecutive_failures = 0 and ${IS_RETRYING} then 'retrying' else ${ENDPOINT_STATE} end`;
-
-/** Counts the endpoints that are `retrying`, among those with pending deliveries. */
-const COUNT_RETRYING = `
-  select count(*) from (select distinct endpoint_id from webhook_deliveries where status = 'pending') p
-    join webhook_endpoints e on e.id = p.endpoint_id
-  where e.removed_at is null and e.enabled and e.consecutive_failures = 0 and ${IS_RETRYING}`;
+export const ENDPOINT_STATE = `case when not e.enabled then 'disabled' when e.consecutive_failures > 0 then 'failing'
+  when e.last_failure_at > coalesce(e.last_success_at, '-infinity') then 'retrying' else 'active' end`;
 
 /** Counts the endpoints by state and by the reason why they are disabled. */
-const ENDPOINT_STATES = `
+const COUNT_BY_STATE = `
   select ${ENDPOINT_STATE}, disabled_reason, count(*) from webhook_endpoints e where removed_at is null group by 1, 2 order by 1, 2`;
 
 // Tests have no schedule and are not recovered.
@@ -98,7 +91,7 @@ const RECENT_ATTEMPTS = `
 type WorstRow = [
   id: string,
   url: string,
-  state: 'active' | 'failing' | 'disabled',
+  state: EndpointState,
   due: number,
   later: number,
   failed: number,
@@ -135,7 +128,8 @@ export interface WebhookQueue {
 
 /** The status of webhooks. */
 export interface WebhookStatus {
-  endpoints: { active: number; failing: number; disabled: Record<string, number> };
+  /** The endpoints by state; disabled ones by reason. `retrying`: the last attempt failed, but no delivery has failed for good since a success. */
+  endpoints: { active: number; retrying: number; failing: number; disabled: Record<string, number> };
   queue: WebhookQueue;
   /** Deliveries that used up their schedule and are still in the log. */
   failed: number;
@@ -147,7 +141,7 @@ export interface WebhookStatus {
     id: string;
     /** The host of the endpoint's URL. The full URL is not shown, because it may contain a secret of the receiver. */
     host: string;
-    status: 'active' | 'failing' | 'disabled';
+    status: EndpointState;
     due: number;
     retrying: number;
     failed: number;
@@ -162,8 +156,6 @@ const RECENT_MS = 3_600_000;
 /** Reads the status of webhooks. */
 export interface StatusReader {
   queue(): Promise<WebhookQueue>;
-  /** Counts the active endpoints with deliveries that wait for another attempt. */
-  retrying(): Promise<number>;
   /** @param worst maximum number of endpoints to list */
   status(worst?: number): Promise<WebhookStatus>;
 }
@@ -187,11 +179,12 @@ export function createStatusReader(
   }
 
   async function countEndpointsByState(): Promise<WebhookStatus['endpoints']> {
-    const rows = await database.readSlowly<[string, string | null, number]>({ text: ENDPOINT_STATES, values: [] });
+    const rows = await database.readSlowly<[string, string | null, number]>({ text: COUNT_BY_STATE, values: [] });
     const rowsInState = (state: string) => rows.filter(([one]) => one === state);
     const disabled = rowsInState('disabled').map(([, reason, count]) => [reason ?? 'manual', count] as const);
     return {
       active: rowsInState('active')[0]?.[2] ?? 0,
+      retrying: rowsInState('retrying')[0]?.[2] ?? 0,
       failing: rowsInState('failing')[0]?.[2] ?? 0,
       disabled: Object.fromEntries(disabled),
     };
@@ -199,10 +192,6 @@ export function createStatusReader(
 
   return {
     queue: readQueue,
-    async retrying() {
-      const [row] = await database.readSlowly<[number]>({ text: COUNT_RETRYING, values: [] });
-      return row![0];
-    },
     async status(worst = 10) {
       const [states, waiting, [failed], attempts, worstRows] = await Promise.all([
         countEndpointsByState(),
@@ -223,5 +212,25 @@ export function createStatusReader(
         }),
       };
     },
+  };
+}
+
+/** Selects the endpoints whose last attempt failed, the newest failure first. $1 maximum number of rows. Returns the number of all of them, too. */
+const ONLY_FAILING = `
+  select count(*) over ()::int, e.url, e.last_error from webhook_endpoints e
+  where e.removed_at is null and ${ENDPOINT_STATE} in ('retrying', 'failing') order by e.last_failure_at desc nulls last limit $1`;
+const MAX_LISTED = 3;
+
+/** Creates the check of `belfry doctor` that finds endpoints that only fail. It names their hosts, because URLs may contain secrets. */
+export function createEndpointDiagnosis({ database }: Pick<Host, 'database'>): () => Promise<Finding[]> {
+  return async () => {
+    const statement = { text: ONLY_FAILING, values: [MAX_LISTED] };
+    const rows = await database.readSlowly<[count: number, url: string, lastError: string | null]>(statement);
+    const count = rows[0]?.[0];
+    if (count === undefined) return [];
+    const listed = rows.map(([, url, error]) => `${URL.parse(url)?.host ?? ''}${error === null ? '' : ` (${error})`}`);
+    const more = count > rows.length ? ` and ${count - rows.length} more` : '';
+    const message = `${count} webhook ${count === 1 ? 'endpoint only fails' : 'endpoints only fail'}: ${listed.join(', ')}${more}`;
+    return [warning(message, 'see npx belfry webhooks status, and the log of the deliveries in the console')];
   };
 }

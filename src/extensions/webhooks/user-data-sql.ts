@@ -1,5 +1,7 @@
 import type { Fields } from '../../declare/field.ts';
+import { gatewaysByName, namesOfGateway } from '../../declare/gateways.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
+import { snakeCase } from '../../declare/naming.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { quoteLiteral } from '../../platform/postgres/values.ts';
 import { type EmptiedField, type ErasureTarget, findErasureTargets } from '../../records/schema/erasure-plan.ts';
@@ -21,29 +23,48 @@ const quoteValue = (value: string | number | boolean) => quoteLiteral(String(val
 const holdsPersonalValue = ({ name, replacementText }: EmptiedField) =>
   `b.data->>${quoteValue(name)} ${replacementText === null ? 'is not null' : `<> ${quoteValue(replacementText)}`}`;
 
+type Gateways = ReadonlyMap<string, ResourceGateway>;
+
+/** A condition: an event has the current name or a former name of a resource. */
+function isOfResourceSql(event: string, gateway: ResourceGateway, gateways: Gateways): string {
+  return `split_part(${event}, '.', 1) in (${namesOfGateway(gateways, gateway).map(quoteValue).join(', ')})`;
+}
+
+/** A condition: the body contains a key that is no longer declared, perhaps under another name. Its value may be personal. */
+function holdsUndeclaredKeySql({ declaration }: ResourceGateway): string {
+  const declared = ['id', 'createdAt', 'updatedAt', 'deletedAt', ...Object.keys(declaration.fields)];
+  // Postgres may evaluate this for published events too, whose data can be anything.
+  const data = `case when jsonb_typeof(b.data) = 'object' then b.data else '{}' end`;
+  return `exists (select from jsonb_object_keys(${data}) as held(key) where key not in (${declared.map(quoteValue).join(', ')}))`;
+}
+
 /** A condition: delivery `d` with the data `b.data` is about a record of user $1, according to the body or to the stored record. */
-function isAboutRecordSql({ gateway, plan }: ErasureTarget): string {
+function isAboutRecordSql({ gateway, plan }: ErasureTarget, gateways: Gateways): string {
   const field = quoteValue(plan.ownerField!);
   const column = quoteIdentifier(plan.ownerColumn!);
   const stored = tablesOf(gateway).map(
     (table) => `exists (select from ${quoteIdentifier(table)} r where r."id" = b.data->>'id' and r.${column} = $1)`,
   );
-  const personal = plan.personal.map(holdsPersonalValue).join(' or ') || 'false';
-  const name = quoteValue(gateway.name);
+  const personal = [...plan.personal.map(holdsPersonalValue), holdsUndeclaredKeySql(gateway)].join(' or ');
   // The deletion event of a record may still be delivered if its body has no personal values.
-  const isPersonal = plan.action === 'delete' ? `(d.type <> ${name} || '.deleted' or ${personal})` : `(${personal})`;
+  const isPersonal =
+    plan.action === 'delete' ? `(split_part(d.type, '.', 2) <> 'deleted' or ${personal})` : `(${personal})`;
   const ownerMatch = ['d.subject_id = $1', `b.data->>${field} = $1`, `b.data->${field}->>'id' = $1`, ...stored].join(
     ' or ',
   );
-  return `split_part(d.type, '.', 1) = ${name} and ${isPersonal} and (${ownerMatch})`;
+  return `${isOfResourceSql('d.type', gateway, gateways)} and ${isPersonal} and (${ownerMatch})`;
 }
 
 /** Conditions: the body of delivery `d` contains a record of user $1, expanded in a record of another user. */
 function expandsRecordSql(
-  { declaration, name }: ResourceGateway,
+  gateway: ResourceGateway,
   targets: ReadonlyMap<string, ErasureTarget>,
+  gateways: Gateways,
 ): string[] {
-  return Object.entries(declaration.fields as Fields).flatMap(([field, { spec }]) => {
+  const named = Object.entries(gateway.declaration.fields as Fields).flatMap(([name, { spec }]) =>
+    [name, ...(spec.renamedFrom ?? [])].map((field) => ({ field, spec })),
+  );
+  return named.flatMap(({ field, spec }) => {
     const target = spec.populate ? targets.get(spec.target ?? spec.inner?.spec.target ?? '') : undefined;
     if (target === undefined) return [];
     const ownerMatch = `jsonb_build_object(${quoteValue(target.plan.ownerField!)}, $1::text)`;
@@ -57,14 +78,16 @@ function expandsRecordSql(
     const expanded = [`${data} @> ${ownerMatch}`, `${data} @> jsonb_build_array(${ownerMatch})`, ...stored].join(
       ' or ',
     );
-    return [`split_part(d.type, '.', 1) = ${quoteValue(name)} and (${expanded})`];
+    return [`${isOfResourceSql('d.type', gateway, gateways)} and (${expanded})`];
   });
 }
 
 /** Empties the user's deleted records of one resource. Encrypted records are deleted, because SQL cannot read them. */
-function emptyDeletedRecordsSql({ gateway, plan }: ErasureTarget): string {
-  const ownerMatch = `resource = ${quoteValue(gateway.name)} and owner_id = $1`;
-  const personal = `array[${plan.personal.map(({ column }) => quoteValue(column)).join(', ')}]::text[]`;
+function emptyDeletedRecordsSql({ gateway, plan }: ErasureTarget, gateways: Gateways): string {
+  const names = namesOfGateway(gateways, gateway).map(quoteValue);
+  const ownerMatch = `resource in (${names.join(', ')}) and owner_id = $1`;
+  const columns = plan.personal.flatMap(({ column, spec }) => [column, ...(spec.renamedFrom ?? []).map(snakeCase)]);
+  const personal = `array[${columns.map(quoteValue).join(', ')}]::text[]`;
   return `
   with gone as (
     delete from webhook_deleted_records where ${ownerMatch} and encrypted_record is not null returning 1
@@ -128,15 +151,16 @@ const recordIdsSql = (table: string, ownerColumn: string) => `
 /** Creates the statements about a user. */
 export function aboutUserSql(resources: readonly ResourceGateway[], users: ResourceGateway): AboutUserSql {
   const targets = new Map(findErasureTargets(resources, users).map((target) => [target.gateway.name, target]));
+  const gateways = gatewaysByName(resources);
   const terms = [
-    ...Array.from(targets.values(), isAboutRecordSql),
-    ...resources.flatMap((gateway) => expandsRecordSql(gateway, targets)),
+    ...Array.from(targets.values(), (target) => isAboutRecordSql(target, gateways)),
+    ...resources.flatMap((gateway) => expandsRecordSql(gateway, targets, gateways)),
     'exists (select from webhook_events e where e.id = d.event_id and e.owner_id = $1)',
   ];
   const outboxConditions = Array.from(
     targets.values(),
     ({ gateway, plan }) =>
-      `split_part(payload->>'name', '.', 1) = ${quoteValue(gateway.name)} and payload->'record'->>${quoteValue(plan.ownerColumn!)} = $1`,
+      `${isOfResourceSql("payload->>'name'", gateway, gateways)} and payload->'record'->>${quoteValue(plan.ownerColumn!)} = $1`,
   );
   const isAbout = `coalesce(${terms.map((term) => `(${term})`).join(' or ')}, false)`;
   const DELIVERIES = `(${DELIVERY_TABLES.map(
@@ -167,7 +191,7 @@ export function aboutUserSql(resources: readonly ResourceGateway[], users: Resou
     select d.id, d.event_id, d.type, d.subject_id, o.body from unnest($2::text[], $3::text[]) as o(id, body)
       join ${DELIVERIES} d on d.id = o.id
   ) d, lateral (select (${BODY_JSON})->'data' as data offset 0) b`,
-    emptyDeletedRecordsSql: Array.from(targets.values(), emptyDeletedRecordsSql),
+    emptyDeletedRecordsSql: Array.from(targets.values(), (target) => emptyDeletedRecordsSql(target, gateways)),
     removeOutboxRows: `
   delete from outbox where id in (
     select id from outbox where name = '${OWN_ROW_NAME}'

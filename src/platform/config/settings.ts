@@ -106,6 +106,8 @@ const settingsSchema = z.strictObject({
         .default(64 * MEBIBYTE),
       /** ms for which a client may read almost nothing of its response before its connection is destroyed. */
       stallMs: z.number().int().min(100).max(MAX_STALL_MS).default(30_000),
+      /** Whether `/readyz` of `web` stays 200, with the status `degraded`, while Redis is not usable: requests work without it. */
+      readyWithoutRedis: z.boolean().default(true),
     })
     .refine(({ pendingBytesPerClient, pendingBytes }) => pendingBytesPerClient <= pendingBytes, {
       error: 'pendingBytesPerClient must be at most pendingBytes',

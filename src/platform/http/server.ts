@@ -104,6 +104,17 @@ function describeListenError(
   return undefined;
 }
 
+/**
+ * Returns the address of a server for people: `http://localhost:<port>` if it listens on all addresses or on a loopback address, as the
+ * address is written everywhere else. Passkeys and links in e-mails of development work only there.
+ *
+ * @param url the URL of a listening server
+ */
+export function describeAddress(url: string): string {
+  const { hostname, port } = new URL(url);
+  return hostname === '127.0.0.1' || hostname === '[::1]' ? `http://localhost:${port}` : url;
+}
+
 /** Returns the URL under which programs on this machine reach a server. */
 function urlOf({ address, family, port }: AddressInfo): string {
   if (address === '::' || address === '0.0.0.0') return `http://127.0.0.1:${port}`;

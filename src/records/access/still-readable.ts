@@ -1,5 +1,7 @@
 import type { ExpandedRecord, PreviousSerialization, StoredRecord } from '../../declare/host.ts';
+import { snakeCase } from '../../declare/naming.ts';
 import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
+import { isId } from '../../platform/ids.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import type { ResolvedViewContext } from './operation-context.ts';
@@ -32,51 +34,66 @@ export function doesAccessDependOnRecord(
   );
 }
 
-/** The values of a field in serialized data; for an array, its items. */
-function itemsOfField(data: Data, { name }: CompiledField): unknown[] {
-  const value = data[name];
-  return Array.isArray(value) ? value : [value];
-}
-
 const isObject = (value: unknown): value is Data => typeof value === 'object' && value !== null;
 
-/** The data of each record that is expanded in serialized data, with the name of its resource. */
-function expandedDataIn(resource: CompiledResource, data: Data): { target: string; data: Data }[] {
-  return resource.fields.flatMap((field) => {
-    const { target } = field;
-    if (target === undefined) return [];
-    return itemsOfField(data, field)
-      .filter(isObject)
-      .map((value) => ({ target, data: value }));
+/** Finds the field of a key in serialized data, which may be a former name of the field. */
+function findFieldOfKey(resource: CompiledResource, key: string): CompiledField | undefined {
+  const current = resource.field.get(key);
+  if (current !== undefined) return current;
+  const column = snakeCase(key);
+  return resource.fields.find(({ spec }) => spec.renamedFrom?.some((former) => snakeCase(former) === column));
+}
+
+/** Data that is expanded in serialized data. */
+interface ExpandedData {
+  /** The resource of the record; undefined if the reference is no longer declared. */
+  target: string | undefined;
+  data: Data & { id: string };
+}
+
+/** The data of each record that is expanded in serialized data. */
+function expandedDataIn(resource: CompiledResource, data: Data): ExpandedData[] {
+  return Object.entries(data).flatMap(([key, value]) => {
+    if (!isObject(value)) return [];
+    const field = findFieldOfKey(resource, key);
+    if (field !== undefined && field.target === undefined) return [];
+    return (Array.isArray(value) ? value : [value])
+      .filter((item): item is ExpandedData['data'] => isObject(item) && isId(item.id))
+      .map((item) => ({ target: field?.target, data: item }));
   });
 }
 
-/** The resource and id of each record that is expanded in serialized data. */
-export function expandedRecordsIn(resource: CompiledResource, data: Data): ExpandedRecord[] {
-  return expandedDataIn(resource, data).map((one) => ({ resource: one.target, id: String(one.data.id) }));
+/**
+ * The resource and id of each record that is expanded in serialized data. If its reference is no longer declared, the record may belong to
+ * any resource, so each of them is returned.
+ */
+export function expandedRecordsIn(context: RecordsContext, resource: CompiledResource, data: Data): ExpandedRecord[] {
+  return expandedDataIn(resource, data).flatMap(({ target, data: { id } }) =>
+    (target === undefined ? context.names : [target]).map((name) => ({ resource: name, id })),
+  );
 }
 
 /** Whether serialized data contains values of `encrypted()` fields, also in expanded records. */
 export function containsEncryptedValues(context: RecordsContext, resource: CompiledResource, data: Data): boolean {
   if (resource.fields.some(({ name, spec }) => spec.encrypted && data[name] !== undefined)) return true;
-  return expandedDataIn(resource, data).some((one) =>
-    containsEncryptedValues(context, context.entities.get(one.target)!.resource, one.data),
+  return expandedDataIn(resource, data).some(
+    ({ target, data: inner }) =>
+      target !== undefined && containsEncryptedValues(context, context.entities.get(target)!.resource, inner),
   );
 }
 
-/** Whether the viewer may see a key of the serialized record: a field, the id or a timestamp. */
+/**
+ * Whether the viewer may see a key of the serialized record. No rule hides the id, the timestamps, or a field that is no longer declared:
+ * the viewer could read it when it was serialized.
+ */
 async function isKeyVisible(
   entity: Entity,
   name: string,
   record: StoredRecord | undefined,
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
-  const { resource } = entity;
-  const field = resource.field.get(name);
-  if (field === undefined) {
-    if (name === 'deletedAt') return resource.softDelete;
-    return name === 'id' || (resource.timestamps && (name === 'createdAt' || name === 'updatedAt'));
-  }
+  const field = findFieldOfKey(entity.resource, name);
+  if (field === undefined) return true;
   if (field.secret) return false;
   if (field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, viewContext.user)) return true;
   return record !== undefined && isFieldVisible(entity, field, record, viewContext);
@@ -91,21 +108,24 @@ async function isSerializedDataVisible(
   const holder = context.entities.get(resource.name)!;
   for (const name of Object.keys(data)) if (!(await isKeyVisible(holder, name, record, viewContext))) return false;
   for (const { target, data: inner } of expandedDataIn(resource, data)) {
-    const entity = context.entities.get(target)!;
-    const referenced = entity.resource;
-    const throughRelation = relatedViewContext(viewContext, referenced);
-    const stored = find(target, String(inner.id));
-    if (stored === undefined || !(await isInScope(entity, stored, throughRelation))) return false;
+    const names = target === undefined ? context.names : [target];
+    const name = names.find((one) => find(one, inner.id) !== undefined);
+    if (name === undefined) return false;
+    const entity = context.entities.get(name)!;
+    const stored = find(name, inner.id)!;
+    const throughRelation = relatedViewContext(viewContext, entity.resource);
+    if (!(await isInScope(entity, stored, throughRelation))) return false;
     if (!(await isRecordVisible(entity, 'reference', stored, throughRelation))) return false;
-    if (!(await isSerializedDataVisible(context, referenced, { data: inner, record: stored, find }, throughRelation)))
-      return false;
+    const nested = { data: inner, record: stored, find };
+    if (!(await isSerializedDataVisible(context, entity.resource, nested, throughRelation))) return false;
   }
   return true;
 }
 
 /**
- * Whether a viewer may still read data that was serialized earlier. If serializing would now leave out any part, the viewer may read none
- * of it, because serialized data is sent whole.
+ * Whether a viewer may still read data that was serialized earlier. If a rule now hides any part of it, the viewer may read none of it,
+ * because serialized data is sent whole. The data is checked by what it contains: fields that were renamed, added, removed, or that changed
+ * their type since do not make it unreadable.
  */
 export async function isStillReadable(
   context: RecordsContext,

@@ -1,5 +1,6 @@
 import { COPY } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
+import { snakeCase } from '../../declare/naming.ts';
 import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
 import { DecryptionError, type Keyring } from '../../platform/crypto/keyring.ts';
 import type { Logger } from '../../platform/observability/log.ts';
@@ -114,6 +115,32 @@ function createRecordClass(resource: CompiledResource): new () => object {
   return RecordOfResource;
 }
 
+/** A column that had other names before. */
+interface RenamedColumn {
+  column: string;
+  /** The former names that no column has now. */
+  former: readonly string[];
+}
+
+/** Finds the columns of renamed fields. */
+function findRenamedColumns(fields: readonly CompiledField[]): RenamedColumn[] {
+  const current = new Set(fields.map(({ column }) => column));
+  return fields.flatMap(({ column, spec }) => {
+    const former = (spec.renamedFrom ?? []).map(snakeCase).filter((name) => !current.has(name));
+    return former.length === 0 ? [] : [{ column, former }];
+  });
+}
+
+/** Returns the columns of a stored row under their current names: the row may have been stored before a rename. */
+function withCurrentColumns(json: Record<string, unknown>, renamed: readonly RenamedColumn[]): Record<string, unknown> {
+  if (renamed.length === 0) return json;
+  const moved = renamed.flatMap(({ column, former }) => {
+    const name = Object.hasOwn(json, column) ? undefined : former.find((one) => Object.hasOwn(json, one));
+    return name === undefined ? [] : [[column, json[name]]];
+  });
+  return moved.length === 0 ? json : { ...json, ...Object.fromEntries(moved) };
+}
+
 function isLeftOutOfCopies({ secret, visibleTo }: CompiledField): boolean {
   return secret || visibleTo !== undefined;
 }
@@ -138,6 +165,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     const isSame = fieldTypeOf(spec.inner?.spec ?? spec).fromColumn === undefined;
     return fromColumn === undefined || isSame || spec.encrypted ? undefined : (value) => fromColumn(value, spec);
   });
+  const renamed = findRenamedColumns(readable);
   const columns = [
     'id',
     ...readable.map((field) => field.column),
@@ -191,7 +219,8 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     return record;
   }
 
-  function fromJson(json: Record<string, unknown>, decrypt: typeof decryptValue): StoredRecord {
+  function fromJson(stored: Record<string, unknown>, decrypt: typeof decryptValue): StoredRecord {
+    const json = withCurrentColumns(stored, renamed);
     const record = new RecordOfResource() as StoredRecord;
     record.id = json.id as string;
     for (const field of readable) {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { PgTable } from 'drizzle-orm/pg-core';
+import type { FeatureParts } from '../../declare/extension.ts';
 import type { Files } from '../../files/index.ts';
 import { withDeadline } from '../../platform/concurrency/deadline.ts';
 import { compareClocks, type Finding, failure, ok, warning } from '../../platform/observability/finding.ts';
@@ -7,12 +8,14 @@ import type { Platform } from '../../platform/platform.ts';
 import { connectAndCheckRedis, describeEviction } from '../../platform/redis/check.ts';
 import { describeRedisProblem, suggestRedisFix } from '../../platform/redis/problems.ts';
 import { diagnosePostgres, diagnoseReplica } from './postgres.ts';
+import { diagnoseProcesses } from './processes.ts';
 
 /** What the checks need of an app. */
 interface DiagnosedApp {
   platform: Platform;
   tables: Record<string, PgTable>;
   files: Pick<Files, 'check' | 'storageName'>;
+  parts: Pick<FeatureParts, 'workers' | 'diagnoses'>;
 }
 
 /** What `diagnose` compares the database with. */
@@ -86,9 +89,18 @@ async function diagnoseStorage({ check, storageName }: DiagnosedApp['files']): P
   }
 }
 
-/** Checks the environment of an app, its servers, the migrations, the tables and the clocks. Changes nothing. */
+/** Runs the checks of features. A check that throws has found nothing: the checks of the servers say why. */
+async function diagnoseFeatures({ diagnoses = [] }: DiagnosedApp['parts']): Promise<Finding[]> {
+  const found = await Promise.all(diagnoses.map((check) => check().catch((): Finding[] => [])));
+  return found.flat();
+}
+
+/**
+ * Checks the environment of an app, its servers, the migrations, the tables, the clocks, whether processes work on its queues, and what its
+ * features check. Changes nothing.
+ */
 export async function diagnose(
-  { platform, tables, files }: DiagnosedApp,
+  { platform, tables, files, parts }: DiagnosedApp,
   { folder = join(process.cwd(), 'migrations') }: DiagnoseOptions,
 ): Promise<Finding[]> {
   const checks = await Promise.all([
@@ -97,5 +109,9 @@ export async function diagnose(
     diagnoseRedis(platform),
     diagnoseStorage(files),
   ]);
-  return [...diagnoseEnvironment(platform), ...checks.flat()];
+  const findings = [...diagnoseEnvironment(platform), ...checks.flat()];
+  // Only now, because the check of Redis connects to it.
+  findings.push(...(await diagnoseProcesses(platform, parts.workers)));
+  const isInstalled = checks[0].every(({ level }) => level !== 'error');
+  return isInstalled ? [...findings, ...(await diagnoseFeatures(parts))] : findings;
 }

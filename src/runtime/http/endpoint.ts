@@ -228,7 +228,10 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
   }
 
   // The handler of a route with `body: 'json'` validates `ctx.body` itself, so it gets no `ctx.input`.
-  const inputWithoutSchema = (body: unknown) => (route.body === 'json' || streamed !== undefined ? undefined : body);
+  const readInput = async (body: unknown): Promise<unknown> => {
+    if (route.input !== undefined) return validateBody(route.input, body, bodyBounds.bodyKeys);
+    return route.body === 'json' || streamed !== undefined ? undefined : body;
+  };
 
   return async (req, res) => {
     let access = await authenticateAndAuthorize(req);
@@ -256,14 +259,12 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
       announceDeprecatedFields?.(req, res, { query: query as RouteContext['query'], body });
       const { user, auth, doc, missingError } = access;
       response = await runAsActor(actorOf(req, user), async () => {
-        const input =
-          route.input === undefined
-            ? inputWithoutSchema(body)
-            : await validateBody(route.input, body, bodyBounds.bodyKeys);
+        const isKeyed = idempotent !== undefined && key !== undefined;
         const ctx: RouteContext = {
           user,
           auth,
-          input,
+          // A repeated request gets its stored response, even if its body does not fit a schema that has changed since.
+          input: isKeyed ? undefined : await readInput(body),
           body,
           params,
           query: query as RouteContext['query'],
@@ -278,7 +279,7 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
           jobs: host.senders.jobs,
           log: host.log,
         };
-        if (idempotent === undefined || key === undefined) {
+        if (!isKeyed) {
           isHandled = true;
           return runHandler(ctx);
         }
@@ -293,7 +294,7 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
             if (missingError !== undefined) throw missingError;
             reserveId(req, recordId);
             isHandled = true;
-            return runHandler(ctx);
+            return runHandler({ ...ctx, input: await readInput(body) });
           },
           rebuildCreateResponse: (recordId) => rebuildCreateResponse(recordId, ctx),
           isCreated: async (recordId) => (await readCreatedRecord(recordId)) !== undefined,

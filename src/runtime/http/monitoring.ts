@@ -22,6 +22,8 @@ export type HealthChecks = Record<string, () => Promise<unknown>>;
 /** What `/readyz` reports. */
 export interface Health {
   checks: HealthChecks;
+  /** The names of checks without which the process still serves requests: if only these fail, it is `degraded`, but ready. */
+  dispensable: ReadonlySet<string>;
   /** Whether the process is stopping, so that it must get no more requests. */
   isDraining(): boolean;
 }
@@ -77,9 +79,10 @@ export function addCheckMetrics({ registry }: Metrics, checks: HealthChecks): vo
 
 /**
  * Creates the routes of health checks. `GET /healthz`: the process responds. `GET /readyz`: its dependencies work too; a 503 names those
- * that do not. While the process stops, `/readyz` is a 503 with the status `draining`.
+ * that do not. If the process can serve requests without these, it is a 200 with the status `degraded`. While the process stops, `/readyz`
+ * is a 503 with the status `draining`.
  */
-export function createHealthRouter({ checks, isDraining }: Health): Router {
+export function createHealthRouter({ checks, dispensable, isDraining }: Health): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'ok' }));
   router.get('/readyz', async (_req, res) => {
@@ -89,9 +92,11 @@ export function createHealthRouter({ checks, isDraining }: Health): Router {
     }
     const names = Object.keys(checks);
     const outcomes = await Promise.all(names.map((name) => runHealthCheck(checks[name]!)));
-    const ready = outcomes.every((outcome) => outcome === 'ok');
+    const failed = names.filter((_, i) => outcomes[i] === 'failed');
+    const isReady = failed.every((name) => dispensable.has(name));
     const parts = Object.fromEntries(names.map((name, i) => [name, outcomes[i]]));
-    sendJson(res, ready ? 200 : 503, { status: ready ? 'ok' : 'failed', checks: parts });
+    const status = failed.length === 0 ? 'ok' : isReady ? 'degraded' : 'failed';
+    sendJson(res, isReady ? 200 : 503, { status, checks: parts });
   });
   return router;
 }

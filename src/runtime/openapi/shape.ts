@@ -44,6 +44,8 @@ function moveDefinitions(converted: Json, name: string, components: Components):
   return recursive ? { $ref: `#/components/schemas/${names.get('#')}` } : (mapObjects(root, withReference) as Json);
 }
 
+const DATE_FORMATS: ReadonlySet<string | undefined> = new Set(['date-time', 'date', 'time', 'duration']);
+
 /**
  * Converts a zod schema. Parts that zod cannot express in JSON Schema accept anything; records become references; objects in responses may
  * gain members later.
@@ -55,8 +57,8 @@ function convertZodSchema(schema: z.ZodType, direction: Direction, components: C
     override({ zodSchema: one, jsonSchema }) {
       const record = recordShapes.get(one as unknown as z.ZodType);
       if (record !== undefined) Object.assign(jsonSchema, components.recordReference(record));
-      // `format` says enough; zod's regular expression for date-time is very long.
-      if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+      // `format` says enough; zod's regular expressions for dates and times are very long.
+      if (DATE_FORMATS.has(jsonSchema.format)) delete jsonSchema.pattern;
       // Omit zod's default bounds, which every integer in JSON has.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

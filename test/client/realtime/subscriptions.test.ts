@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { createClient } from '../../../src/client/index.ts';
 import { defineResource, defineUser, f, realtime, softDelete } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
@@ -225,6 +226,15 @@ test('a loop over events ends its subscription, and rejects for a refused one an
   const next = streams.events('/blog-posts', { where: { status: 'published' }, signal: abort.signal }).next();
   abort.abort(new Error('enough'));
   await expect(next).rejects.toThrow('enough');
+});
+
+test('the signal of an iteration may stand in the second argument, as in other methods', async () => {
+  const client = createClient<typeof app>({ url });
+  const abort = new AbortController();
+  const next = client.blogPosts.events({ where: { status: 'published' } }, { signal: abort.signal }).next();
+  abort.abort(new Error('enough'));
+  await expect(next).rejects.toThrow('enough');
+  await expect(client.blogPosts.events(undefined, { signal: abort.signal }).next()).rejects.toThrow('enough');
 });
 
 test('an app without realtime refuses subscriptions with an error that names the extension', async () => {

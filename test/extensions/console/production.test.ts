@@ -150,7 +150,7 @@ test('every write is in the audit trail with its administrator, also for resourc
   const { id } = created.data;
   const path = `${API}/records/note/${id}`;
   await admin.call('PATCH', path, { title: 'Two' }, { 'if-match': `"${created.meta.version}"` });
-  await admin.call('DELETE', path);
+  await admin.call('DELETE', path, undefined, { 'if-match': '*' });
   await admin.call('POST', `${path}/restore`);
   await admin.call('POST', `${API}/records/note/bulk`, { ids: [id], action: 'update', values: { title: 'Three' } });
   await admin.call('POST', `${API}/records/note/bulk`, { ids: [id], action: 'delete' });

@@ -4,7 +4,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { Host, ResourceGateway } from '../../../src/declare/host.ts';
 import { webhookSettings } from '../../../src/extensions/webhooks/settings.ts';
 import { createWebhookUserData } from '../../../src/extensions/webhooks/user-data.ts';
-import { defineUser, webhooks } from '../../../src/index.ts';
+import { defineResource, defineUser, f, privacy, webhooks } from '../../../src/index.ts';
 import { newId } from '../../../src/platform/ids.ts';
 import { createLogger } from '../../../src/platform/observability/log.ts';
 import { type Database, openDatabase } from '../../../src/platform/postgres/database.ts';
@@ -12,9 +12,18 @@ import { startTestApp } from '../../support/app.ts';
 import { ALL_DELIVERIES, finishDeliveries, reopenDeliveries } from '../../support/webhooks/deliveries.ts';
 
 const user = defineUser();
+const letter = defineResource('letter', {
+  renamedFrom: 'note',
+  onOwnerDelete: 'anonymize',
+  fields: {
+    title: f.string(),
+    mobile: f.string().pii().renamedFrom('phone'),
+    writer: f.ref('user').owner(),
+  },
+});
 const KEEP_DAYS = 3;
 const { env } = await startTestApp(
-  { resources: [user], extensions: [webhooks({ keepDeliveriesDays: KEEP_DAYS })] },
+  { resources: [user, letter], extensions: [webhooks({ keepDeliveriesDays: KEEP_DAYS }), privacy()] },
   { start: { roles: ['web'] } },
 );
 const client = new Client({ connectionString: env.DATABASE_URL });
@@ -40,8 +49,11 @@ function userData(beforeWrite: (text: string, values: readonly unknown[]) => Pro
       return database.write(statement);
     },
   });
-  const users = { name: 'user', table: 'users', declaration: user } as unknown as ResourceGateway;
-  const host = { database: over, resources: [users], keyring: undefined } as unknown as Host;
+  const [users, letters] = [
+    { name: 'user', table: 'users', declaration: user },
+    { name: 'letter', table: 'letters', declaration: letter },
+  ] as unknown as [ResourceGateway, ResourceGateway];
+  const host = { database: over, resources: [users, letters], keyring: undefined } as unknown as Host;
   const settings = webhookSettings.parse({ keepDeliveriesDays: KEEP_DAYS });
   const all = createWebhookUserData(host, users, settings, { readableBodies: async () => new Map() });
   return all.find(({ name }) => name === 'webhookDeliveries')!;
@@ -129,4 +141,22 @@ test('an export leaves out deliveries that the delivery log no longer lists', as
   const [, kept] = await addFinished([ago(KEEP_DAYS + 0.1), ago(KEEP_DAYS - 0.1)]);
   const rows = await Array.fromAsync(userData(async () => undefined).rows(userId));
   expect(rows.map(({ id }) => id)).toEqual([kept]);
+});
+
+test('an erasure deletes a delivery with a personal value, also under a former name or a name that is no longer declared', async () => {
+  const bodies: [type: string, data: object][] = [
+    ['letter.created', { id: newId(), mobile: '+49 30 1' }],
+    ['note.created', { id: newId(), phone: '+49 30 1' }],
+    ['letter.updated', { id: newId(), nickname: 'Ada' }],
+    ['letter.updated', { id: newId(), title: 'of nobody' }],
+  ];
+  for (const [type, data] of bodies)
+    await client.query(
+      `insert into webhook_delivery_log (id, endpoint_id, event_id, message_id, type, body, status, finished_at, subject_id, mentions)
+       values ($1, $2, $1, 'msg_' || $1, $3, $4, 'succeeded', now(), $5, array[$5])`,
+      [newId(), endpoint, type, JSON.stringify({ type, data }), userId],
+    );
+  expect(await userData(async () => undefined).erase(userId)).toBe(3);
+  const { rows } = await client.query(`select body::json -> 'data' ->> 'title' as title from ${ALL_DELIVERIES} d`);
+  expect(rows).toEqual([{ title: 'of nobody' }]);
 });

@@ -216,3 +216,22 @@ test('an app accepts texts in several locales', () => {
   const mailTexts = { 'verify-email': { en: text('x'), de: text('y'), 'zh-Hant-TW': text('z') }, 'sign-in': {} };
   expect(() => createApp({ resources: [defineUser()], mailTexts }, env)).not.toThrow();
 });
+
+test('the example of each e-mail links to the page that the real e-mail links to, with the token in the same place', async () => {
+  const { list } = createMailTextRenderer({}, { locale: 'en' });
+  const links = new Map<string, string[]>();
+  for (const { kind, render } of list())
+    links.set(kind, ((await render('en')).text ?? '').match(/https:\/\/\S+/g) ?? []);
+  const linked = Object.fromEntries([...links].filter(([, found]) => found.some((link) => link.includes('token='))));
+  const page = (path: string) => [`https://app.example.com/${path}token=4f0c9d`];
+  expect(linked).toEqual({
+    'password-reset': page('reset-password?'),
+    'email-change-undone': page('reset-password?'),
+    'verify-email': page('verify-email#'),
+    'change-email': page('change-email#'),
+    'email-changed': page('undo-email-change#'),
+    'sign-in': page('sign-in#'),
+    invitation: page('invitation#'),
+    'organisation-invitation': page('organisation-invitation#'),
+  });
+});

@@ -65,7 +65,7 @@ const STATES: Record<string, { begin: [string, ...string[]][]; end: [string, ...
   },
 };
 
-test('while Redis answers errors, requests continue, /readyz is 503, and afterwards everything works by itself', async () => {
+test('while Redis answers errors, requests continue, /readyz says so, and afterwards everything works by itself', async () => {
   const processes = await startTwoProcesses({ REDIS_URL: urlOf(PRIMARY) });
   const send = (commands: readonly [string, ...string[]][]) =>
     withRedis({ port: portOf(PRIMARY) }, async (redis) => {

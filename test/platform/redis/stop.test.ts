@@ -39,9 +39,9 @@ async function startProcess() {
   onTestFinished(() => proxy.close());
   const one = startBlog('web', env(proxy.url) as Record<string, string>);
   const call = createClient(await one.url());
-  const untilReadyIs = (status: number) =>
-    vi.waitUntil(async () => (await call('GET', '/readyz')).status === status, patience);
-  await untilReadyIs(200);
+  const untilReadyIs = (status: string) =>
+    vi.waitUntil(async () => (await call('GET', '/readyz')).body.status === status, patience);
+  await untilReadyIs('ok');
   return { ...one, proxy, call, untilReadyIs };
 }
 
@@ -58,7 +58,7 @@ test.each([
   onTestFinished(() => send(...(end as unknown as [string, ...string[]][])));
   const before = await countErrors();
   await send(...(begin as unknown as [string, ...string[]][]));
-  await web.untilReadyIs(503);
+  await web.untilReadyIs('degraded');
   for (let i = 0; i < 30; i++) {
     await web.call('GET', '/readyz');
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -74,7 +74,7 @@ test.each([
 test.each(['shut', 'hang'] as const)('a process whose Redis is down (%s) stops on SIGTERM', async (how) => {
   const web = await startProcess();
   web.proxy[how]();
-  await web.untilReadyIs(503);
+  await web.untilReadyIs('degraded');
   web.child.kill('SIGTERM');
   expect(await web.ended, web.output()).toBe(0);
 });

@@ -55,6 +55,13 @@ const gateways = viewsOf(
     },
     policies: open,
   }),
+  defineResource('renamed', {
+    fields: {
+      headline: f.string().renamedFrom('title', 'name'),
+      staff: f.string().visibleTo('admin').renamedFrom('note'),
+    },
+    policies: open,
+  }),
   defineResource('sealed', { fields: { code: f.string().encrypted(), title: f.string() }, policies: open }),
   defineResource('guarded', { fields: { staff: f.string().visibleTo('admin') }, policies: open }),
   defineResource('draft', { fields: { author: f.ref('user').owner() }, policies: { read: 'owner | admin' } }),
@@ -84,8 +91,8 @@ function readable({ resource = 'page', data, record, user, anyRecord = false }: 
 test.each<[string, Record<string, unknown>, Viewer | undefined, boolean]>([
   ['a public field', { id: page.id, title: 't' }, undefined, true],
   ['its timestamps', { createdAt: 'x', updatedAt: 'x' }, undefined, true],
-  ['a timestamp that the resource does not have', { deletedAt: 'x' }, undefined, false],
-  ['a field that was removed', { gone: 1 }, admin, false],
+  ['a timestamp that the resource no longer has', { deletedAt: 'x' }, undefined, true],
+  ['a field that was removed', { gone: 1 }, undefined, true],
   ['a hidden field', { hidden: 'x' }, admin, false],
   ['a field for admins, by an admin', { staff: 'x' }, admin, true],
   ['a field for admins, by a user', { staff: 'x' }, ann, false],
@@ -99,10 +106,27 @@ test.each<[string, Record<string, unknown>, Viewer | undefined, boolean]>([
 
 test.each<[string, Record<string, unknown>, boolean]>([
   ['the time of its deletion', { deletedAt: 'x' }, true],
-  ['timestamps that the resource does not have', { createdAt: 'x' }, false],
-  ['an update time that the resource does not have', { updatedAt: 'x' }, false],
+  ['timestamps that the resource no longer has', { createdAt: 'x' }, true],
+  ['an update time that the resource no longer has', { updatedAt: 'x' }, true],
 ])('data of a resource that keeps deleted records is readable with %s: %j', async (_, data, expected) => {
   expect(await readable({ resource: 'kept', data, record: { id: idOf(9) } })).toBe(expected);
+});
+
+test.each<[string, Record<string, unknown>, Viewer | undefined, boolean]>([
+  ['the former name of a public field', { title: 't' }, undefined, true],
+  ['an earlier former name', { name: 't' }, undefined, true],
+  ['the former name of a field for admins, by an admin', { note: 'x' }, admin, true],
+  ['the former name of a field for admins, by a user', { note: 'x' }, ann, false],
+])('data with %s is checked by the rules of that field: %j', async (_, data, user, expected) => {
+  expect(await readable({ resource: 'renamed', data, record: { id: idOf(9) }, user })).toBe(expected);
+});
+
+test('a record that is expanded under a reference that was removed is checked by the rules of its own resource', async () => {
+  const data = { former: { id: label.id, name: 'shown' }, formers: [{ id: label.id }] };
+  expect(await readable({ data, record: page, user: ann })).toBe(true);
+  expect(await readable({ data: { former: { id: label.id, note: 'x' } }, record: page, user: bob })).toBe(false);
+  expect(await readable({ data: { former: { id: idOf(7) } }, record: page, user: ann })).toBe(false);
+  expect(await readable({ data: { address: { street: 'x' } }, record: page, user: ann })).toBe(true);
 });
 
 test('the read policy decides, unless the viewer may read any record', async () => {

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createApp, defineExtension, defineResource, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 const note = defineResource('note', { fields: { text: f.text() }, policies: { list: 'public', create: 'public' } });
 
@@ -133,4 +134,35 @@ test('one port may serve both health and metrics; if web has that port, it serve
   const { url, healthUrl } = await app.start({ port: Number(port), roles: ['web'] });
   expect(healthUrl).toBe('');
   expect((await get(`${url}/readyz`)).status).toBe(200);
+});
+
+test('while Redis is down, web stays ready and says that it is degraded, unless a setting makes it strict; a worker is not ready', async () => {
+  const proxy = await startTcpProxy(new URL(env.REDIS_URL!));
+  onTestFinished(() => proxy.close());
+  const own = { ...env, REDIS_URL: proxy.url, HEALTH_PORT: '0' };
+  const start = async (role: 'web' | 'push-worker', settings: object = {}) => {
+    const app = createApp({ ...declared(), settings }, own);
+    onTestFinished(() => app.close());
+    return app.start({ port: 0, roles: [role] });
+  };
+  const [web, strict, worker] = [
+    await start('web'),
+    await start('web', { http: { readyWithoutRedis: false } }),
+    await start('push-worker'),
+  ];
+  proxy.shut();
+  const checks = { ...DEPENDENCIES, redis: 'failed' };
+  const patience = { timeout: 60_000 };
+  for (const url of [web.url, web.healthUrl])
+    await expect
+      .poll(() => get(`${url}/readyz`), patience)
+      .toEqual({ status: 200, body: { status: 'degraded', checks } });
+  expect((await get(`${web.url}/api/notes`)).status).toBe(200);
+  const failed = { status: 503, body: { status: 'failed', checks } };
+  await expect.poll(() => get(`${strict.url}/readyz`), patience).toEqual(failed);
+  await expect.poll(() => get(`${worker.healthUrl}/readyz`), patience).toMatchObject(failed);
+  proxy.reopen();
+  await expect
+    .poll(() => get(`${web.url}/readyz`), patience)
+    .toEqual({ status: 200, body: { status: 'ok', checks: DEPENDENCIES } });
 });

@@ -363,3 +363,15 @@ test('the description, tags and summary of a route are in the document', () => {
   expect(at('runProbe').tags).toEqual(['probe']);
   expect(at('runProbe').summary).toBe('Run the probe');
 });
+
+test('dates and times are described by their format, without a regular expression', () => {
+  const found: Json[] = [];
+  const collect = (part: unknown): void => {
+    if (typeof part !== 'object' || part === null) return;
+    if (['date', 'date-time', 'time', 'duration'].includes((part as Json).format)) found.push(part as Json);
+    for (const one of Object.values(part)) collect(one);
+  };
+  collect(document);
+  expect(new Set(found.map(({ format }) => format))).toEqual(new Set(['date', 'date-time']));
+  expect(found.filter(({ pattern }) => pattern !== undefined)).toEqual([]);
+});

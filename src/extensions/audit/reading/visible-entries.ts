@@ -1,5 +1,6 @@
 import type { Viewer } from '../../../declare/actor.ts';
 import type { Fields } from '../../../declare/field.ts';
+import { gatewaysByName } from '../../../declare/gateways.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { allowsEveryRecord, type CompiledPolicy, compilePolicy } from '../../../declare/policy.ts';
 import type { RouteContext } from '../../../declare/route.ts';
@@ -8,19 +9,23 @@ import type { Changes, Entry } from '../trail/entry.ts';
 /** Returns the changes of an entry that a reader may see. */
 type FilterVisibleChanges = (entry: Pick<Entry, 'resource' | 'changes'>, reader: Viewer | undefined) => Changes | null;
 
-/** Returns the compiled `visibleTo` policies of a resource, by field name. */
+/** Returns the compiled `visibleTo` policies of a resource, by the current and former names of their fields. */
 function restrictedFieldsOf({ declaration }: ResourceGateway): Map<string, CompiledPolicy> {
   const fields = Object.entries(declaration.fields as Fields);
   return new Map(
-    fields.flatMap(([name, { spec }]) =>
-      spec.visibleTo === undefined ? [] : [[name, compilePolicy(spec.visibleTo, () => undefined)]],
-    ),
+    fields.flatMap(([name, { spec }]) => {
+      const { visibleTo, renamedFrom = [] } = spec;
+      if (visibleTo === undefined) return [];
+      const policy = compilePolicy(visibleTo, () => undefined);
+      const former = renamedFrom.filter((one) => !Object.hasOwn(declaration.fields, one));
+      return [...former, name].map((one): [string, CompiledPolicy] => [one, policy]);
+    }),
   );
 }
 
 /** Creates the function that removes values of fields with `visibleTo`, unless a role of the reader allows them for every record. */
 export function createVisibleChangesFilter(resources: Host['resources']): FilterVisibleChanges {
-  const restricted = new Map(resources.map((gateway) => [gateway.name, restrictedFieldsOf(gateway)]));
+  const restricted = new Map(Array.from(gatewaysByName(resources), ([name, one]) => [name, restrictedFieldsOf(one)]));
   return ({ resource, changes }, reader) => {
     const fields = restricted.get(resource ?? '');
     if (changes === null || fields === undefined || fields.size === 0) return changes;
@@ -43,7 +48,8 @@ export type FilterVisibleEntries = (entries: readonly Entry[], viewContext: Requ
  * readers without a scope filter.
  */
 export function createVisibleEntriesFilter(resources: Host['resources']): FilterVisibleEntries {
-  const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
+  // Entries keep the name that the resource had when they were recorded.
+  const gateways = gatewaysByName(resources);
   const filterVisibleChanges = createVisibleChangesFilter(resources);
 
   /** Returns the ids of a resource's records that are outside the reader's scope. */
@@ -70,7 +76,7 @@ export function createVisibleEntriesFilter(resources: Host['resources']): Filter
     const hidden = new Map<string, Set<string>>();
     for (const [resource, list] of groups) {
       const gateway = gateways.get(resource ?? '');
-      if (gateway !== undefined) hidden.set(gateway.name, await findIdsOutsideScope(gateway, list, viewContext));
+      if (gateway !== undefined) hidden.set(resource!, await findIdsOutsideScope(gateway, list, viewContext));
     }
     return entries
       .filter(({ resource, record }) => record === null || hidden.get(resource ?? '')?.has(record) !== true)

@@ -1,6 +1,8 @@
 import type { Fields } from '../../../declare/field.ts';
+import { gatewaysByName } from '../../../declare/gateways.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
+import type { AnyResource } from '../../../declare/resource.ts';
 import type { OutboxConsumer } from '../../../platform/outbox/consumer.ts';
 import { isRecordChange, type OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
@@ -19,13 +21,26 @@ interface AuditedResource {
   personal: ReadonlySet<string>;
   /** Fields whose values an erasure of the owner's account removes from the trail, as it does from the records. */
   erasable: readonly string[];
-  ownerColumn: string | undefined;
-  /** The column of the organisation that the records belong to. */
-  organisationColumn: string | undefined;
+  /** The columns that hold the owner of a record: the current one, then those of former names. */
+  ownerColumns: readonly string[];
+  /** Like `ownerColumns`, for the organisation that the records belong to. */
+  organisationColumns: readonly string[];
+}
+
+/** The column of a field, then those of its former names. */
+function columnsOf({ fields }: AnyResource, field: string | undefined): string[] {
+  if (field === undefined) return [];
+  return [field, ...((fields as Fields)[field]?.spec.renamedFrom ?? [])].map(snakeCase);
+}
+
+/** The value that the row of an event has in the first of some columns that it has. */
+function findValue(row: unknown, columns: readonly string[]): unknown {
+  const values = row as Record<string, unknown> | undefined;
+  return columns.map((column) => values?.[column]).find((value) => value !== undefined);
 }
 
 function compileAuditedResource(gateway: ResourceGateway, isUser: boolean): AuditedResource {
-  const { personal, action, ownerColumn } = createErasurePlan(gateway.declaration, isUser);
+  const { personal, action, ownerField } = createErasurePlan(gateway.declaration, isUser);
   // Fields that look personal by name are masked more precisely, for example only one member of an object.
   const others = personal.filter(({ name, spec }) => !isPersonalField(name, spec));
   const erasable = {
@@ -39,10 +54,10 @@ function compileAuditedResource(gateway: ResourceGateway, isUser: boolean): Audi
   const organisationField = fields.find(([, { spec }]) => spec.tenant)?.[0];
   return {
     gateway,
-    organisationColumn: organisationField && snakeCase(organisationField),
+    organisationColumns: columnsOf(gateway.declaration, organisationField),
     personal: new Set(others.map(({ name }) => name)),
     erasable: erasable[action],
-    ownerColumn: isUser ? 'id' : ownerColumn,
+    ownerColumns: isUser ? ['id'] : columnsOf(gateway.declaration, ownerField),
   };
 }
 
@@ -55,7 +70,7 @@ interface Origin {
 
 /** Returns the changes and the fields that an erasure can remove. Values of a record deleted by an erasure are not stored. */
 function computeErasableChanges(
-  { gateway, personal, erasable, ownerColumn }: AuditedResource,
+  { gateway, personal, erasable, ownerColumns }: AuditedResource,
   row: OutboxRow,
 ): Pick<AuditEvent, 'changes' | 'erasable'> {
   const changes = computeRecordChanges(gateway, row, personal);
@@ -63,14 +78,13 @@ function computeErasableChanges(
   if (erased && row.name.endsWith('.deleted')) {
     return { changes: Object.fromEntries(Object.keys(changes).map((field) => [field, { changed: true }])) };
   }
-  const owner = ownerColumn === undefined ? undefined : record[ownerColumn];
+  const owner = findValue(record, ownerColumns);
   return { changes, erasable: typeof owner === 'string' ? { owner, fields: erasable } : undefined };
 }
 
 /** The organisation of a record that belongs to one. */
-function organisationDetails({ organisationColumn }: AuditedResource, { payload }: OutboxRow): AuditEvent['details'] {
-  if (organisationColumn === undefined) return null;
-  const organisation = (payload.record as Record<string, unknown> | undefined)?.[organisationColumn];
+function organisationDetails({ organisationColumns }: AuditedResource, { payload }: OutboxRow): AuditEvent['details'] {
+  const organisation = findValue(payload.record, organisationColumns);
   return typeof organisation === 'string' ? { organisation } : null;
 }
 
@@ -110,7 +124,10 @@ function createUserIdFinder(users: ResourceGateway | undefined) {
  */
 export function createAuditConsumer({ resources, users }: Pick<Host, 'resources' | 'users'>): OutboxConsumer {
   const compiled = new Map(
-    resources.map((gateway) => [gateway.name, compileAuditedResource(gateway, gateway === users)]),
+    Array.from(gatewaysByName(resources), ([name, gateway]) => [
+      name,
+      compileAuditedResource(gateway, gateway === users),
+    ]),
   );
   // Changes that administrators make in the console are recorded for every resource.
   const isAudited = ({ resource, payload }: OutboxRow) => {

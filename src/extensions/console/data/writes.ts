@@ -76,12 +76,22 @@ export async function createRecord(data: DataContext, { params, body }: RouteCon
   return toWriteResponse(data, gateway, record);
 }
 
+/**
+ * Returns the versions of a record that a request may change or delete, so that nobody overwrites or deletes what they have not seen.
+ *
+ * @throws ApiError BAD_REQUEST if the request names none
+ */
+function requireVersions(req: RouteContext['req']) {
+  const versions = parseIfMatchHeader(req);
+  if (versions === undefined)
+    throw new ApiError('BAD_REQUEST', 'Send the version of the record that you have seen as If-Match');
+  return versions;
+}
+
 /** Handles `PATCH /records/:resource/:id`. */
 export async function updateRecord(data: DataContext, { params, body, req }: RouteContext): Promise<unknown> {
   const gateway = data.gateway(params.resource);
-  const versions = parseIfMatchHeader(req);
-  if (versions === undefined)
-    throw new ApiError('BAD_REQUEST', 'Send the version of the record that you have changed as If-Match');
+  const versions = requireVersions(req);
   assertNoPassword(gateway, body);
   const service = data.host.service(gateway.name);
   const values = body as Record<string, unknown>;
@@ -92,7 +102,7 @@ export async function updateRecord(data: DataContext, { params, body, req }: Rou
 /** Handles `DELETE /records/:resource/:id`. */
 export async function deleteRecord(data: DataContext, { params, req }: RouteContext): Promise<void> {
   const { name } = data.gateway(params.resource);
-  const versions = parseIfMatchHeader(req);
+  const versions = requireVersions(req);
   await withClientInput(() => data.host.service(name).delete(params.id!, { as: 'system', versions }));
 }
 

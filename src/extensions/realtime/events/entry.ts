@@ -80,18 +80,18 @@ export function packEvent({ eventId, name, resource, createdAt, payload }: Outbo
 
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
-type FieldColumn = readonly [field: string, column: string];
+type FieldColumns = readonly [field: string, columns: readonly string[]];
 // The columns of each resource are cached, because thousands of events arrive each second and declarations never change.
-const columnsByResource = new WeakMap<ResourceGateway, readonly FieldColumn[]>();
+const columnsByResource = new WeakMap<ResourceGateway, readonly FieldColumns[]>();
 
-/** Returns the fields in a resource's events with their columns. Password fields are never in events. */
-function fieldColumnsOf(gateway: ResourceGateway): readonly FieldColumn[] {
+/** Returns the fields in a resource's events with their columns, current and former. Password fields are never in events. */
+function fieldColumnsOf(gateway: ResourceGateway): readonly FieldColumns[] {
   let columns = columnsByResource.get(gateway);
   if (columns === undefined) {
     const fields = Object.entries(gateway.declaration.fields as Fields).filter(
       ([, { spec }]) => !fieldTypeOf(spec).concealed,
     );
-    columns = fields.map(([name]) => [name, snakeCase(name)]);
+    columns = fields.map(([name, { spec }]) => [name, [name, ...(spec.renamedFrom ?? [])].map(snakeCase)]);
     columnsByResource.set(gateway, columns);
   }
   return columns;
@@ -100,7 +100,7 @@ function fieldColumnsOf(gateway: ResourceGateway): readonly FieldColumn[] {
 /** Returns the fields of a resource whose columns are absent from an event's record. A column that is null is not absent. */
 function findMissingFields(gateway: ResourceGateway, columns: Columns | null): ReadonlySet<string> {
   if (columns === null) return NO_FIELDS;
-  const names = fieldColumnsOf(gateway).filter(([, column]) => !Object.hasOwn(columns, column));
+  const names = fieldColumnsOf(gateway).filter(([, names]) => !names.some((name) => Object.hasOwn(columns, name)));
   return names.length === 0 ? NO_FIELDS : new Set(names.map(([name]) => name));
 }
 

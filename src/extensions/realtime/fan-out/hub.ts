@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gatewaysByName } from '../../../declare/gateways.ts';
 import type { Host } from '../../../declare/host.ts';
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts';
@@ -77,7 +78,7 @@ export function createHub(
 ): Hub {
   const { log } = host;
   const warn = createLimitedWarning(log, WARNING_INTERVAL_MS);
-  const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
+  const gateways = gatewaysByName(host.resources);
   const broadcast = createBroadcast(createVisibleChanges(host));
   const groups = createGroups();
   const deduplicate = createDeduplicator();

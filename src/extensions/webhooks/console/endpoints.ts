@@ -10,20 +10,17 @@ import { createEndpointSchema, rotateSecretSchema, updateEndpointSchema } from '
 import { listSubscribableNames } from '../events.ts';
 import { recoveryRequestSchema } from '../recovery/routes.ts';
 import type { WebhookSettings } from '../settings.ts';
-import { CONSOLE_ENDPOINT_STATE } from '../status.ts';
+import { ENDPOINT_STATE, ENDPOINT_STATES, type EndpointState } from '../status.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
 import { type DeliveryStatistics, rangeQuery } from './statistics.ts';
 
 const MAX_LIMIT = 100;
 const id = z.string().refine(isId, { error: 'Must be an id' });
 
-/** The states of endpoints in the console. The API does not tell `retrying` from `active`. */
-const STATES = ['active', 'retrying', 'failing', 'disabled'] as const;
-
-type ListedRow = [...EndpointRow, state: (typeof STATES)[number]];
+type ListedRow = [...EndpointRow, state: EndpointState];
 
 const listQuery = z.strictObject({
-  state: z.enum(STATES, { error: `Must be one of: ${STATES.join(', ')}` }).optional(),
+  state: z.enum(ENDPOINT_STATES, { error: `Must be one of: ${ENDPOINT_STATES.join(', ')}` }).optional(),
   owner: id.optional(),
   /** A part of the URL. */
   q: z.string().max(200).optional(),
@@ -35,7 +32,7 @@ const listQuery = z.strictObject({
 function listStatement({ state, owner, q, after, limit }: z.output<typeof listQuery>) {
   const values: unknown[] = [limit + 1];
   const conditions = [
-    [state, (value: string) => `${CONSOLE_ENDPOINT_STATE} = ${value}`],
+    [state, (value: string) => `${ENDPOINT_STATE} = ${value}`],
     [owner, (value: string) => `e.owner_id = ${value}`],
     [q?.trim() || undefined, (value: string) => `position(lower(${value}) in lower(e.url)) > 0`],
     [after, (value: string) => `e.id < ${value}`],
@@ -44,7 +41,7 @@ function listStatement({ state, owner, q, after, limit }: z.output<typeof listQu
     value === undefined ? [] : [`and ${term(`$${values.push(value)}::text`)}`],
   );
   const columns = ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ');
-  const text = `select ${columns}, ${CONSOLE_ENDPOINT_STATE} from webhook_endpoints e where e.removed_at is null ${terms.join(' ')} order by e.id desc limit $1`;
+  const text = `select ${columns}, ${ENDPOINT_STATE} from webhook_endpoints e where e.removed_at is null ${terms.join(' ')} order by e.id desc limit $1`;
   return { text, values };
 }
 
@@ -56,7 +53,7 @@ const READ_DETAILS = `
     (select count(*) from (
       select from webhook_deliveries d where d.endpoint_id = $1 and d.status = 'pending' limit ${MOST_WAITING}) w),
     (select min(d.next_attempt_at) from webhook_deliveries d where d.endpoint_id = $1 and d.status = 'pending'),
-    (select r.id from webhook_recoveries r where r.endpoint_id = $1 and r.status = 'running'), ${CONSOLE_ENDPOINT_STATE}
+    (select r.id from webhook_recoveries r where r.endpoint_id = $1 and r.status = 'running'), ${ENDPOINT_STATE}
   from webhook_endpoints e where e.id = $1`;
 
 type DetailsRow = [
@@ -65,7 +62,7 @@ type DetailsRow = [
   waiting: number,
   nextAttemptAt: string | null,
   recovery: string | null,
-  state: (typeof STATES)[number],
+  state: EndpointState,
 ];
 
 /** What the audit trail says about an action on the endpoint that the path names. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { gatewaysByName } from '../../../declare/gateways.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { RouteContext } from '../../../declare/route.ts';
@@ -91,7 +92,7 @@ export function createAdministratorExplainer(
   const { database } = host;
   const { as, finder, deleted, limits } = parts;
   const checkRules = createRuleCheck(host, settings, limits);
-  const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
+  const gateways = gatewaysByName(host.resources);
   const isKept = isKeptSql(settings);
   const [eventText, deliveriesText] = [EVENT_OF_DELIVERY(isKept), FIND_DELIVERIES(isKept)];
 

@@ -82,14 +82,11 @@ export function createWebhooksTab(
       query: rangeQuery,
       async handler({ query }) {
         const { range } = query as unknown as z.output<typeof rangeQuery>;
-        const [{ endpoints, queue, failed }, retrying, recent] = await Promise.all([
+        const [{ endpoints, queue, failed }, recent] = await Promise.all([
           status.status(0),
-          status.retrying(),
           statistics.overview(range),
         ]);
-        // The numbers are of two statements, between which endpoints may change.
-        const active = Math.max(0, endpoints.active - retrying);
-        return { endpoints: { ...endpoints, active, retrying }, queue, failed, ...recent };
+        return { endpoints, queue, failed, ...recent };
       },
     },
     {

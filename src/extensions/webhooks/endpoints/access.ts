@@ -1,6 +1,7 @@
 import type { ReadLimit } from '../../../declare/actor.ts';
 import { assertReachesAllOrganisations } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
+import { gatewaysByName } from '../../../declare/gateways.ts';
 import { allowsAction } from '../../../declare/policy.ts';
 import type { Auth, AuthorizationRequest, Route, RouteContext } from '../../../declare/route.ts';
 import { createReadLimits, createReadScopeCheck } from '../../../declare/scope.ts';
@@ -64,7 +65,7 @@ export function boundKeyOf({ apiKeyId, scopes = [] }: Pick<Endpoint, 'apiKeyId' 
 /** Creates the limits of API keys. A key needs the scopes of the list and read routes of an event's resource. */
 export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes' | 'authenticators'>): KeyLimits {
   const sent = listSentResources(host.resources).map(({ name }) => name);
-  const resourceNames = new Set(host.resources.map(({ name }) => name));
+  const gateways = gatewaysByName(host.resources);
   const findApiKeyWatch = () => host.authenticators().find((one) => one.watch?.via === 'api-key')?.watch;
 
   const assertMayRead = createReadScopeCheck(host.routes, host.authenticators);
@@ -76,7 +77,7 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
       if (name === TEST_EVENT) continue;
       if (name === '*') for (const resource of sent) assertMayRead(auth, resource);
       // Events that the app publishes belong to no resource.
-      assertMayRead(auth, resourceNames.has(group) ? group : '');
+      assertMayRead(auth, gateways.get(group)?.name ?? '');
     }
   }
 
@@ -118,10 +119,15 @@ export const REQUEST_RATE_LIMIT = { limit: 10, windowMs: 60_000 };
  * Returns the caller's id.
  *
  * @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner. FORBIDDEN for the API key of an
- *   organisation: endpoints receive the events of all organisations of their owner
+ *   organisation, and BAD_REQUEST for a request that names one: endpoints receive the events of all organisations of their owner
  */
-export function requireCallerId({ user, auth }: Pick<AuthorizationRequest, 'user' | 'auth'>): string {
+export function requireCallerId({ user, auth, req }: Pick<AuthorizationRequest, 'user' | 'auth' | 'req'>): string {
   if (user === undefined) throw new ApiError('UNAUTHORIZED');
+  if (req.headers['x-organisation'] !== undefined)
+    throw new ApiError(
+      'BAD_REQUEST',
+      'Webhooks take no X-Organisation: an endpoint receives the events of all organisations of its owner. Send the request without this header',
+    );
   assertReachesAllOrganisations(auth, 'webhooks');
   return user.id;
 }

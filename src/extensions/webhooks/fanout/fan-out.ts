@@ -1,5 +1,6 @@
 import { lockStillDeletedUsers } from '../../../accounts/users/user-state.ts';
 import { isAccountActive } from '../../../declare/actor.ts';
+import { gatewaysByName } from '../../../declare/gateways.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { createWorkLogger, startTimer } from '../../../platform/observability/log-work.ts';
 import type { OutboxConsumer } from '../../../platform/outbox/consumer.ts';
@@ -126,7 +127,7 @@ export function createFanOut(
   deleted: Pick<DeletedRecords, 'keep'>,
   limits: Pick<KeyLimits, 'readLimitOf'>,
 ): OutboxConsumer {
-  const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
+  const gateways = gatewaysByName(host.resources);
   const readCandidates = createCandidateReader(users);
   const deliveriesOfOwner = createOwnerDeliveries(host, settings, limits);
   const logWork = createWorkLogger(host);

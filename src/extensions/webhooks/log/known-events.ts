@@ -1,3 +1,4 @@
+import { gatewaysByName } from '../../../declare/gateways.ts';
 import type { Host, StoredRecord } from '../../../declare/host.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import { OUTBOX_COLUMNS, type RawOutboxRow, toOutboxRow } from '../../../platform/outbox/table.ts';
@@ -85,8 +86,8 @@ export function createEventFinder(
 ): EventFinder {
   const { database, service } = host;
   const deliveriesText = deliveriesOfEventSql(isKeptSql(settings));
-  const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
-  const sent = new Set(listSentResources(host.resources).map(({ name }) => name));
+  const gateways = gatewaysByName(host.resources);
+  const sent = new Set(listSentResources(host.resources));
 
   /** Whether a fan-out would deliver an event to the endpoint now. @param event its record and resource, or the owner of an app's event */
   async function wouldFanOutDeliver(
@@ -121,7 +122,7 @@ export function createEventFinder(
     const [raw] = await database.readSlowly<RawOutboxRow>({ text: WAITING_EVENT, values: [id] });
     if (raw === undefined) return undefined;
     const row = toOutboxRow(raw);
-    if (row.resource === null ? row.name !== OWN_ROW_NAME : !sent.has(row.resource)) return undefined;
+    if (row.resource === null ? row.name !== OWN_ROW_NAME : !sent.has(gateways.get(row.resource)!)) return undefined;
     const event = readOutgoingEvent(row, gateways);
     // The relay has handled only some endpoints of a large event so far.
     const waitsForEndpoint = endpoint.id > event.after;

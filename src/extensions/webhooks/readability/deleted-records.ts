@@ -1,4 +1,5 @@
 import type { Fields } from '../../../declare/field.ts';
+import { gatewaysByName, namesOfGateway } from '../../../declare/gateways.ts';
 import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import type { EncryptedColumn } from '../../../platform/crypto/encrypted-column.ts';
@@ -95,7 +96,7 @@ export function createDeletedRecords({
   resources,
   log,
 }: Pick<Host, 'database' | 'keyring' | 'resources' | 'log'>): DeletedRecords {
-  const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
+  const gateways = gatewaysByName(resources);
 
   /** Whether copies of a resource's records are needed: only if its policies, scope filter or field visibility read the record. */
   const needsDeletedCopy = ({ name, resource }: OutboxRow) =>
@@ -116,12 +117,13 @@ export function createDeletedRecords({
 
   function decodeRecord([resource, eventId, plain, encrypted]: Row): DeletedRecord {
     const gateway = gateways.get(resource)!;
-    if (encrypted === null) return { resource, record: gateway.fromOutbox(plain!) };
+    const { name } = gateway;
+    if (encrypted === null) return { resource: name, record: gateway.fromOutbox(plain!) };
     const columns: Record<string, unknown> = JSON.parse(keyring.decrypt(encrypted, recordEncryptionContext(eventId)));
     for (const [name, column] of encryptedFieldsOf(gateway)) {
       columns[column] = gateway.toColumn(name, columns[column], columns.id as string);
     }
-    return { resource, record: gateway.fromOutbox(columns) };
+    return { resource: name, record: gateway.fromOutbox(columns) };
   }
 
   function decodeRecordOrLog(row: Row): DeletedRecord[] {
@@ -156,10 +158,12 @@ export function createDeletedRecords({
     },
 
     async read(records) {
-      const valuesOf = (some: readonly ExpandedRecord[]) => [
-        some.map(({ resource }) => resource),
-        some.map(({ id }) => id),
-      ];
+      const valuesOf = (some: readonly ExpandedRecord[]) => {
+        const named = some.flatMap(({ resource, id }) =>
+          namesOfGateway(gateways, { name: resource }).map((name) => ({ name, id })),
+        );
+        return [named.map(({ name }) => name), named.map(({ id }) => id)];
+      };
       const kept = await database.read<Row>({
         name: 'webhook_deleted_read',
         text: READ_DELETED,

@@ -1,4 +1,5 @@
 import { isAccountActive, withReadLimit } from '../../../declare/actor.ts';
+import { gatewaysByName } from '../../../declare/gateways.ts';
 import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
@@ -145,7 +146,7 @@ export function createReadabilityCheck(
   deleted: Pick<DeletedRecords, 'read'>,
   limits: Pick<KeyLimits, 'reads' | 'readLimitOf' | 'ended'>,
 ): CheckReadability {
-  const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
+  const gateways = gatewaysByName(resources);
   const isGlobalAllowed = createGlobalPolicyCheck({ service, log }, { globalPolicy });
 
   /** Whether an event is a test or one that the app publishes. The name of such an event may begin with the name of a resource. */

@@ -13,11 +13,14 @@ export interface MailText<About> {
 /** The texts of some e-mails, by kind. */
 export type MailTexts<Kind extends MailKind> = { readonly [K in Kind]: MailText<MailVariables[K]> };
 
-const EXAMPLE_LINK = 'https://app.example.com/auth/verify?token=4f0c9d…';
+const EXAMPLE_TOKEN = '4f0c9d';
+/** The links of Belfry's e-mails have the token in the fragment, except that for a new password. */
+const exampleLinkTo = (page: string) => `https://app.example.com/${page}#token=${EXAMPLE_TOKEN}`;
+const EXAMPLE_RESET_LINK = `https://app.example.com/reset-password?token=${EXAMPLE_TOKEN}`;
 
 const EXAMPLE_PROOF = {
   user: { id: '665f1c0a9b1e8a0012345678', name: 'Ada', email: 'ada@example.com' },
-  link: EXAMPLE_LINK,
+  link: exampleLinkTo('verify-email'),
   code: '482913',
   minutes: 30,
 };
@@ -75,7 +78,7 @@ export const ACCOUNT_TEXTS: MailTexts<
         { link, label: 'Choose a new password' },
         'If this was not you, ignore this e-mail: your password will not change.',
       ]),
-    example: { user: EXAMPLE_PROOF.user, link: EXAMPLE_LINK, minutes: 30 },
+    example: { user: EXAMPLE_PROOF.user, link: EXAMPLE_RESET_LINK, minutes: 30 },
   },
   'verify-email': {
     description: 'Sent after a registration, and when the user requests it',
@@ -99,7 +102,7 @@ export const ACCOUNT_TEXTS: MailTexts<
         { code },
         'If this was not you, ignore this e-mail, and do not pass the code on.',
       ]),
-    example: EXAMPLE_PROOF,
+    example: { ...EXAMPLE_PROOF, link: exampleLinkTo('change-email') },
   },
   'email-changed': {
     description: 'Sent to the former address after the address was changed',
@@ -114,7 +117,7 @@ export const ACCOUNT_TEXTS: MailTexts<
               { link: about.undoLink, label: 'Undo the change' },
             ]),
       ]),
-    example: { ...EXAMPLE_NOTICE, undoLink: EXAMPLE_LINK, minutes: 7 * 1440 },
+    example: { ...EXAMPLE_NOTICE, undoLink: exampleLinkTo('undo-email-change'), minutes: 7 * 1440 },
   },
   'email-change-undone': {
     description: 'Sent to the restored address after the change of an address was undone',
@@ -125,7 +128,7 @@ export const ACCOUNT_TEXTS: MailTexts<
         { link: about.link, label: 'Choose a new password' },
         'After it has expired, request a new one as if you had forgotten your password.',
       ]),
-    example: { ...EXAMPLE_NOTICE, link: EXAMPLE_LINK, minutes: 30 },
+    example: { ...EXAMPLE_NOTICE, link: EXAMPLE_RESET_LINK, minutes: 30 },
   },
   'sign-in': {
     description: 'Sent when the user wants to sign in with a link or a code',
@@ -137,7 +140,7 @@ export const ACCOUNT_TEXTS: MailTexts<
         { code },
         'If you have not requested it, ignore this e-mail, and do not pass the code on.',
       ]),
-    example: { link: EXAMPLE_LINK, code: EXAMPLE_PROOF.code, minutes: 10, isNewAccount: false },
+    example: { link: exampleLinkTo('sign-in'), code: EXAMPLE_PROOF.code, minutes: 10, isNewAccount: false },
   },
   invitation: {
     description: 'Sent when a user invites an address',
@@ -147,7 +150,7 @@ export const ACCOUNT_TEXTS: MailTexts<
         { link, label: 'Accept the invitation' },
         'If you do not expect an invitation, ignore this e-mail.',
       ]),
-    example: { link: EXAMPLE_LINK, minutes: 7 * 1440, isNewAccount: true },
+    example: { link: exampleLinkTo('invitation'), minutes: 7 * 1440, isNewAccount: true },
   },
   'organisation-invitation': {
     description: 'Sent when a member invites an address to an organisation',
@@ -157,7 +160,7 @@ export const ACCOUNT_TEXTS: MailTexts<
         { link, label: 'See the invitation' },
         'If you do not expect an invitation, ignore this e-mail.',
       ]),
-    example: { link: EXAMPLE_LINK, minutes: 7 * 1440 },
+    example: { link: exampleLinkTo('organisation-invitation'), minutes: 7 * 1440 },
   },
   'new-device': {
     description: 'Sent after a sign-in from a device that the account has not used before',

@@ -23,7 +23,8 @@ function convertItems(conversion: 'toColumn' | 'fromColumn' | 'fromJson', value:
   const item = itemSpecOf(spec);
   const type = fieldTypeOf(item);
   if (type[conversion] === undefined || storesItemsAsJson(spec)) return value;
-  return (value as unknown[]).map((one) => type[conversion]!(one, item));
+  // An event that was stored before the field became an array holds a single value.
+  return [value].flat().map((one) => type[conversion]!(one, item));
 }
 
 /** Arrays: scalar items in a Postgres array, other items in jsonb. */

@@ -38,7 +38,7 @@ test('files come as metadata with a signed URL, until their record is deleted', 
   expect(await (await fetch(new URL(data.paper.url, url))).text()).toBe('hello');
   expect(data.pages).toMatchObject([{ name: 'one.txt', url: expect.any(String) }]);
   expect((await call('GET', `${API}/records/report`)).body.data[0].paper.url).toEqual(expect.any(String));
-  await call('DELETE', path);
+  await call('DELETE', path, undefined, { 'if-match': '*' });
   expect((await call('GET', path)).body.data.paper).not.toHaveProperty('url');
 });
 

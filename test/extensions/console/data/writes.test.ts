@@ -68,7 +68,7 @@ test.each([
   if (fields.length > 0) expect(Object.keys(refused.error.details).toSorted()).toEqual(fields);
 });
 
-test('an update needs the version that was changed, and fails if the record has another one', async () => {
+test('an update and a deletion need the version that was seen, and fail if the record has another one', async () => {
   const { id } = await tasks.create({ title: 'One' });
   const path = `${API}/task/${id}`;
   const version = await versionOf(`task/${id}`);
@@ -79,6 +79,8 @@ test('an update needs the version that was changed, and fails if the record has 
   expect((await call('PATCH', path, { title: 'Three' }, ifMatch(changed.body.meta.version))).status).toBe(200);
   expect((await call('PATCH', path, { title: 'Four' }, { 'if-match': 'nonsense' })).status).toBe(400);
   expect((await call('DELETE', path, undefined, ifMatch(version))).status).toBe(412);
+  const unseen = await call('DELETE', path);
+  expect([unseen.status, unseen.body.error.message]).toEqual([400, expect.stringContaining('If-Match')]);
   expect((await tasks.read(id)).title).toBe('Three');
 });
 
@@ -107,11 +109,11 @@ test('hooks run for writes of the console, as for those of the system', async ()
 test('a deletion is undone by a restore, also of the records that it deleted with it', async () => {
   const { id } = await app.service('team').create({ name: 'Red' });
   const member = await tasks.create({ title: 'Red task', team: id });
-  expect((await call('DELETE', `${API}/team/${id}`)).status).toBe(204);
+  expect((await call('DELETE', `${API}/team/${id}`, undefined, { 'if-match': '*' })).status).toBe(204);
   expect((await call('GET', `${API}/task/${member.id}`)).body.meta.deleted).toBe(true);
   expect((await call('POST', `${API}/team/${id}/restore`)).status).toBe(404);
   const { id: again } = await tasks.create({ title: 'Again' });
-  await call('DELETE', `${API}/task/${again}`);
+  await call('DELETE', `${API}/task/${again}`, undefined, { 'if-match': '*' });
   const restored = await call('POST', `${API}/task/${again}/restore`);
   expect([restored.status, restored.body.meta.deleted]).toEqual([200, false]);
   expect((await call('POST', `${API}/task/${again}/restore`)).status).toBe(404);

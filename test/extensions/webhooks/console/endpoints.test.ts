@@ -1,10 +1,16 @@
 import { expect, test } from 'vitest';
+import type { WebhookOperations } from '../../../../src/extensions/webhooks/index.ts';
 import { defineResource, defineUser, developerConsole, f, webhooks } from '../../../../src/index.ts';
+import type { App } from '../../../../src/runtime/create-app.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { startWebhooksConsole } from './app.ts';
 
 const { ask, receiver, running, settle, subscribe } = await startWebhooksConsole();
 const { person, app, url } = running;
+
+// A script of the portal's page, so it has no types.
+const state = new URL('../../../../src/extensions/webhooks/portal/page/parts/state.js', import.meta.url);
+const { stateOf }: { stateOf: (endpoint: object) => string } = await import(state.href);
 
 test('the list has the endpoints of all users with their last day, newest first, filtered and page by page', async () => {
   const [ada, bob] = [await person('Ada'), await person('Bob')];
@@ -149,7 +155,7 @@ test('the routes of the tab accept requests of the page of the console only', as
   expect(foreign.status).toBe(403);
 });
 
-test('an endpoint whose deliveries wait for another attempt is retrying in the console, and active in the API', async () => {
+test('an endpoint whose last attempt failed is retrying for people, everywhere, and active in the API', async () => {
   const note = defineResource('note', { fields: { text: f.text(), owner: f.ref('user').owner() } });
   const retrying = await startTestApp({
     resources: [defineUser(), note],
@@ -170,7 +176,24 @@ test('an endpoint whose deliveries wait for another attempt is retrying in the c
   expect([await idsOf('retrying'), await idsOf('active')]).toEqual([[refused], [idle]]);
   expect(await read('/endpoints?state=retrying')).toMatchObject([{ state: 'retrying', status: 'active' }]);
   expect((await read('/overview')).endpoints).toEqual({ active: 1, retrying: 1, failing: 0, disabled: {} });
-  expect((await kim.call('GET', `/api/webhooks/${refused}`)).body.data.status).toBe('active');
+  const inApi = (await kim.call('GET', `/api/webhooks/${refused}`)).body.data;
+  expect(inApi.status).toBe('active');
+  // The portal, the command line and the doctor say the same.
+  const { app: running } = retrying as unknown as { app: { webhooks: WebhookOperations; diagnose: App['diagnose'] } };
+  const { endpoints, worst } = await running.webhooks.status();
+  expect(stateOf(inApi)).toBe('retrying');
+  expect(endpoints).toEqual({ active: 1, retrying: 1, failing: 0, disabled: {} });
+  expect(worst).toMatchObject([{ id: refused, status: 'retrying' }]);
+  const { host } = new URL(receiver.url);
+  const finding = { level: 'warning', message: `1 webhook endpoint only fails: ${host} (status 500)` };
+  expect(await running.diagnose()).toContainEqual(expect.objectContaining(finding));
+
+  // A delivery that succeeds ends the state, also if it follows within a second.
+  await kim.call('POST', `/api/webhooks/${refused}/test`);
+  expect((await read(`/endpoints/${refused}`)).state).toBe('active');
+  expect(stateOf((await kim.call('GET', `/api/webhooks/${refused}`)).body.data)).toBe('active');
+  expect((await running.webhooks.status()).endpoints.retrying).toBe(0);
+  expect((await running.diagnose()).map(({ message }) => message).join()).not.toContain('only fail');
   await kim.call('PATCH', `/api/webhooks/${refused}`, { enabled: false });
   expect((await read(`/endpoints/${refused}`)).state).toBe('disabled');
 });

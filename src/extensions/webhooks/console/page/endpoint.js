@@ -40,7 +40,8 @@ function Obstacles({ endpoint: { state, disabledReason, isOwnerActive, consecuti
     return html`<p class="banner warn">The account of the owner is not active. Deliveries wait until it is, or until they are too old.</p>`;
   if (state === 'disabled')
     return html`<p class="banner bad">The endpoint is disabled: ${reasonText(disabledReason)}. Deliveries wait until it is enabled, or until they are too old.</p>`;
-  if (state === 'retrying') return html`<p class="banner warn">Deliveries wait for another attempt.</p>`;
+  if (state === 'retrying')
+    return html`<p class="banner warn">The last attempt failed${lastError === null ? '' : `: ${lastError}`}. Deliveries are tried again as their schedule says.</p>`;
   if (state === 'failing')
     return html`<p class="banner warn">${consecutiveFailures} ${consecutiveFailures === 1 ? 'delivery' : 'deliveries'} failed in a row${lastError === null ? '' : `, the last one with: ${lastError}`}.</p>`;
   return null;

@@ -9,8 +9,8 @@ function EndpointCards({ endpoints: { active, retrying, failing, disabled }, fai
   const list = (state) => `${HOME}/endpoints?state=${state}`;
   return html`<div class="figures">
     <${Figure} label="Active endpoints" value=${active} href=${list('active')} note="the last delivery succeeded, or none yet" />
-    <${Figure} label="Retrying endpoints" value=${retrying} kind=${retrying > 0 ? 'warn' : ''} href=${list('retrying')} note="deliveries wait for another attempt" />
-    <${Figure} label="Failing endpoints" value=${failing} kind=${failing > 0 ? 'warn' : ''} href=${list('failing')} note="the last delivery failed" />
+    <${Figure} label="Retrying endpoints" value=${retrying} kind=${retrying > 0 ? 'warn' : ''} href=${list('retrying')} note="the last attempt failed" />
+    <${Figure} label="Failing endpoints" value=${failing} kind=${failing > 0 ? 'warn' : ''} href=${list('failing')} note="the last delivery failed in all attempts" />
     <${Figure} label="Disabled endpoints" value=${states} kind=${automatic > 0 ? 'bad' : ''} href=${list('disabled')} note=${automatic === 0 ? 'by users' : `${automatic} automatically`} />
     <${Figure} label="Failed deliveries in the log" value=${failed} kind=${failed > 0 ? 'bad' : ''} href=${`${HOME}/deliveries?status=failed`} note="all attempts failed; they can be recovered" />
   </div>`;

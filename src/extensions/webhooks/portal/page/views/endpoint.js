@@ -102,7 +102,7 @@ export function EndpointView({ id, section = 'deliveries' }) {
   const current = section in SECTIONS ? section : 'deliveries';
   return html`
     ${back}
-    <div class="row spread top"><${Title}>${endpoint.url}<//><${StatusBadge} status=${endpoint.status} /></div>
+    <div class="row spread top"><${Title}>${endpoint.url}<//><${StatusBadge} endpoint=${endpoint} /></div>
     ${endpoint.description && html`<p>${endpoint.description}</p>`}
     <${Health} endpoint=${endpoint} />
     ${!endpoint.enabled && html`<p><button type="button" class="primary" disabled=${busy} onClick=${enable}>Enable the endpoint</button></p>`}

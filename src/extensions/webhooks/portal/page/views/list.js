@@ -1,12 +1,13 @@
 import { html } from 'htm/preact';
 import { Badge, Notice, Time, Title, useAction, useData } from '../parts/controls.js';
 import { EndpointForm } from '../parts/endpoint-form.js';
+import { stateOf } from '../parts/state.js';
 import { link, send } from '../session.js';
 import { goTo, hrefOf } from '../window.js';
 import { newSecrets } from './secret.js';
 
-const STATUS_KINDS = { active: 'good', failing: 'warn', disabled: 'off' };
-const STATUS_TEXTS = { active: 'Active', failing: 'Failing', disabled: 'Disabled' };
+const STATE_KINDS = { active: 'good', retrying: 'warn', failing: 'warn', disabled: 'off' };
+const STATE_TEXTS = { active: 'Active', retrying: 'Retrying', failing: 'Failing', disabled: 'Disabled' };
 
 /** Why an endpoint is disabled. */
 const DISABLED_REASONS = {
@@ -17,8 +18,9 @@ const DISABLED_REASONS = {
   key_ended: 'the API key that it belongs to has ended',
 };
 
-export function StatusBadge({ status }) {
-  return html`<${Badge} kind=${STATUS_KINDS[status]}>${STATUS_TEXTS[status]}<//>`;
+export function StatusBadge({ endpoint }) {
+  const state = stateOf(endpoint);
+  return html`<${Badge} kind=${STATE_KINDS[state]}>${STATE_TEXTS[state]}<//>`;
 }
 
 /** The state of an endpoint in a sentence. */
@@ -34,11 +36,11 @@ export function Health({ endpoint }) {
 const describeEvents = (events) => (events.includes('*') ? 'All events' : events.join(', '));
 
 function EndpointCard({ endpoint }) {
-  const { id, url, description, status, events } = endpoint;
+  const { id, url, description, events } = endpoint;
   return html`<li class="card endpoint">
     <div class="row spread">
       <h2><a href=${hrefOf(id)}>${url}</a></h2>
-      <${StatusBadge} status=${status} />
+      <${StatusBadge} endpoint=${endpoint} />
     </div>
     ${description && html`<p>${description}</p>`}
     <p class="events">${describeEvents(events)}</p>

@@ -1,0 +1,31 @@
+import { singularize } from 'inflection';
+import type { ResourceGateway } from './host.ts';
+import { normalizeResourceName } from './naming.ts';
+import { formerNames } from './resource.ts';
+
+/** The former names of a resource. A declaration may also name a former table: `posts` stands for `post`. */
+function formerResourceNames({ declaration }: ResourceGateway): string[] {
+  return formerNames(declaration).flatMap((declared) => {
+    const words = normalizeResourceName(declared).split('-');
+    return [words.join('-'), [...words.slice(0, -1), singularize(words.at(-1)!)].join('-')];
+  });
+}
+
+/**
+ * The resources by name, and by those former names that no resource has now. Stored events and bodies keep the name that the resource had
+ * when they were stored.
+ */
+export function gatewaysByName(resources: readonly ResourceGateway[]): ReadonlyMap<string, ResourceGateway> {
+  const former = resources.flatMap((gateway) =>
+    formerResourceNames(gateway).map((name): [string, ResourceGateway] => [name, gateway]),
+  );
+  return new Map([...former, ...resources.map((gateway): [string, ResourceGateway] => [gateway.name, gateway])]);
+}
+
+/** All names in a result of `gatewaysByName` that lead to one resource. */
+export function namesOfGateway(
+  gateways: ReadonlyMap<string, ResourceGateway>,
+  gateway: Pick<ResourceGateway, 'name'>,
+): string[] {
+  return [...gateways].filter(([, one]) => one.name === gateway.name).map(([name]) => name);
+}
