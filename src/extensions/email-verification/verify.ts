@@ -107,14 +107,10 @@ export async function verifyAddress(
   const proof = await findProof(context, ctx);
   const userId = ctx.user?.id ?? proof?.userId;
   if (userId === undefined) throw invalidProofError();
-  // A second click on the link, or a second tab, is not an error.
-  const isDone = proof === undefined && ctx.user !== undefined && isEmailVerified(ctx.user);
-  if (!isDone) {
-    const email = String(ctx.user?.email ?? proof?.email);
-    await redeemProof(context, 'verify', { proof, userId, email }, ctx, (tx) =>
-      accounts.verifyEmail(userId, proof!.email, tx, { claim: false, request: ctx.req }),
-    );
-  }
+  const email = String(ctx.user?.email ?? proof?.email);
+  await redeemProof(context, 'verify', { proof, userId, email }, ctx, (tx) =>
+    accounts.verifyEmail(userId, proof!.email, tx, { claim: false, request: ctx.req }),
+  );
   const passwordProof = proof?.data.passwordProof;
   if (ctx.user === undefined && typeof passwordProof === 'string')
     return accounts.resumeLogin({ userId, passwordProof }, ctx);
