@@ -163,11 +163,11 @@ export interface CreateUserOptions {
 export interface Accounts {
   /**
    * Starts a session for a user who proved who they are in a way other than the password, with the same rules as a login: the account must
-   * be active and not locked, the second factor is asked for, and `auth.login` is emitted. Returns the value that the login route returns:
-   * a session, or the response of a further step. The endpoint serializes the user in it.
+   * be active, the second factor is asked for, and `auth.login` is emitted. Returns the value that the login route returns: a session, or the
+   * response of a further step. The endpoint serializes the user in it. A lock of the address after failed sign-ins does not apply: check a
+   * secret that can be guessed with `checkSecret` first. A session that starts clears the failed sign-ins, but not a lock.
    *
-   * @throws ApiError FORBIDDEN if the account is not active; RATE_LIMITED if its address is locked; UNAUTHORIZED if the account no longer
-   *   exists or `proof` is no longer valid
+   * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if the account no longer exists or `proof` is no longer valid
    * @example handler: async (ctx) => host.accounts.startSession(await redeem(ctx.input.ticket), { method: 'ticket', request: ctx.req })
    */
   startSession(userId: string, signIn: SignIn): Promise<object>;

@@ -127,7 +127,8 @@ async function redeem(context: EmailSignInContext, given: ProofAttempt): Promise
 
 /**
  * `POST /auth/email-sign-in/verify`: starts the session of a user who proved access to their mailbox, in the browser that requested the
- * e-mail. A wrong code counts as a failed sign-in of the address. A link does not: its token cannot be guessed.
+ * e-mail. A wrong code counts as a failed sign-in of the address. A link does not, and works while the address is locked: its token cannot be
+ * guessed.
  */
 export async function verifyAndSignIn(
   context: EmailSignInContext,
@@ -139,17 +140,16 @@ export async function verifyAndSignIn(
   const proof =
     token === undefined ? await proofs.findByClient(signInToken) : await proofs.findByToken(token, signInToken);
   if (proof === undefined) throw invalidProofError();
-  const { userId, proof: signInProof } = await accounts.checkSecret(
-    { email: proof.email, request },
-    async () => {
-      const proved = await redeem(context, { proof, code, request });
-      // An attempt that throws is not counted: another request of this browser has used the proof up, such as that of a double click.
-      if (proved === undefined && (code === undefined || (await proofs.findByClient(signInToken)) === undefined))
-        throw invalidProofError();
-      return proved;
-    },
-    invalidProofError,
-  );
+  const redeemCountedCode = async () => {
+    const proved = await redeem(context, { proof, code, request });
+    // An attempt that throws is not counted: another request of this browser has used the proof up, such as that of a double click.
+    if (proved === undefined && (await proofs.findByClient(signInToken)) === undefined) throw invalidProofError();
+    return proved;
+  };
+  const proved = await (code === undefined
+    ? redeem(context, { proof, code, request })
+    : accounts.checkSecret({ email: proof.email, request }, redeemCountedCode, invalidProofError));
+  if (proved === undefined) throw invalidProofError();
   const method = code === undefined ? 'email_link' : 'email_code';
-  return accounts.startSession(userId, { method, proof: signInProof, request });
+  return accounts.startSession(proved.userId, { method, proof: proved.proof, request });
 }

@@ -54,6 +54,14 @@ test('the owner of the address replaces the fields that a stranger registered wi
   expect((await call('POST', '/api/auth/login', { email, password: newPassword })).status).toBe(200);
 });
 
+test('wrong passwords for the invited address do not lock the invitation', async () => {
+  const email = 'guessed@example.com';
+  const { token } = await invite(admin.call, { email });
+  for (let i = 0; i < 5; i++) await call('POST', '/api/auth/login', { email, password: 'wrong horse battery' });
+  expect((await call('POST', '/api/auth/login', { email, password })).status).toBe(429);
+  expect((await accept({ token, name: 'Ann', password })).body.data.user).toMatchObject({ email });
+});
+
 test('many concurrent uses of one link claim an account once', async () => {
   const ada = await createPerson();
   const { token } = await invite(admin.call, { email: ada.email });
