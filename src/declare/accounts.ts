@@ -193,6 +193,12 @@ export interface Accounts {
     wrong: () => ApiError,
   ): Promise<T>;
   /**
+   * Locks e-mail addresses and the rows of users until the caller's transaction ends: addresses first, then users, each in the same order in
+   * every transaction. Call it first in a transaction that gives an address to a user or changes the accounts of several users, so that two of
+   * them at once wait instead of deadlocking. No transaction that locks an address gives it to another user meanwhile.
+   */
+  lockInOrder(locked: { emails?: readonly string[]; userIds?: readonly string[] }, tx: Executor): Promise<void>;
+  /**
    * Locks a user's row until the caller's transaction ends, so that no credential of the user is revoked meanwhile. Call it before locking
    * other rows. Returns undefined if there is no such user.
    */

@@ -72,6 +72,7 @@ export async function redeemProof(
   const { code } = ctx.input;
   const redeem = () =>
     host.transaction(async (tx) => {
+      if (kind === 'change' && proof !== undefined) await accounts.lockInOrder({ emails: [proof.email] }, tx.database);
       const locked = await accounts.lockUser(userId, tx.database);
       if (locked === undefined || proof === undefined || proof.userId !== userId) return undefined;
       const isRight = await (code === undefined
