@@ -2,6 +2,7 @@ import { NODATA, Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { withTimeoutFallback } from '../concurrency/deadline.ts';
+import { assertOutsideTransaction } from '../postgres/transaction-watch.ts';
 import { isPublicAddress } from './is-public-address.ts';
 
 /** Returns all addresses of a host name, IPv4 first. Rejects if there is none; see `isUnknownHostError` for the reason. */
@@ -50,6 +51,7 @@ export function createHostResolver({
   if (servers) dns.setServers(servers);
 
   return async (host) => {
+    assertOutsideTransaction(`The host ${host} is looked up`);
     const local = localNames ? await findLocalAddresses(host, hostsFile) : [];
     return local.length > 0 ? local : queryIpv4AndIpv6(dns, host);
   };

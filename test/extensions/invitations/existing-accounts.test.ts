@@ -120,3 +120,20 @@ test('an invited user gets the declared default of the roles and the roles of th
   const accepted = await other.call('POST', '/api/auth/invitations/accept', { token, name: 'Ann' });
   expect(accepted.body.data.user.roles).toEqual(['member', 'editor']);
 });
+
+test('of twenty requests with one link at the same time, one registers and the others leave before their password is hashed', async () => {
+  const created: string[] = [];
+  const user = defineUser({ hooks: { beforeCreate: ({ email }) => void created.push(email) } });
+  const own = await startTestApp({ resources: [user], extensions: [invitations()] });
+  const root = await own.person('Root', ['user', 'admin']);
+  const email = 'twenty@example.com';
+  const mailbox = openMailbox(own.app, email);
+  expect((await root.call('POST', '/api/invitations', { email })).status).toBe(201);
+  const { token } = await mailbox.next('You are invited');
+  const body = { token, name: 'Ann', password };
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => own.call('POST', '/api/auth/invitations/accept', body)),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)]);
+  expect(created.filter((one) => one === email)).toHaveLength(1);
+});
