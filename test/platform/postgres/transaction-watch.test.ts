@@ -136,6 +136,20 @@ test('a listener of an event may use Redis, because no transaction waits for it'
   expect(await notes()).toBe(1);
 });
 
+test('what follows the commit of a transaction inside another one does not count as work of the outer one', async () => {
+  let followed: unknown;
+  await app.transaction(async (tx) => {
+    await tx.service('note').create({ text: 'outer' });
+    await app.transaction(async (inner) => {
+      await inner.service('note').create({ text: 'inner' });
+      inner.afterCommit(async () => {
+        followed = await host!.redis.commands.get('x');
+      });
+    });
+  });
+  expect([followed, await notes()]).toEqual([null, 2]);
+});
+
 test('a database that is not watched, as in production, refuses nothing', async () => {
   const database = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
   try {
