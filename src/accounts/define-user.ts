@@ -33,14 +33,16 @@ const PUBLIC: ReadonlySet<string> = new Set(['name', 'avatarUrl']);
 
 /**
  * Returns the fields with the visibility of the account template: `status` and personal fields are visible to the user and to admins,
- * unless their declaration says otherwise. Needed because user records are expanded in other records, for viewers who cannot read them.
+ * unless their declaration says otherwise. Needed because user records are expanded in other records, for viewers who cannot read them. The
+ * field `locale`, in which e-mails are written, tells where a person comes from, so it is personal.
  *
  * @param listed names of the fields in the resource option `personalFields`
  */
 function restrictStatusAndPersonalFields(fields: Fields, listed: readonly string[]): Fields {
   const roles: unknown = fields.roles?.spec?.inner?.spec?.values;
   const policy = Array.isArray(roles) && !roles.includes('admin') ? 'owner' : 'owner | admin';
-  const entries = Object.entries(fields).map(([name, field]) => {
+  const entries = Object.entries(fields).map(([name, declared]) => {
+    const field = name === 'locale' && declared instanceof Field ? declared.pii() : declared;
     const isRestricted =
       field instanceof Field &&
       !('visibleTo' in field.spec || field.spec.hidden || field.spec.writeOnly || PUBLIC.has(name)) &&

@@ -100,7 +100,8 @@ export function createAccounts(
   let signInMethods: readonly SignInMethod[] = [];
   let signInSteps = combineSignInSteps([]);
   const methods = () => signInMethods;
-  const { revoke, holdCredential } = createRevocation(gateway, () => revocationSteps);
+  const lockInOrder = createAccountLocks(gateway);
+  const { revoke, holdCredential } = createRevocation(gateway, lockInOrder, () => revocationSteps);
   context.deletionSteps.set(user.resource.name, (userIds, { req }, tx) =>
     revoke({ cause: 'user_deleted', userIds, ip: req && addressOf(req) }, tx),
   );
@@ -144,6 +145,7 @@ export function createAccounts(
           wrong,
         });
       },
+      lockInOrder,
       lockUser,
       findUserWithProof,
       async removePassword(userId, tx) {
@@ -251,6 +253,20 @@ function createRecentSignInCheck({ auth: { recentSignInMinutes } }: Host['settin
   };
 }
 
+const LOCK_ADDRESSES = `
+  select pg_advisory_xact_lock(key) from (
+    select distinct hashtextextended('account_address:' || email, 0) as key from unnest($1::text[]) email order by key offset 0
+  ) addresses`;
+
+/** Creates the function that locks addresses and users in the order of all transactions. See `Accounts`. */
+function createAccountLocks(users: ResourceGateway): Accounts['lockInOrder'] {
+  const lockUsers = `select from ${quoteIdentifier(users.table)} where "id" = any($1) order by "id" for no key update`;
+  return async ({ emails = [], userIds = [] }, tx) => {
+    if (emails.length > 0) await tx.write({ text: LOCK_ADDRESSES, values: [emails] });
+    if (userIds.length > 0) await tx.write({ text: lockUsers, values: [userIds] });
+  };
+}
+
 /**
  * Creates the only function that revokes credentials and the only one that protects a new credential from a concurrent
  * revocation. See `Accounts`.
@@ -259,16 +275,15 @@ function createRecentSignInCheck({ auth: { recentSignInMinutes } }: Host['settin
  */
 function createRevocation(
   users: ResourceGateway,
+  lockInOrder: Accounts['lockInOrder'],
   steps: () => readonly RevocationStep[],
 ): Pick<Accounts, 'revoke' | 'holdCredential'> {
-  const table = quoteIdentifier(users.table);
-  const lock = `select from ${table} where "id" = any($1) order by "id" for no key update`;
-  const lockActive = `select 1 from ${table} u where u."id" = $1 and ${activeUserSql(users, 'u')} for no key update`;
+  const lockActive = `select 1 from ${quoteIdentifier(users.table)} u where u."id" = $1 and ${activeUserSql(users, 'u')} for no key update`;
 
   return {
     async revoke(revocation, tx) {
       // `holdCredential` takes the same lock: a new credential is either stored already and revoked here, or its creation fails.
-      await tx.database.write({ text: lock, values: [revocation.userIds] });
+      await lockInOrder({ userIds: revocation.userIds }, tx.database);
       for (const step of steps()) await step(revocation, tx);
     },
     async holdCredential({ user, auth }, tx) {

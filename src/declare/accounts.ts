@@ -163,11 +163,11 @@ export interface CreateUserOptions {
 export interface Accounts {
   /**
    * Starts a session for a user who proved who they are in a way other than the password, with the same rules as a login: the account must
-   * be active and not locked, the second factor is asked for, and `auth.login` is emitted. Returns the value that the login route returns:
-   * a session, or the response of a further step. The endpoint serializes the user in it.
+   * be active, the second factor is asked for, and `auth.login` is emitted. Returns the value that the login route returns: a session, or the
+   * response of a further step. The endpoint serializes the user in it. A lock of the address after failed sign-ins does not apply: check a
+   * secret that can be guessed with `checkSecret` first. A session that starts clears the failed sign-ins, but not a lock.
    *
-   * @throws ApiError FORBIDDEN if the account is not active; RATE_LIMITED if its address is locked; UNAUTHORIZED if the account no longer
-   *   exists or `proof` is no longer valid
+   * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if the account no longer exists or `proof` is no longer valid
    * @example handler: async (ctx) => host.accounts.startSession(await redeem(ctx.input.ticket), { method: 'ticket', request: ctx.req })
    */
   startSession(userId: string, signIn: SignIn): Promise<object>;
@@ -192,6 +192,12 @@ export interface Accounts {
     check: () => Promise<T | undefined>,
     wrong: () => ApiError,
   ): Promise<T>;
+  /**
+   * Locks e-mail addresses and the rows of users until the caller's transaction ends: addresses first, then users, each in the same order in
+   * every transaction. Call it first in a transaction that gives an address to a user or changes the accounts of several users, so that two of
+   * them at once wait instead of deadlocking. No transaction that locks an address gives it to another user meanwhile.
+   */
+  lockInOrder(locked: { emails?: readonly string[]; userIds?: readonly string[] }, tx: Executor): Promise<void>;
   /**
    * Locks a user's row until the caller's transaction ends, so that no credential of the user is revoked meanwhile. Call it before locking
    * other rows. Returns undefined if there is no such user.

@@ -1,4 +1,5 @@
 import type { Logger } from './observability/log.ts';
+import { leaveTransaction } from './postgres/transaction-watch.ts';
 
 type Handler = (payload: never) => unknown;
 
@@ -26,7 +27,8 @@ export function createEvents(log: Logger): Events {
       for (const handler of handlers.get(name) ?? []) {
         // The code that emits an event must not fail because of a listener, whether it throws or rejects.
         try {
-          Promise.resolve(handler(payload as never)).catch(createFailureLogger(name));
+          const handled: unknown = leaveTransaction(() => handler(payload as never));
+          Promise.resolve(handled).catch(createFailureLogger(name));
         } catch (error) {
           createFailureLogger(name)(error);
         }

@@ -25,9 +25,9 @@ import { createRelayWakeUp } from '../platform/outbox/wake.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { OnResult } from '../platform/postgres/connection.ts';
 import { type Database, openDatabase } from '../platform/postgres/database.ts';
+import { type LazyTransaction, runInLazyTransaction } from '../platform/postgres/lazy-transaction.ts';
 import { withDatabaseMetrics } from '../platform/postgres/metrics.ts';
 import { withDatabaseTracing } from '../platform/postgres/tracing.ts';
-import { createTransactionStatements } from '../platform/postgres/transaction.ts';
 import { createProcessRegistry, type ProcessRegistry } from '../platform/processes/registry.ts';
 import { createSlowLog, type SlowLog } from '../platform/processes/slow-log.ts';
 import { openRedis } from '../platform/redis/connections.ts';
@@ -82,7 +82,8 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
   const { databasePooler: pooler, poolMax, redisPrefix: prefix } = env;
   const slowLog = createSlowLog(settings.slowLog);
   const onResult = createStatementObserver(slowLog);
-  const pooled = openDatabase(env.databaseUrl, prefix, log, { poolMax, pooler, onResult });
+  const watchesTransactions = env.nodeEnv !== 'production';
+  const pooled = openDatabase(env.databaseUrl, prefix, log, { poolMax, pooler, watchesTransactions, onResult });
   const database = withDatabaseTracing(withDatabaseMetrics(pooled, metrics), tracing);
   const replicaParts = { primary: database, redis, prefix, log, metrics, tracing, onResult };
   const queues = withJobTracing(createQueues(redis, prefix, log), tracing);
@@ -111,7 +112,10 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
   };
 }
 
-/** Creates `app.transaction`, which changes records and stores pushes, e-mails, events and jobs in one transaction. */
+/**
+ * Creates `app.transaction`, which changes records and stores pushes, e-mails, events and jobs in one transaction. It begins with the first
+ * statement that writes, so that checks and hashes before it hold neither locks nor a connection.
+ */
 function createTransactionRunner(
   { database, log }: Platform,
   records: Records,
@@ -119,24 +123,20 @@ function createTransactionRunner(
 ): Transact {
   return async (work) => {
     const afterCommit = createAfterCommitQueue(log);
-    const result = await database.transaction(async ({ connection }) => {
-      const statements = createTransactionStatements(connection);
-      const within = { database: statements, afterCommit: afterCommit.add, abort: statements.abort };
-      try {
-        const tx: Transaction = {
-          database: statements,
-          afterCommit: afterCommit.add,
-          service: createTransactionContext(records.context, within).service,
-          push: { enqueue: (message) => push.enqueueWithin(within, message) },
-          mail: { send: (message: MailMessage | AnyMail, about?: object) => sendMail(within, message, about as never) },
-          webhooks: senders.webhooks,
-          jobs: senders.jobs,
-        };
-        return await records.transactions.run(tx, () => work(tx));
-      } finally {
-        await statements.end();
-      }
-    });
+    const runWork = async ({ opening, abort }: LazyTransaction) => {
+      const within = { database: opening, afterCommit: afterCommit.add, abort };
+      const tx: Transaction = {
+        database: opening,
+        afterCommit: afterCommit.add,
+        service: createTransactionContext(records.context, within).service,
+        push: { enqueue: (message) => push.enqueueWithin(within, message) },
+        mail: { send: (message: MailMessage | AnyMail, about?: object) => sendMail(within, message, about as never) },
+        webhooks: senders.webhooks,
+        jobs: senders.jobs,
+      };
+      return { result: await records.transactions.run(tx, () => work(tx)) };
+    };
+    const { result } = await runInLazyTransaction(database, runWork, { refusesLateStatements: true });
     await afterCommit.run();
     return result;
   };

@@ -1,8 +1,11 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** The server's reply to a query: addresses (an empty list if the name has none of this type), an error, or no reply. */
-type Answer = string[] | 'nxdomain' | 'servfail' | 'silence';
+/**
+ * The server's reply to a query: addresses (an empty list if the name has none of this type), an alias of a name without addresses, an error,
+ * or no reply.
+ */
+type Answer = string[] | 'alias' | 'nxdomain' | 'servfail' | 'silence';
 
 /**
  * A DNS server on 127.0.0.1 that replies to A and AAAA queries from a table.
@@ -37,8 +40,15 @@ function reply(question: Buffer, answer: Exclude<Answer, 'silence'>): Buffer {
   const addresses = typeof answer === 'string' ? [] : answer;
   const header = Buffer.from(question.subarray(0, 12));
   header.writeUInt16BE(0x8180 + (answer === 'servfail' ? 2 : answer === 'nxdomain' ? 3 : 0), 2);
-  header.writeUInt16BE(addresses.length, 6);
+  header.writeUInt16BE(answer === 'alias' ? 1 : addresses.length, 6);
   header.fill(0, 8, 12);
+  // Type CNAME, with a target `x` that has no record.
+  if (answer === 'alias')
+    return Buffer.concat([
+      header,
+      question.subarray(12),
+      Buffer.from([0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 0, 0, 3, 1, 120, 0]),
+    ]);
   const records = addresses.map((address) => {
     const data = address.includes(':') ? ipv6Bytes(address) : Buffer.from(address.split('.').map(Number));
     const record = Buffer.from([0xc0, 12, 0, data.length === 16 ? 28 : 1, 0, 1, 0, 0, 0, 0, 0, data.length]);

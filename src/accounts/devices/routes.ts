@@ -3,7 +3,7 @@ import type { Accounts } from '../../declare/accounts.ts';
 import type { Authenticator } from '../../declare/authenticator.ts';
 import { authenticatorOf } from '../../declare/authenticator.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError, invalidSessionError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { type DeviceRegistration, deviceRegistrationSchema, openedBodySchema, unregisterBodySchema } from './input.ts';
@@ -66,7 +66,6 @@ export function deviceRoutes(
           await holdCredential(ctx, tx);
           return registerDevice(tx, ctx.input, { userId: ctx.user!.id, sessionId });
         });
-        if (device === undefined) throw invalidSessionError();
         return withMaskedToken(device);
       },
     },

@@ -1,8 +1,10 @@
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
+import { invalidSessionError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
+import { findViolatedForeignKey } from '../../platform/postgres/errors.ts';
 import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { sessions } from '../sessions/sessions.ts';
@@ -125,24 +127,24 @@ function toOwnDevice(row: OwnRow): OwnDevice {
 /**
  * Stores a device, or moves a known one to this user and session.
  *
+ * @param tx the caller's transaction, which the error must roll back: Postgres commits nothing after a failed statement
  * @param sessionId null if the device is not bound to a session
- * @returns undefined if the session has ended meanwhile
+ * @throws ApiError UNAUTHORIZED if the session has ended meanwhile
  */
 export async function registerDevice(
-  database: Executor,
+  tx: Executor,
   registration: DeviceRegistration,
   { userId, sessionId }: { userId: string; sessionId: string | null },
-): Promise<OwnDevice | undefined> {
+): Promise<OwnDevice> {
   const { token, platform, name = null, appVersion = null, locale = null } = registration;
   const hash = hashDeviceToken(token);
   const values = [newId(), userId, sessionId, token, hash, platform, name, appVersion, locale];
   try {
-    const rows = await database.write<OwnRow>({ name: 'device_register', text: REGISTER, values });
+    const rows = await tx.write<OwnRow>({ name: 'device_register', text: REGISTER, values });
     return toOwnDevice(rows[0]!);
   } catch (error) {
-    // Foreign key violation: the session ended after the request was authenticated.
-    if ((error as { code?: unknown }).code === '23503') return undefined;
-    throw error;
+    // The session ended after the request was authenticated.
+    throw findViolatedForeignKey(error) === undefined ? error : invalidSessionError();
   }
 }
 

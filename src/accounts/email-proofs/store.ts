@@ -194,9 +194,10 @@ export function createEmailProofs(database: Database, purpose: ProofPurpose): Em
 
 // Uses indexes email_proofs_user_id_index and email_proofs_email_index.
 const REMOVE_OF_USERS = 'delete from email_proofs where user_id = any($1)';
+// Proofs that other users have requested for the address, to change theirs to it, are theirs.
 const removeByAddressSql = (table: string) => `
-  delete from email_proofs where purpose <> 'undo'
-    and (user_id = any($1) or email in (select u."email" from "${table}" u where u."id" = any($1)))`;
+  delete from email_proofs where (purpose <> 'undo' and user_id = any($1))
+    or (purpose = 'sign-in' and email in (select u."email" from "${table}" u where u."id" = any($1)))`;
 // Uses index email_proofs_expires_at_index.
 const REMOVE_EXPIRED = `
   delete from email_proofs where id in (

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { withDeadline } from '../../platform/concurrency/deadline.ts';
 import { createSemaphore, isSemaphoreFull } from '../../platform/concurrency/semaphore.ts';
 import type { LegacyPassword } from '../../platform/config/settings.ts';
+import { assertOutsideTransaction } from '../../platform/postgres/transaction-watch.ts';
 
 /** scrypt's cost (RFC 7914): N = 2^logN, block size r, parallelism p. One hash needs 128·N·r bytes of memory. */
 interface ScryptCost {
@@ -105,8 +106,9 @@ export function createPasswordHasher(
   const computeScrypt = (password: string, { logN, r, p, salt }: Omit<StoredHash, 'hash'>, length: number) =>
     // Node's default memory limit is exactly what logN 15 and r 8 need without p, so Node would refuse that cost.
     deriveKey(password.normalize('NFC'), salt, length, { N: 2 ** logN, r, p, maxmem: 2 * MAX_MEMORY_BYTES });
-  const matchesHash = (password: string, stored: StoredHash) =>
-    semaphore.run(async () => {
+  const matchesHash = (password: string, stored: StoredHash) => {
+    assertOutsideTransaction('A password is verified');
+    return semaphore.run(async () => {
       const computed = await computeScrypt(password, stored, stored.hash.length);
       // A hash of a lower cost is computed faster, which would reveal that the account exists. Compute the difference.
       for (const paddingCost of computePaddingCosts(stored, cost))
@@ -114,6 +116,7 @@ export function createPasswordHasher(
       // scrypt starts with HMAC, which pads its key with NUL (RFC 2104 §2): a password with NUL appended would match too.
       return timingSafeEqual(computed, stored.hash) && !password.includes('\0');
     });
+  };
 
   let sample: string | undefined;
 
@@ -144,6 +147,7 @@ export function createPasswordHasher(
   return {
     async hash(password) {
       if (password.includes('\0')) throw new RangeError('A password must not contain NUL');
+      assertOutsideTransaction('A password is hashed');
       const salt = randomBytes(SALT_BYTES);
       const hash = await semaphore.run(() => computeScrypt(password, { ...cost, salt }, HASH_BYTES));
       return `$scrypt$${formatCost(cost)}$${toBase64(salt)}$${toBase64(hash)}`;

@@ -3,6 +3,8 @@ import { isAccountActive, isEmailVerified } from '../../declare/actor.ts';
 import type { FeatureParts } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
+import { createKeyedQueue, type KeyedQueue } from '../../platform/concurrency/serial-queue.ts';
+import { hashToken } from '../../platform/crypto/token.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
@@ -23,7 +25,16 @@ const resetInput = z.strictObject({
  * `POST /auth/password/reset`: sets a new password with a one-time link. Runs the revocation steps with the cause `password_reset`,
  * which end all sessions, and clears the lockout of the user.
  */
-async function resetPassword(accounts: AccountsContext, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
+async function resetPassword(
+  accounts: AccountsContext,
+  queue: KeyedQueue,
+  ctx: RouteContext<z.output<typeof resetInput>>,
+): Promise<void> {
+  // Requests with one link run one after the other, so that those that come too late hash no password.
+  await queue(hashToken(ctx.input.token), () => redeemLink(accounts, ctx));
+}
+
+async function redeemLink(accounts: AccountsContext, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
   const { host, users, hasher, lockout, resets, revoke } = accounts;
   const { token } = ctx.input;
   const ip = addressOf(ctx.req);
@@ -55,6 +66,7 @@ export { createResets, passwordResets } from './store.ts';
 /** Creates the feature parts for forgotten passwords: the routes, the e-mail with the link, and the clean-up. */
 export function createResetFeature(accounts: AccountsContext, users: ResourceGateway) {
   const tags = ['auth'];
+  const queue = createKeyedQueue();
   return {
     routes: [
       {
@@ -82,7 +94,7 @@ export function createResetFeature(accounts: AccountsContext, users: ResourceGat
         operationId: 'resetPassword',
         tags,
         summary: 'Set a new password with the token from a reset link; all sessions end',
-        handler: (ctx) => resetPassword(accounts, ctx),
+        handler: (ctx) => resetPassword(accounts, queue, ctx),
       },
     ],
     mails: { [RESET_MAIL]: createResetMailComposer(accounts) },

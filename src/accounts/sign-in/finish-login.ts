@@ -11,7 +11,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { signInLockoutName } from '../lockout/lockout.ts';
 import type { Account } from '../users/users.ts';
-import { emitLoginFailed, runSignInAttempt, wrongCredentialsError } from './attempt.ts';
+import { emitLoginFailed, wrongCredentialsError } from './attempt.ts';
 import { type SignInSteps, splitProof } from './steps.ts';
 
 /** The shape of the response to a login without further steps and to a registration. */
@@ -121,6 +121,13 @@ export async function finishLogin(accounts: AccountsContext, login: VerifiedLogi
   return { response: await startLoginSession(accounts, login), completed: true };
 }
 
+/** Continues a login outside of the lockout of its address. A completed one clears the failed attempts, as every successful sign-in. */
+async function finishUncountedLogin(accounts: AccountsContext, login: VerifiedLogin): Promise<object> {
+  const { response, completed } = await finishLogin(accounts, login);
+  if (completed) await accounts.lockout.clearFailedAttempts(signInLockoutName(String(login.account.user.email)));
+  return response;
+}
+
 /** Continues a login that was waiting for a further step, such as a second factor. See `Accounts`. */
 export async function resumeLogin(
   accounts: AccountsContext,
@@ -133,15 +140,16 @@ export async function resumeLogin(
   const method = methodOfProof(credential);
   if (createProof(account.passwordHash, method) !== credential)
     throw reportPasswordChanged(accounts, account.user, request);
-  const { response, completed } = await finishLogin(accounts, {
+  return finishUncountedLogin(accounts, {
     ...{ account, method, passedSteps, request },
     multiFactor: multiFactor || wasMultiFactor,
   });
-  if (completed) await accounts.lockout.clearFailedAttempts(signInLockoutName(String(account.user.email)));
-  return response;
 }
 
-/** Starts a session for a user who signed in without a password. See `Accounts`. */
+/**
+ * Starts a session for a user who signed in without a password. The lockout does not apply: it protects secrets that can be guessed, which are
+ * checked before, and must not keep the owner of an account from signing in with others. See `Accounts`.
+ */
 export async function startSessionWithoutPassword(
   accounts: AccountsContext,
   ...[userId, { method, request, multiFactor, proof }]: Parameters<Accounts['startSession']>
@@ -151,11 +159,5 @@ export async function startSessionWithoutPassword(
   if (account === undefined) throw new ApiError('UNAUTHORIZED', 'This account no longer exists');
   const { user, passwordHash } = account;
   if (proof !== undefined && createProof(passwordHash) !== proof) throw reportPasswordChanged(accounts, user, request);
-  const { response } = await runSignInAttempt(
-    accounts,
-    { email: String(user.email), request },
-    () => finishLogin(accounts, { account, method, multiFactor, request }),
-    { completes: ({ completed }) => completed },
-  );
-  return response;
+  return finishUncountedLogin(accounts, { account, method, multiFactor, request });
 }

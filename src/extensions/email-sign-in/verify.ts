@@ -34,12 +34,6 @@ function invalidProofError(): ApiError {
 /** Attempts while other requests create, delete or change the account with the address. */
 const MAX_ATTEMPTS = 5;
 
-/**
- * Makes sign-ins with one address run one after the other. Without it, two requests for an address without an account could deadlock: each
- * locks its own proof, creates the user, and removes the proof of the other.
- */
-const LOCK_ADDRESS = `select pg_advisory_xact_lock(hashtextextended('email_sign_in:' || $1, 0))`;
-
 /** An id that no user has. */
 const NO_USER = '';
 
@@ -80,7 +74,7 @@ async function toProvedUser(userId: string, { accounts }: EmailSignInContext, tx
 }
 
 /**
- * Uses a proof up and returns its user, in one transaction. Locks the user's row before the proof, as revocations do. If creating an account
+ * Uses a proof up and returns its user, in one transaction. Locks the address and the user's row before the proof, as revocations do. If creating an account
  * fails, the proof is not used up.
  *
  * @param userId the user with the proof's address; undefined if there is none
@@ -94,7 +88,9 @@ async function redeemForUser(
   const { host, accounts, proofs, canRegister } = context;
   return host.transaction(async (tx) => {
     const { database } = tx;
-    await database.write({ text: LOCK_ADDRESS, values: [email] });
+    // Without it, two requests for an address without an account could deadlock: each locks its own proof, creates the user, and removes the
+    // proof of the other.
+    await accounts.lockInOrder({ emails: [email] }, database);
     // Also without an account, so that wrong codes need the same statements with and without one.
     const locked = await accounts.lockUser(userId ?? NO_USER, database);
     if (userId !== undefined && locked?.user.email !== email) return ACCOUNT_CHANGED;
@@ -127,7 +123,8 @@ async function redeem(context: EmailSignInContext, given: ProofAttempt): Promise
 
 /**
  * `POST /auth/email-sign-in/verify`: starts the session of a user who proved access to their mailbox, in the browser that requested the
- * e-mail. A wrong code counts as a failed sign-in of the address. A link does not: its token cannot be guessed.
+ * e-mail. A wrong code counts as a failed sign-in of the address. A link does not, and works while the address is locked: its token cannot be
+ * guessed.
  */
 export async function verifyAndSignIn(
   context: EmailSignInContext,
@@ -139,17 +136,16 @@ export async function verifyAndSignIn(
   const proof =
     token === undefined ? await proofs.findByClient(signInToken) : await proofs.findByToken(token, signInToken);
   if (proof === undefined) throw invalidProofError();
-  const { userId, proof: signInProof } = await accounts.checkSecret(
-    { email: proof.email, request },
-    async () => {
-      const proved = await redeem(context, { proof, code, request });
-      // An attempt that throws is not counted: another request of this browser has used the proof up, such as that of a double click.
-      if (proved === undefined && (code === undefined || (await proofs.findByClient(signInToken)) === undefined))
-        throw invalidProofError();
-      return proved;
-    },
-    invalidProofError,
-  );
+  const redeemCountedCode = async () => {
+    const proved = await redeem(context, { proof, code, request });
+    // An attempt that throws is not counted: another request of this browser has used the proof up, such as that of a double click.
+    if (proved === undefined && (await proofs.findByClient(signInToken)) === undefined) throw invalidProofError();
+    return proved;
+  };
+  const proved = await (code === undefined
+    ? redeem(context, { proof, code, request })
+    : accounts.checkSecret({ email: proof.email, request }, redeemCountedCode, invalidProofError));
+  if (proved === undefined) throw invalidProofError();
   const method = code === undefined ? 'email_link' : 'email_code';
-  return accounts.startSession(userId, { method, proof: signInProof, request });
+  return accounts.startSession(proved.userId, { method, proof: proved.proof, request });
 }

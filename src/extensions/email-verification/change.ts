@@ -101,16 +101,17 @@ function wasCreatedSince({ id }: StoredRecord, since: string): boolean {
  * Frees an address for its owner, who has just proved that they own it. An attacker may have registered it to prevent that, or the owner
  * may have signed in with it meanwhile and got a new account. Such an account is claimed, and gets an address that cannot exist (RFC 2606).
  * An older account that has verified the address keeps it.
+ *
+ * @param holder the user with the address, whose row is locked
  */
 async function freeAddress(
   { accounts, users }: EmailVerificationContext,
   { email, createdAt }: EmailProof,
-  ip: string,
+  { holder, ip }: { holder: StoredRecord; ip: string },
   tx: Transaction,
 ): Promise<void> {
-  const holder = await accounts.findUserByEmail(email);
-  const locked = holder && (await accounts.lockUser(holder.id, tx.database));
-  if (holder === undefined || locked?.user.email !== email) return;
+  const locked = await accounts.lockUser(holder.id, tx.database);
+  if (locked?.user.email !== email) return;
   if (isEmailVerified(locked.user) && !wasCreatedSince(holder, createdAt)) return;
   await accounts.removePassword(holder.id, tx.database);
   await accounts.revoke({ cause: 'account_claimed', userIds: [holder.id], ip }, tx);
@@ -134,9 +135,13 @@ export async function undoChange(
   // An attacker may have added a way to sign in before changing the address.
   const since = new Date(Date.parse(createdAt) - settings.undoDays * DAY_MS).toISOString();
   await host.transaction(async (tx) => {
+    // Two undos may free the addresses of each other's accounts, so lock both accounts before anything else.
+    await accounts.lockInOrder({ emails: [email] }, tx.database);
+    const holder = await accounts.findUserByEmail(email);
+    await accounts.lockInOrder({ userIds: [userId, holder?.id ?? userId] }, tx.database);
     const locked = await accounts.lockUser(userId, tx.database);
     if (locked === undefined || !(await proofs.undo.redeem(proof.id, tx.database))) throw invalidProofError();
-    if (locked.user.email !== email) await freeAddress(context, proof, ip, tx);
+    if (holder !== undefined && holder.id !== userId) await freeAddress(context, proof, { holder, ip }, tx);
     const changes = { email, emailVerifiedAt: proof.data.emailVerifiedAt };
     const user = await tx.service('user').update(userId, changes, { as: 'system' });
     await accounts.removePassword(userId, tx.database);

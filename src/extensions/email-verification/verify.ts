@@ -72,6 +72,7 @@ export async function redeemProof(
   const { code } = ctx.input;
   const redeem = () =>
     host.transaction(async (tx) => {
+      if (kind === 'change' && proof !== undefined) await accounts.lockInOrder({ emails: [proof.email] }, tx.database);
       const locked = await accounts.lockUser(userId, tx.database);
       if (locked === undefined || proof === undefined || proof.userId !== userId) return undefined;
       const isRight = await (code === undefined
@@ -107,14 +108,10 @@ export async function verifyAddress(
   const proof = await findProof(context, ctx);
   const userId = ctx.user?.id ?? proof?.userId;
   if (userId === undefined) throw invalidProofError();
-  // A second click on the link, or a second tab, is not an error.
-  const isDone = proof === undefined && ctx.user !== undefined && isEmailVerified(ctx.user);
-  if (!isDone) {
-    const email = String(ctx.user?.email ?? proof?.email);
-    await redeemProof(context, 'verify', { proof, userId, email }, ctx, (tx) =>
-      accounts.verifyEmail(userId, proof!.email, tx, { claim: false, request: ctx.req }),
-    );
-  }
+  const email = String(ctx.user?.email ?? proof?.email);
+  await redeemProof(context, 'verify', { proof, userId, email }, ctx, (tx) =>
+    accounts.verifyEmail(userId, proof!.email, tx, { claim: false, request: ctx.req }),
+  );
   const passwordProof = proof?.data.passwordProof;
   if (ctx.user === undefined && typeof passwordProof === 'string')
     return accounts.resumeLogin({ userId, passwordProof }, ctx);

@@ -5,7 +5,7 @@ import type { Fields } from '../../declare/field.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { Transaction } from '../../declare/service.ts';
-import { isWellFormedToken } from '../../platform/crypto/token.ts';
+import { hashToken, isWellFormedToken } from '../../platform/crypto/token.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { createDefaultValue } from '../../records/fields/missing-values.ts';
@@ -124,12 +124,15 @@ function assertMayAccept(
 async function verifyAndUpdate(
   context: InvitationContext,
   ctx: RouteContext,
-  { userId, email, fields }: { userId: string; email: string; fields: Record<string, unknown> },
+  { userId, fields, invitation }: { userId: string; fields: Record<string, unknown>; invitation: Invitation },
   tx: Transaction,
 ): Promise<void> {
   const { accounts } = context;
+  const { email, invitedBy } = invitation;
   const isOwn = ctx.user?.id === userId;
   if (isOwn) await accounts.holdCredential(ctx, tx.database);
+  // Claiming the account ends the invitations that it sent. Its user may have invited the inviter, whose account is claimed at the same time.
+  else await accounts.lockInOrder({ userIds: [userId, invitedBy] }, tx.database);
   const before = await accounts.lockUser(userId, tx.database);
   if (before === undefined) throw invalidInvitationError();
   // Only now that the row is locked: the account may have been verified or disabled meanwhile.
@@ -153,15 +156,27 @@ async function addRoles(user: StoredRecord, { roles }: Invitation, tx: Transacti
  * verified account must be signed in to it: the mailbox alone is not enough. An account with the address that was never verified is claimed.
  */
 export async function acceptInvitation(context: InvitationContext, ctx: RouteContext): Promise<object> {
+  const { accounts, queue } = context;
+  const { token, fields } = readBody(ctx.body);
+  // Requests with one link run one after the other, so that those that come too late hash no password.
+  const { userId, proof } = await queue(hashToken(token), () => redeemInvitation(context, ctx, { token, fields }));
+  return accounts.startSession(userId, { method: 'invitation', request: ctx.req, proof });
+}
+
+/** Uses an invitation up, in one transaction. Returns the user who accepted it, with the proof of their password. */
+async function redeemInvitation(
+  context: InvitationContext,
+  ctx: RouteContext,
+  { token: given, fields: sent }: Acceptance,
+): Promise<{ userId: string; proof: string }> {
   const { host, accounts, store } = context;
-  const { token: given, fields: sent } = readBody(ctx.body);
   const invitation = await findInvitation(context, given);
   const { email } = invitation;
   const fields = withoutAddress(sent, email);
   const request = ctx.req;
   const existing = await accounts.findUserByEmail(email);
-  const { userId, proof } = await host.transaction(async (tx) => {
-    if (existing !== undefined) await verifyAndUpdate(context, ctx, { userId: existing.id, email, fields }, tx);
+  return host.transaction(async (tx) => {
+    if (existing !== undefined) await verifyAndUpdate(context, ctx, { userId: existing.id, fields, invitation }, tx);
     const id = existing?.id ?? (await registerInvitedUser(context, invitation, fields, { request, tx }));
     // Read after the last change of the account: claiming it removes the password, which makes earlier proofs invalid.
     const locked = await accounts.lockUser(id, tx.database);
@@ -172,5 +187,4 @@ export async function acceptInvitation(context: InvitationContext, ctx: RouteCon
     tx.afterCommit(() => host.events.emit('auth.invitation_accepted', payload));
     return { userId: id, proof: locked.proof };
   });
-  return accounts.startSession(userId, { method: 'invitation', request, proof });
 }

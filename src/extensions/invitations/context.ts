@@ -3,6 +3,7 @@ import { INVITATION_MAIL_LIMIT } from '../../accounts/invitation-mails.ts';
 import type { Accounts } from '../../declare/accounts.ts';
 import { compiledPolicySettingSchema } from '../../declare/extension.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
+import type { KeyedQueue } from '../../platform/concurrency/serial-queue.ts';
 import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
 import type { InvitationStore } from './store.ts';
 
@@ -39,4 +40,6 @@ export interface InvitationContext {
   users: ResourceGateway;
   settings: z.output<typeof invitationSettings>;
   store: InvitationStore;
+  /** Runs the acceptances of one link one after the other, in this process. */
+  queue: KeyedQueue;
 }

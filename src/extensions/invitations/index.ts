@@ -1,6 +1,7 @@
 import { createInvitationMailCounter } from '../../accounts/invitation-mails.ts';
 import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
+import { createKeyedQueue } from '../../platform/concurrency/serial-queue.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { createInvitationSection } from './account-section.ts';
 import { type InvitationOptions, invitationSettings } from './context.ts';
@@ -41,7 +42,7 @@ export function invitations(
       }
       const store = createInvitationStore(database);
       const countMail = createInvitationMailCounter(host, settings.mailLimit);
-      const context = { host, accounts, users, settings, store, countMail };
+      const context = { host, accounts, users, settings, store, queue: createKeyedQueue(), countMail };
       return {
         routes: invitationRoutes(context),
         accountSections: [createInvitationSection(context)],

@@ -68,6 +68,11 @@ export async function invite(
   return createInvitation(context, ctx.input, ctx);
 }
 
+function obstacleError(obstacle: 'full' | 'taken', maxPending: number): ApiError {
+  if (obstacle === 'full') return new ApiError('LIMIT_REACHED', `You have ${maxPending} pending invitations`);
+  return new ApiError('CONFLICT', 'This address is already invited', { details: { email: 'Is already invited' } });
+}
+
 /**
  * Creates an invitation of the caller, who has been checked; without a caller, an invitation of the system.
  *
@@ -83,15 +88,15 @@ export async function createInvitation(
   const refused = findRolesError(context, ctx.user, roles);
   if (refused !== undefined) throw validationError({ roles: refused });
   const given = { email: input.email, roles, invitedBy: ctx.user?.id ?? SYSTEM_INVITER };
+  const limits = { days: settings.expiresDays, maxPending: settings.maxPending };
+  // Requests that send nothing do not use up the limit of the address. The transaction checks again, and must not wait for the count.
+  const obstacle = await store.findObstacle(given, limits.maxPending);
+  if (obstacle !== undefined) throw obstacleError(obstacle, limits.maxPending);
+  await countMail(given.email);
   return host.transaction(async (tx) => {
     if (ctx.user !== undefined) await accounts.holdCredential(ctx, tx.database);
-    const limits = { days: settings.expiresDays, maxPending: settings.maxPending };
     const created = await store.create(given, limits, tx.database);
-    if (created === 'full') throw new ApiError('LIMIT_REACHED', `You have ${limits.maxPending} pending invitations`);
-    if (created === 'taken')
-      throw new ApiError('CONFLICT', 'This address is already invited', { details: { email: 'Is already invited' } });
-    // Last, so that requests that send nothing do not use up the limit of the address.
-    await countMail(created.email);
+    if (created === 'full' || created === 'taken') throw obstacleError(created, limits.maxPending);
     const data = { invitation: created.id, locale: preferredLocaleOf(ctx.req) };
     await host.mail.sendComposed(INVITATION_MAIL, data, tx);
     tx.afterCommit(() => host.events.emit('auth.invitation_sent', toEvent(created, ctx)));
@@ -131,12 +136,12 @@ export async function renewInvitation(
     throw new ApiError('FORBIDDEN', 'You are not allowed to grant the roles of this invitation');
   if (!(await isInviterEntitled(context, invitation)))
     throw new ApiError('CONFLICT', 'The inviter can no longer invite; revoke this invitation and create a new one');
+  // Before the former link ends, and outside the transaction, which must not wait for the count.
+  await countMail(invitation.email);
   return host.transaction(async (tx) => {
     if (ctx.user !== undefined) await accounts.holdCredential(ctx, tx.database);
     const renewed = await store.renew(id, scope, settings.expiresDays, tx.database);
     if (renewed === undefined) throw new ApiError('NOT_FOUND');
-    // If it throws, the transaction is rolled back and the former link keeps working.
-    await countMail(renewed.email);
     await host.mail.sendComposed(INVITATION_MAIL, { invitation: id, locale: preferredLocaleOf(ctx.req) }, tx);
     return renewed;
   });

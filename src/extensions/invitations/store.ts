@@ -20,6 +20,8 @@ const REMOVE_EXPIRED_OF_ADDRESS =
 const LOCK_INVITER = `select pg_advisory_xact_lock(hashtextextended('invitations:' || $1, 0))`;
 const COUNT_PENDING = `
   select count(*)::int from invitations where invited_by = $1 and accepted_at is null and expires_at > now()`;
+// Uses index invitations_pending_email_index.
+const FIND_PENDING = 'select 1 from invitations where email = $1 and accepted_at is null and expires_at > now()';
 const INSERT = `
   insert into invitations (id, email, roles, invited_by, expires_at)
   values ($1, $2, $3, $4, now() + $5::float8 * interval '1 day')
@@ -62,6 +64,11 @@ interface InvitationFilter {
 
 /** The invitations in Postgres. */
 export interface InvitationStore {
+  /** Returns why `create` would store no invitation now; undefined if it would store one. */
+  findObstacle(
+    given: Pick<Invitation, 'email' | 'invitedBy'>,
+    maxPending: number,
+  ): Promise<'taken' | 'full' | undefined>;
   /** Stores an invitation. Returns `taken` if the address has a pending one, `full` if the inviter has too many. */
   create(
     given: Pick<Invitation, 'email' | 'roles' | 'invitedBy'>,
@@ -86,6 +93,11 @@ export interface InvitationStore {
 export function createInvitationStore(database: Database): InvitationStore {
   const first = (rows: InvitationRow[]) => (rows[0] === undefined ? undefined : toInvitation(rows[0]));
   return {
+    async findObstacle({ email, invitedBy }, maxPending) {
+      const [[pending] = [0]] = await database.write<[number]>({ text: COUNT_PENDING, values: [invitedBy] });
+      if (pending >= maxPending) return 'full';
+      return (await database.write({ text: FIND_PENDING, values: [email] })).length > 0 ? 'taken' : undefined;
+    },
     async create({ email, roles, invitedBy }, { days, maxPending }, tx) {
       await tx.write({ text: LOCK_INVITER, values: [invitedBy] });
       const [[pending] = [0]] = await tx.write<[number]>({ text: COUNT_PENDING, values: [invitedBy] });

@@ -63,6 +63,8 @@ export function createTwoFactorSweeps(database: Pick<Database, 'write'>, users: 
   return [expired, withoutUser];
 }
 
+type RemovedFactor = [userId: string, wasConfirmed: boolean];
+
 /**
  * Creates the step that ends the users' logins that wait for a code. The factor stays, because it does not grant access, unless an attacker
  * may have added it: then `security.two_factor_disabled` is emitted with the cause as its reason.
@@ -70,13 +72,14 @@ export function createTwoFactorSweeps(database: Pick<Database, 'write'>, users: 
 export function createFactorRevocation({ events }: Pick<Host, 'events'>): RevocationStep {
   return async ({ cause, userIds, since, ip }, tx) => {
     if (cause === 'key_revoked') return;
+    const removals = {
+      account_claimed: { text: REMOVE_FACTORS, values: [userIds] },
+      email_change_undone: { text: REMOVE_FACTORS_CONFIRMED_SINCE, values: [userIds, since] },
+    };
+    const removal = removals[cause as keyof typeof removals];
+    // The factors before the logins, as a login with a code locks them: a different order could deadlock.
+    const removed = removal === undefined ? [] : await tx.database.write<RemovedFactor>(removal);
     await tx.database.write({ text: REMOVE_CHALLENGES, values: [userIds] });
-    if (cause !== 'account_claimed' && cause !== 'email_change_undone') return;
-    const statement =
-      cause === 'account_claimed'
-        ? { text: REMOVE_FACTORS, values: [userIds] }
-        : { text: REMOVE_FACTORS_CONFIRMED_SINCE, values: [userIds, since] };
-    const removed = await tx.database.write<[userId: string, wasConfirmed: boolean]>(statement);
     for (const [userId, wasConfirmed] of removed) {
       if (!wasConfirmed) continue;
       tx.afterCommit(() => events.emit('security.two_factor_disabled', { userId, by: userId, reason: cause, ip }));

@@ -1,7 +1,8 @@
-import { Resolver } from 'node:dns/promises';
+import { NODATA, Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { withTimeoutFallback } from '../concurrency/deadline.ts';
+import { assertOutsideTransaction } from '../postgres/transaction-watch.ts';
 import { isPublicAddress } from './is-public-address.ts';
 
 /** Returns all addresses of a host name, IPv4 first. Rejects if there is none; see `isUnknownHostError` for the reason. */
@@ -10,11 +11,11 @@ export type HostResolver = (host: string) => Promise<string[]>;
 // Some name servers never respond to AAAA queries. Once there are IPv4 addresses, wait at most this long for IPv6 addresses.
 const IPV6_GRACE_MS = 250;
 const LOOPBACK = ['127.0.0.1', '::1'];
-const UNKNOWN_NAME = new Set(['ENOTFOUND', 'ENODATA']);
+const UNKNOWN_NAME = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 /** Whether a resolver rejected because the name has no address in DNS, rather than because a name server failed. */
 export function isUnknownHostError(error: unknown): boolean {
-  return UNKNOWN_NAME.has((error as { code?: string }).code ?? '');
+  return UNKNOWN_NAME.has((error as { code?: string } | undefined)?.code ?? '');
 }
 
 /** Whether a text is the address of a name server: an IP address, with or without a port. */
@@ -50,6 +51,7 @@ export function createHostResolver({
   if (servers) dns.setServers(servers);
 
   return async (host) => {
+    assertOutsideTransaction(`The host ${host} is looked up`);
     const local = localNames ? await findLocalAddresses(host, hostsFile) : [];
     return local.length > 0 ? local : queryIpv4AndIpv6(dns, host);
   };
@@ -66,8 +68,14 @@ async function queryIpv4AndIpv6(dns: Resolver, host: string): Promise<string[]> 
   const ipv6 = await (ipv4.length > 0 ? withTimeoutFallback(ipv6Query, IPV6_GRACE_MS, []) : ipv6Query);
   const addresses = [...ipv4, ...ipv6];
   if (addresses.length > 0) return addresses;
-  // The name is unknown only if both queries say so: the family whose name server failed might have an address.
-  throw failures.find((error) => !isUnknownHostError(error)) ?? failures[0];
+  // The name is unknown only if both queries say so: the family whose name server failed might have an address. A query may also succeed
+  // without addresses: its response has other records only, such as an alias without a target.
+  throw failures.find((error) => !isUnknownHostError(error)) ?? failures[0] ?? createNoAddressError(host);
+}
+
+/** The error for a name that exists but has no address, as a query for it would fail. */
+function createNoAddressError(host: string): Error {
+  return Object.assign(new Error(`queryA ENODATA ${host}`), { code: NODATA });
 }
 
 async function findLocalAddresses(host: string, hostsFile: string): Promise<string[]> {

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { assertOutsideTransaction } from '../postgres/transaction-watch.ts';
 
 /** The maximum number of response bytes that are read; the rest of a response is not waited for. */
 export const MAX_RESPONSE_BYTES = 1024;
@@ -35,6 +36,7 @@ export function sendPost(
   dispatcher: Dispatcher,
   { url, headers, body, timeoutMs, closeConnection }: PostRequest,
 ): Promise<PostResult> {
+  assertOutsideTransaction(`A request to ${url.host} is sent`);
   return new Promise((resolve) => {
     const result: PostResult = { responseBody: EMPTY };
     const chunks: Buffer[] = [];

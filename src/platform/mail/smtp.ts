@@ -1,3 +1,4 @@
+import { assertOutsideTransaction } from '../postgres/transaction-watch.ts';
 import type { CompleteMail } from './message.ts';
 
 /** Time limit in ms for connecting to the mail server, and for its greeting. */
@@ -76,6 +77,7 @@ export function createSmtp(url: string, from: string, encrypted: boolean): Smtp 
   const domain = sender.address.split('@')[1];
   return {
     async send({ to, subject, text, html }, id, signal) {
+      assertOutsideTransaction('An e-mail is sent');
       await (await opened).sendMail({
         // nodemailer takes an object as a single address, whatever characters it contains; it would parse a text as a list.
         to: { name: '', address: to },

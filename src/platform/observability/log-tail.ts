@@ -1,3 +1,4 @@
+import { leaveTransaction } from '../postgres/transaction-watch.ts';
 import type { RedisClient } from '../redis/connections.ts';
 
 /** The lines that all processes together keep, and that one process keeps until it has sent them. */
@@ -40,6 +41,14 @@ function parseLine(text: string): Record<string, unknown> {
   return { msg: text };
 }
 
+const CAPTURED_MAIL = /"outcome":"captured",("to":"(?:[^"\\]|\\.)*","subject":"(?:[^"\\]|\\.)*",)/;
+
+/** Returns a line without the recipient and the subject of a captured e-mail: an erasure does not find them in Redis. */
+function withoutRecipient(line: string): string {
+  const fields = CAPTURED_MAIL.exec(line)?.[1];
+  return fields === undefined ? line : line.replace(fields, '');
+}
+
 /** Creates the tail of the log, for development and tests only. */
 export function createLogTail(): LogTail {
   let lines: string[] = [];
@@ -51,7 +60,7 @@ export function createLogTail(): LogTail {
   function schedule(): void {
     if (send === undefined || timer !== undefined) return;
     // Lines wait in memory while Redis is not usable.
-    timer = setTimeout(() => void send?.().catch(schedule), SEND_AFTER_MS).unref();
+    timer = leaveTransaction(() => setTimeout(() => void send?.().catch(schedule), SEND_AFTER_MS).unref());
   }
 
   async function sendLines(redis: RedisClient): Promise<void> {
@@ -72,7 +81,8 @@ export function createLogTail(): LogTail {
   }
 
   return {
-    add(line) {
+    add(written) {
+      const line = withoutRecipient(written);
       lines.push(line.length > MAX_LINE ? line.slice(0, MAX_LINE) : line);
       if (lines.length > MAX_LINES) lines.shift();
       schedule();

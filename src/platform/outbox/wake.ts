@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { leaveTransaction } from '../postgres/transaction-watch.ts';
 import type { RedisClient } from '../redis/connections.ts';
 
 /** Notifies relays that there is work. */
@@ -37,7 +38,7 @@ export function createRelayWakeUp(redis: RedisClient, prefix: string): RelayWake
   return {
     hint() {
       if (isPublishing) isPending = true;
-      else void publishWakeUp();
+      else void leaveTransaction(publishWakeUp);
     },
   };
 }

@@ -8,6 +8,7 @@ import type { Executor, Queryable } from './queryable.ts';
 import { retryConflicts } from './retry.ts';
 import { IDLE_IN_TRANSACTION_TIMEOUT_MS, type PoolerSetting, STATEMENT_TIMEOUT_MS } from './session.ts';
 import { createSharedLane, type Send, type Sendable, type SharedLane, sendPlain } from './shared-lane.ts';
+import { watchTransaction } from './transaction-watch.ts';
 
 export type { PoolStats } from './connection-pool.ts';
 export type { Executor } from './queryable.ts';
@@ -28,6 +29,12 @@ export interface Database extends Queryable {
    * statement, Postgres cannot commit any more: the transaction is rolled back and rejects with that error.
    */
   transaction<T>(work: (tx: Executor & { connection: Connection }) => Promise<T>): Promise<T>;
+  /**
+   * Runs code in which another function opens a transaction, see `watchTransaction`. In production, only runs it.
+   *
+   * @param isOpen whether the transaction is open
+   */
+  watch<T>(isOpen: () => boolean, work: () => Promise<T>): Promise<T>;
   /**
    * Runs `work` on a connection that is reserved for transactions, but without a transaction: each statement is committed separately. For
    * statements that must not wait for other writes.
@@ -57,6 +64,8 @@ export interface DatabaseOptions {
   isReplica?: boolean;
   /** How long a caller waits for a connection. */
   maxWaitMs?: number;
+  /** Whether hashes, requests and waits for Redis inside transactions are refused: in development and tests. */
+  watchesTransactions?: boolean;
   onResult?: OnResult | undefined;
 }
 
@@ -86,6 +95,7 @@ export function openDatabase(
     pooler = 'auto',
     isReplica = false,
     maxWaitMs = MAX_WAIT_MS,
+    watchesTransactions = false,
     onResult,
   }: DatabaseOptions = {},
 ): Database {
@@ -106,6 +116,7 @@ export function openDatabase(
   const sendLimited: Send = (connection, statement) =>
     isTransactionPooled() ? connection.runLimited(statement, LIST_TIMEOUT_MS) : connection.run(statement);
 
+  const watch: Database['watch'] = (isOpen, work) => (watchesTransactions ? watchTransaction(isOpen, work) : work());
   let closed = false;
 
   async function acquire(lane: LaneName): Promise<PooledConnection> {
@@ -138,6 +149,7 @@ export function openDatabase(
     async transaction(work) {
       const connection = await acquire('transactions');
       let broken = false;
+      let isOpen = true;
       let failure: unknown;
       const write = async <Row extends unknown[]>(statement: Statement): Promise<Row[]> => {
         try {
@@ -149,7 +161,10 @@ export function openDatabase(
       };
       try {
         await connection.execute(isTransactionPooled() ? BEGIN_POOLED : 'begin');
-        const result = await work({ connection, write });
+        const result = await watch(
+          () => isOpen,
+          () => work({ connection, write }),
+        );
         const tag = await connection.execute('commit');
         if (tag !== 'COMMIT') throw failure ?? new Error(NOT_COMMITTED);
         return result;
@@ -159,9 +174,11 @@ export function openDatabase(
         });
         throw error;
       } finally {
+        isOpen = false;
         pool.release('transactions', connection, broken);
       }
     },
+    watch,
     withConnection: (work) =>
       runExclusively('transactions', (connection) => work({ write: (statement) => connection.run(statement) })),
     async holdConnection() {

@@ -1,9 +1,9 @@
 import type { Database } from './database.ts';
 import type { Queryable } from './queryable.ts';
-import { createTransactionStatements, type TransactionStatements } from './transaction.ts';
+import { createTransactionStatements, TransactionEndedError, type TransactionStatements } from './transaction.ts';
 
-/** A transaction that is opened only if a statement needs it. Statements after the end of the transaction run outside it. */
-interface LazyTransaction {
+/** A transaction that is opened only if a statement needs it. */
+export interface LazyTransaction {
   /** Runs statements. Its first write opens the transaction. */
   opening: Queryable;
   /** Runs statements in the transaction if it is open, otherwise outside it. */
@@ -17,11 +17,13 @@ interface LazyTransaction {
  * Runs `work` in a transaction that begins with the first write of `opening`. Without such a write, no transaction is opened and no
  * connection is held.
  *
+ * @param options `refusesLateStatements`: whether statements after the end of `work` fail. Default: they run outside the transaction
  * @returns the result of `work`. The transaction is committed, or rolled back if the result is undefined or `work` rejects
  */
 export async function runInLazyTransaction<T>(
-  database: Pick<Database, keyof Queryable | 'transaction'>,
+  database: Pick<Database, keyof Queryable | 'transaction' | 'watch'>,
   work: (lazy: LazyTransaction) => Promise<T>,
+  { refusesLateStatements = false }: { refusesLateStatements?: boolean } = {},
 ): Promise<T> {
   const decided = Promise.withResolvers<boolean>();
   let opened: Promise<TransactionStatements> | undefined;
@@ -47,6 +49,7 @@ export async function runInLazyTransaction<T>(
       async (sendable) => {
         if (opensTransaction && kind === 'write' && !ended) opened ??= openTransaction();
         const statements = await opened;
+        if (ended && refusesLateStatements) throw new TransactionEndedError();
         const runner = statements === undefined || ended ? database : statements;
         if (kind === 'readList') return runner.readList(sendable);
         return runner[kind](typeof sendable === 'function' ? sendable() : sendable);
@@ -67,14 +70,16 @@ export async function runInLazyTransaction<T>(
     });
   }
 
+  const isOpen = () => opened !== undefined && !ended;
+  const lazy: LazyTransaction = {
+    opening: createQueryable(true),
+    following: createQueryable(false),
+    isOpen,
+    abort: async (error) => (await opened)?.abort(error),
+  };
   let result: T;
   try {
-    result = await work({
-      opening: createQueryable(true),
-      following: createQueryable(false),
-      isOpen: () => opened !== undefined && !ended,
-      abort: async (error) => (await opened)?.abort(error),
-    });
+    result = await database.watch(isOpen, () => work(lazy));
   } catch (error) {
     // Ignore an error of the rollback: the error of `work` is more useful.
     await endTransaction(false).catch(() => undefined);

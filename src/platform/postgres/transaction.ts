@@ -13,6 +13,15 @@ export interface TransactionStatements extends Queryable {
   end(): Promise<void>;
 }
 
+/** A statement was issued after the end of its transaction. */
+export class TransactionEndedError extends Error {
+  override readonly name = 'TransactionEndedError';
+
+  constructor() {
+    super('This transaction has ended. Await every operation before its callback returns.');
+  }
+}
+
 /**
  * Creates the runner of statements on the connection of a transaction, one after the other. A failed statement alone is rolled back
  * to a savepoint, so that code may catch its error (a duplicate, a slow list) and continue; without a savepoint Postgres would refuse
@@ -26,10 +35,7 @@ export function createTransactionStatements(connection: Connection): Transaction
 
   function runInOrder<T>(work: () => Promise<T>): Promise<T> {
     if (failure !== undefined) return Promise.reject(failure.error);
-    if (ended)
-      return Promise.reject(
-        new Error('This transaction has ended. Await every operation before its callback returns.'),
-      );
+    if (ended) return Promise.reject(new TransactionEndedError());
     return queue(work);
   }
 

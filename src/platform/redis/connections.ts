@@ -2,6 +2,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisSettings } from '../config/redis-environment.ts';
 import { createLimitedWarning } from '../observability/limited-warning.ts';
 import type { Logger } from '../observability/log.ts';
+import { assertOutsideTransaction } from '../postgres/transaction-watch.ts';
 import { createSubscriptions, type Subscribe } from './subscriptions.ts';
 
 /** A connection to one Redis server, or the connections to the nodes of a Redis Cluster. */
@@ -99,6 +100,15 @@ type ConnectionOptions = Pick<
   RedisOptions,
   'enableOfflineQueue' | 'lazyConnect' | 'maxRetriesPerRequest' | 'socketTimeout'
 >;
+
+/** Refuses commands inside transactions, which would wait for Redis. */
+function refuseInTransactions(client: RedisClient): void {
+  const sendCommand = client.sendCommand.bind(client) as Redis['sendCommand'];
+  client.sendCommand = (...parameters: Parameters<Redis['sendCommand']>) => {
+    assertOutsideTransaction(`Redis is used (${parameters[0].name})`);
+    return sendCommand(...parameters);
+  };
+}
 
 /** Creates a client without connecting it. */
 function createClient(settings: RedisSettings, options: ConnectionOptions, detectsFailover = false): RedisClient {
@@ -202,6 +212,7 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
     },
     true,
   );
+  refuseInTransactions(commands);
   if (settings.sentinels !== undefined) commands.on('ready', moveToNewMaster);
   // ioredis gives up if the Sentinels announce a new master while it asks them for the master.
   commands.on('end', () => {

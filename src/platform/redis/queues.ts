@@ -138,6 +138,28 @@ function createJobCounter() {
   };
 }
 
+/** Why a job failed, without the reason: Redis keeps the message. `cause` has the reason, for the log of this process. */
+class FailedJobError extends Error {
+  override readonly cause: Error;
+
+  constructor(cause: unknown) {
+    super('see the log of the worker');
+    this.cause = cause instanceof Error ? cause : new Error(String(cause));
+  }
+}
+
+/**
+ * Runs a job without leaving its result or error in Redis, whose stream of events keeps both after the job: a job only points to rows of
+ * Postgres, and what it did may be about a person whose data is erased later.
+ */
+async function runWithoutTrace(process: () => Promise<unknown>): Promise<void> {
+  try {
+    await process();
+  } catch (error) {
+    throw new FailedJobError(error);
+  }
+}
+
 /** Creates the queues of an app. @param prefix the prefix of every Redis key, so that two apps can share a Redis */
 export function createQueues(redis: RedisConnections, prefix: string, log: Logger): Queues {
   const queues = new Map<string, Queue>();
@@ -203,7 +225,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
       const { Worker } = loadBullmq();
       const worker = new Worker(
         name,
-        (job) => counter.run(job.id!, () => process(job)),
+        (job) => counter.run(job.id!, () => runWithoutTrace(() => process(job))),
         {
           connection,
           prefix: queuePrefix,
@@ -217,7 +239,8 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
       );
       worker.on('lockRenewalFailed', counter.setLockLost);
       worker.on('error', (error) => warnOfWorker({ err: error, queue: name }, 'a worker reported an error'));
-      worker.on('failed', (job, error) => {
+      worker.on('failed', (job, failure) => {
+        const error = failure instanceof FailedJobError ? failure.cause : failure;
         log.error({ err: error, queue: name, job: job?.id }, 'a job failed');
         const text = redactTokens(error.message).slice(0, MAX_ERROR_TEXT);
         const at = new Date().toISOString();

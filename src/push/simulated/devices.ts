@@ -92,7 +92,7 @@ export function createSimulatedDevices({ database, events }: Pick<Platform, 'dat
       const { user, platform, name, behavior: deviceBehavior } = parseOrThrow(newDeviceSchema, input, 'device');
       const token = SIMULATED_PREFIX + randomBytes(16).toString('hex');
       const registration = { token, platform, ...(name === undefined ? {} : { name }) };
-      const { id } = (await registerDevice(database, registration, { userId: user, sessionId: null }))!;
+      const { id } = await registerDevice(database, registration, { userId: user, sessionId: null });
       await database.write({ text: INSERT_DEVICE, values: [id, deviceBehavior] });
       return getSimulatedDevice(id);
     },

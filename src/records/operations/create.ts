@@ -18,7 +18,13 @@ import type { RecordTimes } from '../store/store.ts';
 import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { type Values, validateInput } from './validate.ts';
-import { changeCauseOf, hashPasswords, runAfterCommitSteps, toConflictError } from './write-steps.ts';
+import {
+  changeCauseOf,
+  hashPasswords,
+  type PasswordHashes,
+  runAfterCommitSteps,
+  toConflictError,
+} from './write-steps.ts';
 
 const reservedIds = createPerRequestStore<string>('reserved id');
 
@@ -41,6 +47,8 @@ interface Options {
   times?: RecordTimes | undefined;
   /** The hash to store in password fields instead of hashing a value; then the input has none. */
   passwordHash?: string | undefined;
+  /** Hashes of passwords in the input, see `PasswordHashes`. */
+  hashes?: PasswordHashes | undefined;
   /** Valid values that are stored in addition to the input: the input's sender could not set them. */
   trusted?: Values | undefined;
   /** Additional validation errors, by field, for values that pass the declaration's rules. */
@@ -97,6 +105,11 @@ export function runAfterCreate(
   );
 }
 
+/** Whether statements before the insert may begin a transaction. */
+function opensTransaction(resource: CompiledResource): boolean {
+  return resource.declaration.hooks?.beforeCreate !== undefined || locksReferences(resource);
+}
+
 async function authorizeAndInsertRecord(
   context: RecordsContext,
   { resource: declared, store }: Entity,
@@ -105,10 +118,14 @@ async function authorizeAndInsertRecord(
   options: Options,
 ): Promise<StoredRecord> {
   const resource = options.passwordHash === undefined ? declared : withoutPasswordFields(declared);
+  const { hashes = new Map() } = options;
   if (!operation.system && !options.authorized) await authorizeCreate(resource, operation);
   const hooks = resource.declaration.hooks;
   const sent = resource.holdsFiles ? await resolveFiles(context, declared, input, operation, {}) : input;
   let values = await validateCreate(context, resource, sent, operation);
+  // The hook and locks of references may begin a transaction, which must not wait for a hash.
+  if (opensTransaction(resource) && Object.keys(options.check?.(values) ?? {}).length === 0)
+    await hashPasswords(context, resource, values, hashes);
   let validated = values;
   if (hooks?.beforeCreate !== undefined) {
     // A hook may also change nested values of arrays and objects.
@@ -137,7 +154,7 @@ async function authorizeAndInsertRecord(
   }
   const hashed =
     options.passwordHash === undefined
-      ? await hashPasswords(context, resource, values)
+      ? await hashPasswords(context, resource, values, hashes)
       : { ...values, ...passwordHashesOf(declared, options.passwordHash) };
   const id = options.id ?? newId();
   const inserting = store
@@ -162,7 +179,7 @@ export async function createRecord(
   const { resource } = entity;
   const hooks = resource.declaration.hooks;
   const always = mayAttachFiles(context, resource, input, hooks?.beforeCreate);
-  const record = await (hooks?.beforeCreate === undefined && !locksReferences(resource) && !always
+  const record = await (!opensTransaction(resource) && !always
     ? authorizeAndInsertRecord(context, entity, input, operation, options)
     : context.withTransaction(
         entity,

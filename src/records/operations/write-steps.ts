@@ -21,17 +21,28 @@ import { createHookContext } from './hooks.ts';
 import type { Values } from './validate.ts';
 import { assertIfMatch } from './versions.ts';
 
-/** Copies values, with the values of password fields replaced by their hashes. */
+/** The passwords of one record with their hashes, by field. They are hashed before a transaction, which other requests may wait for. */
+export type PasswordHashes = Map<string, { password: string; hash: string }>;
+
+/**
+ * Copies values, with the values of password fields replaced by their hashes.
+ *
+ * @param hashes hashes that are known, to which those that are computed here are added
+ */
 export async function hashPasswords(
   context: RecordsContext,
   resource: CompiledResource,
   values: Values,
+  hashes: PasswordHashes = new Map(),
 ): Promise<Values> {
   const hashed = { ...values };
   for (const { name, type } of resource.fields) {
-    if (type.concealed && typeof hashed[name] === 'string') {
-      hashed[name] = await context.hashPassword(hashed[name]);
-    }
+    const password = values[name];
+    if (!type.concealed || typeof password !== 'string') continue;
+    const known = hashes.get(name);
+    const hash = known?.password === password ? known.hash : await context.hashPassword(password);
+    hashes.set(name, { password, hash });
+    hashed[name] = hash;
   }
   return hashed;
 }

@@ -3,6 +3,7 @@ import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { runInLazyTransaction } from '../../platform/postgres/lazy-transaction.ts';
 import { retryConflicts } from '../../platform/postgres/retry.ts';
+import { leaveTransaction } from '../../platform/postgres/transaction-watch.ts';
 import type { Entity, OperationTransaction, RecordsContext } from '../context.ts';
 import { createService, createServiceLookup } from '../service.ts';
 import type { TransactionGuard } from './transaction-guard.ts';
@@ -23,7 +24,8 @@ export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
   let committed = false;
   const runAndLogError = async (work: () => unknown) => {
     try {
-      await work();
+      // This transaction may have run inside a hook of another one, which is still open.
+      await leaveTransaction(work);
     } catch (error) {
       log.error({ err: error }, 'an after-commit task failed');
     }

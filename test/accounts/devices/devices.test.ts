@@ -218,6 +218,20 @@ test('logout removes only the devices of that session', async () => {
   ]);
 });
 
+test('a device whose session ends while it is registered is refused with 401, and none is stored', async () => {
+  const ann = await run.person('Ann');
+  await sql.query('begin');
+  await sql.query('delete from sessions where user_id = $1', [ann.id]);
+  const registering = register(ann);
+  // The registration has found the session, and waits for the end of the logout.
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await expect.poll(async () => (await sql.query(waiting)).rowCount, { timeout: 30_000 }).toBeGreaterThan(0);
+  await sql.query('commit');
+  const { status, body } = await registering;
+  expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);
+  expect((await sql.query('select 1 from devices where user_id = $1', [ann.id])).rowCount).toBe(0);
+});
+
 test('devices of an expired session are not listed', async () => {
   const ann = await run.person('Ann');
   const second = await another(ann);

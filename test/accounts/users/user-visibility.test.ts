@@ -9,7 +9,7 @@ const VALUES = {
   name: 'Ann',
   avatarUrl: 'https://example.com/ann.png',
   phone: '+41 44 000 00 00',
-  locale: 'de-CH',
+  locale: 'de-CH' as const,
   motto: 'Never late',
   nickname: 'Annie',
   contact: { street: 'Hill 1', floor: 2 },
@@ -20,7 +20,7 @@ const VALUES = {
 const user = defineUser({
   fields: {
     phone: f.string().filterable().searchable().sortable(),
-    locale: f.string(),
+    locale: f.enum(['de-CH', 'en']).filterable(),
     motto: f.string(),
     nickname: f.string().pii(),
     contact: f.object({ street: f.string(), floor: f.integer() }),
@@ -45,9 +45,9 @@ const [ann, bob, root] = [await person('Ann'), await person('Bob'), await person
 await app.service('user').update(ann.id, VALUES);
 const { id } = (await ann.call('POST', '/api/posts', { title: 'One', editors: [ann.id] })).body.data;
 
-const OPEN = ['avatarUrl', 'badge', 'createdAt', 'id', 'locale', 'motto', 'name', 'updatedAt'];
+const OPEN = ['avatarUrl', 'badge', 'createdAt', 'id', 'motto', 'name', 'updatedAt'];
 const SIGNED_IN = [...OPEN, 'postcode'].sort();
-const PERSONAL = ['addresses', 'contact', 'nickname', 'phone'];
+const PERSONAL = ['addresses', 'contact', 'locale', 'nickname', 'phone'];
 const WHOLE = [...SIGNED_IN, ...PERSONAL, 'email', 'roles', 'status'].sort();
 
 const DOORS: Record<string, (as: typeof call) => Promise<object>> = {
@@ -77,7 +77,7 @@ test('a wider read policy does not make these fields visible; the owner sees all
 
 test('filters, searches and sorts do not reveal a field that is not visible to the caller', async () => {
   const found = async (as: typeof call, query: string) => (await as('GET', `/api/users?${query}`)).body.meta.total;
-  for (const query of [`phone=${encodeURIComponent(VALUES.phone)}`, 'q=000 00', 'phone[exists]=true']) {
+  for (const query of [`phone=${encodeURIComponent(VALUES.phone)}`, 'q=000 00', 'phone[exists]=true', 'locale=de-CH']) {
     expect([query, await found(bob.call, query)]).toEqual([query, 0]);
     expect([query, await found(ann.call, query)]).toEqual([query, 1]);
     expect([query, await found(root.call, query)]).toEqual([query, 1]);
@@ -107,7 +107,7 @@ test('the OpenAPI document states that the owner and admins see these fields', a
     expect(User.properties[name].description).toBe('Visible only to `owner | admin`.');
     expect(User.required).not.toContain(name);
   }
-  for (const name of ['name', 'avatarUrl', 'locale', 'motto']) {
+  for (const name of ['name', 'avatarUrl', 'motto']) {
     expect(User.properties[name].description).toBeUndefined();
   }
 });

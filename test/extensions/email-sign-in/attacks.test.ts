@@ -99,21 +99,33 @@ test('an attacker cannot sign a victim in to the account of the attacker with a 
   expect((await withLink(victim)).body.data.user.email).toBe(victim.email);
 });
 
-test('five wrong codes lock the address with 429 for every sign-in, before the proof is used up', async () => {
+test('five wrong codes lock codes and the password of the address with 429, but not the link', async () => {
   const ann = await person('Ann');
   const asked = await request(ann.email);
   for (let i = 0; i < 5; i++) expectInvalid(await withCode(asked, wrongCode(asked)));
-  const locked = [await withCode(asked), await withLink(asked)];
-  for (const { status, headers, body } of locked) {
-    expect([status, body.error.code]).toEqual([429, 'RATE_LIMITED']);
-    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
-  }
+  const { status, headers, body } = await withCode(asked);
+  expect([status, body.error.code]).toEqual([429, 'RATE_LIMITED']);
+  expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
   const login = { email: ann.email, password: 'correct horse battery' };
   expect((await call('POST', '/api/auth/login', login)).status).toBe(429);
   expect((await sql.query('select failures from email_proofs where email = $1', [ann.email])).rows).toEqual([
     { failures: 5 },
   ]);
   expect(failuresOf(ann.email)).toHaveLength(5);
+  expect((await withLink(asked)).status).toBe(200);
+  expect((await call('POST', '/api/auth/login', login)).status).toBe(429);
+});
+
+test('wrong passwords lock codes of the address, known or not, but no link', async () => {
+  const ann = await person('Ann');
+  for (const email of [ann.email, 'locked-stranger@example.com']) {
+    for (let i = 0; i < 5; i++) await call('POST', '/api/auth/login', { email, password: 'wrong horse battery' });
+    const asked = await request(email);
+    expect((await withCode(asked)).status).toBe(429);
+    // Links that do not work are not counted.
+    for (let i = 0; i < 6; i++) expectInvalid(await withLink({ ...asked, token: 'x'.repeat(43) }));
+    expect((await withLink(asked)).status).toBe(200);
+  }
 });
 
 test('fifty concurrent guesses at the codes of several requests check five codes in all', async () => {

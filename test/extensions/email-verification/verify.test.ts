@@ -54,13 +54,17 @@ test('a registration sends an e-mail whose link and code confirm the address wit
   }
 });
 
-test('a second click on the link of a confirmed address is no error, and a further e-mail is refused', async () => {
-  const ada = await register();
-  const { token } = await ada.mailbox.next();
-  const [first, second] = [await verify(ada.call, { token }), await verify(ada.call, { token })];
-  expect([first.status, second.status]).toEqual([200, 200]);
-  expect(second.body).toEqual(first.body);
+test('a link or code of a confirmed address that is used, wrong or of another user is refused, and a further e-mail, too', async () => {
+  const [ada, eve] = [await register(), await register()];
+  const [{ token, code }, others] = [await ada.mailbox.next(), await eve.mailbox.next()];
+  expect((await verify(ada.call, { token })).status).toBe(200);
+  for (const proof of [{ token }, { code }, { token: 'x'.repeat(43) }, { code: 'abc' }, { token: others.token }]) {
+    const { status, body } = await verify(ada.call, proof);
+    expect([proof, status, body.error]).toMatchObject([proof, 400, INVALID]);
+  }
+  // None of these is a guess: no link or code waits.
   expect((await ada.call('POST', '/api/auth/email/verification')).body.error.code).toBe('CONFLICT');
+  expect((await verify(eve.call, { token: others.token })).status).toBe(200);
 });
 
 test('many concurrent uses of one link confirm the address once', async () => {

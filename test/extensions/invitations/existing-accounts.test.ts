@@ -54,6 +54,14 @@ test('the owner of the address replaces the fields that a stranger registered wi
   expect((await call('POST', '/api/auth/login', { email, password: newPassword })).status).toBe(200);
 });
 
+test('wrong passwords for the invited address do not lock the invitation', async () => {
+  const email = 'guessed@example.com';
+  const { token } = await invite(admin.call, { email });
+  for (let i = 0; i < 5; i++) await call('POST', '/api/auth/login', { email, password: 'wrong horse battery' });
+  expect((await call('POST', '/api/auth/login', { email, password })).status).toBe(429);
+  expect((await accept({ token, name: 'Ann', password })).body.data.user).toMatchObject({ email });
+});
+
 test('many concurrent uses of one link claim an account once', async () => {
   const ada = await createPerson();
   const { token } = await invite(admin.call, { email: ada.email });
@@ -111,4 +119,21 @@ test('an invited user gets the declared default of the roles and the roles of th
   const { token } = await openMailbox(other.app, 'ann@example.com').next();
   const accepted = await other.call('POST', '/api/auth/invitations/accept', { token, name: 'Ann' });
   expect(accepted.body.data.user.roles).toEqual(['member', 'editor']);
+});
+
+test('of twenty requests with one link at the same time, one registers and the others leave before their password is hashed', async () => {
+  const created: string[] = [];
+  const user = defineUser({ hooks: { beforeCreate: ({ email }) => void created.push(email) } });
+  const own = await startTestApp({ resources: [user], extensions: [invitations()] });
+  const root = await own.person('Root', ['user', 'admin']);
+  const email = 'twenty@example.com';
+  const mailbox = openMailbox(own.app, email);
+  expect((await root.call('POST', '/api/invitations', { email })).status).toBe(201);
+  const { token } = await mailbox.next('You are invited');
+  const body = { token, name: 'Ann', password };
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => own.call('POST', '/api/auth/invitations/accept', body)),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)]);
+  expect(created.filter((one) => one === email)).toHaveLength(1);
 });

@@ -60,6 +60,16 @@ test('an account is linked by its address if both sides have verified it', async
   expect((await logIn(email)).status).toBe(200);
 });
 
+test('wrong passwords do not lock the sign-in at a provider', async () => {
+  const email = newAddress();
+  const { user: ada } = await register(email);
+  await verify(ada.id);
+  for (let i = 0; i < 5; i++) await call('POST', '/api/auth/login', { email, password: 'wrong horse battery' });
+  const { status, body } = await signIn({ email, email_verified: true });
+  expect([status, body.data.user.id]).toEqual([200, ada.id]);
+  expect((await logIn(email)).status).toBe(429);
+});
+
 test('an address that the provider has not verified neither links nor verifies', async () => {
   const email = newAddress();
   const { user: ada } = await register(email);

@@ -20,6 +20,7 @@ beforeAll(async () => {
     if (name.startsWith('six')) return type === 'A' ? 'nxdomain' : ['2001:db8::1'];
     if (name.startsWith('halfdead')) return type === 'A' ? ['192.0.2.1'] : 'silence';
     if (name.startsWith('broken')) return type === 'A' ? 'nxdomain' : 'servfail';
+    if (name.startsWith('alias')) return name.startsWith('alias-broken') && type === 'AAAA' ? 'servfail' : 'alias';
     return name.startsWith('dead') ? 'silence' : 'nxdomain';
   });
 });
@@ -50,6 +51,12 @@ describe('DNS', () => {
     const reason = (host: string) => resolver(false)(host).then(() => 'resolved', isUnknownHostError);
     expect(await reason('none.example')).toBe(true);
     expect(await reason('broken.example')).toBe(false);
+  });
+
+  test('a name whose response has no address, such as an alias without a target, is unknown', async () => {
+    await expect(resolver(false)('alias.example')).rejects.toMatchObject({ code: 'ENODATA' });
+    const failed = await resolver(false)('alias-broken.example').catch((error: unknown) => error);
+    expect([isUnknownHostError(failed), isUnknownHostError(undefined)]).toEqual([false, false]);
   });
 
   test('a server that never responds for IPv6 does not delay IPv4 addresses', async () => {

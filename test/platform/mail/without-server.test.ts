@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createApp, defineUser } from '../../../src/index.ts';
@@ -38,7 +39,7 @@ test('in production an e-mail waits for a mail server, is not captured, and the 
   expect(await app.captured.mails()).toEqual([]);
 });
 
-test('in development an e-mail is logged as one line with its recipient and without its text', async () => {
+test('in development an e-mail is logged as one line with its recipient, which Redis does not get, and without its text', async () => {
   const { env } = await place();
   const web = startBlog('web', { ...env, NODE_ENV: 'development', PORT: '0', OWN_DATABASE: 'yes' });
   const url = await web.url();
@@ -56,6 +57,15 @@ test('in development an e-mail is logged as one line with its recipient and with
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0]!)).toMatchObject({ to: 'ann@example.com', subject: 'Choose a new password' });
   expect(web.output()).not.toMatch(/token=/);
+  const redis = new Redis(env.REDIS_URL);
+  onTestFinished(() => redis.disconnect());
+  const readTail = async () => (await redis.xrange(`${env.REDIS_PREFIX}:log`, '-', '+')).map(([, [, line]]) => line!);
+  const [kept] = await until(async () => {
+    const captured = (await readTail()).filter(isCaptureLine);
+    return captured.length > 0 && captured;
+  });
+  expect(JSON.parse(kept!)).not.toHaveProperty('to');
+  expect(kept).not.toMatch(/ann@example\.com|Choose a new password/);
   web.child.kill('SIGTERM');
   await web.ended;
 });

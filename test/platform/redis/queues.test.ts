@@ -150,3 +150,30 @@ test('a worker checks for stalled jobs while jobs of other processes are active,
   await until(() => countChecksOf('foreign') >= 5);
   expect(countChecksOf('own')).toBe(0);
 });
+
+const events = `${env.redisPrefix}:{traces}:traces:events`;
+
+test('neither the result nor the error of a job stays in Redis', async () => {
+  const { redis, queues } = open();
+  const done: string[] = [];
+  const worker = queues.work(
+    'traces',
+    async ({ data }) => {
+      done.push(data.id);
+      if (data.id === 'fails') throw new Error('ada@example.com does not exist');
+      return { to: 'ada@example.com' };
+    },
+    1,
+  );
+  onTestFinished(() => worker.stop());
+  await queues.add('traces', [job('works'), job('fails'), job('last')]);
+  await until(() => queues.activity().some(({ failures }) => failures.length > 0) && done.includes('last'));
+  // The process itself still knows the reason.
+  expect(queues.activity().flatMap(({ failures }) => failures.map(({ error }) => error))).toEqual([
+    'ada@example.com does not exist',
+  ]);
+  await until(async () => (await redis.commands.xlen(events)) >= 4);
+  const kept = JSON.stringify(await redis.commands.xrange(events, '-', '+'));
+  expect(kept).toContain('failed');
+  expect(kept).not.toContain('ada@example.com');
+});

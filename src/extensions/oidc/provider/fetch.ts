@@ -1,4 +1,5 @@
 import type { CustomFetch } from 'openid-client';
+import { assertOutsideTransaction } from '../../../platform/postgres/transaction-watch.ts';
 
 /** Time limit in ms of a request to a provider: connection, headers and body together. */
 const TIMEOUT_MS = 10_000;
@@ -43,6 +44,7 @@ export function createProviderFetch(): CustomFetch {
 
   return async (url, options) => {
     const { host } = new URL(url);
+    assertOutsideTransaction(`A request to ${host} is sent`);
     const isShared = options.method === 'GET' && !new Headers(options.headers).has('authorization');
     if (isShared && (failedUntil.get(url) ?? 0) > Date.now())
       throw new ProviderUnavailableError(`${host} did not respond a few seconds ago`);

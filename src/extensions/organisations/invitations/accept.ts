@@ -3,7 +3,7 @@ import type { RouteContext } from '../../../declare/route.ts';
 import { isWellFormedToken } from '../../../platform/crypto/token.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
-import type { Membership } from '../context.ts';
+import { createOrganisationLock, type Membership } from '../context.ts';
 import type { Members } from '../members.ts';
 import { ORGANISATION } from '../resources.ts';
 import { type InvitationContext, isInviterEntitled } from './invite.ts';
@@ -62,14 +62,17 @@ export async function acceptOrganisationInvitation(
   const { token } = ctx.input;
   if (ctx.auth?.via !== 'session') throw new ApiError('FORBIDDEN', 'An API key cannot be used here');
   const invitation = await findInvitation(context, token);
+  const lock = createOrganisationLock(context);
   return host.transaction(async (tx) => {
     await accounts.holdCredential(ctx, tx.database);
     const locked = await accounts.lockUser(ctx.user!.id, tx.database);
     // Read now that the row is locked: the address may just have been changed.
     if (String(locked?.user.email).toLowerCase() !== invitation.email)
       throw new ApiError('FORBIDDEN', 'This invitation is for another e-mail address; sign in with that address');
-    if (!(await store.accept(invitation.id, token, ctx.user!.id, tx.database))) throw invalidLinkError();
     const { organisation, role } = invitation;
+    // Before the invitation, as those who send it again do: a different order could deadlock.
+    await lock(organisation, tx.database);
+    if (!(await store.accept(invitation.id, token, ctx.user!.id, tx.database))) throw invalidLinkError();
     const membership = await members.add({ organisation, user: ctx.user!.id, role }, tx);
     // The organisation is locked, so the inviter cannot lose the right before the commit.
     if (!(await isInviterEntitled(context, invitation, tx.service))) throw invalidLinkError();

@@ -3,7 +3,7 @@ import { createProofLink } from '../../../accounts/email-proofs/link.ts';
 import type { CountMail } from '../../../accounts/invitation-mails.ts';
 import { isAccountActive } from '../../../declare/actor.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import type { Services, Transaction } from '../../../declare/service.ts';
+import type { Services } from '../../../declare/service.ts';
 import { generateToken } from '../../../platform/crypto/token.ts';
 import { ApiError, validationError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
@@ -11,6 +11,7 @@ import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
 import { localeOfUser, preferredLocaleOf } from '../../../platform/mail/texts/locale.ts';
 import type { MailComposer } from '../../../platform/mail/worker.ts';
+import type { Executor } from '../../../platform/postgres/queryable.ts';
 import { type Access, createOrganisationLock, findRole, type OrganisationContext } from '../context.ts';
 import type { InvitationStore, OrganisationInvitation } from './store.ts';
 
@@ -87,14 +88,18 @@ function assertMayGrant({ roles }: OrganisationContext, { role }: Access, grante
     throw new ApiError('FORBIDDEN', `Your role does not allow you to give, change or remove this role: ${granted}`);
 }
 
-/** Checks that an organisation may have one more pending invitation. Its row must be locked. */
-async function assertMayHaveOneMore({ settings, store }: InvitationContext, organisation: string, tx: Transaction) {
+/** Checks that an organisation may have one more pending invitation: in a transaction, once its row is locked, for certain. */
+async function assertMayHaveOneMore({ settings, store }: InvitationContext, organisation: string, on: Executor) {
   const { maxPending } = settings.invitations;
-  if ((await store.countPending(organisation, tx.database)) >= maxPending)
+  if ((await store.countPending(organisation, on)) >= maxPending)
     throw new ApiError(
       'LIMIT_REACHED',
       `The organisation has ${maxPending} pending invitations, the maximum; revoke one, or wait until one is accepted or expires`,
     );
+}
+
+function alreadyInvitedError(): ApiError {
+  return new ApiError('CONFLICT', 'This address is already invited', { details: { email: 'Is already invited' } });
 }
 
 const toEvent = ({ id, organisation, email, role }: OrganisationInvitation, ctx: RouteContext) => ({
@@ -117,17 +122,18 @@ export async function inviteToOrganisation(
   const { email, role = roles.least } = ctx.input;
   assertMayGrant(context, ctx.doc, role);
   const lock = createOrganisationLock(context);
+  // Requests that send nothing do not use up the limit of the address. The transaction checks again, and must not wait for the counts.
+  await assertMayHaveOneMore(context, organisation, host.database);
+  if (await store.isInvited(organisation, email)) throw alreadyInvitedError();
+  await countMail(email);
+  await countMailOfOrganisation(organisation);
   return host.transaction(async (tx) => {
     await accounts.holdCredential(ctx, tx.database);
     await lock(organisation, tx.database);
-    await assertMayHaveOneMore(context, organisation, tx);
+    await assertMayHaveOneMore(context, organisation, tx.database);
     const given = { organisation, email, role, invitedBy: ctx.user!.id };
     const created = await store.create(given, settings.invitations.expiresDays, tx.database);
-    if (created === undefined)
-      throw new ApiError('CONFLICT', 'This address is already invited', { details: { email: 'Is already invited' } });
-    // Last, so that requests that send nothing do not use up the limit of the address.
-    await countMail(email);
-    await countMailOfOrganisation(organisation);
+    if (created === undefined) throw alreadyInvitedError();
     const data = { invitation: created.id, locale: preferredLocaleOf(ctx.req) };
     await host.mail.sendComposed(INVITATION_MAIL, data, tx);
     tx.afterCommit(() => host.events.emit('organisation.invitation_sent', toEvent(created, ctx)));
@@ -145,16 +151,18 @@ export async function resendInvitation(
   const { organisation } = ctx.doc;
   const id = ctx.params.invitationId!;
   const lock = createOrganisationLock(context);
+  const invitation = isId(id) ? await store.find(id, host.database) : undefined;
+  if (invitation?.organisation !== organisation) throw new ApiError('NOT_FOUND');
+  assertMayGrant(context, ctx.doc, invitation.role);
+  // Before the former link ends, and outside the transaction, which must not wait for the counts.
+  await countMail(invitation.email);
+  await countMailOfOrganisation(organisation);
   return host.transaction(async (tx) => {
     await accounts.holdCredential(ctx, tx.database);
     await lock(organisation, tx.database);
     const given = { id, organisation, invitedBy: ctx.user!.id };
-    const renewed = isId(id) ? await store.renew(given, settings.invitations.expiresDays, tx.database) : undefined;
+    const renewed = await store.renew(given, settings.invitations.expiresDays, tx.database);
     if (renewed === undefined) throw new ApiError('NOT_FOUND');
-    assertMayGrant(context, ctx.doc, renewed.role);
-    // If it throws, the transaction is rolled back and the former link keeps working.
-    await countMail(renewed.email);
-    await countMailOfOrganisation(organisation);
     await host.mail.sendComposed(INVITATION_MAIL, { invitation: id, locale: preferredLocaleOf(ctx.req) }, tx);
     return renewed;
   });

@@ -46,6 +46,10 @@ function toInvitation(row: InvitationRow): OrganisationInvitation {
 const COUNT_PENDING = `
   select count(*)::int from organisation_invitations
   where organisation = $1 and accepted_at is null and expires_at > now()`;
+// Uses organisation_invitations_pending_index.
+const FIND_PENDING = `
+  select 1 from organisation_invitations
+  where organisation = $1 and email = $2 and accepted_at is null and expires_at > now()`;
 // Uses organisation_invitations_pending_index. An expired invitation is replaced.
 const REMOVE_EXPIRED = `
   delete from organisation_invitations
@@ -85,6 +89,8 @@ const REMOVE_OLD = `
 /** The invitations of organisations in Postgres. */
 export interface InvitationStore {
   countPending(organisation: string, on: Executor): Promise<number>;
+  /** Whether an address has a pending invitation to the organisation. */
+  isInvited(organisation: string, email: string): Promise<boolean>;
   /** Returns undefined if the address has a pending invitation to the organisation. */
   create(
     given: Pick<OrganisationInvitation, 'organisation' | 'email' | 'role' | 'invitedBy'>,
@@ -121,6 +127,9 @@ export function createInvitationStore(database: Database): InvitationStore {
   return {
     async countPending(organisation, on) {
       return (await on.write<[number]>({ text: COUNT_PENDING, values: [organisation] }))[0]![0];
+    },
+    async isInvited(organisation, email) {
+      return (await database.write({ text: FIND_PENDING, values: [organisation, email] })).length > 0;
     },
     async create({ organisation, email, role, invitedBy }, days, on) {
       await on.write({ text: REMOVE_EXPIRED, values: [organisation, email] });

@@ -3,6 +3,7 @@ import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { OutboxConsumer } from '../../../platform/outbox/consumer.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { isRecordChange } from '../../../platform/outbox/table.ts';
+import { leaveTransaction } from '../../../platform/postgres/transaction-watch.ts';
 import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import { ADD_WAITING, DROP_OLD, IS_ANY_WAITING, REMOVE_TICKETS, TAKE_WAITING, TRY_LOCK } from '../sql.ts';
@@ -20,8 +21,9 @@ export function createRealtimeForwarder({ resources }: Pick<Host, 'resources'>, 
     async handle(rows, tx) {
       const entries = rows.map(packEvent);
       const [waiting] = await tx.write({ name: 'realtime_is_waiting', text: IS_ANY_WAITING, values: [] });
-      if (waiting === undefined && (await appender.addEntries(entries.map((text) => [ENTRY_KIND_FIELDS.event, text]))))
-        return undefined;
+      // Before the commit on purpose: a relay that dies in between adds the entries again. It locks only rows of the outbox meanwhile.
+      const add = () => appender.addEntries(entries.map((text) => [ENTRY_KIND_FIELDS.event, text]));
+      if (waiting === undefined && (await leaveTransaction(add))) return undefined;
       const values = [rows.map((row) => row.eventId), rows.map((row) => row.id), entries];
       await tx.write({ name: 'realtime_wait', text: ADD_WAITING, values });
       return undefined;
@@ -67,7 +69,9 @@ export function createRealtimeSweeps(
       const entries = sorted.map(
         ([, text]) => [text === '' ? ENTRY_KIND_FIELDS.lost : ENTRY_KIND_FIELDS.event, text] as const,
       );
-      if (entries.length > 0 && !(await appender.addEntries(entries, MOVE_DEADLINE_MS))) throw new RedisAwayError();
+      const add = () => appender.addEntries(entries, MOVE_DEADLINE_MS);
+      // Before the commit on purpose, as in the consumer.
+      if (entries.length > 0 && !(await leaveTransaction(add))) throw new RedisAwayError();
       return rows.length;
     });
 

@@ -29,8 +29,20 @@ async function confirm(proof) {
     continueSignIn(data);
     return;
   }
+  showDone(data.email);
+}
+
+function showDone(email) {
   const next = link(requestedPath() ?? config.afterSignIn, texts.continue);
-  showView(text.doneHeading, paragraph(text.done(data.email)), element('p', {}, next));
+  showView(text.doneHeading, paragraph(text.done(email)), element('p', {}, next));
+}
+
+/** Shows that the address is confirmed, if it is: a second click on the link is no problem for the user. Returns whether it is. */
+async function showDoneIfVerified() {
+  const user = readToken() === undefined ? undefined : await requestAsAnyone('GET', '/auth/me').catch(() => undefined);
+  if (user?.emailVerifiedAt === undefined) return false;
+  showDone(user.email);
+  return true;
 }
 
 function showCode(problem) {
@@ -73,6 +85,6 @@ export async function showPage() {
       return;
     }
     forgetLinkToken();
-    showCode(error.message);
+    if (error.code !== 'INVALID_TOKEN' || !(await showDoneIfVerified())) showCode(error.message);
   }
 }

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type * as Undici from 'undici';
 import { createBackoff } from '../../concurrency/backoff.ts';
 import { createSemaphore, isSemaphoreFull } from '../../concurrency/semaphore.ts';
+import { assertOutsideTransaction } from '../../postgres/transaction-watch.ts';
 import { type FailedResponse, S3Error, toS3Error } from './errors.ts';
 import type { S3Settings } from './settings.ts';
 import { sha256Hex, signHeaders, signUrl, UNSIGNED_PAYLOAD } from './signature.ts';
@@ -125,6 +126,7 @@ export function createS3Client({ bucketUrl, prefix, region, timeoutMs, getCreden
   async function sendOnce(request: S3Request) {
     const { method, headers = {}, body, signal } = request;
     const url = urlOf(request);
+    assertOutsideTransaction(`A request to ${url.host} is sent`);
     const { undici, agent } = loadLibrary();
     // TLS already protects the body. Without TLS, its hash is signed.
     const hash = body !== undefined && url.protocol === 'https:' ? UNSIGNED_PAYLOAD : sha256Hex(body ?? '');

@@ -65,7 +65,7 @@ async function findReadableRecord(
  * upsert begins again.
  */
 async function upsertAlone(context: RecordsContext, entity: Entity, item: BatchItem): Promise<Outcome> {
-  const { id, times, data, operation } = item;
+  const { id, times, hashes, data, operation } = item;
   const tenant = tenantOfUniqueField(entity.resource, item.by!.field);
   const within = tenant === undefined ? [] : [await organisationCondition(context, tenant, item)];
   const { [tenant?.name ?? '']: _organisation, ...changes } = updateDataOf(item);
@@ -73,7 +73,10 @@ async function upsertAlone(context: RecordsContext, entity: Entity, item: BatchI
   for (let attempt = 1; ; attempt++) {
     try {
       if (found === undefined)
-        return { action: 'created', record: await createRecord(context, entity, data, operation, { id, times }) };
+        return {
+          action: 'created',
+          record: await createRecord(context, entity, data, operation, { id, times, hashes }),
+        };
       const written = await updateRecordWithPrevious(context, entity, found.id, changes, operation);
       return { action: 'updated', ...written };
     } catch (error) {
@@ -90,9 +93,9 @@ async function upsertAlone(context: RecordsContext, entity: Entity, item: BatchI
 export async function runItemAlone(context: RecordsContext, entity: Entity, item: BatchItem): Promise<Outcome> {
   // Inside a transaction, the functions of the declaration use its services.
   const operation = { ...item.operation, service: context.service };
-  const { op, id, times, data } = item;
+  const { op, id, times, hashes, data } = item;
   if (op === 'create')
-    return { action: 'created', record: await createRecord(context, entity, data, operation, { id, times }) };
+    return { action: 'created', record: await createRecord(context, entity, data, operation, { id, times, hashes }) };
   if (op === 'upsert') return upsertAlone(context, entity, { ...item, operation });
   if (op === 'delete') return { action: 'deleted', record: await deleteRecord(context, entity, id!, operation) };
   return { action: 'updated', ...(await updateRecordWithPrevious(context, entity, id!, data, operation)) };

@@ -2,6 +2,7 @@ import type { StoredRecord } from '../../../declare/host.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
 import type { CompiledField } from '../../schema/compiled.ts';
 import type { BatchChange, RecordTimes } from '../../store/store.ts';
+import type { PasswordHashes } from '../write-steps.ts';
 
 /** The operations of a batch. */
 export const BATCH_OPERATIONS = ['create', 'update', 'upsert', 'delete'] as const;
@@ -22,6 +23,8 @@ export interface BatchItem {
   data: unknown;
   /** For an upsert: the unique field that identifies the record, and its value as records hold it; undefined if the value is invalid. */
   by: { field: CompiledField; value: unknown } | undefined;
+  /** The hashes of passwords in `data` that are computed before the transaction; left out: none. */
+  hashes?: PasswordHashes;
   /** The context of this operation: that of the batch, with the versions that the record must have. */
   operation: OperationContext;
 }

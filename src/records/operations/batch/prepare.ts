@@ -47,7 +47,8 @@ async function prepareCreate(
 ): Promise<PreparedChange> {
   await access.assertMayCreate();
   const values = await validateCreate(context, resource, item.data, item.operation);
-  const hashed = await hashPasswords(context, resource, values);
+  item.hashes ??= new Map();
+  const hashed = await hashPasswords(context, resource, values, item.hashes);
   const { id = newId(), times } = item;
   return { item, change: { action: 'created', id, values: hashed, times }, before: undefined };
 }
@@ -65,6 +66,36 @@ export async function prepareCreates(
       prepared.set(item, await catchItemError(() => prepareCreate(context, entity, access, item)));
   }
   return prepared;
+}
+
+/**
+ * Hashes the passwords of items whose records may be created in a transaction, which must not wait for hashes. Passwords that are not valid are
+ * left to the validation, and a caller that may create no record computes none.
+ */
+export async function hashPasswordsAhead(
+  context: RecordsContext,
+  { resource }: Entity,
+  access: BatchAccess,
+  items: readonly BatchItem[],
+): Promise<void> {
+  const passwords = resource.fields.filter(({ type }) => type.concealed);
+  if (passwords.length === 0) return;
+  for (const item of items) {
+    if ((item.op !== 'create' && item.op !== 'upsert') || item.hashes !== undefined) continue;
+    if (
+      !(await access.assertMayCreate().then(
+        () => true,
+        () => false,
+      ))
+    )
+      return;
+    const valid = passwords.flatMap(({ name, schema }) => {
+      const { data } = schema.safeParse(Object(item.data)[name]);
+      return typeof data === 'string' ? [[name, data]] : [];
+    });
+    item.hashes = new Map();
+    await hashPasswords(context, resource, Object.fromEntries(valid), item.hashes);
+  }
 }
 
 /** The records of a batch: those that are locked, and others that the caller may only see. */

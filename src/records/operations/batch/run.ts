@@ -5,7 +5,7 @@ import { type BatchAccess, createBatchAccess } from './access.ts';
 import { runItemAlone } from './alone.ts';
 import { createBatchError, type ItemFailure } from './errors.ts';
 import type { BatchItem, Outcome, Preparation, Room } from './item.ts';
-import { catchItemError, createTooLargeError, prepareCreates, prepareItems } from './prepare.ts';
+import { catchItemError, createTooLargeError, hashPasswordsAhead, prepareCreates, prepareItems } from './prepare.ts';
 import { type Segment, splitIntoSegments } from './segments.ts';
 import { createBatchWriter } from './write.ts';
 
@@ -143,6 +143,7 @@ export async function runAtomicBatch(
   // A create with a hook runs alone, but its input can be validated now.
   const creates = segments.flatMap(({ items }) => items.filter(access.canValidateBefore));
   const created = await prepareCreates(context, entity, access, creates);
+  await hashPasswordsAhead(context, entity, access, items);
   return context.withTransaction(
     entity,
     operation,
@@ -176,6 +177,7 @@ async function runSegment(
   { operation, room }: BatchOptions,
 ): Promise<Map<BatchItem, Outcome | 'alone'>> {
   const created = await prepareCreates(context, entity, access, items);
+  await hashPasswordsAhead(context, entity, access, items);
   const run = async (inside: RecordsContext, own: Entity, operationInside: OperationContext) => {
     const outcomes = new Map<BatchItem, Outcome | 'alone'>();
     const left = { ...room };

@@ -7,10 +7,11 @@ import { startTestApp } from '../../../support/app.ts';
 const REFUSED = { url: 'Must have a public host name' };
 const PUBLIC = '93.184.216.34';
 
-const answers: Record<string, string[] | 'nxdomain' | 'servfail' | 'silence'> = {
+const answers: Record<string, string[] | 'alias' | 'nxdomain' | 'servfail' | 'silence'> = {
   'public.example.com': [PUBLIC, '2606:4700:4700::1111'],
   'unknown.example.com': 'nxdomain',
   'empty.example.com': [],
+  'alias.example.com': 'alias',
   'failing.example.com': 'servfail',
   'silent.example.com': 'silence',
   'later.example.com': 'servfail',
@@ -49,6 +50,7 @@ test('an endpoint whose host has only public addresses can be created, and other
 test.each([
   ...table.dns.map(({ name }, n): [string, string] => [name, `case-${n}.example.com`]),
   ['a name without addresses', 'empty.example.com'],
+  ['an alias of a name without addresses', 'alias.example.com'],
 ])('%s is refused on create and on change with the same error as an unknown name', async (_, host) => {
   const made = await ann.call('POST', '/api/webhooks', body('public.example.com'));
   const { id, url } = made.body.data;
