@@ -3,21 +3,15 @@ import type { Viewer } from '../../declare/actor.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/observability/log.ts';
+import { isTextType } from '../../platform/storage/media-types/names.ts';
 import { type FileStorage, StorageError } from '../../platform/storage/storage.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
-import {
-  assertSizeFits,
-  assertTypeIsAccepted,
-  type ContentFacts,
-  checkContent,
-  determineType,
-  isTextType,
-  peekBody,
-} from '../content.ts';
+import { assertSizeFits, type ContentFacts, checkContent, peekBody } from '../content.ts';
 import { cleanFileName } from '../file-name.ts';
 import { type FileRow, type FileStore, isRemoved, type PendingLimits, type StoredContent } from '../store.ts';
 import type { UploadTarget } from '../targets.ts';
 import { createImageFacts, variantKeysOf } from './images.ts';
+import { createRecognition } from './recognition.ts';
 import type { Uploader } from './uploader.ts';
 
 /** The announced facts about an upload. */
@@ -95,6 +89,7 @@ export function createUploads({
   log: Logger;
 }): Uploads {
   const images = createImageFacts(storage);
+  const recognize = createRecognition(storage);
   const fieldOf = (target: UploadTarget | undefined) => target?.field.name ?? 'file';
   const rulesOf = (target: UploadTarget | undefined) => target?.rules ?? UNLIMITED;
 
@@ -163,11 +158,12 @@ export function createUploads({
     bytes: number,
   ): Promise<StoredContent> {
     const body = await storage.read(storageKey);
-    const { first, all } = await peekBody(body);
-    const type = determineType(first, row.type, row.name);
     const facts: ContentFacts = { bytes, sha256: undefined };
+    let type: string;
     try {
-      assertTypeIsAccepted(type, rules, field.name);
+      const { all, ...peeked } = await peekBody(body);
+      const recognized = await recognize(peeked, row, rules, field.name);
+      type = await recognized.settle(storageKey, bytes);
       if (isTextType(type)) {
         const options = { type, maxBytes: rules.maxBytes, field: field.name, hashes: false };
         for await (const _ of checkContent(all, options, facts));
@@ -190,17 +186,19 @@ export function createUploads({
   return {
     async receive(target, uploader, { name, type: claimed, bytes: announced }, body, { hashes = false, signal } = {}) {
       const [rules, field] = [rulesOf(target), fieldOf(target)];
-      const { first, all } = await peekBody(body);
-      const type = determineType(first, claimed, cleanFileName(name));
-      if (first.length > 0) assertTypeIsAccepted(type, rules, field);
+      const { all, ...peeked } = await peekBody(body);
+      const recognized = await recognize(peeked, { type: claimed, name: cleanFileName(name) }, rules, field);
+      const { type } = recognized;
       const expected = Math.min(announced ?? rules.maxBytes, rules.maxBytes);
       const upload = await insert(target, uploader, { name, type, bytes: target === undefined ? 0 : expected }, false);
       try {
         const facts: ContentFacts = { bytes: 0, sha256: undefined };
         const checked = checkContent(all, { type, maxBytes: rules.maxBytes, field, hashes }, facts);
         await storage.write(upload.storageKey, checked, { type, ...(signal && { signal }) });
+        const settled = await recognized.settle(upload.storageKey, facts.bytes);
         const image = await images.read(rules, upload.storageKey, field);
-        return await getFinished(upload.id, await store.finish(upload.id, { type, ...facts, ...image }, limits));
+        const content = { type: settled, ...facts, ...image };
+        return await getFinished(upload.id, await store.finish(upload.id, content, limits));
       } catch (error) {
         await discardQuietly(upload.id);
         await removeIfForgotten(upload, target);
