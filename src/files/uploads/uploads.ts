@@ -21,6 +21,8 @@ export interface Announced {
   type: string;
   /** The size; undefined if it is not known. */
   bytes: number | undefined;
+  /** The header `Upload-Metadata` of a resumable upload. */
+  uploadMetadata?: string | undefined;
 }
 
 /** A row that was inserted for an upload. */
@@ -96,7 +98,7 @@ export function createUploads({
   async function insert(
     target: UploadTarget | undefined,
     { userId, key, tokenHash }: Uploader,
-    { name, type, bytes }: Announced & { bytes: number },
+    { name, type, bytes, uploadMetadata }: Announced & { bytes: number },
     isResumable: boolean,
   ): Promise<StartedUpload> {
     const storageKey = createStorageKey();
@@ -113,6 +115,7 @@ export function createUploads({
       type,
       bytes,
       isResumable,
+      uploadMetadata: uploadMetadata ?? null,
     };
     // A single file that the field accepts is never refused for its size alone.
     const room = { ...limits, bytes: Math.max(limits.bytes, rulesOf(target).maxBytes) };
