@@ -104,6 +104,8 @@ export interface Route {
   performs?: { routes: readonly Route[]; select(body: unknown): readonly Route[] };
   /** Requests with another method are passed on to the routes whose paths also match, instead of being refused with 405. */
   passesOtherMethods?: boolean;
+  /** Headers of the response to `OPTIONS` for the path, besides `Allow`. */
+  optionsHeaders?: Readonly<Record<string, string>>;
   /**
    * Reads a body of the type multipart/form-data, which the route accepts as well as JSON. Its `values` are `ctx.body`; requests with equal
    * content have the same `fingerprint`. `discard` is called if the request ends before its handler runs.

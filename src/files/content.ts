@@ -1,41 +1,14 @@
 import { createHash } from 'node:crypto';
 import { ApiError, validationError } from '../platform/errors.ts';
 import { matchesMediaType } from '../platform/http/bodies/body-stream.ts';
-import { SNIFF_BYTES, sniffType } from '../platform/storage/sniff.ts';
+import { isTextType, withBaseType } from '../platform/storage/media-types/names.ts';
+import { START_BYTES } from '../platform/storage/media-types/recognize.ts';
 import type { FileRules } from '../records/fields/types/file.ts';
-
-const PLAIN_TEXT = 'text/plain';
-/** Text formats that cannot be recognized by their content and that browsers never execute. */
-const TEXT_TYPES = new Map([
-  ['csv', 'text/csv'],
-  ['tsv', 'text/tab-separated-values'],
-  ['md', 'text/markdown'],
-  ['ics', 'text/calendar'],
-  ['vcf', 'text/vcard'],
-  ['json', 'application/json'],
-  ['ndjson', 'application/x-ndjson'],
-]);
-const KNOWN_TEXT_TYPES = new Set(TEXT_TYPES.values());
-
-/** Whether files of this type are text, which must be UTF-8. */
-export function isTextType(type: string): boolean {
-  return type === PLAIN_TEXT || KNOWN_TEXT_TYPES.has(type);
-}
-
-/**
- * Determines the type of a file from its first bytes. Only between text formats, which look alike, the claimed type or the extension
- * decides.
- */
-export function determineType(first: Uint8Array, claimedType: string, name: string): string {
-  const found = sniffType(first);
-  if (!isTextType(found)) return found;
-  if (KNOWN_TEXT_TYPES.has(claimedType)) return claimedType;
-  return TEXT_TYPES.get(name.slice(name.lastIndexOf('.') + 1).toLowerCase()) ?? found;
-}
 
 /** The error for a type that a field does not accept; undefined if it does. */
 export function findTypeError(type: string, { types }: FileRules): string | undefined {
-  return matchesMediaType(type, types) ? undefined : `Must be ${types.join(' or ')}, not ${type}`;
+  const isAccepted = withBaseType(type).some((one) => matchesMediaType(one, types));
+  return isAccepted ? undefined : `Must be ${types.join(' or ')}, not ${type}`;
 }
 
 /** @throws ApiError VALIDATION_ERROR naming the type that was found, if a field does not accept it */
@@ -64,6 +37,8 @@ export function assertSizeFits(bytes: number, rules: Pick<FileRules, 'maxBytes'>
 /** A body whose first bytes have been read. `all` yields the whole body. */
 export interface PeekedBody {
   first: Uint8Array;
+  /** Whether the first bytes are the whole body. */
+  isWhole: boolean;
   all: AsyncIterable<Uint8Array>;
 }
 
@@ -72,8 +47,10 @@ export async function peekBody(body: AsyncIterable<Uint8Array>): Promise<PeekedB
   const iterator = body[Symbol.asyncIterator]();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  while (bytes < SNIFF_BYTES) {
+  let isWhole = false;
+  while (bytes < START_BYTES) {
     const { done, value } = await iterator.next();
+    isWhole = done === true;
     if (done) break;
     chunks.push(value);
     bytes += value.length;
@@ -90,7 +67,7 @@ export async function peekBody(body: AsyncIterable<Uint8Array>): Promise<PeekedB
       await iterator.return?.();
     }
   }
-  return { first: Buffer.concat(chunks).subarray(0, SNIFF_BYTES), all: all() };
+  return { first: Buffer.concat(chunks).subarray(0, START_BYTES), isWhole, all: all() };
 }
 
 /** The facts about a body that are known once it has passed. */

@@ -4,7 +4,12 @@ const FALLBACK = 'file';
 // Control characters, and characters that change the direction of text so that `exe.gpj` reads as `jpg.exe`; invisible and broken ones.
 const UNSAFE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a name must not contain
-  /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff]|\p{Surrogate}/gu;
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff]|\p{Surrogate}/gu;
+/**
+ * Characters that mean nothing at the ends of a name: leading dots hide files, and Windows ignores dots and spaces at the end. The joiners U+200C
+ * and U+200D are part of words in Persian and Sinhala, and of emoji; at the ends they would only hide a dot.
+ */
+const MEANINGLESS_ENDS = /^[. \u200c\u200d]+|[. \u200c\u200d]+$/g;
 /** Characters that separate paths, or that Windows does not allow in names. */
 const FORBIDDEN = /[<>:"/\\|?*]/g;
 /** Device names of Windows, with any extension: https://learn.microsoft.com/windows/win32/fileio/naming-a-file */
@@ -30,8 +35,7 @@ export function cleanFileName(given: string | undefined): string {
     .replace(UNSAFE, '')
     .replace(FORBIDDEN, '_')
     .replace(/\s+/g, ' ')
-    // Leading dots hide files; Windows ignores dots and spaces at the end.
-    .replace(/^[. ]+|[. ]+$/g, '');
+    .replace(MEANINGLESS_ENDS, '');
   const safe = RESERVED.test(cleaned) ? `_${cleaned}` : cleaned;
-  return shorten(safe).replace(/[. ]+$/, '') || FALLBACK;
+  return shorten(safe).replace(MEANINGLESS_ENDS, '') || FALLBACK;
 }

@@ -23,7 +23,8 @@ const MAY_BE_WRITTEN = `state = 'removing' and (received_bytes is not null or cr
 const REMOVE = `
   with emptied as (
     update stored_files files set state = 'emptied', due_at = now() + $2 * interval '1 millisecond',
-      name = 'file', user_id = null, uploader = 'system', token_hash = null, resource = null, field = null, record_id = null, sha256 = null
+      name = 'file', user_id = null, uploader = 'system', token_hash = null, resource = null, field = null, record_id = null, sha256 = null,
+      upload_metadata = null
     where id = any($1) and ${MAY_BE_WRITTEN})
   delete from stored_files files where id = any($1) and state in ('removing', 'emptied') and not (${MAY_BE_WRITTEN})`;
 
@@ -65,7 +66,7 @@ export function createFileSweep({ database, storage, log }: Pick<FilesContext, '
 const WAITING = `uploader = 'user:' || $1 and state in ('receiving', 'pending')`;
 const SELECT_WAITING = `
   select id, name, type, bytes::float8, created_at from stored_files files where ${WAITING} and id > $2 order by id limit $3`;
-const ERASE_WAITING = `update stored_files files set state = 'unused', due_at = now(), name = 'file', user_id = null where ${WAITING} returning 1`;
+const ERASE_WAITING = `update stored_files files set state = 'unused', due_at = now(), name = 'file', user_id = null, upload_metadata = null where ${WAITING} returning 1`;
 
 /** Describes a user's uploads that no record uses yet, for exports and erasures. */
 export function describeUploadUserData({ database }: Pick<FilesContext, 'database'>): UserData {

@@ -25,6 +25,7 @@ export interface FileRow {
   type: string;
   bytes: number;
   receivedBytes: number | null;
+  uploadMetadata: string | null;
   sha256: string | null;
   width: number | null;
   height: number | null;
@@ -40,7 +41,7 @@ export function isRemoved({ state }: Pick<FileRow, 'state'>): boolean {
 /** A new upload. */
 export type NewUpload = Pick<
   FileRow,
-  'id' | 'resource' | 'field' | 'userId' | 'tokenHash' | 'storageKey' | 'name' | 'type' | 'bytes'
+  'id' | 'resource' | 'field' | 'userId' | 'tokenHash' | 'storageKey' | 'name' | 'type' | 'bytes' | 'uploadMetadata'
 > & { uploader: string; isResumable: boolean; variants: Record<string, { key: string }> | undefined };
 
 /** What is known of a file once its bytes are stored. */
@@ -80,16 +81,16 @@ export interface PendingLimits {
 }
 
 const COLUMNS = `id, state, resource, field, record_id, user_id, token_hash, storage_key, name, type, bytes::float8, received_bytes::float8,
-  sha256, width, height, variants, due_at`;
+  upload_metadata, sha256, width, height, variants, due_at`;
 
 const toRow = (row: readonly unknown[]): FileRow => {
   const [id, state, resource, field, recordId, userId, tokenHash, storageKey, name, type, ...more] = row as never[];
-  const [bytes, receivedBytes, sha256, width, height, variants, dueAt] = more;
+  const [bytes, receivedBytes, uploadMetadata, sha256, width, height, variants, dueAt] = more;
   return {
     ...{ id: id!, state: state!, resource: resource!, field: field!, recordId: recordId!, userId: userId! },
     ...{ tokenHash: tokenHash!, storageKey: storageKey!, name: name!, type: type!, bytes: bytes! },
     ...{ receivedBytes: receivedBytes!, sha256: sha256!, width: width!, height: height!, variants: variants! },
-    dueAt: dueAt!,
+    ...{ uploadMetadata: uploadMetadata!, dueAt: dueAt! },
   };
 };
 
@@ -110,8 +111,8 @@ const LOCK_UPLOADER = `select pg_advisory_xact_lock(hashtextextended('files ' ||
 // Uses stored_files_uploader_index.
 const INSERT = `
   insert into stored_files (id, state, due_at, resource, field, user_id, uploader, token_hash, storage_key, name, type, bytes, received_bytes,
-    variants)
-  select $1, 'receiving', now() + $15 * interval '1 hour', $2, $3, $4, $5, $6, $7, $8, $9, $10::bigint, $11::bigint, $12::jsonb
+    variants, upload_metadata)
+  select $1, 'receiving', now() + $15 * interval '1 hour', $2, $3, $4, $5, $6, $7, $8, $9, $10::bigint, $11::bigint, $12::jsonb, $16
   from (select count(*) as files, coalesce(sum(bytes), 0) as bytes from stored_files files
     where uploader = $5 and state in ('receiving', 'pending')) waiting
   where $5 = 'system' or (waiting.files < $13 and waiting.bytes + $10::bigint <= $14)
@@ -164,7 +165,7 @@ const END_PART = `
 const ATTACH = `
   with given as (select * from unnest($1::text[], $4::text[]) as given(id, field)),
   claimed as (
-    update stored_files files set state = 'attached', due_at = null, record_id = $2, resource = $3, field = given.field
+    update stored_files files set state = 'attached', due_at = null, record_id = $2, resource = $3, field = given.field, upload_metadata = null
     from given where files.id = given.id and files.state = 'pending'
       and (files.field is null or (files.resource = $3 and files.field = given.field))
     returning files.id)
@@ -227,7 +228,7 @@ export function createFileStore(database: Database): FileStore {
         const planned = upload.variants === undefined ? null : JSON.stringify(upload.variants);
         const content = [storageKey, name, type, bytes, isResumable ? 0 : null, planned];
         if (uploader !== 'system') await tx.write({ text: LOCK_UPLOADER, values: [uploader] });
-        const values = [...owner, ...content, limits.count, limits.bytes, limits.hours];
+        const values = [...owner, ...content, limits.count, limits.bytes, limits.hours, upload.uploadMetadata];
         return (await tx.write({ name: 'files_insert', text: INSERT, values })).length > 0;
       }),
     async finish(id, content, { hours }) {

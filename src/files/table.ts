@@ -35,6 +35,8 @@ const storedFiles = pgTable(
     receivedBytes: bigint('received_bytes', { mode: 'number' }),
     /** Counts the requests that send a resumable upload; only the latest one may write. */
     fence: integer('fence').notNull().default(0),
+    /** The header `Upload-Metadata` of a resumable upload, until a record refers to it. */
+    uploadMetadata: text('upload_metadata'),
     sha256: text('sha256'),
     width: integer('width'),
     height: integer('height'),

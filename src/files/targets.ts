@@ -55,6 +55,9 @@ export function createTargets(resources: readonly CompiledResource[]) {
         [...targets.values()].filter((one) => one.resource.name === resource).map((one) => [one.field.name, one]),
       ),
 
+    /** The maximum bytes of the field that accepts the largest files. */
+    largestFile: Math.max(0, ...[...targets.values()].map(({ rules }) => rules.maxBytes)),
+
     /** Returns a field by its name: `<resource>.<field>`. */
     find: (name: string) => targets.get(name),
 

@@ -231,6 +231,78 @@ test('a form creates and changes records with files and typed values in one requ
   expect([changed.body.data.attachment, changed.body.data.pictures.length]).toEqual([undefined, 1]);
 });
 
+describe('a file input with nothing chosen', () => {
+  /** A part as browsers send it: an empty file name and no bytes. The `FormData` of Node leaves the empty file name out. */
+  const nothing = (name: string, headers = 'Content-Type: application/octet-stream\r\n') =>
+    `Content-Disposition: form-data; name="${name}"; filename=""\r\n${headers}\r\n`;
+  const text = (name: string, value: string) => `Content-Disposition: form-data; name="${name}"\r\n\r\n${value}`;
+  const chosen = (name: string, filename: string, content: string) =>
+    `Content-Disposition: form-data; name="${name}"; filename="${filename}"\r\nContent-Type: image/png\r\n\r\n${content}`;
+  const submit = (path: string, parts: readonly string[], method = 'POST', more: Record<string, string> = {}) =>
+    send(`${url}${path}`, Buffer.from(`${parts.map((part) => `--B\r\n${part}\r\n`).join('')}--B--\r\n`, 'latin1'), {
+      ...{ token: ada.token, method, 'content-type': 'multipart/form-data; boundary=B' },
+      ...more,
+    });
+  const picture = PNG.toString('latin1');
+
+  test.each([
+    ['with a type', nothing('attachment')],
+    ['without further headers', nothing('attachment', '')],
+    ['with a type of its own', nothing('attachment', 'Content-Type: image/png\r\nContent-Length: 0\r\n')],
+    ['before the other fields', nothing('pictures')],
+    ['for a field that the caller may not write', nothing('secret')],
+    ['with both forms of the name', nothing('attachment').replace('""', `""; filename*=UTF-8''`)],
+  ])('is left out of a new record: %s', async (_what, part) => {
+    const { status, body } = await submit('/api/tickets', [part, text('title', 'a'), part]);
+    expect([status, Object.keys(body.data)]).toEqual([201, expect.not.arrayContaining(['attachment', 'pictures'])]);
+  });
+
+  test('leaves the files of a record unchanged', async () => {
+    const parts = [text('title', 'a'), chosen('attachment', 'a.png', picture), chosen('pictures', 'b.png', picture)];
+    const { data } = (await submit('/api/tickets', parts)).body;
+    const edited = await submit(
+      `/api/tickets/${data.id}`,
+      [text('title', 'b'), nothing('attachment'), nothing('pictures')],
+      'PATCH',
+    );
+    expect([edited.status, edited.body.data]).toMatchObject([
+      200,
+      { title: 'b', attachment: { name: 'a.png' }, pictures: [{ name: 'b.png' }] },
+    ]);
+  });
+
+  test('is not an item of a list, and does not count as a file', async () => {
+    const parts = [nothing('pictures'), chosen('pictures', 'b.png', picture), ...Array(120).fill(nothing('pictures'))];
+    const { status, body } = await submit('/api/tickets', [text('title', 'a'), ...parts]);
+    expect([status, body.data.pictures]).toMatchObject([201, [{ name: 'b.png' }]]);
+    expect(body.data.pictures).toHaveLength(1);
+  });
+
+  test('is the same as no part for an Idempotency-Key', async () => {
+    const more = { 'idempotency-key': 'nothing-chosen' };
+    const first = await submit('/api/tickets', [text('title', 'a'), nothing('attachment')], 'POST', more);
+    const second = await submit('/api/tickets', [text('title', 'a')], 'POST', more);
+    expect([first.status, second.body.data.id]).toEqual([201, first.body.data.id]);
+  });
+
+  test('is skipped by the route for uploads, which then needs another file', async () => {
+    const path = '/api/files/uploads?field=ticket.attachment';
+    const two = await submit(path, [nothing('file'), chosen('file', 'a.png', picture)]);
+    expect([two.status, two.body.data?.name]).toEqual([201, 'a.png']);
+    expect(await submit(path, [nothing('file')])).toMatchObject({
+      status: 422,
+      body: { error: { details: { attachment: 'Is required' } } },
+    });
+  });
+
+  test('differs from an empty file with a name, and from content without a name', async () => {
+    const empty = await submit('/api/tickets', [text('title', 'a'), chosen('attachment', 'a.png', '')]);
+    expect([empty.status, empty.body.error.details]).toEqual([422, { attachment: 'Must not be empty' }]);
+    const unnamed = await submit('/api/tickets', [text('title', 'a'), chosen('attachment', '', picture)]);
+    expect([unnamed.status, unnamed.body.data.attachment.name]).toEqual([201, 'file']);
+  });
+});
+
 test('a form can have as many files as a user can have pending uploads, and the error for more names both limits', async () => {
   const dora = await person('Dora');
   const create = (count: number) => {

@@ -19,7 +19,7 @@ const film = defineResource('film', {
 });
 const { app, url, call, person } = await startTestApp(
   { resources: [defineUser(), film], settings: { files: { storage } } },
-  { start: { roles: ['web'] } },
+  { start: { roles: ['web'] }, env: () => ({ CORS_ORIGINS: 'https://app.example.com' }) },
 );
 const ada = await person('Ada');
 
@@ -60,6 +60,20 @@ test('the tus client uploads a file, which a field then holds', async () => {
   expect(status).toBe(201);
   expect(body.data.video).toMatchObject({ name: 'film.bin', type: 'application/octet-stream', bytes: BYTES.length });
   expect(await readBack(body.data.video.url)).toBe(digest(BYTES));
+});
+
+test('the tus client sends bytes together with the creation of the upload', async () => {
+  const requests: string[] = [];
+  const onBeforeRequest = (sent: tus.HttpRequest) => void requests.push(sent.getMethod());
+  const bytes = BYTES.subarray(0, 2 ** 20);
+  const upload = await uploadWith({ uploadDataDuringCreation: true, onBeforeRequest }, bytes);
+  expect([requests[0], new Set(requests.slice(1))]).toEqual(['POST', new Set(['PATCH'])]);
+  const { body } = await ada.call('POST', '/api/films', { video: idOf(upload) });
+  expect(await readBack(body.data.video.url)).toBe(digest(bytes));
+  requests.length = 0;
+  const small = await uploadWith({ uploadDataDuringCreation: true, onBeforeRequest }, BYTES.subarray(0, 1000));
+  expect(requests).toEqual(['POST']);
+  expect((await ada.call('POST', '/api/films', { video: idOf(small) })).status).toBe(201);
 });
 
 test('a caller who is not signed in uses the upload with the token of its URL', async () => {
@@ -189,6 +203,78 @@ describe('the protocol', () => {
     expect(body.data.poster.type).toBe('image/png');
     expect(await readBack(body.data.poster.url)).toBe(digest(PNG));
     expect(await listStored()).toHaveLength(stored.length + 1);
+  });
+
+  const create = (header: string, more: Record<string, string> = {}, body?: Buffer | string) =>
+    send(base, body as never, { ...headers, 'upload-length': '10', 'upload-metadata': header, ...more });
+
+  test('returns the metadata of the creation unchanged, until a record uses the upload', async () => {
+    const name = Buffer.from('a/b\u0000 ünïcode.bin').toString('base64');
+    const given = `${metadata('film.video')},filename ${name}, is_confidential,note bm90ZQ==`;
+    const location = (await create(given)).headers.get('location')!;
+    expect((await head(location)).headers.get('upload-metadata')).toBe(given);
+    await append(location, 0, 'abcdefghij');
+    expect((await head(location)).headers.get('upload-metadata')).toBe(given);
+    const { id } = (await ada.call('POST', '/api/films', { video: idOf(location) })).body.data.video;
+    const text = 'select upload_metadata from stored_files files where id = $1';
+    expect(await assemblyOf(app)!.platform.database.write({ text, values: [id] })).toEqual([[null]]);
+    const plain = await send(`${base}?field=film.video`, undefined as never, { ...headers, 'upload-length': '10' });
+    expect((await head(plain.headers.get('location')!)).headers.has('upload-metadata')).toBe(false);
+  });
+
+  test.each([
+    ['bytes that are not base64', `${metadata('film.video')},note !!!`],
+    ['base64 for addresses', `${metadata('film.video')},note _-8=`],
+    ['base64 without padding', `${metadata('film.video')},note bm90ZQ`],
+    ['a key twice', `${metadata('film.video')},note bm90ZQ==,note bm90ZQ==`],
+    ['an empty pair', `${metadata('film.video')},,note bm90ZQ==`],
+    ['a comma at the end', `${metadata('film.video')},`],
+    ['two values', `${metadata('film.video')},note bm90ZQ== bm90ZQ==`],
+  ])('refuses metadata with %s', async (_what, header) => {
+    const { status, body } = await create(header);
+    expect([status, body.error.message]).toEqual([400, expect.stringMatching(/^Upload-Metadata /)]);
+  });
+
+  test('accepts bytes with the creation, and tells how many it has', async () => {
+    const part = { 'content-type': 'application/offset+octet-stream' };
+    const created = await create(metadata('film.video'), part, 'abcd');
+    expect([created.status, created.headers.get('upload-offset')]).toEqual([201, '4']);
+    const location = created.headers.get('location')!;
+    expect((await head(location)).headers.get('upload-offset')).toBe('4');
+    expect((await append(location, 4, 'efghij')).status).toBe(204);
+    expect((await ada.call('POST', '/api/films', { video: idOf(location) })).status).toBe(201);
+    expect((await create(metadata('film.video'), part, 'abcdefghijk')).status).toBe(413);
+    expect((await create(metadata('film.video'), { 'content-type': 'text/plain' }, 'abcd')).status).toBe(415);
+    const poster = await create(metadata('film.poster'), part, 'just texts');
+    expect([poster.status, poster.body.error.details]).toEqual([422, { poster: 'Must be image/png, not text/plain' }]);
+    const empty = await create(metadata('film.video'), part, '');
+    expect([empty.status, empty.headers.get('upload-offset')]).toEqual([201, '0']);
+  });
+
+  test('tells its facts by OPTIONS, without a version and a sign-in', async () => {
+    for (const path of [base, `${base}/${'0'.repeat(24)}`]) {
+      const { status, headers: facts } = await send(path, undefined as never, { method: 'OPTIONS' });
+      expect([status, facts.get('tus-version'), facts.get('tus-resumable')]).toEqual([204, '1.0.0', '1.0.0']);
+      expect(facts.get('tus-extension')).toBe('creation,creation-with-upload,expiration,termination');
+      expect(facts.get('tus-max-size')).toBe(String(50 * 2 ** 20));
+      expect(facts.get('allow')).toContain('OPTIONS');
+    }
+    const other = await send(`${url}/api/films`, undefined as never, { method: 'OPTIONS' });
+    expect([other.status, other.headers.has('tus-version')]).toEqual([204, false]);
+  });
+
+  test('works for pages of other origins, which may read its headers', async () => {
+    const from = { origin: 'https://app.example.com', 'access-control-request-method': 'POST' };
+    const preflight = await send(base, undefined as never, { method: 'OPTIONS', ...from });
+    expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([
+      204,
+      expect.stringContaining('Upload-Metadata'),
+    ]);
+    const created = await create(metadata('film.video'), { origin: 'https://app.example.com' });
+    expect([created.status, created.headers.get('access-control-expose-headers')]).toEqual([
+      201,
+      expect.stringMatching(/Upload-Metadata.*Tus-Max-Size/),
+    ]);
   });
 
   test('hides an upload from other callers', async () => {

@@ -130,6 +130,21 @@ describe('the name of an upload', () => {
     [`filename="..."`, 'file'],
     [`filename*=UTF-8''u%CC%88ber.txt; filename="uber.txt"`, 'über.txt'],
     ['filename="a:b?.txt"', 'a_b_.txt'],
+    [`filename*=UTF-8''%D9%85%DB%8C%E2%80%8C%D8%AE.txt`, 'می\u200cخ.txt'],
+    [`filename*=UTF-8''%F0%9F%91%A9%E2%80%8D%F0%9F%92%BB.png`, '👩\u200d💻.png'],
+    [`filename*=UTF-8''%E2%80%8C.htaccess%E2%80%8D`, 'htaccess'],
+    [`filename*=UTF-8''%E2%80%8C%E2%80%8D`, 'file'],
+    [`filename*=UTF-8''a%E2%80%8B%E2%80%8E%E2%80%8Fb.txt`, 'ab.txt'],
+    [`filename*=ISO-8859-1''gr%FC%DFe%20%A3.txt`, 'grüße £.txt'],
+    [`filename*=iso-8859-1'en'gr%FC%DFe.txt; filename="grusse.txt"`, 'grüße.txt'],
+    [`filename*=windows-1252''%80.txt`, '€.txt'],
+    [`filename*="UTF-8''gr%C3%BC%C3%9Fe.txt"`, 'grüße.txt'],
+    [`filename*=UTF-8''photo%20(1)!.jpg`, 'photo (1)!.jpg'],
+    [`filename*=UTF-8''%FF.txt; filename="plain.txt"`, 'plain.txt'],
+    [`filename*=no-such-charset''a.txt; filename="plain.txt"`, 'plain.txt'],
+    [`filename*=UTF-8''100%.txt; filename="plain.txt"`, 'plain.txt'],
+    ['filename=my photo (1).jpg', 'my photo (1).jpg'],
+    ['filename=; size=3', 'file'],
   ])('is cleaned: %s', async (parameter, name) => {
     await startAnew();
     const { body } = await raw('text', { 'content-disposition': `attachment; ${parameter}` });

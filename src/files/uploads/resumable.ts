@@ -1,51 +1,16 @@
-import type { Response } from 'express';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { mediaTypeOf, openBody, tooLargeError } from '../../platform/http/bodies/body-stream.ts';
+import { hasBody } from '../../platform/http/json-body.ts';
 import type { FilesContext } from '../context.ts';
 import type { FileRow } from '../store.ts';
+import { describeServer, parseMetadata, readCount, setExpiry, startResponse } from './tus-headers.ts';
 import { presentedTokenHash, uploaderOf } from './uploader.ts';
 import { ownsUpload, toUploadError, uploadKeyOf } from './uploads.ts';
 
-/** The version of the protocol: https://tus.io/protocols/resumable-upload */
-const VERSION = '1.0.0';
-const EXTENSIONS = 'creation,expiration,termination';
 const PART_TYPE = 'application/offset+octet-stream';
 /** Bytes after which the progress is stored, so that a killed process loses little. S3 needs parts of at least 5 MiB. */
 const SEGMENT_BYTES = 8 * 2 ** 20;
-const MAX_METADATA_LENGTH = 4096;
-
-/** Parses `Upload-Metadata`: pairs of a name and a base64 value. @throws ApiError BAD_REQUEST */
-function parseMetadata(header: string): Map<string, string> {
-  if (header.length > MAX_METADATA_LENGTH)
-    throw new ApiError('BAD_REQUEST', `Upload-Metadata must be at most ${MAX_METADATA_LENGTH} characters`);
-  const pairs = header.split(',').map((pair) => pair.trim().split(' '));
-  return new Map(
-    pairs.filter(([name]) => name !== '').map(([name, value = '']) => [name!, Buffer.from(value, 'base64').toString()]),
-  );
-}
-
-/** Reads a header that is a whole number. @throws ApiError BAD_REQUEST */
-function readCount({ headers }: RouteContext['req'], name: string): number {
-  const text = headers[name];
-  const count = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(count)) throw new ApiError('BAD_REQUEST', `${name} must be a number of bytes`);
-  return count;
-}
-
-/** Sets the headers of every response and refuses other versions of the protocol. @throws ApiError PRECONDITION_FAILED */
-function startResponse({ req, res }: RouteContext): void {
-  res.setHeader('Tus-Resumable', VERSION);
-  res.setHeader('Tus-Version', VERSION);
-  res.setHeader('Tus-Extension', EXTENSIONS);
-  res.setHeader('Cache-Control', 'no-store');
-  if (req.headers['tus-resumable'] !== VERSION)
-    throw new ApiError('PRECONDITION_FAILED', `Send the header Tus-Resumable: ${VERSION}`);
-}
-
-function setExpiry(res: Response, { dueAt }: Pick<FileRow, 'dueAt'>): void {
-  if (dueAt !== null) res.setHeader('Upload-Expires', new Date(dueAt).toUTCString());
-}
 
 async function* emptyBody(): AsyncGenerator<Uint8Array> {}
 
@@ -84,6 +49,13 @@ class Segments {
   }
 }
 
+/** Whether a request carries bytes of an upload. @throws ApiError UNSUPPORTED_MEDIA_TYPE if it has a body of another type */
+function carriesPart(req: RouteContext['req'], isRequired: boolean): boolean {
+  if (mediaTypeOf(req.headers['content-type']) === PART_TYPE) return true;
+  if (!isRequired && !hasBody(req)) return false;
+  throw new ApiError('UNSUPPORTED_MEDIA_TYPE', `The Content-Type must be ${PART_TYPE}`);
+}
+
 /** Creates the routes of resumable uploads: the tus protocol 1.0 with the extensions creation, expiration and termination. */
 export function createResumableRoutes(context: FilesContext): Route[] {
   const { uploads, targets, store, storage, hashes, settings, log } = context;
@@ -102,17 +74,24 @@ export function createResumableRoutes(context: FilesContext): Route[] {
   async function create(ctx: RouteContext): Promise<void> {
     const { req, res, user, query } = ctx;
     startResponse(ctx);
-    const metadata = parseMetadata(String(req.headers['upload-metadata'] ?? ''));
+    const header = String(req.headers['upload-metadata'] ?? '');
+    const metadata = parseMetadata(header);
     const target = await targets.authorize(metadata.get('field') ?? query.field, ctx);
     if (req.headers['upload-defer-length'] !== undefined)
       throw new ApiError('BAD_REQUEST', 'Upload-Defer-Length is not supported; send Upload-Length');
     const bytes = readCount(req, 'upload-length');
     if (bytes === 0) throw validationError({ [target.field.name]: 'Must not be empty' });
+    const hasPart = carriesPart(req, false);
+    if (hasPart) assertFits(req, bytes);
     const uploader = uploaderOf(user, req, hashes);
     const type = mediaTypeOf(metadata.get('filetype') ?? metadata.get('type'));
-    const announced = { name: metadata.get('filename') ?? metadata.get('name'), type, bytes };
+    const announced = { name: metadata.get('filename') ?? metadata.get('name'), type, bytes, uploadMetadata: header };
     const { id } = await uploads.start(target, uploader, announced, true);
     const token = uploader.token === undefined ? '' : `?token=${uploader.token}`;
+    if (hasPart) {
+      const [row] = await store.find([id]);
+      if (row !== undefined) await receivePart(ctx, row, 0);
+    }
     res.setHeader('Location', `/api/files/resumable/${id}${token}`);
     const expires = Date.now() + settings.files.pendingHours * 3_600_000;
     setExpiry(res, { dueAt: new Date(expires).toISOString() });
@@ -125,6 +104,7 @@ export function createResumableRoutes(context: FilesContext): Route[] {
     const row = await finishIfComplete(ctx, await findUpload(ctx));
     res.setHeader('Upload-Offset', offsetOf(row));
     res.setHeader('Upload-Length', row.bytes);
+    if (row.uploadMetadata) res.setHeader('Upload-Metadata', row.uploadMetadata);
     setExpiry(res, row);
     res.status(200).end();
   }
@@ -158,17 +138,17 @@ export function createResumableRoutes(context: FilesContext): Route[] {
     });
   }
 
-  async function append(ctx: RouteContext): Promise<void> {
+  function assertFits({ headers }: RouteContext['req'], left: number): void {
+    if (Number(headers['content-length'] ?? 0) > left) throw tooLargeError(left);
+  }
+
+  /** Stores the body of a request from an offset on, and sets the headers of the response. Finishes the upload with its last byte. */
+  async function receivePart(ctx: RouteContext, row: FileRow, start: number): Promise<void> {
     const { req, res } = ctx;
-    startResponse(ctx);
-    if (mediaTypeOf(req.headers['content-type']) !== PART_TYPE)
-      throw new ApiError('UNSUPPORTED_MEDIA_TYPE', `The Content-Type must be ${PART_TYPE}`);
-    const row = await findUpload(ctx);
-    const start = readCount(req, 'upload-offset');
     const fence = start === offsetOf(row) ? await store.startPart(row.id, start) : undefined;
     if (fence === undefined) throw new ApiError('CONFLICT', `The upload continues at ${offsetOf(row)} bytes`);
     const left = row.bytes - start;
-    if (Number(req.headers['content-length'] ?? 0) > left) throw tooLargeError(left);
+    assertFits(req, left);
     const segments = new Segments(openBody(req, left) ?? emptyBody());
     let offset = start;
     while (!segments.isEnded && offset < row.bytes) offset = await appendSegment(row, fence, offset, segments);
@@ -176,6 +156,13 @@ export function createResumableRoutes(context: FilesContext): Route[] {
     const current = await finishIfComplete(ctx, { ...row, receivedBytes: offset });
     res.setHeader('Upload-Offset', offset);
     setExpiry(res, current);
+  }
+
+  async function append(ctx: RouteContext): Promise<void> {
+    const { req, res } = ctx;
+    startResponse(ctx);
+    carriesPart(req, true);
+    await receivePart(ctx, await findUpload(ctx), readCount(req, 'upload-offset'));
     res.status(204).end();
   }
 
@@ -187,7 +174,8 @@ export function createResumableRoutes(context: FilesContext): Route[] {
   }
 
   const item = '/files/resumable/:id';
-  const shared = { policy: 'public', body: 'raw', tags: ['files'], hidden: true } as const;
+  const optionsHeaders = describeServer(targets.largestFile);
+  const shared = { policy: 'public', body: 'raw', tags: ['files'], hidden: true, optionsHeaders } as const;
   return [
     {
       ...shared,

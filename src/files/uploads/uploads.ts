@@ -3,21 +3,16 @@ import type { Viewer } from '../../declare/actor.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/observability/log.ts';
+import { mayHaveLocation, removeLocation } from '../../platform/storage/images/location/index.ts';
+import { isTextType } from '../../platform/storage/media-types/names.ts';
 import { type FileStorage, StorageError } from '../../platform/storage/storage.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
-import {
-  assertSizeFits,
-  assertTypeIsAccepted,
-  type ContentFacts,
-  checkContent,
-  determineType,
-  isTextType,
-  peekBody,
-} from '../content.ts';
+import { assertSizeFits, type ContentFacts, checkContent, peekBody } from '../content.ts';
 import { cleanFileName } from '../file-name.ts';
 import { type FileRow, type FileStore, isRemoved, type PendingLimits, type StoredContent } from '../store.ts';
 import type { UploadTarget } from '../targets.ts';
 import { createImageFacts, variantKeysOf } from './images.ts';
+import { createRecognition } from './recognition.ts';
 import type { Uploader } from './uploader.ts';
 
 /** The announced facts about an upload. */
@@ -27,6 +22,8 @@ export interface Announced {
   type: string;
   /** The size; undefined if it is not known. */
   bytes: number | undefined;
+  /** The header `Upload-Metadata` of a resumable upload. */
+  uploadMetadata?: string | undefined;
 }
 
 /** A row that was inserted for an upload. */
@@ -80,7 +77,12 @@ function createStorageKey(): string {
 export const uploadKeyOf = ({ storageKey }: Pick<FileRow, 'storageKey'>) => `${storageKey}.upload`;
 
 /** The rules of a file that code stores: it may be larger and of any type, because the field checks it when it is set. */
-const UNLIMITED: FileRules = { maxBytes: Number.MAX_SAFE_INTEGER, types: ['*/*'], image: undefined };
+const UNLIMITED: FileRules = {
+  maxBytes: Number.MAX_SAFE_INTEGER,
+  types: ['*/*'],
+  image: undefined,
+  keepLocation: false,
+};
 
 /** Creates the receiver of uploads. */
 export function createUploads({
@@ -95,13 +97,14 @@ export function createUploads({
   log: Logger;
 }): Uploads {
   const images = createImageFacts(storage);
+  const recognize = createRecognition(storage);
   const fieldOf = (target: UploadTarget | undefined) => target?.field.name ?? 'file';
   const rulesOf = (target: UploadTarget | undefined) => target?.rules ?? UNLIMITED;
 
   async function insert(
     target: UploadTarget | undefined,
     { userId, key, tokenHash }: Uploader,
-    { name, type, bytes }: Announced & { bytes: number },
+    { name, type, bytes, uploadMetadata }: Announced & { bytes: number },
     isResumable: boolean,
   ): Promise<StartedUpload> {
     const storageKey = createStorageKey();
@@ -118,6 +121,7 @@ export function createUploads({
       type,
       bytes,
       isResumable,
+      uploadMetadata: uploadMetadata ?? null,
     };
     // A single file that the field accepts is never refused for its size alone.
     const room = { ...limits, bytes: Math.max(limits.bytes, rulesOf(target).maxBytes) };
@@ -155,6 +159,19 @@ export function createUploads({
     return row;
   }
 
+  /** Removes the place where a stored photo was taken. Writes it again only if it has one. */
+  async function cleanStored(storageKey: string, type: string, bytes: number): Promise<void> {
+    const source = await storage.read(storageKey);
+    let hasLocation = false;
+    const report = () => {
+      hasLocation = true;
+    };
+    for await (const _ of removeLocation(source, type, report)) if (hasLocation) break;
+    source.destroy();
+    if (!hasLocation) return;
+    await storage.write(storageKey, removeLocation(await storage.read(storageKey), type), { bytes, type });
+  }
+
   /** Checks stored bytes as `checkContent` checks arriving ones. @throws ApiError, StorageError */
   async function checkStored(
     { field, rules }: UploadTarget,
@@ -163,11 +180,12 @@ export function createUploads({
     bytes: number,
   ): Promise<StoredContent> {
     const body = await storage.read(storageKey);
-    const { first, all } = await peekBody(body);
-    const type = determineType(first, row.type, row.name);
     const facts: ContentFacts = { bytes, sha256: undefined };
+    let type: string;
     try {
-      assertTypeIsAccepted(type, rules, field.name);
+      const { all, ...peeked } = await peekBody(body);
+      const recognized = await recognize(peeked, row, rules, field.name);
+      type = await recognized.settle(storageKey, bytes);
       if (isTextType(type)) {
         const options = { type, maxBytes: rules.maxBytes, field: field.name, hashes: false };
         for await (const _ of checkContent(all, options, facts));
@@ -175,6 +193,7 @@ export function createUploads({
     } finally {
       body.destroy();
     }
+    if (mayHaveLocation(type) && !rules.keepLocation) await cleanStored(storageKey, type, bytes);
     const image = await images.read(rules, storageKey, field.name);
     return { type, ...facts, ...image };
   }
@@ -188,19 +207,28 @@ export function createUploads({
   }
 
   return {
-    async receive(target, uploader, { name, type: claimed, bytes: announced }, body, { hashes = false, signal } = {}) {
+    async receive(
+      target,
+      uploader,
+      { name, type: claimed, bytes: announced },
+      received,
+      { hashes = false, signal } = {},
+    ) {
       const [rules, field] = [rulesOf(target), fieldOf(target)];
-      const { first, all } = await peekBody(body);
-      const type = determineType(first, claimed, cleanFileName(name));
-      if (first.length > 0) assertTypeIsAccepted(type, rules, field);
+      const { all, ...peeked } = await peekBody(received);
+      const recognized = await recognize(peeked, { type: claimed, name: cleanFileName(name) }, rules, field);
+      const { type } = recognized;
       const expected = Math.min(announced ?? rules.maxBytes, rules.maxBytes);
       const upload = await insert(target, uploader, { name, type, bytes: target === undefined ? 0 : expected }, false);
       try {
         const facts: ContentFacts = { bytes: 0, sha256: undefined };
-        const checked = checkContent(all, { type, maxBytes: rules.maxBytes, field, hashes }, facts);
+        const body = rules.keepLocation ? all : removeLocation(all, type);
+        const checked = checkContent(body, { type, maxBytes: rules.maxBytes, field, hashes }, facts);
         await storage.write(upload.storageKey, checked, { type, ...(signal && { signal }) });
+        const settled = await recognized.settle(upload.storageKey, facts.bytes);
         const image = await images.read(rules, upload.storageKey, field);
-        return await getFinished(upload.id, await store.finish(upload.id, { type, ...facts, ...image }, limits));
+        const content = { type: settled, ...facts, ...image };
+        return await getFinished(upload.id, await store.finish(upload.id, content, limits));
       } catch (error) {
         await discardQuietly(upload.id);
         await removeIfForgotten(upload, target);

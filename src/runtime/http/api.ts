@@ -91,6 +91,7 @@ function mountPath(
   }
   if (routes.every(({ passesOtherMethods }) => passesOtherMethods)) return;
   const { path } = routes[0]!;
+  const headers = Object.entries(Object.assign({}, ...routes.map(({ optionsHeaders }) => optionsHeaders)));
   router.all(
     path,
     createRouteRecorder(path),
@@ -98,6 +99,7 @@ function mountPath(
     (req: Request, res: Response) => {
       res.setHeader('Allow', allow);
       if (req.method !== 'OPTIONS') throw new ApiError('METHOD_NOT_ALLOWED');
+      for (const [name, value] of headers) res.setHeader(name, value as string);
       res.status(204).end();
     },
   );

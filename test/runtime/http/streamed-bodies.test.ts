@@ -116,6 +116,14 @@ test('a route reads the checked fields of a form, and its files one after the ot
   });
 });
 
+test('a file input with nothing chosen is left out, so that a required file is missing', async () => {
+  const nothing = file('extra', '', 'application/octet-stream', '');
+  const { body } = await form(...FIELDS, nothing, file('attachment', 'one'), nothing);
+  expect(body.data.list).toEqual([['attachment', 'a.txt', 'one']]);
+  const missing = await form(...FIELDS, file('attachment', '', 'application/octet-stream', ''));
+  expect([missing.status, missing.body.error.details]).toEqual([422, { attachment: 'Is required' }]);
+});
+
 test('files that the handler does not read are skipped', async () => {
   const body = new FormData();
   body.append('attachment', new Blob(['a'.repeat(500_000)]), 'first');

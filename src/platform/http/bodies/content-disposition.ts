@@ -8,7 +8,9 @@ export interface ContentDisposition {
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+/;
 const QUOTED = /^"((?:[^"\\]|\\[\s\S])*)"/;
-const EXTENDED = /^([A-Za-z0-9-]*)'[A-Za-z0-9-]*'([A-Za-z0-9%!#$&+.^_`|~-]*)$/;
+/** A value without quotes. Some clients leave spaces, parentheses and letters beyond ASCII in it, so it ends only at the next parameter. */
+const UNQUOTED = /^[^;"\s][^;"]*|^(?=;|$)/;
+const EXTENDED = /^([\w.:+-]*)'[\w-]*'(.*)$/s;
 /** Maximum number of parameters that are read. */
 const MAX_PARAMETERS = 10;
 
@@ -23,12 +25,13 @@ function decodeUtf8(text: string): string {
   }
 }
 
-/** Decodes the value of an extended parameter such as `filename*` (RFC 8187); undefined if it is malformed. */
+/** Decodes the value of an extended parameter such as `filename*` (RFC 8187, and its predecessor RFC 5987, which also allows Latin-1). */
 function decodeExtended(text: string): string | undefined {
   const [, charset, encoded] = EXTENDED.exec(text) ?? [];
-  if (charset?.toLowerCase() !== 'utf-8') return undefined;
+  if (charset === undefined || /%(?![0-9A-Fa-f]{2})/.test(encoded!)) return undefined;
+  const bytes = encoded!.replace(/%(..)/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
   try {
-    return decodeURIComponent(encoded!);
+    return new TextDecoder(charset, { fatal: true }).decode(Buffer.from(bytes, 'latin1'));
   } catch {
     return undefined;
   }
@@ -58,9 +61,9 @@ export function parseContentDisposition(header: string): ContentDisposition | un
     if (name === undefined || rest[name.length] !== '=') return undefined;
     rest = rest.slice(name.length + 1);
     const quoted = QUOTED.exec(rest);
-    const value = quoted?.[0] ?? TOKEN.exec(rest)?.[0];
+    const value = quoted?.[0] ?? UNQUOTED.exec(rest)?.[0];
     if (value === undefined || parameters.has(name)) return undefined;
-    parameters.set(name, quoted === null ? value : unquote(quoted[1]!));
+    parameters.set(name, quoted === null ? value.trimEnd() : unquote(quoted[1]!));
     rest = rest.slice(value.length);
   }
   const extended = parameters.get('filename*');

@@ -42,6 +42,8 @@ export interface FormLimits {
 }
 
 const MAX_NAME_LENGTH = 100;
+/** Maximum number of file inputs with nothing chosen. */
+const MAX_EMPTY_INPUTS = 1000;
 const MAX_HEADERS = 16;
 const MAX_HEADER_BYTES = 8 * 1024;
 /** RFC 2046 §5.1.1. */
@@ -98,6 +100,26 @@ async function readText(name: string, stream: AsyncIterable<Buffer>, maxBytes: n
   } catch (error) {
     throw malformed(`The field "${name}" must be UTF-8`, error);
   }
+}
+
+/** Waits for the first bytes of a part and puts them back. Returns whether the part ended without any. */
+function isEmptyPart(stream: Readable): Promise<boolean> {
+  return new Promise((resolve) => {
+    const finish = (isEmpty: boolean) => {
+      stream.off('readable', peek).off('end', onEnd).off('close', onClose);
+      resolve(isEmpty);
+    };
+    const peek = () => {
+      const chunk: Buffer | null = stream.read();
+      if (chunk === null) return;
+      stream.unshift(chunk);
+      finish(false);
+    };
+    const onEnd = () => finish(true);
+    // Readers of the part get the error.
+    const onClose = () => finish(false);
+    stream.on('readable', peek).on('end', onEnd).on('close', onClose);
+  });
 }
 
 /** A part whose headers have arrived. */
@@ -173,7 +195,8 @@ function startParsing(body: AsyncIterable<Buffer>, boundary: string) {
 }
 
 /**
- * Reads a form part by part, with constant memory. Parts arrive in the order in which the client sent them.
+ * Reads a form part by part, with constant memory. Parts arrive in the order in which the client sent them. A part with an empty file name and
+ * no bytes is left out: browsers send it for a file input with nothing chosen.
  *
  * @throws ApiError BAD_REQUEST naming the part, or PAYLOAD_TOO_LARGE
  */
@@ -198,6 +221,7 @@ export async function* readForm(req: IncomingMessage, limits: FormLimits): Async
 
   let fields = 0;
   let files = 0;
+  let emptyInputs = 0;
   let fieldBytes = 0;
   try {
     for (let index = 1; ; index++) {
@@ -212,6 +236,11 @@ export async function* readForm(req: IncomingMessage, limits: FormLimits): Async
         fieldBytes += bytes;
         yield { kind: 'field', name, value };
       } else {
+        if (filename === '' && (await isEmptyPart(part.stream))) {
+          emptyInputs += 1;
+          if (emptyInputs > MAX_EMPTY_INPUTS) throw malformed('The form has too many empty file inputs');
+          continue;
+        }
         files += 1;
         const { maxFiles, maxFilesReason = '' } = limits;
         if (files > maxFiles) throw malformed(`The form must have at most ${maxFiles} files${maxFilesReason}`);

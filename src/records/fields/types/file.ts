@@ -3,7 +3,9 @@ import { Field, type FieldSpec } from '../../../declare/field.ts';
 import type { FileInput, FileOptions, StoredFile } from '../../../declare/file.ts';
 import { findUnknownOptions } from '../../../platform/config/did-you-mean.ts';
 import { parseSettings } from '../../../platform/config/parse-settings.ts';
+import { matchesMediaType } from '../../../platform/http/bodies/body-stream.ts';
 import { findVariantError, variantSchema } from '../../../platform/storage/images/variant.ts';
+import { canonicalType, KNOWN_TYPES, suggestMediaType } from '../../../platform/storage/media-types/names.ts';
 import type { FieldType } from '../field-type.ts';
 import type { JsonSchema } from '../json-schema.ts';
 import { JSONB } from './json.ts';
@@ -24,15 +26,19 @@ export interface FileRules {
   maxBytes: number;
   types: readonly string[];
   image: { maxPixels: number; variants: NonNullable<NonNullable<FileOptions['image']>['variants']> } | undefined;
+  /** Whether photos keep the place where they were taken. */
+  keepLocation: boolean;
 }
 
 /** The rules of a field that holds a file or a list of files; undefined for other fields. */
 export function fileRulesOf(spec: FieldSpec): FileRules | undefined {
   const options = spec.file ?? spec.inner?.spec.file;
   if (options === undefined) return undefined;
-  const { maxBytes = DEFAULT_MAX_BYTES, types = ['*/*'], image } = options;
+  const { maxBytes = DEFAULT_MAX_BYTES, types = ['*/*'], image, keepLocation = false } = options;
   const { maxPixels = DEFAULT_MAX_PIXELS, variants = {} } = image ?? {};
-  return { maxBytes, types, image: image && { maxPixels, variants } };
+  // Malformed options are reported when the resource is declared.
+  const names = Array.isArray(types) ? [...new Set(types.map((type) => canonicalType(String(type))))] : types;
+  return { maxBytes, types: names, image: image && { maxPixels, variants }, keepLocation };
 }
 
 /**
@@ -75,19 +81,32 @@ function findVariantErrors(variants: NonNullable<NonNullable<FileOptions['image'
   return missing === undefined ? errors : [...errors, missing];
 }
 
+/** The error for a type that no file can have, because the content decides the type. */
+function findTypeErrors(type: string): string[] {
+  const name = canonicalType(type);
+  if (KNOWN_TYPES.has(name) || [...KNOWN_TYPES].some((known) => matchesMediaType(known, [name]))) return [];
+  return [
+    `types includes "${type}", which no file can have, because Belfry determines the type from the content${suggestMediaType(name)}`,
+  ];
+}
+
 function findOptionErrors(options: FileOptions): string[] {
-  const { maxBytes, types, image } = options;
+  const { maxBytes, types, image, keepLocation } = options;
   const errors = [
-    ...findUnknownOptions(Object.keys(options), ['maxBytes', 'types', 'image']),
+    ...findUnknownOptions(Object.keys(options), ['maxBytes', 'types', 'image', 'keepLocation']),
     ...findUnknownOptions(Object.keys(image ?? {}), ['maxPixels', 'variants'], 'image'),
   ];
   if (maxBytes !== undefined && !isCount(maxBytes, LARGEST_FILE))
     errors.push(`maxBytes must be a whole number from 1 to ${LARGEST_FILE}`);
   if (types !== undefined && (!Array.isArray(types) || types.length === 0))
     errors.push('types must be a list of media types, such as ["image/*", "application/pdf"]');
-  for (const type of Array.isArray(types) ? types : [])
+  for (const type of Array.isArray(types) ? types : []) {
     if (!TYPE_PATTERN.test(String(type)))
       errors.push(`types includes "${type}"; write a media type in lower case, such as application/pdf or image/*`);
+    else errors.push(...findTypeErrors(type));
+  }
+  if (keepLocation !== undefined && typeof keepLocation !== 'boolean')
+    errors.push('keepLocation must be true or false');
   if (image?.maxPixels !== undefined && !isCount(image.maxPixels, Number.MAX_SAFE_INTEGER))
     errors.push('image.maxPixels must be a whole number of at least 1');
   return [...errors, ...findVariantErrors(image?.variants ?? {})];
