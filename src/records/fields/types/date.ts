@@ -23,6 +23,18 @@ export function parseDateToIso(value: string | number | Date): string | undefine
   return Number.isInteger(ms) && ms >= MIN_TIME && ms <= MAX_TIME ? new Date(ms).toISOString() : undefined;
 }
 
+const EIGHT_DIGITS = { minimum: 10_000_000, maximum: 99_999_999 };
+const EPOCH_TEXT = /^-?\d{6,}$/;
+// A day, a month or a time without dashes (20250131, 202501, 20250131120000) rather than a time in January 1970 or in the year 2611.
+const DATE_WITHOUT_DASHES =
+  /^-?\d{8}$|^\d{4}(?:0[1-9]|1[0-2])(?:(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d[0-5]\d)?$/;
+
+/** Converts the text of a query to a date: ISO 8601, or epoch milliseconds. Undefined for any other text, and for a date without dashes. */
+function parseDateText(text: string): string | undefined {
+  if (DATE_WITHOUT_DASHES.test(text)) return undefined;
+  return parseDateToIso(EPOCH_TEXT.test(text) ? Number(text) : text);
+}
+
 // Date.parse converts 30 February to a day in March.
 function isCalendarDay(year: number, month: number, day: number): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
@@ -74,8 +86,8 @@ export const dateType = {
   jsonSchema: (_spec, _inner, direction) => {
     const iso = { type: 'string', format: 'date-time' };
     const epoch = { type: 'integer', minimum: MIN_TIME, maximum: MAX_TIME, description: 'Epoch milliseconds' };
-    // In a query, a number with fewer than six digits is not read as epoch milliseconds.
-    const counted = direction === 'query' ? { ...epoch, minimum: 100_000 } : epoch;
+    // In a query, a number with fewer than six digits is not read as epoch milliseconds, nor one with eight, which is a day without dashes.
+    const counted = direction === 'query' ? { ...epoch, minimum: 100_000, not: EIGHT_DIGITS } : epoch;
     return direction === 'output' ? iso : { anyOf: [iso, { type: 'string', format: 'date' }, counted] };
   },
   jsonType: 'string',
@@ -94,5 +106,5 @@ export const dateType = {
   comparable: (value) =>
     typeof value === 'string' || typeof value === 'number' || value instanceof Date ? parseDateToIso(value) : undefined,
   fromJson: (value) => parseDateToIso(String(value)),
-  fromQuery: (text) => parseDateToIso(/^-?\d{6,}$/.test(text) ? Number(text) : text),
+  fromQuery: parseDateText,
 } satisfies FieldType;
