@@ -5,6 +5,7 @@ import { appHostOf } from '../../platform/config/environment.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Limiter } from '../../platform/limits/limiter.ts';
+import { emailInput } from '../../platform/mail/address.ts';
 import { localeOfUser, preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -17,14 +18,7 @@ export const RESET_MAIL = 'password-reset';
 const RESET_LIMIT = 'password reset mails';
 
 /** The body of `POST /auth/password/forgot`. */
-export const forgotInput = z.strictObject({
-  email: z
-    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
-    .max(320, { error: 'Must be at most 320 characters' })
-    .trim()
-    .toLowerCase()
-    .pipe(z.email({ error: 'Must be a valid e-mail address' })),
-});
+export const forgotInput = z.strictObject({ email: emailInput });
 
 /** The response to `POST /auth/password/forgot`; it is the same for known and unknown addresses. */
 export const forgotOutput = z.object({ message: z.string() });

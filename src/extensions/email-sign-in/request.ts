@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { createProofLink } from '../../accounts/email-proofs/link.ts';
-import { forgotInput } from '../../accounts/reset/request.ts';
 import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { Limiter } from '../../platform/limits/limiter.ts';
+import { emailInput } from '../../platform/mail/address.ts';
 import { canonicalLocale, localeOfUser, preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { EmailSignInContext } from './settings.ts';
@@ -11,15 +11,8 @@ import type { EmailSignInContext } from './settings.ts';
 /** The kind of the e-mails with a link and a code. */
 export const SIGN_IN_MAIL = 'sign-in';
 
-/** RFC 5321, as `f.email()`: a longer address has no account and receives no e-mail. */
-const MAX_ADDRESS = 254;
-
 /** The body of `POST /auth/email-sign-in`. */
-export const requestInput = z.strictObject({
-  email: forgotInput.shape.email.refine((email) => email.length <= MAX_ADDRESS, {
-    error: `Must be at most ${MAX_ADDRESS} characters`,
-  }),
-});
+export const requestInput = z.strictObject({ email: emailInput });
 
 /** The response to `POST /auth/email-sign-in`; it is the same for known and unknown addresses. */
 export const requestOutput = z

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { emailInput, emailShape } from '../../platform/mail/address.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 
 const secret = (longest: number) =>
@@ -35,12 +36,7 @@ export const undoInput = z.strictObject({ token });
 
 /** The body of `POST /auth/email`. */
 export const changeInput = z.strictObject({
-  email: z
-    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
-    .max(320, { error: 'Must be at most 320 characters' })
-    .trim()
-    .toLowerCase()
-    .pipe(z.email({ error: 'Must be a valid e-mail address' })),
+  email: emailInput,
   code: secret(64)
     .optional()
     .meta({ description: 'A code of your authenticator app, or a recovery code; required with two-factor login' }),
@@ -51,7 +47,7 @@ export const messageShape = z.object({ message: z.string() });
 
 /** The response that confirms an address. */
 export const verifiedShape = z
-  .object({ email: z.email(), emailVerifiedAt: z.iso.datetime() })
+  .object({ email: emailShape, emailVerifiedAt: z.iso.datetime() })
   .meta({ id: 'VerifiedEmail' });
 
 /** The response to a registration or login of a user who must confirm their address first. */

@@ -8,6 +8,7 @@ import type { Transaction } from '../../declare/service.ts';
 import { hashToken, isWellFormedToken } from '../../platform/crypto/token.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
+import { emailShape } from '../../platform/mail/address.ts';
 import { createDefaultValue } from '../../records/fields/missing-values.ts';
 import type { InvitationContext } from './context.ts';
 import { isInviterEntitled } from './rights.ts';
@@ -23,7 +24,7 @@ export const previewInput = z.strictObject({ token });
 /** The response to `POST /auth/invitations/preview`. */
 export const previewShape = z
   .object({
-    email: z.email(),
+    email: emailShape,
     hasAccount: z.boolean().meta({ description: 'Whether the user signs in to accept: `mode` is `sign-in`' }),
     mode: z.enum(['register', 'claim', 'sign-in']).meta({
       description:

@@ -6,6 +6,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import { withMeta } from '../../platform/http/response.ts';
 import { isId } from '../../platform/ids.ts';
 import { boundedArraySchema } from '../../platform/json/bounded-array.ts';
+import { emailInput } from '../../platform/mail/address.ts';
 import { preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { InvitationContext } from './context.ts';
@@ -18,12 +19,7 @@ const MAX_LIMIT = 200;
 
 /** The body of `POST /invitations`. */
 export const inviteInput = z.strictObject({
-  email: z
-    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
-    .max(320, { error: 'Must be at most 320 characters' })
-    .trim()
-    .toLowerCase()
-    .pipe(z.email({ error: 'Must be a valid e-mail address' })),
+  email: emailInput,
   roles: boundedArraySchema(
     z.string({ error: 'Must be a string' }).max(100, { error: 'Must be at most 100 characters' }).refine(isStorable, {
       error: UNSTORABLE,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { CountMail } from '../../accounts/invitation-mails.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { recordShape } from '../../declare/route.ts';
+import { emailShape } from '../../platform/mail/address.ts';
 import { acceptInvitation, previewInput, previewInvitation, previewShape } from './accept.ts';
 import type { InvitationContext } from './context.ts';
 import { invite, inviteInput, listInvitations, listQuery, resend, revokeInvitation } from './invite.ts';
@@ -12,7 +13,7 @@ const RESENDS_A_MINUTE = 30;
 const invitationShape = z
   .object({
     id: z.string(),
-    email: z.email(),
+    email: emailShape,
     roles: z.array(z.string()),
     invitedBy: z.string().meta({ description: 'The id of the user who sent the invitation' }),
     status: z.enum(['pending', 'accepted', 'expired']),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { emailSchema } from '../../platform/mail/address.ts';
 
 /** What a provider says about the account of a user: the claims of the ID token, of UserInfo, or of the provider's own API. */
 export type OidcClaims = Readonly<Record<string, unknown>> & {
@@ -135,7 +136,7 @@ const authorizationParameters = z
 
 const person = z.strictObject({
   name: text(100),
-  email: z.email({ error: 'must be an e-mail address' }),
+  email: emailSchema('must be an e-mail address'),
   emailVerified: z.boolean().default(true),
 });
 

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { isEmailAddress } from '../mail/address.ts';
 import { DEFAULT_POOL_MAX, MIN_CONNECTIONS } from '../postgres/lanes.ts';
 import type { PoolerSetting } from '../postgres/session.ts';
 import {
@@ -81,7 +82,7 @@ const PRODUCTION_DRAIN_DELAY_MS = 5000;
 /** Whether a text is a sender of e-mail: `Belfry <no-reply@example.com>`, or only the address. */
 function isMailSender(text: string): boolean {
   const address = /^[^<>@]*<([^<>]+)>$/.exec(text)?.[1] ?? text;
-  return z.email().safeParse(address).success && !/\p{Cc}/u.test(text);
+  return isEmailAddress(address) && !/\p{Cc}/u.test(text);
 }
 
 const splitCommaList = (text: string | undefined) =>

@@ -8,6 +8,9 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?![^; \t])/i;
 // Matches one semicolon of a Content-Type with the parameter after it, if any, or the end of the text. So matching takes linear time.
 const PARAMETER = /[ \t]*(?:;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?|$)/y;
 
+// Many clients leave the hyphen out, as the Encoding Standard allows.
+const UTF_8 = /^(?:utf-?8|"utf-?8")$/i;
+
 const DECOMPRESSORS = {
   gzip: createGunzip,
   deflate: createInflate,
@@ -73,7 +76,7 @@ function isJsonType(text: string): boolean {
     const found = PARAMETER.exec(text);
     if (found === null) return false;
     const [, name, value] = found;
-    if (name?.toLowerCase() === 'charset' && !/^"?utf-8"?$/i.test(value!)) return false;
+    if (name?.toLowerCase() === 'charset' && !UTF_8.test(value!)) return false;
   }
   return true;
 }

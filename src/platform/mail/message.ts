@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { validationError } from '../errors.ts';
 import { isStorable } from '../postgres/values.ts';
+import { emailSchema } from './address.ts';
 
 /** An e-mail to one recipient. */
 export interface MailMessage {
@@ -29,7 +30,7 @@ const textSchema = (most: number) =>
 
 const schema = z.strictObject({
   // A single address, not a list: an address typed by a user must not reach a second mailbox.
-  to: z.email({ error: 'Must be a single e-mail address' }).max(254, { error: 'Must be at most 254 characters' }),
+  to: emailSchema('Must be a single e-mail address'),
   subject: textSchema(250).refine((text) => !/[\p{Cc}\u2028\u2029]/u.test(text), { error: 'Must be a single line' }),
   text: textSchema(100_000),
   html: textSchema(500_000).optional(),

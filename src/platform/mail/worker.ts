@@ -18,7 +18,7 @@ const CONCURRENCY = 5;
 const RETRY_SCHEDULE_SECONDS = [10, 60, 300, 900, 3600, 3 * 3600, 5 * 3600];
 const MAX_ATTEMPTS = RETRY_SCHEDULE_SECONDS.length + 1;
 const ERROR_MAX = 500;
-const ADDRESS = /[^\s<>"'(),:;]+@[^\s<>"'(),:;]+/g;
+const ADDRESS = /[^\s<>"(),:;]+@[^\s<>"'(),:;]+/g;
 
 /** The input of a composer. */
 export interface ComposerInput {

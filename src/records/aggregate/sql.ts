@@ -46,21 +46,31 @@ function columnSql(resource: CompiledResource, name: string): string {
   return quoteIdentifier(columnOf(resource, name));
 }
 
+/**
+ * A local hour: the epoch seconds of its start, and its offset from UTC in seconds. When clocks go back, they show an hour twice, with two offsets.
+ * Where they change by half an hour, or in the middle of one, the start may lie before the change, so that it does not tell the offset.
+ */
+function localHourSql(column: string, timeZone: string): string {
+  const local = `${column} at time zone ${timeZone}`;
+  const offset = `extract(epoch from (${local}) - (${column} at time zone 'UTC'))::bigint`;
+  const start = `extract(epoch from date_trunc('hour', ${local}))::bigint - ${offset}`;
+  return `case when ${column} is not null then array[${start}, ${offset}] end`;
+}
+
 /** The value by which a term groups rows. */
 function groupedSql(resource: CompiledResource, { field, unit }: GroupTerm, timeZone: string): string {
   const column = columnSql(resource, field.name);
-  // An hour is a point in time: in autumn, the local clock shows one hour twice.
-  if (unit === 'hour') return `date_trunc('hour', ${column}, ${timeZone})`;
+  if (unit === 'hour') return localHourSql(column, timeZone);
   if (unit !== undefined) return `date_trunc('${unit}', ${column} at time zone ${timeZone})`;
   return field.type.textual ? `${column} collate "C"` : column;
 }
 
 /** The value of a group term as the response holds it. */
-function groupNameSql({ unit }: GroupTerm, alias: string, timeZone: string): string {
+function groupNameSql({ unit }: GroupTerm, alias: string): string {
   if (unit === undefined) return alias;
   if (unit !== 'hour') return `to_char(${alias}, '${BUCKET_NAMES[unit]}')`;
-  const offset = `extract(epoch from (${alias} at time zone ${timeZone}) - (${alias} at time zone 'UTC'))::int`;
-  return `to_char(${alias} at time zone ${timeZone}, '${BUCKET_NAMES.hour}') || '/' || ${offset}`;
+  const local = `to_timestamp(${alias}[1] + ${alias}[2]) at time zone 'UTC'`;
+  return `to_char(${local}, '${BUCKET_NAMES.hour}') || '/' || ${alias}[2]`;
 }
 
 /** Converts a condition to SQL; values become parameters. */
@@ -133,7 +143,7 @@ export function createAggregateStatement(
     `limit ${params.add(limit)}`,
   ].join(' ');
   const others = [...(count ? [COUNT_ALIAS] : []), ...functionAliases, TOTAL_ALIAS];
-  const named = groups.map((term, i) => `${groupNameSql(term, groupAlias(i), zone)} as ${groupAlias(i)}`);
+  const named = groups.map((term, i) => `${groupNameSql(term, groupAlias(i))} as ${groupAlias(i)}`);
   return {
     text: `select ${[...named, ...others].join(', ')} from (${rows}) "_grouped"`,
     values: params.values,

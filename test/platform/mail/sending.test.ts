@@ -63,6 +63,13 @@ const failedOnce = (id: string) => until(async () => ((await rowOf(id))?.error ?
 const makeDue = (id: string) =>
   sql.query('update mails set due_at = now() - make_interval(secs => 1) where id = $1', [id]);
 
+test('an address with any character that RFC 5321 allows reaches the mail server unchanged', async () => {
+  const to = "a!#$%&'*+/=?^_`{|}~-z@example.xn--fiqs8s";
+  const { id } = await app.mail.send({ ...hello, to });
+  expect(await finished(id)).toMatchObject({ status: 'sent', recipient: to });
+  expect(smtp.mails.map((mail) => mail.to)).toEqual([[to]]);
+});
+
 test('the mail server receives text and HTML parts, the sender, the recipient and a unique Message-ID', async () => {
   const { id } = await app.mail.send(hello);
   expect(await finished(id)).toMatchObject({

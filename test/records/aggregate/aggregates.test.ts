@@ -141,6 +141,51 @@ test('the hour that clocks repeat in autumn has two groups, and a day without an
   expect(await keys('day')).toEqual(['2026-03-29', '2026-10-25']);
 });
 
+test('an hour in which clocks change by half an hour, or in its middle, has a group for each offset', async () => {
+  const shift = defineResource('shift', { fields: { at: f.date().aggregatable() }, policies: { list: 'public' } });
+  const { app, call } = await startTestApp({ resources: [defineUser(), shift] }, { start: { roles: ['web'] } });
+  const hours = async (timeZone: string, times: readonly string[]) => {
+    await app.service(shift).deleteMany({});
+    await app.service(shift).createMany(times.map((at) => ({ at })));
+    const { data } = await aggregate(`group=hour(at)&timeZone=${timeZone}&count`, call, '/api/shifts');
+    return data.map(({ group, count }: { group: object; count: number }) => [Object.values(group)[0], count]);
+  };
+  // Clocks go back from 02:00 to 01:30, and forward from 02:00 to 02:30.
+  expect(
+    await hours('Australia/Lord_Howe', [
+      '2026-04-04T14:15:00Z',
+      '2026-04-04T14:45:00Z',
+      '2026-04-04T15:00:00Z',
+      '2026-04-04T15:29:00Z',
+      '2026-04-04T15:30:00Z',
+    ]),
+  ).toEqual([
+    ['2026-04-05T01:00+11:00', 2],
+    ['2026-04-05T01:00+10:30', 2],
+    ['2026-04-05T02:00+10:30', 1],
+  ]);
+  expect(
+    await hours('Australia/Lord_Howe', ['2026-10-03T15:29:00Z', '2026-10-03T15:30:00Z', '2026-10-03T16:15:00Z']),
+  ).toEqual([
+    ['2026-10-04T01:00+10:30', 1],
+    ['2026-10-04T02:00+11:00', 1],
+    ['2026-10-04T03:00+11:00', 1],
+  ]);
+  // In 1986, the clocks of Nepal went forward from 00:00 to 00:15.
+  expect(
+    await hours('Asia/Kathmandu', [
+      '1985-12-31T18:29:00Z',
+      '1985-12-31T18:30:00Z',
+      '1985-12-31T19:14:00Z',
+      '1985-12-31T19:15:00Z',
+    ]),
+  ).toEqual([
+    ['1985-12-31T23:00+05:30', 1],
+    ['1986-01-01T00:00+05:45', 2],
+    ['1986-01-01T01:00+05:45', 1],
+  ]);
+});
+
 test('sorts groups by aggregates and terms, with missing values last in both directions', async () => {
   const teams = async (query: string) =>
     (await aggregate(query)).data.map(({ group }: { group: { team?: string } }) => group.team);

@@ -162,7 +162,9 @@ const query = fc.record({
   group: fc.uniqueArray(groupTerm, { maxLength: 3 }),
   aggregates: fc.uniqueArray(aggregate, { maxLength: 9, selector: String }),
   filter,
-  timeZone: fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Pacific/Kiritimati'),
+  timeZone: fc.constantFrom(
+    ...['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Pacific/Kiritimati', 'Australia/Lord_Howe'],
+  ),
 });
 
 function expectedGroups(

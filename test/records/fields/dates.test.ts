@@ -4,17 +4,18 @@ import { startTestApp } from '../../support/app.ts';
 
 const visit = defineResource('visit', {
   fields: {
-    at: f.date().min('2000-01-01'),
+    at: f.date().min('2000-01-01').filterable().sortable(),
     all: f.array(f.date()),
     stay: f.object({ from: f.date().required() }),
     made: f.date().default(() => new Date('2026-03-01')),
     sealed: f.date().encrypted(),
   },
+  policies: { list: 'public' },
   hooks: {
     beforeUpdate: (changes) => ({ ...changes, made: new Date('2026-04-01') }),
   },
 });
-const { app } = await startTestApp({ resources: [visit] });
+const { app, call } = await startTestApp({ resources: [visit] });
 const visits = app.service('visit');
 
 test('code can pass a Date for any date value', async () => {
@@ -35,3 +36,40 @@ test.each([
 ])('a Date follows the rules of the field: %s', async (at, message) => {
   await expect(visits.create({ at })).rejects.toMatchObject({ details: { at: message } });
 });
+
+test.each([
+  ...['20250131', '202501', '2025', '1e3', '0x10', '-20250131', '+1735689600000', ' 12 ', '12', '0', '1735689600000.5'],
+  ...[
+    '20250131120000',
+    '99999999',
+    '2025-1-31',
+    '2025-02-30',
+    '31.01.2025',
+    '01/31/2025',
+    '2025-01-31 12:00',
+    'January 2025',
+  ],
+])('the text %j is no date in a filter of a request or of code', async (text) => {
+  for (const parameter of ['at', 'at[gte]', 'at[in]']) {
+    const { status, body } = await call('GET', `/api/visits?${new URLSearchParams({ [parameter]: text })}`);
+    expect([parameter, status, body.error?.message]).toEqual([
+      parameter,
+      400,
+      `The query parameter "${parameter}" has a value of the wrong type`,
+    ]);
+  }
+  await expect(visits.count({ at: { gte: text } })).rejects.toMatchObject({ code: 'BAD_REQUEST' });
+});
+
+test.each(['2025-01-31', '2025-01-31T00:00:00Z', '2025-01-31T01:00:00+01:00', '2025-01-31T00:00', '1738281600000'])(
+  'the text %j is the same day in a filter',
+  async (text) => {
+    const { id } = await visits.create({ at: '2025-01-31' });
+    for (const parameter of ['at', 'at[gte]', 'at[lte]', 'at[in]']) {
+      const { body } = await call('GET', `/api/visits?${new URLSearchParams({ [parameter]: text, sort: 'at' })}`);
+      expect(body.data).toContainEqual(expect.objectContaining({ id }));
+    }
+    expect(await visits.count({ at: text })).toBeGreaterThan(0);
+    await visits.delete(id);
+  },
+);

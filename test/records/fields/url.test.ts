@@ -21,7 +21,7 @@ async function sendLink(values: object): Promise<{ link?: string; details?: Reco
   return body.data ?? { details: body.error.details };
 }
 
-test('a URL is accepted exactly if the WHATWG parser accepts it as http or https', async () => {
+test('a URL is accepted exactly if the WHATWG parser accepts it as http or https and its host can exist', async () => {
   const piece = fc.constantFrom(...URL_PIECES);
   const text = fc.tuple(
     fc.constantFrom('http://', 'https://', 'https:', 'https:/', 'https:\\\\', ''),
@@ -29,13 +29,47 @@ test('a URL is accepted exactly if the WHATWG parser accepts it as http or https
   );
   const property = fc.asyncProperty(text, async ([scheme, pieces]) => {
     const sent = scheme + pieces.join('');
-    const isWebUrl = /^https?:$/.test(URL.parse(sent.trim())?.protocol ?? '');
+    const { protocol = '', hostname = '' } = URL.parse(sent.trim()) ?? {};
+    const hasEmptyLabel = hostname.replace(/\.$/, '').split('.').includes('');
+    const isWebUrl = /^https?:$/.test(protocol) && !hasEmptyLabel;
     const { link, details } = await sendLink({ link: sent });
     if (!isWebUrl) expect(details).toMatchObject({ link: expect.stringMatching(/^(Must be|Is required)/) });
     // Every reader of the stored value sees the same address as the sender.
     else expect(URL.parse(link!)!.href).toBe(URL.parse(sent.trim())!.href);
   });
   await fc.assert(property, { numRuns: scaleRuns(300) });
+});
+
+const label = (length: number) => 'b'.repeat(length);
+const host = (length: number) => `${label(63)}.${label(63)}.${label(63)}.${label(length - 192)}`;
+
+test.each([
+  'https://a..b.com',
+  'https://.b.com/path',
+  'https://b.com..',
+  'https://./',
+  'http:\\\\a..b.com',
+  'https://a\u3002\u3002b.com',
+  'https://user:secret@a..b.com:8443/path?x#y',
+  `https://${label(64)}.com`,
+  `https://b.${label(64)}`,
+  `https://${host(254)}/`,
+])('%s is refused, because its host cannot exist', async (link) => {
+  expect(await sendLink({ link })).toEqual({ details: { link: 'Must be an http:// or https:// URL' } });
+});
+
+test.each([
+  'https://b.com./path',
+  'https://b.com/a..b',
+  'https://b.com?a..b',
+  'https://my_app.b.com',
+  'http://localhost:8080',
+  'http://[::ffff:1.2.3.4]/',
+  `https://${label(63)}.com`,
+  `https://${host(253)}/`,
+  `https://b.com/${label(64)}`,
+])('%s is accepted', async (link) => {
+  expect((await sendLink({ link })).link).toBe(link);
 });
 
 describe('long URLs', () => {
@@ -50,7 +84,7 @@ describe('long URLs', () => {
   });
 
   test('user name, password, host and port have at most 8,192 characters together', async () => {
-    const url = (length: number) => `https://u:p@${'h'.repeat(length - 'u:p@'.length)}`;
+    const url = (length: number) => `https://u:${'p'.repeat(length - 'u:@e.org'.length)}@e.org`;
     expect((await sendLink({ link: `${url(8192)}/path` })).link).toBe(`${url(8192)}/path`);
     expect(await sendLink({ link: `${url(8193)}/path` })).toEqual({
       details: { link: 'Must be an http:// or https:// URL' },

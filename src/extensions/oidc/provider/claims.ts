@@ -1,11 +1,9 @@
-import { z } from 'zod';
 import type { Identity } from '../../../declare/accounts.ts';
+import { isEmailAddress } from '../../../platform/mail/address.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import type { OidcClaims, ProviderSettings } from '../settings.ts';
 
 const MAX_NAME = 100;
-const MAX_EMAIL = 254;
-const emailAddress = z.email().max(MAX_EMAIL);
 
 /** The account at a provider that a user has proved to be theirs. */
 export interface ProvenIdentity extends Identity {
@@ -17,7 +15,7 @@ export interface ProvenIdentity extends Identity {
  * another user (the Kelvin sign becomes a k), and trimming could do the same.
  */
 function readEmail({ email }: OidcClaims): string | undefined {
-  return emailAddress.safeParse(email).success ? String(email).toLowerCase() : undefined;
+  return typeof email === 'string' && isEmailAddress(email) ? email.toLowerCase() : undefined;
 }
 
 /** The account is not among those that the provider's setting `accepts` admits. */

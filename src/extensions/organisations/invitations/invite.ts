@@ -9,6 +9,7 @@ import { ApiError, validationError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
+import { emailInput } from '../../../platform/mail/address.ts';
 import { localeOfUser, preferredLocaleOf } from '../../../platform/mail/texts/locale.ts';
 import type { MailComposer } from '../../../platform/mail/worker.ts';
 import type { Executor } from '../../../platform/postgres/queryable.ts';
@@ -31,12 +32,7 @@ export interface InvitationContext extends OrganisationContext {
 
 /** The body of `POST /organisations/:id/invitations`. */
 export const inviteInput = z.strictObject({
-  email: z
-    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
-    .max(320, { error: 'Must be at most 320 characters' })
-    .trim()
-    .toLowerCase()
-    .pipe(z.email({ error: 'Must be a valid e-mail address' })),
+  email: emailInput,
   role: z
     .string({ error: 'Must be a string' })
     .max(100, { error: 'Must be at most 100 characters' })

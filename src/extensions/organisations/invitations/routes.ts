@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Route, type RouteContext, recordShape } from '../../../declare/route.ts';
+import { emailShape } from '../../../platform/mail/address.ts';
 import { loadAccess } from '../context.ts';
 import type { Members } from '../members.ts';
 import { MEMBERSHIP } from '../resources.ts';
@@ -26,7 +27,7 @@ const invitationShape = z
   .object({
     id: z.string(),
     organisation: z.string().meta({ description: 'The id of the organisation' }),
-    email: z.email(),
+    email: emailShape,
     role: z.string(),
     invitedBy: z.string().meta({ description: 'The id of the user who sent the invitation' }),
     status: z.enum(['pending', 'accepted', 'expired']),

@@ -1,5 +1,6 @@
 import { createECDH } from 'node:crypto';
 import { checkUrl } from '../../../platform/address-guard/index.ts';
+import { isEmailAddress } from '../../../platform/mail/address.ts';
 
 /** The identity of the app towards push services (RFC 8292): a key pair and a contact address. */
 export interface VapidCredentials {
@@ -11,7 +12,6 @@ export interface VapidCredentials {
 }
 
 const HOW_TO_GENERATE_KEYS = 'generate a key pair with: npx web-push generate-vapid-keys';
-const MAILTO_SUBJECT = /^mailto:[^@\s]+@[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}$/i;
 
 function decodeBase64url(text: string): Buffer {
   return /^[\w-]+$/.test(text) ? Buffer.from(text, 'base64url') : Buffer.alloc(0);
@@ -27,9 +27,21 @@ function isKeyPair(publicKey: Buffer, privateKey: Buffer): boolean {
   }
 }
 
+/** Returns the address of a `mailto:` URL (RFC 6068: its special characters may be percent-encoded); undefined if it is malformed. */
+function readMailto(text: string): string | undefined {
+  try {
+    return /^mailto:/i.test(text) ? decodeURIComponent(text.slice('mailto:'.length)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a text is a plausible contact address: Apple refuses notifications with another one, such as an address on localhost. */
 function isValidSubject(text: string): boolean {
-  return MAILTO_SUBJECT.test(text) || checkUrl(text, { allowPrivate: false, requireHttps: true }).ok;
+  const address = readMailto(text);
+  return (
+    (address !== undefined && isEmailAddress(address)) || checkUrl(text, { allowPrivate: false, requireHttps: true }).ok
+  );
 }
 
 /**

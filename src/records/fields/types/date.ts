@@ -23,6 +23,18 @@ export function parseDateToIso(value: string | number | Date): string | undefine
   return Number.isInteger(ms) && ms >= MIN_TIME && ms <= MAX_TIME ? new Date(ms).toISOString() : undefined;
 }
 
+const EIGHT_DIGITS = { minimum: 10_000_000, maximum: 99_999_999 };
+const EPOCH_TEXT = /^-?\d{6,}$/;
+// A day, a month or a time without dashes (20250131, 202501, 20250131120000) rather than a time in January 1970 or in the year 2611.
+const DATE_WITHOUT_DASHES =
+  /^-?\d{8}$|^\d{4}(?:0[1-9]|1[0-2])(?:(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d[0-5]\d)?$/;
+
+/** Converts the text of a query to a date: ISO 8601, or epoch milliseconds. Undefined for any other text, and for a date without dashes. */
+function parseDateText(text: string): string | undefined {
+  if (DATE_WITHOUT_DASHES.test(text)) return undefined;
+  return parseDateToIso(EPOCH_TEXT.test(text) ? Number(text) : text);
+}
+
 /** Dates as databases print them: a space before the time or the zone, zones without a colon or minutes, or by name. */
 const DATABASE_DATE =
   /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(?:(Z|UTC|GMT)|([+-]\d{2})(?::?(\d{2}))?)?$/i;
@@ -34,7 +46,7 @@ const DATABASE_DATE =
 export function parseFileDate(value: string | number): string | undefined {
   if (typeof value === 'number') return parseDateToIso(value);
   const text = value.trim();
-  if (/^-?\d{11,}$/.test(text)) return parseDateToIso(Number(text));
+  if (/^-?\d+$/.test(text)) return text.length < 11 ? undefined : parseDateText(text);
   const [, day, time, , hours, minutes = '00'] = DATABASE_DATE.exec(text) ?? [];
   if (day === undefined) return parseDateToIso(text);
   return parseDateToIso(`${day}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`);
@@ -91,8 +103,8 @@ export const dateType = {
   jsonSchema: (_spec, _inner, direction) => {
     const iso = { type: 'string', format: 'date-time' };
     const epoch = { type: 'integer', minimum: MIN_TIME, maximum: MAX_TIME, description: 'Epoch milliseconds' };
-    // In a query, a number with fewer than six digits is not read as epoch milliseconds.
-    const counted = direction === 'query' ? { ...epoch, minimum: 100_000 } : epoch;
+    // In a query, a number with fewer than six digits is not read as epoch milliseconds, nor one with eight, which is a day without dashes.
+    const counted = direction === 'query' ? { ...epoch, minimum: 100_000, not: EIGHT_DIGITS } : epoch;
     return direction === 'output' ? iso : { anyOf: [iso, { type: 'string', format: 'date' }, counted] };
   },
   jsonType: 'string',
@@ -111,5 +123,5 @@ export const dateType = {
   comparable: (value) =>
     typeof value === 'string' || typeof value === 'number' || value instanceof Date ? parseDateToIso(value) : undefined,
   fromJson: (value) => parseDateToIso(String(value)),
-  fromQuery: (text) => parseDateToIso(/^-?\d{6,}$/.test(text) ? Number(text) : text),
+  fromQuery: parseDateText,
 } satisfies FieldType;

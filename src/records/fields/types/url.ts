@@ -18,9 +18,19 @@ import {
 const PLAIN = /^https?:\/\/[^\u0000-\u001f\u007f\\/?#][^\u0000-\u001f\u007f\\]*$/i;
 const SCHEME_AND_AUTHORITY = /^\w+:\/\/[^/?#]*/;
 
+// RFC 1035 §2.3.4. The parser accepts empty labels and labels of any length. Only the last dot may follow the last label.
+const EMPTY_OR_LONG_LABEL = /^\.|\.\.|[^.]{64}/;
+const MAX_HOST_LENGTH = 253;
+
+/** Whether a host of a parsed URL can exist in the DNS: labels of 1 to 63 characters, 253 together. */
+function canExist(hostname: string): boolean {
+  return !EMPTY_OR_LONG_LABEL.test(hostname) && hostname.replace(/\.$/, '').length <= MAX_HOST_LENGTH;
+}
+
 function parseWebUrl(text: string): URL | undefined {
   const url = parseUrl(text);
-  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : undefined;
+  const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:';
+  return isWeb && canExist(url.hostname) ? url : undefined;
 }
 
 /**
@@ -47,7 +57,7 @@ function normalizeUrl(text: string, spec: FieldSpec): string {
 
 /**
  * `http://` and `https://` URLs that the WHATWG parser accepts (https://url.spec.whatwg.org/#concept-basic-url-parser), within the
- * limits of `parseUrl`.
+ * limits of `parseUrl`, with a host that can exist.
  */
 export const urlType = {
   kind: 'url',

@@ -13,9 +13,12 @@ function read(changes: Record<string, string> = {}) {
   return { vapid: readVapidCredentials({ ...VARIABLES, ...changes }, (text) => faults.push(text)), faults };
 }
 
-test.each(['mailto:push@example.com', 'https://example.com/contact'])('accepted: a key pair and %s', (subject) => {
-  expect(read({ VAPID_SUBJECT: subject })).toEqual({ vapid: { ...vapid, subject }, faults: [] });
-});
+test.each(['mailto:push@example.com', 'mailto:a%26b@example.xn--fiqs8s', 'https://example.com/contact'])(
+  'accepted: a key pair and %s',
+  (subject) => {
+    expect(read({ VAPID_SUBJECT: subject })).toEqual({ vapid: { ...vapid, subject }, faults: [] });
+  },
+);
 
 test.each<[string, Record<string, string>, RegExp[]]>([
   [
@@ -42,6 +45,8 @@ test.each([
   'http://example.com',
   'https://localhost',
   'mailto:a@b@c.de',
+  'mailto:push@example-.com',
+  'mailto:push%@example.com',
 ])('the subject %s is refused, because push services refuse every message from such a sender', (subject) => {
   expect(read({ VAPID_SUBJECT: subject }).faults).toEqual([expect.stringMatching(/^VAPID_SUBJECT must be/)]);
 });
