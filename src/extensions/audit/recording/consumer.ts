@@ -1,10 +1,10 @@
-import type { Fields } from '../../../declare/field.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import type { OutboxConsumer } from '../../../platform/outbox/consumer.ts';
 import { isRecordChange, type OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { organisationFieldOf } from '../../../records/access/reachable-organisations.ts';
 import { isPersonalField } from '../../../records/fields/personal-data.ts';
 import { createErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { appendToChain } from '../trail/chain.ts';
@@ -35,8 +35,7 @@ function compileAuditedResource(gateway: ResourceGateway, isUser: boolean): Audi
     anonymize: personal.map(({ name }) => name),
     keep: [],
   };
-  const fields = Object.entries(gateway.declaration.fields as Fields);
-  const organisationField = fields.find(([, { spec }]) => spec.tenant)?.[0];
+  const organisationField = organisationFieldOf(gateway);
   return {
     gateway,
     organisationColumn: organisationField && snakeCase(organisationField),
