@@ -1,5 +1,4 @@
 import type { ReadLimit } from '../../../declare/actor.ts';
-import { assertReachesAllOrganisations } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import { allowsAction } from '../../../declare/policy.ts';
 import type { Auth, AuthorizationRequest, Route, RouteContext } from '../../../declare/route.ts';
@@ -117,12 +116,10 @@ export const REQUEST_RATE_LIMIT = { limit: 10, windowMs: 60_000 };
 /**
  * Returns the caller's id.
  *
- * @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner. FORBIDDEN for the API key of an
- *   organisation: endpoints receive the events of all organisations of their owner
+ * @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner
  */
-export function requireCallerId({ user, auth }: Pick<AuthorizationRequest, 'user' | 'auth'>): string {
+export function requireCallerId({ user }: Pick<AuthorizationRequest, 'user'>): string {
   if (user === undefined) throw new ApiError('UNAUTHORIZED');
-  assertReachesAllOrganisations(auth, 'webhooks');
   return user.id;
 }
 
