@@ -38,13 +38,9 @@ export interface ActAsWithIfMatch extends ActAs {
   ifMatch?: string | undefined;
   /** Change the record only if it has one of these versions, as `versionOf` of its gateway returns them. */
   versions?: '*' | readonly string[] | undefined;
-}
-
-/** The options of a service call that deletes a record. */
-export interface ActAsForDelete extends ActAsWithIfMatch {
   /**
-   * The ids of records, by resource, that the caller deletes in the same transaction: their references do not restrict this deletion. For records
-   * that refer to each other in a circle.
+   * For a deletion: the ids of records, by resource, that the caller deletes in the same transaction. Their references do not restrict the
+   * deletion. For records that refer to each other in a circle.
    */
   deletedWith?: ReadonlyMap<string, ReadonlySet<string>> | undefined;
 }
@@ -192,7 +188,7 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
   update(id: string, input: Changes, as?: AsSystem & ActAsWithIfMatch): Promise<Data>;
   update(id: string, input: Changed, as: ActAsWithIfMatch | undefined): Promise<Data>;
   /** Deletes a record, emits `<resource>.deleted`. Returns the record as it was before. */
-  delete(id: string, as?: ActAsForDelete): Promise<Data>;
+  delete(id: string, as?: ActAsWithIfMatch): Promise<Data>;
   /**
    * Creates records, all or none, with the rules of `create` for each. A few statements for all of them.
    *
