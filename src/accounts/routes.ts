@@ -91,6 +91,8 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       output: recordShape('user'),
       errors: [],
       operationId: 'readMe',
+      // Every key tells whose it is.
+      organisationKeys: true,
       tags,
       summary: 'Read the signed-in user',
       handler: readMe,

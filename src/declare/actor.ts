@@ -47,10 +47,14 @@ export function withOrganisationChoice(viewer: Viewer, choice: OrganisationChoic
   return changeViewer(viewer, { [ORGANISATION_CHOICE]: choice });
 }
 
-/** The organisation that the request of a viewer names itself, as a limit for later work on behalf of the same request. */
-export function namedOrganisationOf(viewer: Viewer | undefined): OrganisationChoice | undefined {
-  const { current, isNamed = false } = viewer?.[ORGANISATION_CHOICE] ?? {};
-  return isNamed ? { current, isNamed } : undefined;
+/**
+ * The organisations to which later work on behalf of the same request is limited: the one that its credential can reach, and the one that the request
+ * names itself.
+ */
+export function lastingOrganisationOf(viewer: Viewer | undefined): OrganisationChoice | undefined {
+  const { bound, current, isNamed = false } = viewer?.[ORGANISATION_CHOICE] ?? {};
+  if (bound === undefined && !isNamed) return undefined;
+  return { bound, current: isNamed ? current : undefined, isNamed };
 }
 
 /** Returns the viewer without the limits of a request, for features that reach the records of all organisations of a user. */

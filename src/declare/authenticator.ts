@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import { ApiError } from '../platform/errors.ts';
 import type { Executor } from '../platform/postgres/queryable.ts';
 import type { Viewer } from './actor.ts';
 import type { Auth, Route } from './route.ts';
@@ -57,17 +56,6 @@ export interface Authenticator {
    * use routes with `recentSignIn`.
    */
   isSignInRecent?(id: string, minutes: number): Promise<boolean>;
-}
-
-/**
- * Refuses the API key of an organisation, for features that reach the records of all organisations of a user.
- *
- * @param what names the feature, for the message
- * @throws ApiError FORBIDDEN
- */
-export function assertReachesAllOrganisations(auth: Auth | undefined, what: string): void {
-  if (auth === undefined || auth.via === 'session' || auth.organisation === undefined) return;
-  throw new ApiError('FORBIDDEN', `The API key of an organisation cannot use ${what}; use a session`);
 }
 
 // `via` alone does not identify the authenticator: an extension may have sessions or keys of its own.

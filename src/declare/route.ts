@@ -157,6 +157,11 @@ export interface Route {
   checksIfMatch?: boolean;
   /** The scope that an API key needs. */
   scope?: string;
+  /**
+   * API keys of an organisation may use the route, because it only concerns records of their organisation. Default: true for routes of records that
+   * belong to organisations; else false.
+   */
+  organisationKeys?: boolean;
   /** Left out of the OpenAPI document. */
   hidden?: boolean;
   /** Responses announce that clients should stop using the route. It works as before. */
@@ -199,6 +204,7 @@ type RouteOptions = Pick<
   | 'recentSignIn'
   | 'hidden'
   | 'scope'
+  | 'organisationKeys'
   | 'deprecated'
 > & {
   /** false: a POST is carried out every time, whatever its `Idempotency-Key`. */

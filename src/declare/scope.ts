@@ -66,12 +66,29 @@ export function createScopeCheck(route: Route, authenticators: readonly Authenti
 }
 
 /**
- * Creates the check whether a route accepts the credentials of an authenticator: by their scopes, or by `accepts` of the authenticator.
+ * Refuses the API key of an organisation on a route that may concern other data: every route that does not declare that it accepts such keys.
+ *
+ * @throws ApiError FORBIDDEN
+ */
+export function assertReachesRoute({ organisationKeys }: Pick<Route, 'organisationKeys'>, auth: Auth): void {
+  if (auth.via === 'session' || auth.organisation === undefined || organisationKeys === true) return;
+  throw new ApiError('FORBIDDEN', 'The API key of an organisation can be used only for records of that organisation');
+}
+
+/**
+ * Creates the check whether a route accepts the credentials of an authenticator: by their scopes and the organisation to which they are bound, or
+ * by `accepts` of the authenticator.
  *
  * @returns a function that throws ApiError FORBIDDEN
  */
 export function createCredentialCheck(route: Route, authenticator: Authenticator): (auth: Auth) => void {
-  if (authenticator.accepts === undefined) return createScopeCheck(route, [authenticator]);
+  if (authenticator.accepts === undefined) {
+    const checkScope = createScopeCheck(route, [authenticator]);
+    return (auth) => {
+      checkScope(auth);
+      assertReachesRoute(route, auth);
+    };
+  }
   const isAccepted = authenticator.accepts(route);
   return () => {
     if (!isAccepted) throw new ApiError('FORBIDDEN', 'This kind of credential cannot be used here');

@@ -38,6 +38,11 @@ export interface ActAsWithIfMatch extends ActAs {
   ifMatch?: string | undefined;
   /** Change the record only if it has one of these versions, as `versionOf` of its gateway returns them. */
   versions?: '*' | readonly string[] | undefined;
+  /**
+   * For a deletion: the ids of records, by resource, that the caller deletes in the same transaction. Their references do not restrict the
+   * deletion. For records that refer to each other in a circle.
+   */
+  deletedWith?: ReadonlyMap<string, ReadonlySet<string>> | undefined;
 }
 
 /** Comparison operators of list queries. */

@@ -1,3 +1,4 @@
+import { ORGANISATION_CHOICE } from '../declare/actor.ts';
 import { allowsAction, allowsEveryRecord, type CompiledPolicy } from '../declare/policy.ts';
 import type { AuthorizationRequest } from '../declare/route.ts';
 import { ApiError } from '../platform/errors.ts';
@@ -5,6 +6,7 @@ import { requiresUser } from '../records/access/authorize.ts';
 import { createPolicyArguments } from '../records/access/operation-context.ts';
 import { type FileRules, fileRulesOf } from '../records/fields/types/file.ts';
 import type { CompiledField, CompiledResource } from '../records/schema/compiled.ts';
+import { isOfOrganisations } from '../records/schema/organisation-resources.ts';
 
 /** A field that an upload is for. */
 export interface UploadTarget {
@@ -48,7 +50,14 @@ export function createTargets(resources: readonly CompiledResource[]) {
     }
   }
 
+  const ofOrganisations = new Set(resources.filter(isOfOrganisations).map(({ name }) => name));
+  const isReachable = (resource: string | null, user: UploadRequest['user']) =>
+    user?.[ORGANISATION_CHOICE]?.bound === undefined || ofOrganisations.has(resource ?? '');
+
   return {
+    /** Whether the credential of a caller reaches a resource: the API key of an organisation reaches only its records. */
+    isReachable,
+
     /** The fields of a resource, by name. */
     ofResource: (resource: string) =>
       new Map(
@@ -71,6 +80,7 @@ export function createTargets(resources: readonly CompiledResource[]) {
       const target = typeof name === 'string' ? targets.get(name) : undefined;
       if (target === undefined)
         throw new ApiError('BAD_REQUEST', 'field must name a field that holds files, such as field=ticket.attachment');
+      if (!isReachable(target.resource.name, request.user)) throw new ApiError('FORBIDDEN');
       const { policies } = target.resource;
       const isAllowed =
         maySet(target.field, request) &&

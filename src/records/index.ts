@@ -12,7 +12,7 @@ import type { Entity, RecordsContext } from './context.ts';
 import type { RecordFiles } from './files.ts';
 import { createResourceGateway } from './gateway.ts';
 import { createVersionOf } from './operations/versions.ts';
-import { crudRoutes, customRoutes, removeShadowingBatchRoutes } from './routes.ts';
+import { crudRoutes, customRoutes, openToOrganisationKeys, removeShadowingBatchRoutes } from './routes.ts';
 import type { CompiledResource } from './schema/compiled.ts';
 import { compileReferrers } from './schema/references.ts';
 import { createResourceTable } from './schema/table.ts';
@@ -101,12 +101,14 @@ export function createRecordsRuntime(
     service,
     transactions,
     routes: removeShadowingBatchRoutes(
-      all.flatMap((entity) => [
-        // Before the others, in which `/:id` also matches the path.
-        ...aggregateRoutes(context, entity),
-        ...customRoutes(entity),
-        ...crudRoutes(context, entity),
-      ]),
+      all.flatMap((entity) =>
+        openToOrganisationKeys(entity, [
+          // Before the others, in which `/:id` also matches the path.
+          ...aggregateRoutes(context, entity),
+          ...customRoutes(entity),
+          ...crudRoutes(context, entity),
+        ]),
+      ),
     ),
   };
 }

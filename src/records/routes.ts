@@ -16,6 +16,7 @@ import { parseIfMatchHeader } from './operations/versions.ts';
 import { parseReadQuery } from './query/parse.ts';
 import { mayRestoreDanglingReferences } from './references/restore.ts';
 import { declaredOrDefaultPolicy } from './schema/compile.ts';
+import { isOfOrganisations } from './schema/organisation-resources.ts';
 import { markForSerialization } from './serialize/serialize.ts';
 
 /** The context of a write that honors `If-Match`. */
@@ -167,7 +168,20 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
 export function customRoutes({ resource }: Entity): readonly Route[] {
   const routes = resource.declaration.routes?.(createRouteBuilder(resource.path, resource.name)) ?? [];
   const shared = { tags: [resource.name], ...deprecatedBy(deprecationOfAllRoutes(resource.declaration)) };
-  return routes.map((route) => ({ ...shared, ...route }));
+  return routes.map((route) => ({
+    ...shared,
+    ...route,
+    ...(route.resource === undefined && { organisationKeys: route.organisationKeys ?? false }),
+  }));
+}
+
+/**
+ * Opens routes to the API keys of organisations: those of records that belong to organisations, because the scope limits such a key to records of
+ * its organisation. A custom route without a record decides itself what it reads, so it needs its own declaration.
+ */
+export function openToOrganisationKeys({ resource }: Entity, routes: readonly Route[]): Route[] {
+  const isOpen = isOfOrganisations(resource);
+  return routes.map((route) => ({ ...route, organisationKeys: route.organisationKeys ?? isOpen }));
 }
 
 /** Whether an express path may match a fixed path. A pattern with optional parts or wildcards counts as matching if it begins alike. */

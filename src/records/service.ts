@@ -118,7 +118,11 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
       ),
     update: (id, input, as) =>
       runOperation(as, (operation) => updateRecord(context, entity, id, input, addIfMatch(operation, as))),
-    delete: (id, as) => runOperation(as, (operation) => deleteRecord(context, entity, id, addIfMatch(operation, as))),
+    delete: (id, as) =>
+      runOperation(as, (operation) => {
+        const { deletedWith } = as ?? {};
+        return deleteRecord(context, entity, id, { ...addIfMatch(operation, as), ...(deletedWith && { deletedWith }) });
+      }),
     createMany: (inputs, as) =>
       runOperation(as, (operation) => createRecords(context, entity, inputs, operation) as Promise<never>),
     upsert: (by, input, as) => runOperation(as, (operation) => upsertRecord(context, entity, by, input, operation)),

@@ -70,7 +70,14 @@ browserTest(
       await checkPage(page, name);
       expect(await smallTargets(page), name).toEqual([]);
     }
-    for (const name of ['reset', 'verify', 'invitation', 'undo-email-change', 'two-factor']) {
+    for (const name of [
+      'reset',
+      'verify',
+      'invitation',
+      'organisation-invitation',
+      'undo-email-change',
+      'two-factor',
+    ]) {
       const link = await newTab(`/auth/${name}#token=abc`);
       await checkPage(link, name);
       await link.context().close();
@@ -83,7 +90,11 @@ browserTest(
     await page.route('**/api/auth/invitations/preview', (route) =>
       route.fulfill({ json: { data: { email: 'ada@pages.example.com', hasAccount: false } } }),
     );
-    for (const name of ['two-factor', 'email', 'invitation#token=abc']) {
+    const organisation = { name: 'A rather long name of an organisation & its friends', slug: 'acme' };
+    await page.route('**/api/organisation-invitations/preview', (route) =>
+      route.fulfill({ json: { data: { organisation, email: 'ada@pages.example.com', role: 'member', expiresAt } } }),
+    );
+    for (const name of ['two-factor', 'email', 'invitation#token=abc', 'organisation-invitation#token=abc']) {
       await openPage(page, `${origin}/auth/${name}`);
       await checkPage(page, `${name.split('#')[0]}-form`);
     }

@@ -189,6 +189,58 @@ browserTest('an invited user with an account signs in first, and returns to the 
   expect((await ida.call('GET', '/api/auth/me')).body.data.roles).toContain('admin');
 });
 
+/** Invites an address to an organisation. Returns the path of the link. */
+async function inviteToOrganisation(name: string, email: string): Promise<{ id: string; path: string }> {
+  const boss = await person('Boss');
+  const { id } = (await boss.call('POST', '/api/organisations', { name })).body.data;
+  expect((await boss.call('POST', `/api/organisations/${id}/invitations`, { email })).status).toBe(201);
+  const { token } = await waitForMail(app, email, '/auth/organisation-invitation');
+  return { id, path: `/auth/organisation-invitation#token=${token}` };
+}
+
+browserTest(
+  'a user who is invited to an organisation signs in, returns to the invitation, and accepts it',
+  60_000,
+  async () => {
+    const mia = await person('Mia');
+    const { id, path } = await inviteToOrganisation('Acme <b>& Sons', mia.email);
+    const page = await newTab(path);
+    await waitForHeading(page, 'Join Acme <b>& Sons');
+    expect(page.url()).toBe(`${origin}/auth/organisation-invitation`);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await signIn(page, mia.email);
+    await page.getByText(`${mia.email} is invited with the role “member”.`).waitFor();
+    await press(page, 'Accept the invitation');
+    await page.waitForURL(WELCOME);
+    expect((await mia.call('GET', `/api/organisations/${id}`)).status).toBe(200);
+    await openPage(page, origin + path);
+    await page.getByText('This invitation is invalid or has expired').waitFor();
+  },
+);
+
+browserTest(
+  'a person without an account creates it first, and another user is asked to sign in with the invited address',
+  90_000,
+  async () => {
+    const email = 'nia@pages.example.com';
+    const { path } = await inviteToOrganisation('Acme', email);
+    const page = await newTab('/auth/sign-in');
+    const other = await person('Other');
+    await signIn(page, other.email);
+    await page.waitForURL(WELCOME);
+    await openPage(page, origin + path);
+    await press(page, 'Accept the invitation');
+    await page.getByText('This invitation is for another e-mail address').waitFor();
+    await page.getByRole('link', { name: 'Create an account' }).click();
+    await page.getByLabel('Name').fill('Nia');
+    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Password').fill(PASSWORD);
+    await press(page, 'Create account');
+    await press(page, 'Accept the invitation');
+    await page.waitForURL(WELCOME);
+  },
+);
+
 browserTest('a user signs in with the keyboard alone', 60_000, async () => {
   const kim = await person('Kim');
   const page = await newTab('/auth/sign-in');

@@ -19,7 +19,7 @@ interface ListRequest {
 /** The default `pagination.maxLimit` of the server. */
 const DEFAULT_MAX_LIMIT = 100;
 /** A search may examine many records without a match, and return pages with few records. */
-const MAX_PAGES = 20;
+const MAX_SHORT_PAGES = 20;
 
 /** Creates the function that loads the beginning of a list, in as many pages as necessary. */
 export function createListLoader({ send }: Pick<Requester, 'send'>): (request: ListRequest) => Promise<LoadedList> {
@@ -38,14 +38,18 @@ export function createListLoader({ send }: Pick<Requester, 'send'>): (request: L
   }
 
   /** Loads a page with a limit that may be too high for the server. */
-  async function loadLargePage(request: ListRequest, limit: number, after: string | undefined) {
+  async function loadLargePage(
+    request: ListRequest,
+    limit: number,
+    after: string | undefined,
+  ): ReturnType<typeof loadPage> {
     try {
       return await loadPage(request, limit, after);
     } catch (error) {
       const isTooMuch = error instanceof ApiError && error.status === 400 && limit > request.pageSize;
       if (!isTooMuch) throw error;
-      maxLimit = request.pageSize;
-      return loadPage(request, request.pageSize, after);
+      maxLimit = Math.max(request.pageSize, Math.floor(limit / 2));
+      return loadLargePage(request, maxLimit, after);
     }
   }
 
@@ -53,12 +57,14 @@ export function createListLoader({ send }: Pick<Requester, 'send'>): (request: L
     const records: ListRecord[] = [];
     let counted: Pick<LoadedList, 'total' | 'isTotalCapped'> | undefined;
     let after: string | undefined;
-    for (let page = 1; ; page += 1) {
-      const { data, meta } = await loadLargePage(request, Math.min(request.size - records.length, maxLimit), after);
+    for (let shortPages = 0; ; ) {
+      const limit = Math.min(request.size - records.length, maxLimit);
+      const { data, meta } = await loadLargePage(request, limit, after);
       records.push(...data);
       counted ??= { total: meta.total, isTotalCapped: meta.totalCapped === true };
+      if (data.length < Math.min(limit, maxLimit)) shortPages += 1;
       const isComplete = !meta.next;
-      if (isComplete || records.length >= request.size || page === MAX_PAGES)
+      if (isComplete || records.length >= request.size || shortPages === MAX_SHORT_PAGES)
         return { records, isComplete, ...counted };
       after = meta.next!;
     }

@@ -93,8 +93,8 @@ export function createLiveList<Data>(
   let isRefused = false;
   let isClosed = false;
   let error: ApiError | undefined;
-  /** The number of records after the last load: a search may find fewer than the capacity in each load. */
-  let loadedSize = 0;
+  /** The most records that a load returns: a search may find fewer than the capacity, although more follow. */
+  let obtainable = Number.POSITIVE_INFINITY;
   let loading: Loading | undefined;
   /** Calls of `loadMore` that no load serves yet. */
   let waiting: Waiter[] = [];
@@ -109,7 +109,7 @@ export function createLiveList<Data>(
   });
 
   const isShort = () =>
-    !state.isComplete && state.records.length < Math.min(loadedSize, limit + Math.ceil(lookAhead / 2));
+    !state.isComplete && state.records.length < Math.min(obtainable, limit + Math.ceil(lookAhead / 2));
 
   function update(): void {
     const status = isClosed || isRefused ? 'closed' : !hasLoaded ? 'loading' : isConnected ? 'live' : 'reconnecting';
@@ -125,7 +125,7 @@ export function createLiveList<Data>(
 
   /** Loads the list. The fields for the order may not exist, because the resource has no timestamps. */
   async function loadList(signal: AbortSignal) {
-    const request = { path, size: limit + lookAhead, pageSize: limit, signal };
+    const request = { path, size: limit + lookAhead, pageSize: step, signal };
     try {
       return await load({ ...request, query: listParameters() });
     } catch (cause) {
@@ -146,7 +146,10 @@ export function createLiveList<Data>(
       loading = undefined;
       order.learn(loaded.records);
       state = applyLoaded(state, loaded, meanwhile, rules());
-      [hasLoaded, error, loadedSize] = [true, undefined, state.records.length];
+      // Not the records of the state: some may have left the list while it was being loaded.
+      const isCut = !loaded.isComplete && loaded.records.length < run.limit + lookAhead;
+      obtainable = isCut ? loaded.records.length : Number.POSITIVE_INFINITY;
+      [hasLoaded, error] = [true, undefined];
       if (limit !== run.limit) hasMissed = true;
       reloads.succeed();
       for (const { resolve } of run.waiters) resolve();

@@ -13,6 +13,7 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { organisationFieldOf } from '../../records/access/reachable-organisations.ts';
 import type { NewKeyInput } from './input.ts';
 import { generateKey, prefixOf } from './key-format.ts';
 import { API_KEY_COLUMNS, type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from './record.ts';
@@ -53,14 +54,21 @@ export interface KeyStore {
 }
 
 /**
- * Returns the organisation that a new key is limited to: the one in which the request works.
+ * Returns the id of the organisation that a new key is limited to: the one in which the request works. The key keeps the id, because a slug can become
+ * that of another organisation.
  *
- * @throws ApiError BAD_REQUEST if the request names it by its slug, which can become that of another organisation
+ * @throws ApiError NOT_FOUND for an unknown organisation, and for one that the user does not reach
  */
-function organisationOfNewKey({ user }: RouteContext): string | undefined {
+async function findOrganisationOfNewKey(
+  { user, service }: RouteContext,
+  organisations: ResourceGateway,
+): Promise<string | undefined> {
   const organisation = user?.[ORGANISATION_CHOICE]?.current;
-  if (organisation === undefined || isId(organisation)) return organisation;
-  throw new ApiError('BAD_REQUEST', 'To create an API key of an organisation, name it by its id in X-Organisation');
+  if (organisation === undefined) return undefined;
+  const query = { [isId(organisation) ? 'id' : 'slug']: organisation };
+  const found = await service(organisations.name).first(query, { as: 'system' });
+  if (found !== undefined && (await organisations.inScope(found, { user }))) return found.id;
+  throw new ApiError('NOT_FOUND', 'There is no such organisation, or you are not a member of it');
 }
 
 /** Causes that revoke keys whatever the setting says, and the reason in the event. */
@@ -70,11 +78,14 @@ const MANDATORY_REASONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 export function createKeyStore(
-  { database, events, transaction }: Pick<Host, 'database' | 'events' | 'transaction'>,
+  { database, events, transaction, resources }: Pick<Host, 'database' | 'events' | 'transaction' | 'resources'>,
   accounts: Pick<Accounts, 'revoke' | 'holdCredential'>,
   users: ResourceGateway,
   { maxKeysPerUser: maxKeys, revokeOnPasswordReset }: Pick<ApiKeySettings, 'maxKeysPerUser' | 'revokeOnPasswordReset'>,
 ): KeyStore {
+  // Without organisations, the header means nothing.
+  const hasOrganisations = resources.some((gateway) => organisationFieldOf(gateway) !== undefined);
+  const organisations = hasOrganisations ? resources.find(({ name }) => name === 'organisation') : undefined;
   const lockOwner = lockOwnerSql(quoteIdentifier(users.table));
 
   return {
@@ -82,9 +93,9 @@ export function createKeyStore(
       const owner = ctx.user!.id;
       const { name, scopes, expiresInDays } = ctx.input;
       const key = generateKey();
+      const organisation = organisations && (await findOrganisationOfNewKey(ctx, organisations));
       const row = await database.transaction(async (tx) => {
         await accounts.holdCredential(ctx, tx);
-        const organisation = organisationOfNewKey(ctx);
         const values = [
           newId(),
           owner,

@@ -1,5 +1,6 @@
 import type { Host, UserData } from '../../declare/host.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { createUnreachableOrganisationSearch } from '../../records/access/reachable-organisations.ts';
 import { createVisibleChangesFilter } from './reading/visible-entries.ts';
 import { ERASE_VALUES } from './sql.ts';
 import { type Changes, ENTRIES_WITH_VALUES, restoreSealedValues } from './trail/entry.ts';
@@ -27,9 +28,18 @@ type Row = [
   values: Changes | null,
 ];
 
+/** The organisation that an entry is about; undefined if it is about none. */
+function organisationOfRow(row: Row): unknown {
+  const [resource, record, details] = [row[3], row[4], row[10]];
+  if (resource === 'organisation') return record;
+  return typeof details === 'object' && details !== null
+    ? (details as Record<string, unknown>).organisation
+    : undefined;
+}
+
 /** Describes the audit entries of a user's actions, for exports and erasures. */
 export function auditUserData(
-  { database, resources }: Pick<Host, 'database' | 'resources'>,
+  { database, resources, users }: Pick<Host, 'database' | 'resources' | 'users'>,
   keepDays: number,
 ): UserData {
   const filterVisibleChanges = createVisibleChangesFilter(resources);
@@ -39,8 +49,11 @@ export function auditUserData(
     tables: ['audit_entries', 'audit_values'],
     kept: `The audit trail is append-only: ids, addresses and field names stay for ${keepDays} days; the user's record values are removed`,
     async *rows(userId) {
+      const [user] = (await users?.load([userId])) ?? [];
+      const findUnreachable = createUnreachableOrganisationSearch(resources, user ?? { id: userId });
       for (let after: [string, number] = ['-infinity', 0]; ; ) {
         const rows = await database.readSlowly<Row>({ text: ROWS, values: [userId, ...after] });
+        const unreachable = await findUnreachable(rows.map(organisationOfRow));
         for (const row of rows) {
           const [id, at, action, resource, record, via, credential, ip, requestId, sealedChanges, details, values] =
             row;
@@ -49,6 +62,23 @@ export function auditUserData(
             { resource, changes: restoreSealedValues(sealedChanges, values) },
             { id: userId },
           );
+          if (unreachable.has(organisationOfRow(row))) {
+            // The action remains the user's own; the record is one of an organisation that they have left.
+            yield {
+              id,
+              at,
+              action,
+              resource,
+              record: null,
+              via,
+              credential,
+              ip,
+              requestId,
+              changes: null,
+              details: null,
+            };
+            continue;
+          }
           yield { id, at, action, resource, record, via, credential, ip, requestId, changes, details };
         }
         if (rows.length < ROWS_AT_ONCE) return;

@@ -7,6 +7,7 @@ import { createReclaimSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { createCircleDeletion } from './circles.ts';
 import { createOrganisationLock, findRole, type MemberTransaction, type OrganisationContext } from './context.ts';
 import { MEMBERSHIP, ORGANISATION } from './resources.ts';
 import type { TenantFields } from './tenant.ts';
@@ -92,15 +93,19 @@ export function createDeletionJob(
 ): Job {
   const { database, service, resources } = host;
   const all = [...tenantFields, [MEMBERSHIP, 'organisation'] as const];
+  const deleteCircle = createCircleDeletion(host, new Map(all));
 
-  /** Repeats the pass until every record is deleted: a record can be deleted once those that refer to it are gone. */
+  /**
+   * Repeats the pass until every record is deleted: a record can be deleted once those that refer to it are gone. If only records are left to which
+   * others refer, some refer to each other in a circle.
+   */
   async function deleteAllRecords(organisation: string): Promise<void> {
     for (;;) {
       const passes: DeletionPass[] = [];
       for (const [name, field] of all) passes.push(await deleteRecords(service(name), field, organisation));
       const refused = passes.find((pass) => pass.refused !== undefined)?.refused;
       if (refused === undefined) return;
-      if (passes.every(({ deleted }) => deleted === 0)) throw refused;
+      if (passes.every(({ deleted }) => deleted === 0) && !(await deleteCircle(organisation))) throw refused;
     }
   }
 

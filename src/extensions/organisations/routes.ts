@@ -127,6 +127,7 @@ export function organisationRoutes(context: OrganisationContext, operations: Org
       paged: true,
       errors: ['NOT_FOUND'],
       operationId: 'listOrganisationMembers',
+      organisationKeys: true,
       tags,
       summary: 'List the members of an organisation, newest first',
       handler: (ctx) => listMembers(ctx as never),
@@ -139,6 +140,7 @@ export function organisationRoutes(context: OrganisationContext, operations: Org
       output: recordShape(MEMBERSHIP),
       errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT'],
       operationId: 'changeOrganisationRole',
+      organisationKeys: true,
       tags,
       summary: 'Change the role of a member',
       handler: (ctx: RouteContext<z.output<typeof roleInput>, Access>) =>
@@ -151,6 +153,7 @@ export function organisationRoutes(context: OrganisationContext, operations: Org
       errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT'],
       status: 204,
       operationId: 'removeOrganisationMember',
+      organisationKeys: true,
       tags,
       summary: 'Remove a member',
       async handler(ctx: RouteContext<unknown, Access>) {
@@ -166,6 +169,7 @@ export function organisationRoutes(context: OrganisationContext, operations: Org
       errors: ['NOT_FOUND', 'CONFLICT'],
       status: 204,
       operationId: 'leaveOrganisation',
+      organisationKeys: true,
       tags,
       summary: 'Leave an organisation; its last owner cannot',
       handler: leave,

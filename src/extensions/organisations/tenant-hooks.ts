@@ -187,11 +187,13 @@ export function createTenantHooks(
     const returned = await own.beforeUpdate?.(changes, record, ctx);
     if (returned === false) return false;
     const final = typeof returned === 'object' && returned !== null ? (returned as Values) : changes;
-    if (final[field] !== undefined && final[field] !== record[field])
+    const organisation = record[field] ?? undefined;
+    // Not an error of the hook alone: the response may name the field.
+    if (organisation !== undefined && final[field] !== undefined && final[field] !== organisation)
       throw validationError({ [field]: 'Cannot be changed after creation' });
     await assertReferencesInside(
       references,
-      { values: final, before: record, organisation: record[field] },
+      { values: final, before: record, organisation: organisation ?? final[field] },
       ctx.service,
     );
     return final;

@@ -50,6 +50,8 @@ export function realtimeRoutes(
         ),
       errors: ['FORBIDDEN', 'NOT_FOUND', 'RATE_LIMITED'],
       operationId: 'openStream',
+      // Each subscription is checked like its list.
+      organisationKeys: true,
       summary: 'Stream changes of records',
       description: DESCRIPTION,
       tags: ['realtime'],

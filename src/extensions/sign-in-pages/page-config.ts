@@ -15,6 +15,7 @@ const FEATURE_ROUTES = {
   passkeySecondFactor: 'POST /auth/passkeys/second-factor',
   twoFactor: 'POST /auth/2fa/verify',
   invitations: 'POST /auth/invitations/accept',
+  organisationInvitations: 'POST /organisation-invitations/accept',
 } as const;
 
 /** The name of a feature. */

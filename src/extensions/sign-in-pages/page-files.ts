@@ -23,6 +23,7 @@ const PAGES: Readonly<Record<string, readonly Feature[]>> = {
   email: ['emailSignIn'],
   callback: ['providers'],
   invitation: ['invitations'],
+  'organisation-invitation': ['organisationInvitations'],
   'two-factor': ['twoFactor', 'passkeySecondFactor'],
   account: ['password'],
 };

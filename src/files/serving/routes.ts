@@ -159,6 +159,8 @@ export function createServingRoutes({
       file: 'application/octet-stream',
       errors: ['NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
       operationId: 'readFile',
+      // The signature of the URL decides, not the credential.
+      organisationKeys: true,
       summary: 'Read a file',
       description: 'The URL of a file, including its signature, is part of the record that the file belongs to.',
       tags: ['files'],

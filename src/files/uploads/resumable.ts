@@ -66,6 +66,7 @@ export function createResumableRoutes(context: FilesContext): Route[] {
     const isMine = row !== undefined && ownsUpload(row, user, presentedTokenHash(query.token));
     if (!isMine || (row.state !== 'receiving' && row.state !== 'pending')) throw new ApiError('NOT_FOUND');
     if (row.state === 'receiving' && row.receivedBytes === null) throw new ApiError('NOT_FOUND');
+    if (!targets.isReachable(row.resource, user)) throw new ApiError('NOT_FOUND');
     return row;
   }
 
@@ -175,7 +176,7 @@ export function createResumableRoutes(context: FilesContext): Route[] {
 
   const item = '/files/resumable/:id';
   const optionsHeaders = describeServer(targets.largestFile);
-  const shared = { policy: 'public', body: 'raw', tags: ['files'], hidden: true, optionsHeaders } as const;
+  const shared = { policy: 'public', body: 'raw', tags: ['files'], hidden: true, organisationKeys: true, optionsHeaders } as const;
   return [
     {
       ...shared,

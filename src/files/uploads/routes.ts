@@ -135,7 +135,7 @@ export function createUploadRoutes(context: FilesContext): Route[] {
     const { user, params, query } = ctx;
     const [row] = await store.find([params.id!]);
     const isMine = row !== undefined && ownsUpload(row, user, presentedTokenHash(query.token));
-    if (!isMine) throw new ApiError('NOT_FOUND');
+    if (!isMine || !targets.isReachable(row.resource, user)) throw new ApiError('NOT_FOUND');
     if (row.state === 'pending') return describeUpload(row, { token: undefined });
     const isDirect = row.receivedBytes === null;
     if (row.state !== 'receiving' || !isDirect) throw new ApiError('NOT_FOUND');
@@ -151,7 +151,8 @@ export function createUploadRoutes(context: FilesContext): Route[] {
     return describeUpload(await uploads.finishDirect(target, row, stored.bytes), { token: undefined });
   }
 
-  const shared = { policy: 'public', tags: ['files'] } as const;
+  // An upload is for a field, whose resource decides about API keys of organisations.
+  const shared = { policy: 'public', tags: ['files'], organisationKeys: true } as const;
   return [
     {
       ...shared,

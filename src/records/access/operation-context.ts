@@ -18,6 +18,8 @@ export interface OperationContext extends ResolvedViewContext {
   system: boolean;
   /** For an update or deletion: the record must have one of these versions. */
   ifMatch?: IfMatch | undefined;
+  /** For a deletion: the ids of records, by resource, that the caller deletes in the same transaction. */
+  deletedWith?: ReadonlyMap<string, ReadonlySet<string>> | undefined;
 }
 
 /**

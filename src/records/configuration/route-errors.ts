@@ -29,6 +29,7 @@ const ROUTE_OPTIONS = [
   'idempotent',
   'hidden',
   'scope',
+  'organisationKeys',
   'deprecated',
 ];
 /** Properties that the builder itself sets. */

@@ -44,7 +44,7 @@ async function attemptDelete(
     conditions = [...(await conditionsAfterLoad(entity, allowed, operation)), ...unchangedSince];
   }
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
-  const deletion = { resource: resource.name, ids: [id] };
+  const deletion = { resource: resource.name, ids: [id], deletedWith: operation.deletedWith };
   let affected: AffectedRecords | undefined;
   if (context.referrers.has(resource.name) && isId(id)) {
     if (!(await store.lock(id, guarded))) {

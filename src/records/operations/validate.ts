@@ -11,6 +11,7 @@ import { allFieldValuesOf } from '../store/codec.ts';
 import { applyFieldRules } from './custom-rules.ts';
 import {
   type FieldWrite,
+  findMoveRefusal,
   findWriteRefusal,
   findWriteRefusalByFunction,
   needsWritableByFunction,
@@ -88,7 +89,10 @@ async function validateSentFields(input: Values, validation: Validation, details
       values[name] = input[name];
       continue;
     }
-    const refused = findWriteRefusal(field, validation) ?? (await findFieldWriteRefusalOnUpdate(field, validation));
+    const refused =
+      findWriteRefusal(field, validation) ??
+      findMoveRefusal(field, input[name], validation) ??
+      (await findFieldWriteRefusalOnUpdate(field, validation));
     if (refused !== undefined) details[name] = refused;
     else if (field.spec.required && isBlank(input[name])) details[name] = missingValueMessage(field.spec);
     else if (input[name] === null) {
@@ -247,7 +251,8 @@ export function hasFieldRules(resource: CompiledResource, input: unknown): boole
 
 /** Whether validating an update with this body requires the stored record. */
 export function needsStoredRecord(resource: CompiledResource, input: unknown): boolean {
-  if (sentFieldsOf(resource, input).some((field) => field.hasRules || field.writableBy?.owner)) return true;
+  const needsRecord = ({ hasRules, writableBy, spec }: CompiledField) => hasRules || writableBy?.owner || spec.tenant;
+  if (sentFieldsOf(resource, input).some(needsRecord)) return true;
   return hasWritableByFunction(resource, input);
 }
 

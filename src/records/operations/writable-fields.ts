@@ -8,6 +8,7 @@ import { policyFilterConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 
 const NOT_ALLOWED = 'You are not allowed to set this field';
+const IS_IMMUTABLE = 'Cannot be changed after creation';
 const PASSWORD_UPDATE = 'Use POST /api/auth/password (or the reset flow) to change passwords';
 
 /** A write that is being validated. */
@@ -42,10 +43,24 @@ export function findWriteRefusal(field: CompiledField, write: FieldWrite): strin
   if (updating && field.type.concealed) return PASSWORD_UPDATE;
   if (operation.system) return undefined;
   if (spec.hidden || spec.readOnly || field.name === resource.ownerField) return 'Is read-only';
-  if (updating && spec.immutable) return 'Cannot be changed after creation';
+  if (updating && spec.immutable) return IS_IMMUTABLE;
   return isWriteAllowedByRoleOrOwnership(field, write) || needsWritableByFunction(field, write)
     ? undefined
     : NOT_ALLOWED;
+}
+
+/**
+ * The reason why an update may not set the organisation of a record, or undefined. A record never moves to another organisation, by code neither.
+ * Code may name the organisation again, and that of a record that has none yet.
+ */
+export function findMoveRefusal(
+  { name, spec }: CompiledField,
+  value: unknown,
+  { updating, before }: FieldWrite,
+): string | undefined {
+  if (!updating || !spec.tenant) return undefined;
+  const organisation = before?.[name] ?? undefined;
+  return organisation === undefined || value === organisation ? undefined : IS_IMMUTABLE;
 }
 
 /**

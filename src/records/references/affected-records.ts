@@ -19,6 +19,8 @@ export interface Deletion {
    * affected.
    */
   erases?: boolean;
+  /** The ids of other records, by resource, that the caller deletes in the same transaction. */
+  deletedWith?: ReadonlyMap<string, ReadonlySet<string>> | undefined;
 }
 
 /** Records that refer to deleted ones by a field with `onDelete: 'restrict'`. */
@@ -73,7 +75,9 @@ export async function findAffectedRecords(context: RecordsContext, deletion: Del
   const restricting: RestrictingRecords[] = [];
   const roots = new Set(deletion.ids);
   const isDeleted = (resource: string, id: string) =>
-    (resource === deletion.resource && roots.has(id)) || deleted.get(resource)?.has(id) === true;
+    (resource === deletion.resource && roots.has(id)) ||
+    deleted.get(resource)?.has(id) === true ||
+    deletion.deletedWith?.get(resource)?.has(id) === true;
   const max = deletion.erases ? Number.POSITIVE_INFINITY : MAX_AFFECTED;
   let found = 0;
   let level = new Map<string, readonly string[]>([[deletion.resource, deletion.ids]]);
@@ -83,7 +87,8 @@ export async function findAffectedRecords(context: RecordsContext, deletion: Del
         const action = actionOf(referrer, deletion);
         const { resource } = context.entities.get(referrer.resource)!;
         const locks = action !== 'restrict';
-        const limit = action === 'restrict' ? MAX_RESTRICTING : max + 1;
+        // Records that are deleted as well do not restrict the deletion, so any of all referring ones may.
+        const limit = action === 'restrict' && deletion.deletedWith === undefined ? MAX_RESTRICTING : max + 1;
         return { referrer, action, search: { resource, field: referrer.field, deleted: ids, locks, limit } };
       }),
     );

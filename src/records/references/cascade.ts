@@ -38,7 +38,8 @@ export async function prepareDeletion(
   }
   if (affected.restricting.length > 0) throw await createRestrictedError(context, affected.restricting, operation);
   // Records may refer to each other, so there is no order in which every statement keeps all foreign keys valid.
-  if (affectsOthers(affected)) await setConstraints(context, deletion.resource, 'deferred');
+  if (affectsOthers(affected) || deletion.deletedWith !== undefined)
+    await setConstraints(context, deletion.resource, 'deferred');
   return affected;
 }
 
@@ -81,13 +82,18 @@ export async function releaseReferences(
   }
 }
 
-/** Checks the foreign keys that `prepareDeletion` deferred, now that all records are deleted. @throws ApiError CONFLICT */
+/**
+ * Checks the foreign keys that `prepareDeletion` deferred, now that all records are deleted. If the caller deletes other records in the same
+ * transaction, the commit checks them.
+ *
+ * @throws ApiError CONFLICT
+ */
 export async function checkForeignKeys(
   context: RecordsContext,
-  { resource }: Deletion,
+  { resource, deletedWith }: Deletion,
   affected: AffectedRecords,
 ): Promise<void> {
-  if (!affectsOthers(affected)) return;
+  if (!affectsOthers(affected) || deletedWith !== undefined) return;
   await setConstraints(context, resource, 'immediate').catch((error: unknown) => {
     throw toDeletionError(error);
   });

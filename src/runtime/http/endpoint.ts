@@ -113,7 +113,10 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
     new Map(parts.authenticators.map((each) => [each, createCredentialCheck(of, each)]));
   const scopeChecks = createScopeChecks(route);
   const { performs } = route;
-  const performedScopeChecks = new Map(performs?.routes.map((each) => [each, createScopeChecks(each)]));
+  const { organisationKeys = false } = route;
+  const performedScopeChecks = new Map(
+    performs?.routes.map((each) => [each, createScopeChecks({ ...each, organisationKeys })]),
+  );
 
   const announceDeprecatedFields = parts.deprecations?.createFieldAnnouncer(route);
 

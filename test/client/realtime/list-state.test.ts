@@ -11,6 +11,7 @@ import {
 } from '../../../src/client/realtime/list-state.ts';
 import type { RecordEvent } from '../../../src/client/realtime/record-event.ts';
 import { createSortOrder, type ListRecord } from '../../../src/client/realtime/sort-order.ts';
+import { ListModel, time } from './list-model.ts';
 
 type Event = RecordEvent<ListRecord>;
 
@@ -19,69 +20,6 @@ const order = createSortOrder(['-rank']);
 const rules: ListRules = { order, capacity: CAPACITY, canUseData: true };
 /** Nothing has happened while the list was being loaded. */
 const NOTHING: Meanwhile = { events: [], outside: new Map() };
-const time = (ms: number) => new Date(1_800_000_000_000 + ms).toISOString();
-
-type ModelRecord = ListRecord & { isShown: boolean; updatedAt: string };
-
-/** A server with a list of the records that are shown, sorted by rank. It sends an event for each change. */
-class Model {
-  readonly records = new Map<string, ModelRecord>();
-  readonly deleted = new Map<string, ModelRecord>();
-  readonly sent: Event[] = [];
-  #now = 0;
-
-  advance(ms: number): void {
-    this.#now += ms;
-  }
-
-  #send(type: Event['type'], id: string, data?: ListRecord, previous?: ListRecord): void {
-    this.sent.push({ type, id, data, previous, at: time(this.#now), event: String(this.sent.length) });
-  }
-
-  #version(before: { updatedAt: string } | undefined): string {
-    const next = before === undefined ? '' : new Date(Date.parse(before.updatedAt) + 1).toISOString();
-    return next > time(this.#now) ? next : time(this.#now);
-  }
-
-  put(id: string, rank: number, isShown: boolean): void {
-    const before = this.records.get(id);
-    const after = { id, rank, isShown, updatedAt: this.#version(before ?? this.deleted.get(id)) };
-    if (before === undefined && this.deleted.has(id)) return;
-    this.records.set(id, after);
-    if (before === undefined) {
-      if (isShown) this.#send('created', id, after);
-    } else if (isShown) this.#send('updated', id, after, before.isShown ? before : undefined);
-    else if (before.isShown) this.#send('left', id);
-  }
-
-  delete(id: string): void {
-    const before = this.records.get(id);
-    if (before === undefined) return;
-    this.records.delete(id);
-    this.deleted.set(id, before);
-    if (before.isShown) this.#send('deleted', id, before);
-  }
-
-  restore(id: string): void {
-    const before = this.deleted.get(id);
-    if (before === undefined) return;
-    const after = { ...before, updatedAt: this.#version(before) };
-    this.deleted.delete(id);
-    this.records.set(id, after);
-    if (after.isShown) this.#send('restored', id, after);
-  }
-
-  list(): ListRecord[] {
-    return [...this.records.values()].filter(({ isShown }) => isShown).sort((a, b) => order.compare(a, b)!);
-  }
-
-  load(): LoadedList {
-    const list = this.list();
-    const isComplete = list.length <= CAPACITY;
-    return { records: list.slice(0, CAPACITY), isComplete, total: list.length, isTotalCapped: false };
-  }
-}
-
 const id = fc.integer({ min: 1, max: 14 }).map((n) => n.toString(16).padStart(24, '0'));
 const step = fc.oneof(
   { weight: 8, arbitrary: fc.tuple(fc.constant('put' as const), id, fc.nat(9), fc.nat(3)) },
@@ -96,6 +34,22 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constant('load' as const)) },
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+class Model extends ListModel {
+  constructor() {
+    super(order, ({ isShown }) => isShown === true);
+  }
+
+  show(id: string, rank: number, isShown: boolean): void {
+    this.put(id, { rank, isShown });
+  }
+
+  load(): LoadedList {
+    const list = this.list();
+    const isComplete = list.length <= CAPACITY;
+    return { records: list.slice(0, CAPACITY), isComplete, total: list.length, isTotalCapped: false };
+  }
+}
 
 /** A client that follows a model. */
 function follow(model: Model, steps: readonly Step[]): ListState {
@@ -124,7 +78,7 @@ function follow(model: Model, steps: readonly Step[]): ListState {
   }
 
   for (const one of steps) {
-    if (one[0] === 'put') model.put(one[1], one[2], one[3] > 0);
+    if (one[0] === 'put') model.show(one[1], one[2], one[3] > 0);
     else if (one[0] === 'delete') model.delete(one[1]);
     else if (one[0] === 'restore') model.restore(one[1]);
     else if (one[0] === 'advance') model.advance(one[1]);

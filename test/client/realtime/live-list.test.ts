@@ -114,6 +114,20 @@ test('a removed record is replaced at once by the next one, and when no more are
   expect(session.requested.length).toBeGreaterThan(loads);
 });
 
+test('a list that was opened while nothing matched shows as many records as a fresh one after most of them have left', async () => {
+  const { board } = await createBoard(0);
+  const list = await open(createTestRealtime(url), '/tasks', { where: { board }, sort: ['rank'], limit: 4 });
+  expect(titles(list)).toEqual([]);
+  const made = await tasks.createMany(
+    Array.from({ length: 30 }, (_, i) => ({ title: `t${i + 1}`, rank: i + 1, board })),
+  );
+  await shows(list, ['t1', 't2', 't3', 't4']);
+  for (const [i, { id }] of made.slice(0, 20).entries())
+    await (i % 2 === 0 ? tasks.update(id, { board: 'elsewhere' }) : tasks.delete(id));
+  await shows(list, ['t21', 't22', 't23', 't24']);
+  expect(list.status).toBe('live');
+});
+
 test('loadMore shows more records, and new ones are followed as well', async () => {
   const { board, ids } = await createBoard(25);
   const list = await open(createTestRealtime(url), '/tasks', { where: { board }, sort: ['rank'], limit: 8 });

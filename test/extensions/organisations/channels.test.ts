@@ -214,14 +214,31 @@ describe('a deleted organisation', () => {
   });
 });
 
+async function countAuditEntries(person: Person, resource: string): Promise<number> {
+  const { Client } = await import('pg');
+  const sql = new Client({ connectionString: env.DATABASE_URL! });
+  await sql.connect();
+  const text = 'select count(*)::int from audit_entries where user_id = $1 and resource = $2';
+  const { rows } = await sql.query(text, [person.id, resource]);
+  await sql.end();
+  return rows[0].count;
+}
+
 test('a data export contains the records of the user in their present organisations, and nothing else of them', async () => {
   const [member, left] = [await person('member'), await organisation(owner)];
   await addMember(team, member);
   const former = await addMember(left, member);
   const create = async (title: string, organisation: string) =>
     (await member.call('POST', '/api/tickets', { title, organisation })).body.data.id as string;
-  const [own] = [await create('mine', team.id), await create('left behind', left.id)];
+  const [own, behind] = [await create('mine', team.id), await create('left behind', left.id)];
+  const project = async (organisation: string) =>
+    (await member.call('POST', '/api/projects', { name: `p ${organisation}`, organisation })).body.data.id as string;
+  const deleted = await project(left.id);
+  await member.call('DELETE', `/api/projects/${deleted}`);
+  await project(team.id);
+  const watched = await service('project').create({ name: 'watched', organisation: left.id, watchers: [former] });
   await createTicket({ title: 'of another member' });
+  await vi.waitUntil(async () => (await countAuditEntries(member, 'project')) === 3, { timeout: 60_000 });
   await api.removeMember(left.id, former);
   await member.call('POST', '/api/auth/me/export');
   const files = await exportOf(member, { url });
@@ -229,6 +246,17 @@ test('a data export contains the records of the user in their present organisati
   expect(text).toContain(own);
   expect(text).not.toContain('of another member');
   expect(text).not.toContain(left.slug);
+  expect(text).not.toContain(behind);
+  expect(text).not.toContain('left behind');
+  expect(text).not.toContain(deleted);
+  expect(text).not.toContain(watched.id);
+  // The user's own actions remain, without the records.
+  const entries = files['account/audit-entries.ndjson'] as { resource: string }[];
+  expect(entries.filter(({ resource }) => resource === 'project')).toMatchObject([
+    { record: null, changes: null, details: null },
+    { record: null, changes: null, details: null },
+    { record: expect.any(String), changes: { name: {} }, details: { organisation: team.id } },
+  ]);
   expect(JSON.stringify(files['records/memberships.ndjson'] ?? text)).toContain(team.id);
 });
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Services } from '../../../src/declare/service.ts';
 import type { Person } from '../../support/app.ts';
 import { startOrganisationApp } from './setup.ts';
 
@@ -205,14 +206,12 @@ describe('an API key', () => {
       ),
     ).toBe(true);
     expect((await call('GET', `/api/organisations/${bolt.id}/members`)).status).toBe(404);
-    for (const path of ['/api/webhooks', '/api/realtime?subscribe=ticket'])
-      expect((await call('GET', path)).status, path).toBe(403);
+    expect((await call('GET', '/api/webhooks')).status).toBe(403);
   });
 
-  test('that names its organisation by a slug is refused, because slugs can change hands', async () => {
-    expect((await within(cleo, acme.slug)('POST', '/api/auth/api-keys', { name: 'k', scopes: ['*'] })).status).toBe(
-      400,
-    );
+  test('that names its organisation by a slug keeps its id, because slugs can change hands', async () => {
+    const key = await within(cleo, acme.slug)('POST', '/api/auth/api-keys', { name: 'k', scopes: ['*'] });
+    expect([key.status, key.body.data.organisation]).toEqual([201, acme.id]);
   });
 });
 
@@ -237,4 +236,50 @@ test('a request that names an organisation keeps the roles, the e-mail address a
   expect(await me(call)).toEqual(await me(admin.call));
   expect(await me(call)).toMatchObject({ roles: ['user', 'admin'], email: expect.stringContaining('@') });
   expect((await call('GET', '/api/admin/audit')).status).toBe(200);
+});
+
+describe('a record never moves to another organisation', () => {
+  const services = app.service as unknown as Services;
+  const IMMUTABLE = { code: 'VALIDATION_ERROR', details: { organisation: 'Cannot be changed after creation' } };
+  const SERVICES = ['project', 'ticket', 'invoice', 'membership'] as const;
+
+  async function createRecord(resource: (typeof SERVICES)[number]): Promise<string> {
+    if (resource === 'membership')
+      return (await services('membership').first({ user: ann.id, organisation: acme.id }))!.id;
+    const text = `moved ${Math.random()}`;
+    const values = { project: { name: text }, ticket: { title: text }, invoice: { number: text } }[resource];
+    return (await services(resource).create({ organisation: acme.id, ...values })).id;
+  }
+
+  test.each(SERVICES)(
+    'by code that updates a record of %s, one or many, alone or in a transaction',
+    async (resource) => {
+      const id = await createRecord(resource);
+      const service = services(resource);
+      for (const organisation of [bolt.id, null]) {
+        const refused = organisation === null ? { code: 'VALIDATION_ERROR' } : IMMUTABLE;
+        await expect(service.update(id, { organisation })).rejects.toMatchObject(refused);
+        await expect(
+          app.transaction((tx) => (tx.service as Services)(resource).update(id, { organisation })),
+        ).rejects.toMatchObject(refused);
+        await expect(service.updateMany({ id }, { organisation })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' });
+      }
+      expect(await service.read(id)).toMatchObject({ organisation: acme.id });
+    },
+  );
+
+  test('by an upsert, which works within the organisation that it names', async () => {
+    const number = `upsert ${Math.random()}`;
+    const { id } = await services('invoice').create({ organisation: acme.id, number });
+    const other = await services('invoice').upsert('number', { organisation: bolt.id, number });
+    expect([other.id === id, other.organisation]).toEqual([false, bolt.id]);
+    expect(await services('invoice').read(id)).toMatchObject({ organisation: acme.id });
+  });
+
+  test('but code may name its organisation again', async () => {
+    const id = await createRecord('invoice');
+    const updated = await services('invoice').update(id, { organisation: acme.id, number: `again ${id}` });
+    expect(updated).toMatchObject({ organisation: acme.id, number: `again ${id}` });
+    await services('invoice').updateMany({ id }, { organisation: acme.id });
+  });
 });

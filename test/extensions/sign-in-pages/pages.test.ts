@@ -10,6 +10,7 @@ import {
   f,
   invitations,
   oidc,
+  organisations,
   passkeys,
   signInPages,
   twoFactor,
@@ -37,6 +38,7 @@ const full = await startTestApp({
     emailSignIn(),
     oidc({ providers: {}, redirectUrls: ['https://app.example.com/auth/callback'] }),
     invitations(),
+    organisations(),
     signInPages({
       title: TITLE,
       afterSignIn: '/app?tab=1',
@@ -54,7 +56,7 @@ const bare = await startTestApp({
 
 const PAGES = [
   ...['sign-in', 'register', 'forgot', 'reset', 'verify', 'change-email', 'undo-email-change', 'email', 'callback'],
-  ...['invitation', 'two-factor', 'account'],
+  ...['invitation', 'organisation-invitation', 'two-factor', 'account'],
 ];
 
 /** Returns the status of a request with exactly this path: `fetch` would normalize it. */
@@ -140,8 +142,8 @@ test('the settings appear in the page as text, and never as markup', async () =>
 test('the pages know the features that the app has, and the fields that a registration needs', async () => {
   const { features, registration } = await readConfig(full.url);
   expect(features.toSorted()).toEqual([
-    ...['emailChange', 'emailSignIn', 'emailVerification', 'invitations', 'passkeys', 'password', 'providers'],
-    ...['register', 'reset', 'twoFactor'],
+    ...['emailChange', 'emailSignIn', 'emailVerification', 'invitations', 'organisationInvitations', 'passkeys'],
+    ...['password', 'providers', 'register', 'reset', 'twoFactor'],
   ]);
   expect(registration).toEqual({
     fields: [

@@ -7,6 +7,7 @@ import type { OutboxConsumer } from '../../../platform/outbox/consumer.ts';
 import { isRecordChange, type OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { organisationFieldOf } from '../../../records/access/reachable-organisations.ts';
 import { isPersonalField } from '../../../records/fields/personal-data.ts';
 import { createErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { appendToChain } from '../trail/chain.ts';
@@ -50,8 +51,7 @@ function compileAuditedResource(gateway: ResourceGateway, isUser: boolean): Audi
     anonymize: personal.map(({ name }) => name),
     keep: [],
   };
-  const fields = Object.entries(gateway.declaration.fields as Fields);
-  const organisationField = fields.find(([, { spec }]) => spec.tenant)?.[0];
+  const organisationField = organisationFieldOf(gateway);
   return {
     gateway,
     organisationColumns: columnsOf(gateway.declaration, organisationField),

@@ -69,6 +69,7 @@ export function organisationInvitationRoutes(context: InvitationContext, members
       paged: true,
       errors: ['NOT_FOUND', 'FORBIDDEN'],
       operationId: 'listOrganisationInvitations',
+      organisationKeys: true,
       tags,
       summary: 'List the invitations of an organisation, newest first',
       handler: (ctx) => listOrganisationInvitations(context, ctx as never),

@@ -51,8 +51,8 @@ export function listExportFiles(
   userData: readonly UserData[],
 ): ExportFile[] {
   return withUniquePaths([
-    ...resources.flatMap((gateway) => createOwnRecordsFile(gateway, users) ?? []),
-    ...resources.flatMap((gateway) => createReferencesFile(gateway, users) ?? []),
+    ...resources.flatMap((gateway) => createOwnRecordsFile(gateway, users, resources) ?? []),
+    ...resources.flatMap((gateway) => createReferencesFile(gateway, users, resources) ?? []),
     ...userData.map((data) => ({
       path: `account/${toFileName(data.name)}.ndjson`,
       holds: data.name,

@@ -3,6 +3,11 @@ import type { Fields } from '../../../declare/field.ts';
 import type { StoredFile } from '../../../declare/file.ts';
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { pluralName } from '../../../declare/naming.ts';
+import {
+  createUnreachableOrganisationSearch,
+  type FindUnreachableOrganisations,
+  organisationFieldOf,
+} from '../../../records/access/reachable-organisations.ts';
 import { fileRulesOf } from '../../../records/fields/types/file.ts';
 import { ownerFieldOf } from '../../../records/schema/compile.ts';
 import type { ExportFile, ExportWriteContext } from './export-file.ts';
@@ -22,14 +27,33 @@ function omittedFieldsOf({ declaration }: ResourceGateway, fields: readonly Expo
   return Object.keys(declaration.fields).filter((name) => !exportable.has(name));
 }
 
-/** Creates the file of the user's own records of a resource; undefined if its records have no owner. */
-export function createOwnRecordsFile(gateway: ResourceGateway, users: ResourceGateway): ExportFile | undefined {
+/** Creates the function that leaves out the records of organisations that the user does not reach any more. */
+function createOrganisationFilter(gateway: ResourceGateway) {
+  const field = organisationFieldOf(gateway);
+  return async (records: StoredRecord[], findUnreachable: FindUnreachableOrganisations): Promise<StoredRecord[]> => {
+    if (field === undefined) return records;
+    const unreachable = await findUnreachable(records.map((record) => record[field]));
+    return records.filter((record) => !unreachable.has(record[field]));
+  };
+}
+
+/**
+ * Creates the file of the user's own records of a resource; undefined if its records have no owner.
+ *
+ * @param resources all resources of the app
+ */
+export function createOwnRecordsFile(
+  gateway: ResourceGateway,
+  users: ResourceGateway,
+  resources: readonly ResourceGateway[],
+): ExportFile | undefined {
   const owner = exportOwnerFieldOf(gateway, users);
   if (owner === undefined) return undefined;
   const fields = listExportedFields(gateway.declaration, gateway === users);
   const alwaysOmitted = omittedFieldsOf(gateway, fields);
   const exportedIfVisible = new Set(fields.filter(({ isAlwaysExported }) => !isAlwaysExported).map(({ name }) => name));
   const times = gateway.declaration.timestamps !== false;
+  const filterByOrganisation = createOrganisationFilter(gateway);
   const fileFields = fields
     .map(({ name }) => name)
     .filter((name) => fileRulesOf((gateway.declaration.fields as Fields)[name]!.spec));
@@ -58,7 +82,9 @@ export function createOwnRecordsFile(gateway: ResourceGateway, users: ResourceGa
       for (const name of alwaysOmitted) writing.leftOut.add(name);
       const reading = { where: `${columnOf(owner)} = $1`, values: [user.id], batchRows, onUnreadable };
       const visibleFields = gateway.visibleFields(exportedIfVisible, { user });
-      for await (const records of readRecords(database, gateway, reading)) {
+      const findUnreachable = createUnreachableOrganisationSearch(resources, user);
+      for await (const found of readRecords(database, gateway, reading)) {
+        const records = await filterByOrganisation(found, findUnreachable);
         yield await Promise.all(
           records.map(async (record) => exportRecord(record, await visibleFields(record), writing)),
         );
@@ -71,8 +97,14 @@ export function createOwnRecordsFile(gateway: ResourceGateway, users: ResourceGa
  * Creates the file of other users' records that refer to the user; undefined if no field of the resource refers to users. A record
  * whose reference the user may see is listed without its other fields. If the reference is marked as personal, the record is always
  * listed, with the fields that the user may see.
+ *
+ * @param resources all resources of the app
  */
-export function createReferencesFile(gateway: ResourceGateway, users: ResourceGateway): ExportFile | undefined {
+export function createReferencesFile(
+  gateway: ResourceGateway,
+  users: ResourceGateway,
+  resources: readonly ResourceGateway[],
+): ExportFile | undefined {
   const owner = exportOwnerFieldOf(gateway, users);
   const referring = listReferringFields(gateway.declaration, owner);
   if (referring.length === 0) return undefined;
@@ -82,6 +114,7 @@ export function createReferencesFile(gateway: ResourceGateway, users: ResourceGa
   const where = owner === undefined ? named : `(${named}) and ${columnOf(owner)} is distinct from $1`;
 
   const exported = new Set(fields.map(({ name }) => name));
+  const filterByOrganisation = createOrganisationFilter(gateway);
 
   async function exportRecord(
     record: StoredRecord,
@@ -109,7 +142,9 @@ export function createReferencesFile(gateway: ResourceGateway, users: ResourceGa
     async *rows(user, { database, batchRows, onUnreadable }: ExportWriteContext) {
       const reading = { where, values: [user.id], batchRows, onUnreadable };
       const visibleFields = gateway.visibleFields(exported, { user });
-      for await (const records of readRecords(database, gateway, reading)) {
+      const findUnreachable = createUnreachableOrganisationSearch(resources, user);
+      for await (const found of readRecords(database, gateway, reading)) {
+        const records = await filterByOrganisation(found, findUnreachable);
         yield (await Promise.all(records.map((record) => exportRecord(record, user, visibleFields)))).flat();
       }
     },

@@ -32,7 +32,7 @@ export interface Listener {
   subscriptions: Subscription[];
   /** The resources that the credential of the stream may read; undefined if it is not limited. */
   readLimit?: ReadLimit | undefined;
-  /** The organisation that the request named; undefined for the records of all organisations of the user. */
+  /** The organisation of the key, and the one that the request named; undefined for the records of all organisations of the user. */
   organisation?: OrganisationChoice | undefined;
 }
 
@@ -75,7 +75,7 @@ interface ResourceGroups {
 
 /**
  * The viewer of a listener with the limits of its request: that of the credential, which decides which related records are expanded, and the
- * organisation that the request named.
+ * organisation.
  */
 export function limitedViewerOf({
   viewer,

@@ -1,17 +1,16 @@
 import type { Request } from 'express';
 import {
-  namedOrganisationOf,
+  lastingOrganisationOf,
   READ_LIMIT,
   withOrganisationChoice,
   withoutOrganisationChoice,
   withReadLimit,
 } from '../../../declare/actor.ts';
-import { assertReachesAllOrganisations } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Fields } from '../../../declare/field.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
-import { createScopeCheck } from '../../../declare/scope.ts';
+import { assertReachesRoute, createScopeCheck } from '../../../declare/scope.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
 import { setIdentity } from '../../../platform/http/request-context.ts';
@@ -104,9 +103,11 @@ export function createStreamOpener(
   const { service, log } = host;
   const { resourcePaths, findSubscribableResource } = createSubscribableResources(host);
 
-  /** Checks that an API key has the scope to list or read the resource. */
+  /** Checks that an API key may list or read the resource. */
   function assertKeyMayRead(route: Route, auth: Auth | undefined): void {
-    if (auth !== undefined && auth.via !== 'session') createScopeCheck(route, host.authenticators())(auth);
+    if (auth === undefined || auth.via === 'session') return;
+    createScopeCheck(route, host.authenticators())(auth);
+    assertReachesRoute(route, auth);
   }
 
   async function createSubscription(
@@ -126,8 +127,8 @@ export function createStreamOpener(
 
   async function authenticateByTicketOrRequest(ctx: RouteContext, { ticket }: StreamRequest): Promise<Caller> {
     if (ticket === undefined) {
-      // Only an organisation that the request names limits the stream: the choice of a session may change while the stream is open.
-      const organisation = namedOrganisationOf(ctx.user);
+      // The choice of a session does not limit the stream, because it may change while the stream is open.
+      const organisation = lastingOrganisationOf(ctx.user);
       const user = withoutOrganisationChoice(ctx.user);
       return { user: user && organisation ? withOrganisationChoice(user, organisation) : user, auth: ctx.auth };
     }
@@ -150,7 +151,7 @@ export function createStreamOpener(
    * @throws ApiError NOT_FOUND
    */
   async function checkNamedOrganisation({ user }: Caller, subscriptions: readonly Subscription[], req: Request) {
-    if (namedOrganisationOf(user) === undefined) return;
+    if (lastingOrganisationOf(user) === undefined) return;
     const declarations = new Set(subscriptions.map(({ gateway }) => gateway.declaration));
     const ofOrganisations = [...declarations].filter(({ fields }) =>
       Object.values(fields as Fields).some(({ spec }) => spec.tenant === true),
@@ -179,7 +180,6 @@ export function createStreamOpener(
       );
       const caller = await authenticateByTicketOrRequest(ctx, request);
       const { user, auth } = caller;
-      assertReachesAllOrganisations(auth, 'streams');
       await assertMayOpenStreams(caller, req);
       const release = parts.slots.acquireSlot(
         user === undefined ? { address: clientKeyOf(addressOf(req)) } : { user: user.id },
@@ -205,7 +205,7 @@ export function createStreamOpener(
           viewer,
           subscriptions,
           readLimit: user?.[READ_LIMIT],
-          organisation: namedOrganisationOf(user),
+          organisation: lastingOrganisationOf(user),
         };
         if (auth !== undefined) parts.watch.watchListener(listener, auth);
         parts.hub.addStreamAndCatchUp(listener, request.after);

@@ -13,6 +13,7 @@ const PAGES = {
   email: () => import('./email.js'),
   callback: () => import('./callback.js'),
   invitation: () => import('./invitation.js'),
+  'organisation-invitation': () => import('./organisation-invitation.js'),
   'two-factor': () => import('./two-factor.js'),
   account: () => import('./account.js'),
 };

@@ -131,6 +131,17 @@ export const texts = {
       'There is an account with this address that was never verified. If you accept, it becomes yours, and its password is removed. Set a new one afterwards.',
     noToken: 'Open this page with the link in the e-mail.',
   },
+  organisationInvitation: {
+    heading: (organisation) => `Join ${organisation}`,
+    headingWithoutName: 'You are invited',
+    needsSignIn: (email) => `The invitation is for ${email}. Sign in with this address to accept it.`,
+    signIn: 'Sign in',
+    noAccount: 'No account yet?',
+    register: 'Create an account',
+    intro: (email, role) => `${email} is invited with the role “${role}”.`,
+    accept: 'Accept the invitation',
+    noToken: 'Open this page with the link in the e-mail.',
+  },
   twoFactor: {
     heading: 'Enter your code',
     intro: 'Your authenticator app shows a code of six digits.',

@@ -1,5 +1,4 @@
 import type { ReadLimit } from '../../../declare/actor.ts';
-import { assertReachesAllOrganisations } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import { gatewaysByName } from '../../../declare/gateways.ts';
 import { allowsAction } from '../../../declare/policy.ts';
@@ -118,17 +117,16 @@ export const REQUEST_RATE_LIMIT = { limit: 10, windowMs: 60_000 };
 /**
  * Returns the caller's id.
  *
- * @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner. FORBIDDEN for the API key of an
- *   organisation, and BAD_REQUEST for a request that names one: endpoints receive the events of all organisations of their owner
+ * @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner. BAD_REQUEST for
+ *   a request that names an organisation: endpoints receive the events of all organisations of their owner
  */
-export function requireCallerId({ user, auth, req }: Pick<AuthorizationRequest, 'user' | 'auth' | 'req'>): string {
+export function requireCallerId({ user, req }: Pick<AuthorizationRequest, 'user' | 'req'>): string {
   if (user === undefined) throw new ApiError('UNAUTHORIZED');
   if (req.headers['x-organisation'] !== undefined)
     throw new ApiError(
       'BAD_REQUEST',
       'Webhooks take no X-Organisation: an endpoint receives the events of all organisations of its owner. Send the request without this header',
     );
-  assertReachesAllOrganisations(auth, 'webhooks');
   return user.id;
 }
 
