@@ -1,17 +1,16 @@
 import { join } from 'node:path';
-import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Files } from '../../files/index.ts';
 import { withDeadline } from '../../platform/concurrency/deadline.ts';
 import { compareClocks, type Finding, failure, ok, warning } from '../../platform/observability/finding.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { connectAndCheckRedis, describeEviction } from '../../platform/redis/check.ts';
 import { describeRedisProblem, suggestRedisFix } from '../../platform/redis/problems.ts';
+import type { DeclaredSchema } from '../migrations/check-schema.ts';
 import { diagnosePostgres, diagnoseReplica } from './postgres.ts';
 
 /** What the checks need of an app. */
-interface DiagnosedApp {
+interface DiagnosedApp extends DeclaredSchema {
   platform: Platform;
-  tables: Record<string, PgTable>;
   files: Pick<Files, 'check' | 'storageName'>;
 }
 
@@ -88,11 +87,11 @@ async function diagnoseStorage({ check, storageName }: DiagnosedApp['files']): P
 
 /** Checks the environment of an app, its servers, the migrations, the tables and the clocks. Changes nothing. */
 export async function diagnose(
-  { platform, tables, files }: DiagnosedApp,
+  { platform, files, ...schema }: DiagnosedApp,
   { folder = join(process.cwd(), 'migrations') }: DiagnoseOptions,
 ): Promise<Finding[]> {
   const checks = await Promise.all([
-    diagnosePostgres(platform, tables, folder),
+    diagnosePostgres(platform, schema, folder),
     diagnoseReplica(platform),
     diagnoseRedis(platform),
     diagnoseStorage(files),
