@@ -28,6 +28,13 @@ export type { AggregateOptions, AggregateQuery, AggregateResult } from './declar
 export type { Authenticator } from './declare/authenticator.ts';
 export type { BinaryBody, FormFileRules, MultipartBody, MultipartContent, ReceivedFile } from './declare/body.ts';
 export type { ConsoleRoute, ConsoleTab } from './declare/console-tab.ts';
+export type {
+  Constraint,
+  ConstraintBuilder,
+  ConstraintCondition,
+  ConstraintOptions,
+  FieldRange,
+} from './declare/constraint.ts';
 export type { Deprecation } from './declare/deprecation.ts';
 export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';
 export type { Extension, ExtensionHost, FeatureParts, Job } from './declare/extension.ts';

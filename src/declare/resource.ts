@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import type { AggregateOptions } from './aggregate.ts';
+import type { Constraint, ConstraintBuilder } from './constraint.ts';
 import type { Deprecation } from './deprecation.ts';
 import type { Fields } from './field.ts';
 import type {
@@ -75,6 +76,9 @@ export interface Hooks<F extends Fields, T extends boolean = true> {
 // biome-ignore lint/suspicious/noEmptyInterface: extensions add members to it by declaration merging
 export interface ExtensionResourceOptions {}
 
+/** The names that constraints can use: those of the fields, and of the times of a record. */
+type ConstrainedName<F extends Fields> = Extract<keyof F, string> | 'createdAt' | 'updatedAt';
+
 /** The declaration of a resource besides its name. */
 export interface ResourceOptions<F extends Fields, T extends boolean = boolean> extends ExtensionResourceOptions {
   /** The fields by name, created with `f`. */
@@ -130,6 +134,12 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   batch?: boolean | { max?: number };
   /** Indexes in addition to those of the fields; `-` before a field sorts in descending order. */
   indexes?: readonly { fields: readonly string[]; unique?: boolean }[];
+  /**
+   * Rules that Postgres enforces for all records, whichever requests write at the same time.
+   *
+   * @example constraints: (c) => [c.check('endsAt > startsAt', 'The end must be after the start')]
+   */
+  constraints?: (constraint: ConstraintBuilder<ConstrainedName<F>>) => readonly Constraint[];
   /** The owner field if no field is marked `owner()`; `_id` means that a record owns itself. */
   owner?: string;
   /** false excludes the resource from webhooks. */

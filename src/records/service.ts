@@ -4,7 +4,7 @@ import { normalizeResourceName } from '../declare/naming.ts';
 import type { ActAs, ActAsWithIfMatch, AnyService, DeclarationWithService, Services } from '../declare/service.ts';
 import { isSemaphoreFull } from '../platform/concurrency/semaphore.ts';
 import { ApiError } from '../platform/errors.ts';
-import { isDatabaseError, toPublicDatabaseError } from '../platform/postgres/errors.ts';
+import { findConstraintViolation, isDatabaseError, toPublicDatabaseError } from '../platform/postgres/errors.ts';
 import { actorOf, createServiceCallContext, type OperationContext } from './access/operation-context.ts';
 import { InputError } from './access/rule-errors.ts';
 import { splitCodeQuery } from './aggregate/code-query.ts';
@@ -34,7 +34,8 @@ export function toServiceError(error: unknown, bySystem: boolean): unknown {
   if (error instanceof ApiError) return error;
   if (isSemaphoreFull(error)) return new ApiError('UNAVAILABLE', undefined, { cause: error });
   const known = toPublicDatabaseError(error);
-  if (known?.code === 'VALIDATION_ERROR') {
+  // A violated constraint depends on stored values, so it is an error for the client whichever code made the call.
+  if (known?.code === 'VALIDATION_ERROR' && findConstraintViolation(error) === undefined) {
     return toServiceError(new InputError(known.code, known.message, { cause: error }), bySystem);
   }
   return known ?? (isDatabaseError(error) ? new ApiError('INTERNAL', undefined, { cause: error }) : error);

@@ -84,7 +84,9 @@ export function assembleApp(
 ): AssembledApp | undefined {
   const platform = createPlatform(env, settings);
   const core = createCore(declared, platform, () => features?.mails ?? {});
-  const features = setUpFeatures(core, declared, errors, () => diagnose({ platform, tables, files, parts }, {}));
+  const features = setUpFeatures(core, declared, errors, () =>
+    diagnose({ platform, tables, files, declared: declaredFacts, parts }, {}),
+  );
   if (features === undefined) return undefined;
   const { parts, apis, createOpenApiDocument } = features;
   for (const [name, listener] of Object.entries(parts.listeners ?? {})) platform.events.on(name, listener);
@@ -96,7 +98,10 @@ export function assembleApp(
     [...createTrackingStatements(compiled), ...declared.extensions.flatMap(({ statements = [] }) => statements)],
     otherTables,
   );
-  const ready = () => withPostgres(platform, () => assertSchemaMatchesDeclarations(platform.database, tables));
+  const ready = () =>
+    withPostgres(platform, () =>
+      assertSchemaMatchesDeclarations(platform.database, { tables, declared: declaredFacts }),
+    );
   return {
     platform,
     host,

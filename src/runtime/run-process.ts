@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { format } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -113,7 +114,11 @@ export async function runProcess(
       const { ALLOW_LOSS, OWN_DATABASE } = environment;
       // A database that the developer configured may contain data that is still needed: drop nothing unless ALLOW_LOSS permits that.
       const mayDrop = OWN_DATABASE === 'yes' ? 'empty' : 'nothing';
-      await app.migrate({ mode: 'sync', mayDrop: ALLOW_LOSS === 'yes' ? 'anything' : mayDrop });
+      await app.migrate({
+        mode: 'sync',
+        folder: join(process.cwd(), 'migrations'),
+        mayDrop: ALLOW_LOSS === 'yes' ? 'anything' : mayDrop,
+      });
     }
     const { url } = await app.start(role === 'web' ? {} : { roles: [role] });
     releaseMemory();

@@ -62,12 +62,12 @@ function startRelayRole({ platform, parts }: AssembledApp) {
 }
 
 /** Creates the health checks of what every role needs. */
-function createDependencyChecks({ platform, tables }: AssembledApp): HealthChecks {
+function createDependencyChecks({ platform, tables, declared }: AssembledApp): HealthChecks {
   return {
     postgres: shareHealthCheck(() => platform.database.write({ text: 'select 1', values: [] })),
     redis: shareHealthCheck(createRedisCheck(platform)),
     migrations: shareHealthCheck(async () => {
-      const missing = await findMissingSchemaParts(platform.database, tables);
+      const missing = await findMissingSchemaParts(platform.database, { tables, declared });
       if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
     }),
   };
@@ -165,7 +165,7 @@ export async function startRoles(
   options: StartOptions,
   shutdown: Shutdown,
 ): Promise<{ url: string; metricsUrl: string; healthUrl: string }> {
-  const { platform, parts, tables, encryption } = assembly;
+  const { platform, parts, encryption } = assembly;
   const { env } = platform;
   const roles = options.roles ?? listEnabledRoles(env);
   const isWeb = roles.includes('web');
@@ -179,7 +179,7 @@ export async function startRoles(
   if (env.logProcess === undefined) platform.log.setBindings({ process: processName });
   await platform.tracing.start({ log: platform.log, version: VERSION, processName });
   const registration = await withPostgresAndRedis(platform, async () => {
-    await assertSchemaMatchesDeclarations(platform.database, tables);
+    await assertSchemaMatchesDeclarations(platform.database, assembly);
     await warnIfDatabaseIsNewer(platform.database, platform.log);
     return encryption.registerKeys();
   });

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { PROCESS_ROLES } from '../declare/process-role.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { AssembledApp } from '../runtime/assemble.ts';
@@ -86,6 +87,7 @@ export async function createTestApp<const R extends readonly AnyResource[], X>(
       `createTestApp takes the function that the app's module exports, not ${describeType(definition)}: ${EXAMPLE}`,
     );
   const database = await provideAppDatabase();
+  const folder = join(process.cwd(), 'migrations');
   const defaults = { NODE_ENV: 'test', HOST: '127.0.0.1', ...environment };
   const { app, parts } = assemble(definition, { ...defaults, ...database.connection });
   const closings: (() => unknown)[] = [() => app.close(), () => database.drop()];
@@ -95,9 +97,9 @@ export async function createTestApp<const R extends readonly AnyResource[], X>(
     return closing;
   };
   try {
-    await database.create(parts, async (connection) => {
+    await database.create(parts, folder, async (connection) => {
       const { app: creator } = assemble(definition, { ...defaults, ...connection });
-      await creator.migrate({ mode: 'sync' }).finally(() => creator.close());
+      await creator.migrate({ mode: 'sync', folder }).finally(() => creator.close());
     });
     const { url } = await app.start({ port: 0, roles: PROCESS_ROLES });
     const { clock, stop } = await createTestClock(parts, database.connection);

@@ -10,6 +10,7 @@ type UncheckedReference = Extract<UncheckedColumn, { target: string }>;
 function describeCount(one: UncheckedColumn, count: number): string {
   if ('room' in one) return count === 1 ? '1 row has a longer value' : `${count || 'no'} rows have longer values`;
   if ('target' in one) return describeDanglingReferences(one, count);
+  if ('missing' in one) return count === 1 ? '1 row has no value' : `${count || 'no'} rows have no value`;
   if (count === 0) return 'every existing value is allowed';
   return count === 1 ? '1 row has another value' : `${count} rows have other values`;
 }
@@ -22,6 +23,7 @@ function describeDanglingReferences({ table, column, target }: UncheckedReferenc
 
 function buildCondition(one: UncheckedColumn, name: string): [condition: string, value?: unknown] {
   if ('target' in one) return [danglingReferenceCondition(one)];
+  if ('missing' in one) return [`${name} is null`];
   if (!('room' in one)) return [one.array ? `not ${name} <@ $1::text[]` : `${name} <> all($1::text[])`, one.values];
   const item = one.array ? 'item' : name;
   const long = `octet_length(${item}) > $1`;
@@ -37,7 +39,7 @@ async function count(client: pg.Client, one: UncheckedColumn): Promise<string> {
 
 /**
  * Returns the notes of a plan, each with the number of rows whose value an enum does not list, an index has no room for, or a
- * foreign key refuses.
+ * foreign key refuses, and of rows that lack the value of a new default.
  *
  * @param url undefined if no database is named; then nothing is counted
  */

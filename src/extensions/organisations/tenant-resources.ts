@@ -77,6 +77,17 @@ function tenantIndexes(
   };
 }
 
+/** Constraints between records compare those of one organisation, as unique fields do. */
+function tenantConstraints({ constraints }: AnyResource, field: string): AnyResource['constraints'] {
+  if (typeof constraints !== 'function') return constraints;
+  return (builder) =>
+    constraints(builder).map((one) => {
+      if (one.kind === 'exclude' && !one.terms.includes(field)) return { ...one, terms: [field, ...one.terms] };
+      if (one.kind === 'unique' && !one.fields.includes(field)) return { ...one, fields: [field, ...one.fields] };
+      return one;
+    });
+}
+
 /** The scope of the declaration, limited to the organisations of the viewer. */
 function tenantScope({ scope: own }: AnyResource, field: string, { scope }: TenantContext): AnyResource['scope'] {
   return (args: ScopeArguments) => {
@@ -126,6 +137,7 @@ export function declareTenantResource(
   return {
     ...resource,
     ...tenantIndexes(resource, field, context),
+    constraints: tenantConstraints(resource, field),
     policies: tenantPolicies(resource, field, context, errors),
     scope: tenantScope(resource, field, context),
     routes: tenantRoutes(resource, field, context, errors),

@@ -6,6 +6,7 @@ interface PostgresError extends Error {
   code: string;
   constraint?: string;
   table?: string;
+  column?: string;
 }
 
 const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN']);
@@ -83,16 +84,81 @@ export function isClosed(error: unknown): boolean {
   return cause instanceof Error && cause.message === CLOSED;
 }
 
+/** The kinds of violations by SQLSTATE. Triggers of a project may raise errors with these codes, too. */
+const VIOLATIONS = {
+  '23000': 'check',
+  '23001': 'foreignKey',
+  '23502': 'notNull',
+  '23503': 'foreignKey',
+  '23505': 'unique',
+  '23514': 'check',
+  '23P01': 'exclusion',
+  // A view with a check option refused the row.
+  '44000': 'check',
+} as const;
+
+/** A rule of the database that a write violated. Texts are empty if Postgres does not name them, as for errors that a trigger raises. */
+export interface ConstraintViolation {
+  kind: (typeof VIOLATIONS)[keyof typeof VIOLATIONS];
+  /** The name of the constraint, or of the unique index. */
+  name: string;
+  /** The table that the constraint belongs to. */
+  table: string;
+  column: string;
+}
+
+/** The constraint that a write violated; undefined if the error has another cause. */
+export function findConstraintViolation(error: unknown): ConstraintViolation | undefined {
+  const code = codeOf(error);
+  if (!Object.hasOwn(VIOLATIONS, code)) return undefined;
+  const { constraint = '', table = '', column = '' } = error as PostgresError;
+  return { kind: VIOLATIONS[code as keyof typeof VIOLATIONS], name: constraint, table, column };
+}
+
 /** The name of the unique constraint or index that a write violated; undefined if the error has another cause. */
 export function findViolatedConstraint(error: unknown): string | undefined {
-  return codeOf(error) === '23505' ? ((error as PostgresError).constraint ?? '') : undefined;
+  const violation = findConstraintViolation(error);
+  return violation?.kind === 'unique' ? violation.name : undefined;
 }
 
 /** The foreign key that a write violated, and the table that it belongs to; undefined if the error has another cause. */
 export function findViolatedForeignKey(error: unknown): { name: string; table: string } | undefined {
-  if (codeOf(error) !== '23503') return undefined;
-  const { constraint = '', table = '' } = error as PostgresError;
-  return { name: constraint, table };
+  const violation = findConstraintViolation(error);
+  return violation?.kind === 'foreignKey' ? violation : undefined;
+}
+
+const MISSING_REFERENCE = 'The request refers to a record that does not exist';
+const REFERRED_TO = 'Other records refer to this record, so it cannot be changed or deleted';
+
+/** Whether a row lacks the row that its foreign key refers to, rather than being referred to by others. Both violate the same key. */
+function isMissingReference(error: unknown, writtenTable: string | undefined): boolean {
+  if (codeOf(error) === '23001') return false;
+  const { table, message } = error as PostgresError;
+  // Without the table, for example at a commit, only the message tells. In other languages than English, the key counts as referred to.
+  return writtenTable === undefined ? message.startsWith('insert or update on table') : table === writtenTable;
+}
+
+/**
+ * The public form of a violated constraint; undefined for any other error. The messages of Postgres contain values of rows, so they are
+ * never public.
+ *
+ * @param writtenTable the table of the row that was created or changed; undefined if it is unknown
+ */
+export function toPublicViolation(error: unknown, writtenTable?: string): ApiError | undefined {
+  const violation = findConstraintViolation(error);
+  if (violation === undefined) return undefined;
+  switch (violation.kind) {
+    case 'unique':
+      return new ApiError('CONFLICT', undefined, { cause: error });
+    case 'exclusion':
+      return new ApiError('CONFLICT', 'The change conflicts with another record', { cause: error });
+    case 'foreignKey':
+      return isMissingReference(error, writtenTable)
+        ? new ApiError('VALIDATION_ERROR', MISSING_REFERENCE, { cause: error })
+        : new ApiError('CONFLICT', REFERRED_TO, { cause: error });
+    default:
+      return new ApiError('VALIDATION_ERROR', 'The request breaks a rule for the stored values', { cause: error });
+  }
 }
 
 /** Whether the error came from Postgres. */
@@ -101,14 +167,17 @@ export function isDatabaseError(error: unknown): boolean {
 }
 
 /**
- * Returns the public form of a database error: 503 if the database is unavailable or the statement conflicted with others; 422 for a
- * value that Postgres cannot store (a safety net: validation should have rejected it); undefined for any other error, which is a bug.
+ * Returns the public form of a database error: 503 if the database is unavailable or the statement conflicted with others; 409 or 422
+ * for a violated constraint, which the project may have added by SQL; 422 for a value that Postgres cannot store (a safety net: validation
+ * should have rejected it); undefined for any other error, which is a bug.
  */
 export function toPublicDatabaseError(error: unknown): ApiError | undefined {
   if (isConcurrencyConflict(error)) {
     return new ApiError('UNAVAILABLE', undefined, { retryAfter: CONFLICT_RETRY_SECONDS, cause: error });
   }
   if (isUnavailable(error)) return new ApiError('UNAVAILABLE', undefined, { cause: error });
+  const violation = toPublicViolation(error);
+  if (violation !== undefined) return violation;
   // Class 22 is a data exception; 54000: the value is too large for an index.
   if (codeOf(error).startsWith('22') || codeOf(error) === '54000') {
     return new ApiError('VALIDATION_ERROR', 'The request contains a value that cannot be stored', { cause: error });

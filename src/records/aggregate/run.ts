@@ -52,7 +52,7 @@ function toGroupValue({ field, unit }: GroupTerm, value: unknown): unknown {
 function toFunctionValue({ fn, field }: FunctionTerm, value: unknown): unknown {
   if (value === null || fn === 'countDistinct') return value;
   // Postgres sums and averages whole numbers as `numeric`, which is read as a text.
-  if (fn === 'sum' || fn === 'avg') return field.type.jsonType === 'number' ? Number(value) : value;
+  if ((fn === 'sum' || fn === 'avg') && field.type.jsonType === 'number') return Number(value);
   return toRecordValue(field, value);
 }
 

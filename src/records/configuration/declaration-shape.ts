@@ -48,6 +48,7 @@ const OPTION_SCHEMAS = {
   indexes: z
     .array(z.strictObject({ fields: z.array(z.string()), unique: z.boolean().optional() }))
     .describe('a list, such as [{ fields: ["status", "-createdAt"], unique: false }]'),
+  constraints: anyFunction.describe('a function, such as (c) => [c.check("endsAt > startsAt", "…")]'),
   owner: z.string().describe('the name of a field'),
   webhooks: z.boolean().describe('true or false'),
 } satisfies Record<string, z.ZodType>;

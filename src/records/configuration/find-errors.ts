@@ -4,6 +4,7 @@ import { type AnyResource, formerNames } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { primaryKeyName } from '../../platform/postgres/identifiers.ts';
 import { archiveRelationNames } from '../schema/table-names.ts';
+import { checkConstraints } from './constraint-errors.ts';
 import { checkOptionTypes, type ExtensionOptions } from './declaration-shape.ts';
 import { checkFields } from './field-names.ts';
 import { checkOptions, pathAndTableOf } from './option-errors.ts';
@@ -93,6 +94,7 @@ export function checkResources(
     checkRelations(resource, wellFormed, ofResource);
     checkRoleField(resource, ofResource);
     checkOptions(resource, taken, ofResource);
+    checkConstraints(resource, ofResource);
     checkCustomRoutes(resource, words, ofResource);
   }
 }

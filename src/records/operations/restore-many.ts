@@ -1,5 +1,5 @@
 import { ApiError } from '../../platform/errors.ts';
-import { findViolatedConstraint, findViolatedForeignKey } from '../../platform/postgres/errors.ts';
+import { findConstraintViolation } from '../../platform/postgres/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { needsPreparedRestore } from '../references/restore.ts';
@@ -42,7 +42,7 @@ export async function restoreRecords(
   try {
     rows = await context.database.write(statement);
   } catch (error) {
-    if (findViolatedConstraint(error) === undefined && findViolatedForeignKey(error) === undefined) throw error;
+    if (findConstraintViolation(error) === undefined) throw error;
     return restoreSeparately(context, entity, ids, operation);
   }
   const records = codec.fromChange(...rows);

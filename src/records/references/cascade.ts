@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { findViolatedForeignKey } from '../../platform/postgres/errors.ts';
+import { findViolatedForeignKey, toPublicViolation } from '../../platform/postgres/errors.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
@@ -99,9 +99,10 @@ export async function checkForeignKeys(
   });
 }
 
-/** Converts the violation of a foreign key by a deletion to a 409; returns any other error unchanged. */
+/** Converts the violation of a foreign key by a deletion to a 409, and of another constraint to its error; returns any other error unchanged. */
 export function toDeletionError(error: unknown): unknown {
-  return findViolatedForeignKey(error) === undefined ? error : createForeignKeyConflict(error);
+  if (findViolatedForeignKey(error) !== undefined) return createForeignKeyConflict(error);
+  return toPublicViolation(error) ?? error;
 }
 
 async function deleteMany(

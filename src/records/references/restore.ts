@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { findViolatedConstraint, findViolatedForeignKey } from '../../platform/postgres/errors.ts';
+import { findConstraintViolation } from '../../platform/postgres/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { RecordsContext } from '../context.ts';
 import { changeCauseOf, runAfterCommitSteps } from '../operations/write-steps.ts';
@@ -45,7 +45,7 @@ function isCleared({ spec }: CompiledField): boolean {
 
 function createRestoreConflict(cause?: unknown): ApiError {
   const message =
-    'Records that were deleted with this record cannot be restored: a unique value of theirs is taken, or a record to which they refer is missing';
+    'Records that were deleted with this record cannot be restored: a unique value of theirs is taken, another constraint refuses them, or a record to which they refer is missing';
   return new ApiError('CONFLICT', message, { cause });
 }
 
@@ -212,7 +212,6 @@ export async function restoreCascaded(
     }
     await setConstraints(context, root.name, 'immediate');
   } catch (error) {
-    const isRefused = findViolatedConstraint(error) !== undefined || findViolatedForeignKey(error) !== undefined;
-    throw isRefused ? createRestoreConflict(error) : error;
+    throw findConstraintViolation(error) === undefined ? error : createRestoreConflict(error);
   }
 }

@@ -1,3 +1,4 @@
+import { declaredConstraints } from '../../declare/constraint.ts';
 import type { AnyField, FieldSpec, Fields } from '../../declare/field.ts';
 import type { StoredFile } from '../../declare/file.ts';
 import { pluralName, snakeCase } from '../../declare/naming.ts';
@@ -23,12 +24,14 @@ function hasCustomRulesOfKind(spec: FieldSpec, property: 'checks' | 'standard' |
 }
 
 /**
- * Maximum bytes of a field's value so that the value fits into the indexes that the option `indexes` declares over the field; undefined if
- * there are none.
+ * Maximum bytes of a field's value so that the value fits into the indexes that the options `indexes` and `constraints` declare over the
+ * field; undefined if there are none.
  */
 function maxBytesInDeclaredIndexes(resource: AnyResource, name: string): number | undefined {
   const specOfIndexTerm = (term: string) => (resource.fields as Fields)[term.replace(/^-/, '')]?.spec;
-  const lists = (resource.indexes ?? []).map(({ fields }) => fields.map(specOfIndexTerm));
+  const unique = declaredConstraints(resource).flatMap((one) => (one.kind === 'unique' ? [one.fields] : []));
+  const terms = [...(resource.indexes ?? []).map(({ fields }) => fields), ...unique];
+  const lists = terms.map((fields) => fields.map(specOfIndexTerm));
   const spec = specOfIndexTerm(name);
   const rooms = lists
     .filter((specs) => specs.includes(spec))
@@ -126,7 +129,7 @@ function compileResource(
   resource: AnyResource,
   unknownFields: 'reject' | 'strip',
   serializeFile: SerializeFile,
-): Omit<CompiledResource, 'indexes' | 'relations' | 'resourceOf' | 'reportRuleError'> {
+): Omit<CompiledResource, 'indexes' | 'constraints' | 'relations' | 'resourceOf' | 'reportRuleError'> {
   const timestamps = resource.timestamps !== false;
   const ownerField = ownerFieldOf(resource);
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>

@@ -6,6 +6,7 @@ import type { Operator } from '../../declare/service.ts';
 import type { ReportRuleError } from '../access/rule-errors.ts';
 import type { ColumnType } from '../fields/column-type.ts';
 import type { FieldType } from '../fields/field-type.ts';
+import type { CompiledConstraint } from './constraints.ts';
 
 /** A compiled field. */
 export interface CompiledField {
@@ -118,6 +119,8 @@ export interface CompiledResource {
   indexedSorts: ReadonlySet<string>;
   /** Indexes of its table, besides the primary key. */
   indexes: readonly Index[];
+  /** The constraints that the declaration adds to the table. */
+  constraints: readonly CompiledConstraint[];
   /** References that every read expands. */
   populated: readonly string[];
   /** Logs errors of policy, `visibleTo` and scope functions. */

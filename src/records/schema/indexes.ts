@@ -3,6 +3,7 @@ import { computeShortDigest, shortenIdentifier } from '../../platform/postgres/i
 import { fieldTypeOf, isTextTooLongForIndex } from '../fields/field-type.ts';
 import { MAX_INDEXED_BYTES } from '../fields/text-rules.ts';
 import { type CompiledField, type CompiledResource, columnOf, type Index, type SortTerm } from './compiled.ts';
+import { compileConstraints } from './constraints.ts';
 import { relationNamesOfTable } from './table-names.ts';
 
 /** Maximum bytes of a field's value in an index; undefined if a value may not fit. The record's own fields are short. */
@@ -43,8 +44,8 @@ interface PlannedIndex extends Omit<Index, 'name'> {
   kind: string;
 }
 
-/** A compiled resource without indexes. */
-type UnindexedResource = Omit<CompiledResource, 'indexes'>;
+/** A compiled resource without indexes and constraints. */
+type UnindexedResource = Omit<CompiledResource, 'indexes' | 'constraints'>;
 
 const PLAIN_INDEX = { kind: 'index', method: 'btree', unique: false } as const;
 
@@ -160,7 +161,7 @@ function* candidateIndexNames({ table }: UnindexedResource, planned: PlannedInde
 }
 
 /**
- * Adds each resource's indexes, with names that no other relation of the schema has. The first index gets the plain name, so that adding an
+ * Adds each resource's indexes and constraints, with names that no other relation of the schema has. The first index gets the plain name, so that adding an
  * index does not rename existing ones.
  *
  * @param taken names that other tables and their indexes use
@@ -187,6 +188,7 @@ export function withIndexes(resources: readonly UnindexedResource[], taken: Iter
   }
   return all.map(({ resource, planned }) => ({
     ...resource,
+    constraints: compileConstraints(resource.declaration, resource.table, used),
     indexes: planned.map((one) => ({
       name: names.get(one)!,
       method: one.method,

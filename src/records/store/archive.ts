@@ -17,6 +17,7 @@ function toArchiveResource(resource: CompiledResource): CompiledResource {
     defaultOrder: undefined,
     indexedSorts: new Set(),
     indexes: [],
+    constraints: [],
   };
 }
 

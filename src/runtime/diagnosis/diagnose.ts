@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { PgTable } from 'drizzle-orm/pg-core';
 import type { FeatureParts } from '../../declare/extension.ts';
 import type { Files } from '../../files/index.ts';
 import { withDeadline } from '../../platform/concurrency/deadline.ts';
@@ -7,13 +6,13 @@ import { compareClocks, type Finding, failure, ok, warning } from '../../platfor
 import type { Platform } from '../../platform/platform.ts';
 import { connectAndCheckRedis, describeEviction } from '../../platform/redis/check.ts';
 import { describeRedisProblem, suggestRedisFix } from '../../platform/redis/problems.ts';
+import type { DeclaredSchema } from '../migrations/check-schema.ts';
 import { diagnosePostgres, diagnoseReplica } from './postgres.ts';
 import { diagnoseProcesses } from './processes.ts';
 
 /** What the checks need of an app. */
-interface DiagnosedApp {
+interface DiagnosedApp extends DeclaredSchema {
   platform: Platform;
-  tables: Record<string, PgTable>;
   files: Pick<Files, 'check' | 'storageName'>;
   parts: Pick<FeatureParts, 'workers' | 'diagnoses'>;
 }
@@ -100,11 +99,11 @@ async function diagnoseFeatures({ diagnoses = [] }: DiagnosedApp['parts']): Prom
  * features check. Changes nothing.
  */
 export async function diagnose(
-  { platform, tables, files, parts }: DiagnosedApp,
+  { platform, files, parts, ...schema }: DiagnosedApp,
   { folder = join(process.cwd(), 'migrations') }: DiagnoseOptions,
 ): Promise<Finding[]> {
   const checks = await Promise.all([
-    diagnosePostgres(platform, tables, folder),
+    diagnosePostgres(platform, schema, folder),
     diagnoseReplica(platform),
     diagnoseRedis(platform),
     diagnoseStorage(files),

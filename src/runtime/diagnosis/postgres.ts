@@ -1,4 +1,3 @@
-import type { PgTable } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import { withDeadline } from '../../platform/concurrency/deadline.ts';
 import { checkKeys } from '../../platform/crypto/register-keys.ts';
@@ -7,7 +6,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { describePostgresProblem, suggestPostgresFix } from '../../platform/postgres/problems.ts';
 import { areConnectionsAvailable, readConnectionLimits } from '../../platform/postgres/server-limits.ts';
 import { createClientConfig } from '../../platform/postgres/session.ts';
-import { findMissingSchemaParts } from '../migrations/check-schema.ts';
+import { type DeclaredSchema, findMissingSchemaParts } from '../migrations/check-schema.ts';
 import { diagnoseMigrations, type MigrationDiagnosis } from './migrations.ts';
 
 const REPLICA_VARIABLE = 'DATABASE_REPLICA_URL';
@@ -54,10 +53,10 @@ async function diagnoseConnectionLimits({ database }: Platform): Promise<Finding
 
 async function diagnoseTables(
   platform: Platform,
-  tables: Record<string, PgTable>,
+  schema: DeclaredSchema,
   mode: MigrationDiagnosis['mode'],
 ): Promise<Finding[]> {
-  const missing = await findMissingSchemaParts(platform.database, tables);
+  const missing = await findMissingSchemaParts(platform.database, schema);
   if (missing.length > 0) {
     const more = missing.length > MAX_LISTED ? ` and ${missing.length - MAX_LISTED} more` : '';
     const fix =
@@ -78,11 +77,7 @@ async function diagnoseTables(
  *
  * @param folder the folder of the project's migrations
  */
-export async function diagnosePostgres(
-  platform: Platform,
-  tables: Record<string, PgTable>,
-  folder: string,
-): Promise<Finding[]> {
+export async function diagnosePostgres(platform: Platform, schema: DeclaredSchema, folder: string): Promise<Finding[]> {
   const { env } = platform;
   const findings: Finding[] = [];
   try {
@@ -91,7 +86,7 @@ export async function diagnosePostgres(
     findings.push(...migrations.findings);
     // Pending migrations create what the tables lack.
     if (!migrations.findings.some(({ level }) => level === 'error'))
-      findings.push(...(await diagnoseTables(platform, tables, migrations.mode)));
+      findings.push(...(await diagnoseTables(platform, schema, migrations.mode)));
   } catch (error) {
     const address = `Postgres at ${new URL(env.databaseUrl).host}`;
     findings.push(failure(`${address} ${describePostgresProblem(error)}`, suggestPostgresFix(error, 'DATABASE_URL')));

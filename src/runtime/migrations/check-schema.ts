@@ -3,8 +3,9 @@ import { StartupError } from '../../platform/config/environment.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { expressionOf, getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { ARRAY_TEXT } from '../../records/fields/index-expressions.ts';
+import type { DeclaredFacts } from './plan/declared.ts';
 
-// Finds declared tables, columns, unique indexes, foreign keys and functions that the database lacks. Compares types by their OID, without precision;
+// Finds declared tables, columns, unique indexes, constraints and functions that the database lacks. Compares types by their OID, without precision;
 // types that Postgres does not know are skipped. An index that an interrupted build left is invalid, so it counts as missing.
 const FIND_MISSING = `
 with place as (select oid from pg_namespace where nspname = current_schema()),
@@ -27,12 +28,18 @@ select 'unique index ' || w.name from unnest($5::text[], $6::text[]) as w("table
    and not exists (select from pg_class c join pg_index i on i.indexrelid = c.oid
                     where c.relname = w.name and c.relnamespace = (select oid from place) and i.indisunique and i.indisvalid)
 union all
-select 'foreign key ' || w.name from unnest($8::text[], $9::text[]) as w("table", name)
+select w.kind || ' ' || w.name from unnest($8::text[], $9::text[], $10::text[]) as w("table", name, kind)
  where exists (select from there t where t."table" = w."table")
    and not exists (select from pg_constraint k join pg_class c on c.oid = k.conrelid
                     where k.conname = w.name and c.relname = w."table" and c.relnamespace = (select oid from place))
 union all
 select 'function ${ARRAY_TEXT}' where $7 and to_regprocedure('${ARRAY_TEXT}(text[])') is null`;
+
+/** The declared tables, and the constraints that drizzle does not describe. */
+export interface DeclaredSchema {
+  tables: Record<string, PgTable>;
+  declared: Pick<DeclaredFacts, 'constraints'>;
+}
 
 function uniqueIndexNames(table: PgTable): string[] {
   const { columns, indexes, uniqueConstraints } = getTableConfig(table);
@@ -60,13 +67,27 @@ function tableHasArraySearchIndex({ indexes }: ReturnType<typeof getTableConfig>
  * Finds the parts of the declarations that the database lacks: `table posts`, `column posts.title`, `column posts.age as bigint (it is
  * text)`, `unique index posts_slug_unique`, `foreign key comments_post_fkey`. Other indexes are not checked: without them queries are slow but correct.
  */
-export async function findMissingSchemaParts(database: Database, tables: Record<string, PgTable>): Promise<string[]> {
+export async function findMissingSchemaParts(
+  database: Database,
+  { tables, declared }: DeclaredSchema,
+): Promise<string[]> {
   const configs = Object.values(tables).map((table) => ({ ...getTableConfig(table), unique: uniqueIndexNames(table) }));
   const columns = configs.flatMap(({ name, columns }) => columns.map((column) => ({ name, column })));
-  const unique = configs.flatMap(({ name, unique }) => unique.map((index) => ({ name, index })));
-  const foreignKeys = configs.flatMap(({ name: table, foreignKeys }) =>
-    foreignKeys.filter(isReferenceKey).map((key) => ({ table, name: key.getName() })),
+  const declaredConstraints = Object.entries(declared.constraints).flatMap(([table, own]) =>
+    Object.entries(own).map(([name, { kind }]) => ({ table, name, kind })),
   );
+  const unique = [
+    ...configs.flatMap(({ name: table, unique }) => unique.map((name) => ({ table, name }))),
+    ...declaredConstraints.filter(({ kind }) => kind === 'unique'),
+  ];
+  const constraints = [
+    ...configs.flatMap(({ name: table, foreignKeys }) =>
+      foreignKeys.filter(isReferenceKey).map((key) => ({ table, name: key.getName(), kind: 'foreign key' })),
+    ),
+    ...declaredConstraints
+      .filter(({ kind }) => kind !== 'unique')
+      .map((constraint) => ({ ...constraint, kind: 'constraint' })),
+  ];
   const rows = await database.write<[string]>({
     text: FIND_MISSING,
     values: [
@@ -74,22 +95,20 @@ export async function findMissingSchemaParts(database: Database, tables: Record<
       columns.map(({ name }) => name),
       columns.map(({ column }) => column.name),
       columns.map(({ column }) => column.getSQLType()),
+      unique.map(({ table }) => table),
       unique.map(({ name }) => name),
-      unique.map(({ index }) => index),
       configs.some(tableHasArraySearchIndex),
-      foreignKeys.map(({ table }) => table),
-      foreignKeys.map(({ name }) => name),
+      constraints.map(({ table }) => table),
+      constraints.map(({ name }) => name),
+      constraints.map(({ kind }) => kind),
     ],
   });
   return rows.map(([missing]) => missing);
 }
 
 /** Checks that the database has all declared parts. @throws StartupError naming missing parts and the command that adds them */
-export async function assertSchemaMatchesDeclarations(
-  database: Database,
-  tables: Record<string, PgTable>,
-): Promise<void> {
-  const missing = await findMissingSchemaParts(database, tables);
+export async function assertSchemaMatchesDeclarations(database: Database, schema: DeclaredSchema): Promise<void> {
+  const missing = await findMissingSchemaParts(database, schema);
   if (missing.length === 0) return;
   const listed = missing.slice(0, 10).join(', ') + (missing.length > 10 ? ` and ${missing.length - 10} more` : '');
   throw new StartupError('The database does not match the declarations:', [

@@ -11,7 +11,10 @@ import { syncDatabase } from './sync.ts';
 /** How the database is migrated: `apply` runs the migrations of the project and of Belfry, `sync` makes it match the declarations. */
 export interface MigrateOptions {
   mode: 'apply' | 'sync';
-  /** For `apply`: the folder of the project's migrations. Default: `migrations` in the working directory. */
+  /**
+   * The folder of the project's migrations. Default for `apply`: `migrations` in the working directory. `sync` applies only the migrations in it
+   * that were written by hand; left out, none.
+   */
   folder?: string;
   /** For `apply`: called with a line for each applied migration. */
   say?: (line: string) => void;
@@ -59,10 +62,10 @@ export async function migrateDatabase(
 ): Promise<void> {
   await client.query(SESSION);
   await waitForMigrationLock(client, log);
-  const { mode, folder = join(process.cwd(), 'migrations'), say = () => undefined, mayDrop = 'empty' } = options;
+  const { mode, folder, say = () => undefined, mayDrop = 'empty' } = options;
   try {
-    if (mode === 'apply') await applyMigrations(client, folder, log, say);
-    else await syncDatabase(client, schema, mayDrop, log);
+    if (mode === 'apply') await applyMigrations(client, folder ?? join(process.cwd(), 'migrations'), log, say);
+    else await syncDatabase(client, schema, { mayDrop, folder }, log);
   } finally {
     // A pooler may keep the session. If the connection is lost, Postgres has released the lock.
     await client.query('select pg_advisory_unlock($1)', [LOCK]).catch(() => undefined);

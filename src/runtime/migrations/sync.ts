@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Client } from 'pg';
 import { StartupError } from '../../platform/config/environment.ts';
@@ -6,6 +7,7 @@ import type { Logger } from '../../platform/observability/log.ts';
 import { expressionOf, getTableConfig, storageSettingsOf } from '../../platform/postgres/drizzle.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { explainFailureWithCounts } from './explain-failure.ts';
+import { applyOwnSql, readOwnSql } from './own-sql.ts';
 import type { RefusedChange } from './plan/column-changes.ts';
 import { exactCastSql } from './plan/convert.ts';
 import type { DeclaredFacts } from './plan/declared.ts';
@@ -16,7 +18,8 @@ import { type Snapshot, takeSnapshot } from './plan/snapshot.ts';
 import { isMigrated } from './state.ts';
 
 const CREATE_STATE_TABLE = `create table if not exists belfry_sync (
-  one boolean primary key default true check (one), fingerprint text not null, snapshot jsonb not null)`;
+  one boolean primary key default true check (one), fingerprint text not null, snapshot jsonb not null);
+  alter table belfry_sync add column if not exists own_sql jsonb not null default '{}'`;
 
 /** The declared tables, and facts about the tables that their SQL does not contain. */
 interface Schema {
@@ -56,10 +59,17 @@ export function computeFingerprint(schema: Schema): string {
       ...(foreignKeys.length > 0 && { foreignKeys: foreignKeys.map((key) => key.getName()) }),
     };
   });
-  const kept = [...declared.columns].map(([key, { kind, bound }]) => [key, kind, bound]);
+  const kept = [...declared.columns].map(([key, column]) => [key, column.kind, column.bound, column.hasDefault]);
   return createHash('sha256')
     .update(
-      JSON.stringify([described, kept, declared.statements, [...declared.partitioned], storageStatements(schema)]),
+      JSON.stringify([
+        described,
+        kept,
+        declared.statements,
+        [...declared.partitioned],
+        storageStatements(schema),
+        ...(Object.keys(declared.constraints).length > 0 ? [declared.constraints] : []),
+      ]),
     )
     .digest('hex');
 }
@@ -96,6 +106,16 @@ async function runStatements(client: Client, statements: readonly string[]): Pro
         fix,
       ]);
     });
+  }
+}
+
+/** Logs notes on new defaults of columns that have rows without a value. */
+async function warnOfRowsWithoutDefault(client: Client, { unchecked }: Plan, log: Logger): Promise<void> {
+  for (const one of unchecked) {
+    if (!('missing' in one)) continue;
+    const [table, column] = [one.table, one.column].map(quoteIdentifier);
+    const { rows } = await client.query(`select count(*)::int as count from ${table} where ${column} is null`);
+    if (rows[0].count > 0) log.warn({ rows: rows[0].count }, one.note);
   }
 }
 
@@ -143,9 +163,15 @@ async function planSync(
  * without a change costs one query. All or nothing.
  *
  * @param mayDrop which undeclared tables and columns are dropped; a drop of values is logged as a warning
+ * @param folder the folder of the project's migrations, whose SQL written by hand is applied; undefined: none is
  * @throws StartupError if a statement fails or would lose data that must be kept, or if the database is managed by migrations
  */
-export async function syncDatabase(client: Client, schema: Schema, mayDrop: MayDrop, log: Logger): Promise<void> {
+export async function syncDatabase(
+  client: Client,
+  schema: Schema,
+  { mayDrop, folder }: { mayDrop: MayDrop; folder: string | undefined },
+  log: Logger,
+): Promise<void> {
   if (!(await isSynced(client)) && (await isMigrated(client))) {
     throw new StartupError('This database is managed by migrations:', [
       'use npx belfry migration generate and npx belfry migrate for it, or set DATABASE_URL to another database for development',
@@ -156,18 +182,15 @@ export async function syncDatabase(client: Client, schema: Schema, mayDrop: MayD
   try {
     await client.query('create extension if not exists pg_trgm');
     await client.query(CREATE_STATE_TABLE);
-    const { rows } = await client.query<{ fingerprint: string; snapshot: Snapshot }>(
-      'select fingerprint, snapshot from belfry_sync',
+    const { rows } = await client.query<{ fingerprint: string; snapshot: Snapshot; own: Record<string, string> }>(
+      'select fingerprint, snapshot, own_sql as own from belfry_sync',
     );
     const wanted = computeFingerprint(schema);
     if (rows[0]?.fingerprint !== wanted) {
       const next = takeSnapshot(schema.tables, schema.declared);
-      const { statements, indexes, validations, losses } = await planSync(
-        client,
-        rows[0]?.snapshot,
-        next,
-        schema.declared,
-      );
+      const plan = await planSync(client, rows[0]?.snapshot, next, schema.declared);
+      const { statements, indexes, validations, losses } = plan;
+      await warnOfRowsWithoutDefault(client, plan, log);
       dropped = await assertLossesAllowed(client, losses, mayDrop);
       await runStatements(client, [...statements, ...indexes, ...validations, ...storageStatements(schema)]);
       await client.query(
@@ -176,6 +199,9 @@ export async function syncDatabase(client: Client, schema: Schema, mayDrop: MayD
         [wanted, JSON.stringify(next)],
       );
     }
+    const applied = rows[0]?.own ?? {};
+    const own = await applyOwnSql(client, folder === undefined ? [] : readOwnSql(folder), applied, log);
+    if (!isDeepStrictEqual(own, applied)) await client.query('update belfry_sync set own_sql = $1', [own]);
     await client.query('commit');
   } catch (error) {
     await client.query('rollback').catch(() => undefined);

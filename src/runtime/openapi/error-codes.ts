@@ -33,6 +33,7 @@ export function readsBody(route: Route): boolean {
 
 function hasUniqueConstraint(resource: CompiledResource): boolean {
   const { indexes } = resource.declaration;
+  if (resource.constraints.some(({ kind }) => kind !== 'check')) return true;
   return resource.fields.some((field) => field.spec.unique) || (indexes?.some((index) => index.unique) ?? false);
 }
 

@@ -9,6 +9,7 @@ import type { CompiledResource } from '../../records/schema/compiled.ts';
 import type { FieldUses } from '../http/deprecation/field-uses.ts';
 import { canUseDeprecatedField } from '../http/deprecation/index.ts';
 import { createAggregateParameters } from './aggregate-parameters.ts';
+import { describeConstraintResponses } from './constraint-responses.ts';
 import { deriveDefaultSummary, operationIdOf, pascalCase } from './documented-routes.ts';
 import { collectErrorCodes, mayReturnAnyError, readsBody } from './error-codes.ts';
 import {
@@ -173,7 +174,10 @@ export function buildOperation(route: Route, path: string, parts: OperationParts
     ...createRequestBody(route, name, components),
     responses: {
       ...createSuccessResponses(route, name, context),
-      ...createErrorResponses(collectErrorCodes(route, facts), mayReturnAnyError(route, facts), context),
+      ...describeConstraintResponses(
+        facts.written,
+        createErrorResponses(collectErrorCodes(route, facts), mayReturnAnyError(route, facts), context),
+      ),
     },
   };
 }

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { VERSION } from '../../platform/version.ts';
 import type { AssembledApp } from '../../runtime/assemble.ts';
+import { readOwnSql } from '../../runtime/migrations/own-sql.ts';
 import { computeFingerprint } from '../../runtime/migrations/sync.ts';
 import { clockStatements, SEARCH_PATH } from '../clock/database-clock.ts';
 import { createDatabaseServer, type DatabaseServer } from './database-server.ts';
@@ -18,10 +19,11 @@ export interface AppDatabase {
   /**
    * Creates the database with the tables of an app, as a copy of a template.
    *
+   * @param folder the folder of the project's migrations
    * @param createTables creates the tables in the database of a connection, and closes its own connections. Called only if there is no
    *   template yet.
    */
-  create(app: AssembledApp, createTables: (connection: Connection) => Promise<void>): Promise<void>;
+  create(app: AssembledApp, folder: string, createTables: (connection: Connection) => Promise<void>): Promise<void>;
   /** Drops the database and deletes the Redis keys. */
   drop(): Promise<void>;
 }
@@ -68,9 +70,10 @@ export async function provideAppDatabase(): Promise<AppDatabase> {
   const connection = connectionTo(name);
   return {
     connection,
-    async create(app, createTables) {
+    async create(app, folder, createTables) {
+      const ownSql = readOwnSql(folder).map(({ hash }) => hash);
       const fingerprint = createHash('sha256')
-        .update(`${VERSION} ${computeFingerprint(app)}`)
+        .update([VERSION, computeFingerprint(app), ...ownSql].join(' '))
         .digest('hex');
       const template = await provideTemplate(server, databaseUrl, fingerprint, async (database) => {
         await createClock(server, database);

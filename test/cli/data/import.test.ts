@@ -62,7 +62,7 @@ test('a CSV file is imported with the type of each field, a byte order mark, CR 
   expect(a1).toMatchObject({
     sku: 'a1',
     title: 'Two\r\nlines, "quoted"',
-    price: '12.5',
+    price: '12.50',
     stock: 7,
     active: true,
     tags: ['x', 'y'],

@@ -78,9 +78,9 @@ test('computes sums, averages, extremes and distinct counts, with decimals as ex
   expect(data).toEqual([
     {
       group: {},
-      sum: { hours: 8, price: '100.3' },
+      sum: { hours: 8, price: '100.3000000000' },
       avg: { hours: 8 / 3, price: expect.stringMatching(/^33\.43333333/) },
-      min: { points: 2, price: '0.1' },
+      min: { points: 2, price: '0.1000000000' },
       max: { hours: 4, dueAt: '2026-03-15T12:00:00.000Z' },
       countDistinct: { team: 2, author: 2 },
     },

@@ -114,7 +114,7 @@ function sumOf(name: Name, values: readonly (string | number | boolean)[]): unkn
   if (name !== 'price') return values.reduce((sum: number, value) => sum + Number(value), 0);
   const total = values.reduce((sum: bigint, value) => sum + BigInt(Math.round(Number(value) * 1e4)), 0n);
   const digits = String(total < 0n ? -total : total).padStart(5, '0');
-  return `${total < 0n ? '-' : ''}${digits.slice(0, -4)}.${digits.slice(-4)}`.replace(/\.?0+$/, '');
+  return `${total < 0n ? '-' : ''}${digits.slice(0, -4)}.${digits.slice(-4)}`;
 }
 
 function aggregateOf(fn: string, name: Name, rows: readonly Row[], viewer: Viewer): unknown {

@@ -38,12 +38,12 @@ test('the system may use every stored field with comparable values, hidden ones 
   expect(data).toEqual([
     {
       group: { status: 'paid', 'day(paidAt)': '2026-11-25' },
-      sum: { margin: 2, amount: '3.1' },
+      sum: { margin: 2, amount: '3.10' },
       countDistinct: { customer: 1 },
     },
     {
       group: { status: 'open', 'day(paidAt)': '2026-11-25' },
-      sum: { margin: 1, amount: '3.2' },
+      sum: { margin: 1, amount: '3.20' },
       countDistinct: { customer: 1 },
     },
   ]);
@@ -62,7 +62,7 @@ test('code filters with typed values, by every field, and by one that has the na
 test('on behalf of a user, policies and field rules apply', async () => {
   const user = { id: ann.id, roles: ['user'] };
   expect((await invoices.aggregate({ count: true, sum: ['amount'] }, { user })).data).toEqual([
-    { group: {}, count: 2, sum: { amount: '5.2' } },
+    { group: {}, count: 2, sum: { amount: '5.20' } },
   ]);
   const admin = { id: 'f'.repeat(24), roles: ['admin'] };
   expect((await invoices.aggregate({ count: true, sum: ['amount'] }, { user: admin })).data).toEqual([
@@ -77,7 +77,7 @@ test('inside a transaction, aggregates see its changes', async () => {
   const inside = app.transaction(async (tx) => {
     await tx.service(invoice).create({ amount: '100' });
     const { data } = await tx.service(invoice).aggregate({ sum: ['amount'] });
-    expect(data).toEqual([{ group: {}, sum: { amount: '106.3' } }]);
+    expect(data).toEqual([{ group: {}, sum: { amount: '106.30' } }]);
     throw rollback;
   });
   await expect(inside).rejects.toBe(rollback);

@@ -32,7 +32,7 @@ test('an atomic batch creates, updates and deletes records in order', async () =
   const full = {
     sku: 'a1',
     title: 'One',
-    price: '12.5',
+    price: '12.50',
     tags: ['x', 'y "z"'],
     size: { width: 1, height: 2 },
     extra: { deep: [1, null, 'ü'] },
@@ -62,7 +62,7 @@ test('an atomic batch creates, updates and deletes records in order', async () =
   ]);
   expect(changed.status, JSON.stringify(changed.body)).toBe(200);
   expect(changed.body.data.map((one: { status: number }) => one.status)).toEqual([200, 201, 200, 200, 204]);
-  expect(changed.body.data[0].data).toMatchObject({ title: 'Uno', note: 'new secret', price: '12.5', extra: 'text' });
+  expect(changed.body.data[0].data).toMatchObject({ title: 'Uno', note: 'new secret', price: '12.50', extra: 'text' });
   expect(changed.body.data[3].data).toMatchObject({ title: 'Un', note: 'new secret' });
   expect(changed.body.data[3].data).not.toHaveProperty('price');
   expect((await call('GET', `/api/products/${a1.id}`)).body.data).toEqual(changed.body.data[3].data);

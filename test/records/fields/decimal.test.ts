@@ -32,8 +32,21 @@ const thing = defineResource('thing', {
   policies: { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' },
   softDelete: true,
 });
+const sale = defineResource('sale', {
+  fields: {
+    total: f.decimal({ scale: 2 }).filterable().sortable().aggregatable(),
+    tax: f.decimal({ precision: 6, scale: 2 }).default('1.5'),
+    code: f.decimal({ scale: 1 }).unique(),
+    steps: f.array(f.decimal({ scale: 2 })).filterable(),
+    sealed: f.decimal({ scale: 2 }).encrypted(),
+    parts: f.object({ share: f.decimal({ scale: 2 }), rest: f.decimal({ scale: 2 }).default(0) }),
+    free: f.decimal(),
+  },
+  aggregates: {},
+  policies: { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' },
+});
 const { app, call, env } = await startTestApp(
-  { resources: [defineUser(), thing], extensions: [softDelete()] },
+  { resources: [defineUser(), thing, sale], extensions: [softDelete()] },
   { start: { roles: ['web'] } },
 );
 const database = new Client({ connectionString: env.DATABASE_URL! });
@@ -43,6 +56,11 @@ afterAll(() => database.end());
 async function sql(text: string, ...values: unknown[]): Promise<unknown[]> {
   return (await database.query<unknown[]>({ text, values, rowMode: 'array' })).rows[0] ?? [];
 }
+/** A number as a field with four digits after the point returns it. */
+const withScale = (text: string) => {
+  const [whole, fraction = ''] = text.split('.');
+  return `${whole}.${fraction.padEnd(4, '0')}`;
+};
 const clear = () => sql('truncate things, things_deleted, outbox');
 
 describe('a decimal number', () => {
@@ -119,6 +137,7 @@ describe('a decimal number', () => {
   test('has at most the digits that its declaration allows, not counting redundant zeros', () => {
     const field = f.decimal({ precision: 3, scale: 1 });
     expect(['99.9', '099.90'].map((value) => checked(field, value))).toEqual([{ stored: '99.9' }, { stored: '99.9' }]);
+    expect(checked(field, '7')).toEqual({ stored: '7.0' });
     expect(checked(field, '9.99')).toBe('Must have at most 1 decimal place');
     expect(checked(field, '100')).toBe('Must have at most 2 digits before the decimal point');
     expect(checked(f.decimal({ precision: 2, scale: 2 }), '0.25')).toEqual({ stored: '0.25' });
@@ -139,7 +158,10 @@ describe('a decimal number', () => {
     expect(fieldJsonSchema(f.decimal({ precision: 5, scale: 2 }).spec, 'output')).toEqual({
       type: 'string',
       format: 'decimal',
-      pattern: '^-?(0|[1-9]\\d{0,2})(\\.\\d{0,1}[1-9])?$',
+      pattern: '^-?(0|[1-9]\\d{0,2})\\.\\d{2}$',
+    });
+    expect(fieldJsonSchema(f.decimal({ precision: 2 }).spec, 'output')).toMatchObject({
+      pattern: '^-?0(\\.\\d{0,1}[1-9])?$',
     });
     const { anyOf } = fieldJsonSchema(f.decimal().spec, 'input') as { anyOf: { type: string }[] };
     expect(anyOf.map(({ type }) => type)).toEqual(['string', 'number']);
@@ -157,9 +179,11 @@ describe('a decimal number', () => {
       const pattern = new RegExp(fieldJsonSchema(spec, 'output').pattern as string);
       for (const text of ['0', '0.25', '-0.25', '1', '999', '12.5', '-120.01', '1000']) {
         const result = checked({ spec } as AnyField, text);
-        expect([text, pattern.test(text)]).toEqual([text, typeof result === 'object']);
+        const value = typeof result === 'object' ? String((result as { stored: unknown }).stored) : text;
+        expect([text, pattern.test(value)]).toEqual([text, typeof result === 'object']);
       }
-      for (const text of ['00', '1.0', '.5', '5.', '1e1', '+1', '']) expect(pattern.test(text)).toBe(false);
+      for (const text of ['00', '1.0000000000000000000', '.5', '5.', '1e1', '+1', ''])
+        expect(pattern.test(text)).toBe(false);
     }
   });
 
@@ -347,7 +371,7 @@ describe('records with decimal numbers', () => {
     parts: { share: '0.10' },
   };
   const stored = {
-    price: '12.5',
+    price: '12.5000',
     exact: BIG,
     code: '1',
     prices: ['1.1', '2', BIG],
@@ -385,7 +409,7 @@ describe('records with decimal numbers', () => {
   test('are read in canonical form, whatever notation SQL stored', async () => {
     const { id } = (await call('POST', '/api/things', values)).body.data;
     await sql(`update things set price = 3.0000, prices = '{1.00,20}' where id = $1 returning 1`, id);
-    expect((await call('GET', `/api/things/${id}`)).body.data).toMatchObject({ price: '3', prices: ['1', '20'] });
+    expect((await call('GET', `/api/things/${id}`)).body.data).toMatchObject({ price: '3.0000', prices: ['1', '20'] });
     await clear();
   });
 
@@ -402,7 +426,7 @@ describe('records with decimal numbers', () => {
     for (const value of ['-3', '0.5', '9', '12.5', '100'])
       await call('POST', '/api/things', { price: value, prices: [value] });
     const { body } = await call('GET', `/api/things?sort=price&${query}`);
-    expect(body.data.map((record: { price: string }) => record.price)).toEqual(expected);
+    expect(body.data.map((record: { price: string }) => record.price)).toEqual(expected.map(withScale));
     await clear();
   });
 
@@ -425,8 +449,56 @@ describe('records with decimal numbers', () => {
         found.push(...body.data.map((record: { price: string }) => record.price));
         after = body.meta.next;
       } while (after !== undefined && after !== null);
-      expect(found).toEqual(sort === 'price' ? given : given.toReversed());
+      expect(found).toEqual((sort === 'price' ? given : given.toReversed()).map(withScale));
     }
     await clear();
   });
 });
+
+describe('a decimal number with a declared scale', () => {
+  const given = { total: '24.5', code: 3, steps: [1, '2.50'], sealed: '-7', parts: { share: '.1' }, free: '2.50' };
+  const expected = {
+    total: '24.50',
+    tax: '1.50',
+    code: '3.0',
+    steps: ['1.00', '2.50'],
+    sealed: '-7.00',
+    parts: { share: '0.10', rest: '0.00' },
+    free: '2.5',
+  };
+
+  test('has that many digits after the point in responses, lists, events and services', async () => {
+    const seen: Record<string, unknown>[] = [];
+    app.on('sale.created', ({ record }: { record: Record<string, unknown> }) => void seen.push({ ...record }));
+    const { id, ...created } = (await call('POST', '/api/sales', given)).body.data;
+    expect(created).toMatchObject(expected);
+    expect(seen[0]).toMatchObject(expected);
+    expect((await call('GET', `/api/sales/${id}`)).body.data).toMatchObject(expected);
+    expect((await call('GET', '/api/sales?total=24.5&steps=1')).body.data).toMatchObject([expected]);
+    expect(await app.service('sale').list({ total: { in: [24.5] } })).toMatchObject({ data: [expected] });
+    expect(await app.service('sale').upsert('code', { ...given, code: '3.00' })).toMatchObject({ id, ...expected });
+    const batch = { operations: [{ op: 'upsert', by: 'code', data: { ...given, code: '3' } }] };
+    expect((await call('POST', '/api/sales/batch', batch)).body.data[0]).toMatchObject({
+      data: { id, ...expected },
+    });
+    expect(errorOfDetails(await call('POST', '/api/sales', { total: '1.234' }))).toEqual({
+      total: 'Must have at most 2 decimal places',
+    });
+    await app.service('sale').delete(id);
+  });
+
+  test('has them in aggregates, however SQL stored the values', async () => {
+    const sales = app.service('sale');
+    for (const total of ['1', '1', '2.5']) await sales.create({ total });
+    await sql('update sales set total = 1.0000 where total = 1');
+    const { body } = await call('GET', '/api/sales/aggregate?group=total&sum=total&avg=total&min=total');
+    expect(body.data).toMatchObject([
+      { group: { total: '1.00' }, sum: { total: '2.00' }, avg: { total: '1.00' }, min: { total: '1.00' } },
+      { group: { total: '2.50' }, sum: { total: '2.50' }, avg: { total: '2.50' }, min: { total: '2.50' } },
+    ]);
+    const all = await call('GET', '/api/sales/aggregate?sum=total&avg=total');
+    expect(all.body.data).toMatchObject([{ sum: { total: '4.50' }, avg: { total: '1.50' } }]);
+  });
+});
+
+const errorOfDetails = ({ body }: { body: { error: { details: object } } }) => body.error.details;

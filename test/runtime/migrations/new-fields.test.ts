@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { AnyField, Fields } from '../../../src/declare/field.ts';
-import { defineResource, f } from '../../../src/index.ts';
+import { createApp, defineResource, f } from '../../../src/index.ts';
 import { createMigrationProject, type MigrationProject } from '../../support/database/migration-project.ts';
 import { readResourceSchema } from '../../support/database/read-schema.ts';
 
@@ -147,4 +147,40 @@ test('every snapshot describes the schema that its migration produces, and refer
   expect(new Set(all.map(({ id }) => id)).size).toBe(4);
   const indexes = all.map(({ tables }) => Object.keys(tables['public.posts'].indexes).includes('posts_v_index'));
   expect(indexes).toEqual([false, false, true, true]);
+});
+
+test('a default that is added to an existing field names the rows that stay without a value, and the statement that fills them', async () => {
+  const project = await createMigrationProject();
+  const fields = (status: AnyField, code: AnyField) => [post({ status, code })];
+  await project.change(fields(f.string().required(), f.string()));
+  await project.query(`insert into posts (id, title) values ('1', 'old'), ('2', 'old')`);
+  const after = fields(
+    f.string().required().default("it's"),
+    f.string().default(() => 'x'),
+  );
+  const { lines } = await project.generate(after, 'defaults');
+  const notes = lines.join('\n');
+  expect(notes).toContain(
+    `posts.status gets a default, but existing rows without a value stay without one: fill them with: update "posts" set "status" = 'it''s'::text where "status" is null`,
+  );
+  expect(notes).toContain('2 rows have no value');
+  expect(notes).toContain(
+    'posts.code gets a default, but existing rows without a value stay without one: its default is a function',
+  );
+  await project.query(/fill them with: (update .* is null)/.exec(notes)![1]!);
+  expect(await project.query('select distinct status from posts')).toEqual([{ status: "it's" }]);
+  expect((await project.generate(after)).lines).toEqual(['The migrations are up to date with the declarations.']);
+});
+
+test('sync warns of rows that a new default leaves without a value', async () => {
+  const project = await createMigrationProject();
+  await project.sync([post({ status: f.string() })]);
+  await project.query(`insert into posts (id, title) values ('1', 'old')`);
+  const lines: string[] = [];
+  vi.spyOn(process.stdout, 'write').mockImplementation((line) => lines.push(String(line)) > 0);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const resources = [post({ status: f.string().default('new') })];
+  const app = createApp({ resources }, { ...project.env, LOG_LEVEL: 'warn' });
+  await app.migrate({ mode: 'sync' }).finally(() => app.close());
+  expect(lines.join('')).toContain('posts.status gets a default, but existing rows without a value stay without one');
 });

@@ -9,7 +9,10 @@ import type { JsonSchema } from '../json-schema.ts';
 export interface DecimalOptions {
   /** Total digits, before and after the decimal point: 1 to 1000. Default 38. */
   precision?: number | undefined;
-  /** Digits after the decimal point: 0 to the precision. Default 18, or the precision if that is less. */
+  /**
+   * Digits after the decimal point: 0 to the precision. Records hold values with exactly this many digits after the point. Default: at most
+   * 18, or the precision if that is less, without trailing zeros.
+   */
   scale?: number | undefined;
 }
 
@@ -131,6 +134,14 @@ const NUMERIC: ColumnType = {
   },
 };
 
+/** Adds trailing zeros to a canonical decimal number that has fewer digits after the point than its field declares. */
+function padDecimal(canonical: string, scale: number): string {
+  const point = canonical.indexOf('.');
+  const digits = point === -1 ? 0 : canonical.length - point - 1;
+  if (digits >= scale) return canonical;
+  return `${canonical}${point === -1 ? '.' : ''}${'0'.repeat(scale - digits)}`;
+}
+
 /** Converts a value from Postgres: removes the trailing zeros of values that SQL stored. */
 function fromPostgresNumeric(value: unknown): unknown {
   const text = String(value);
@@ -183,11 +194,27 @@ function numberJsonSchema(limits: DigitLimits, { min, max }: FieldSpec): JsonSch
   };
 }
 
+/** The conversions of a field with a declared scale: its values have that many digits after the point, in records and in comparisons. */
+function createScaleConversions(scale: number) {
+  const pad = (canonical: string | undefined) => (canonical === undefined ? undefined : padDecimal(canonical, scale));
+  const fromStored = (value: unknown) => pad(fromPostgresNumeric(value) as string);
+  const toPadded = (value: unknown) => pad(toCanonicalDecimal(value));
+  return {
+    fromColumn: fromStored,
+    fromJson: fromStored,
+    toColumn: toCanonicalDecimal,
+    comparable: toPadded,
+    fromQuery: toPadded,
+  } satisfies Partial<FieldType>;
+}
+
 /** The properties that a field's precision and scale add to the type. */
-function createDecimalRules({ precision = 38, scale = Math.min(18, precision) }: DecimalOptions) {
+function createDecimalRules(options: DecimalOptions) {
+  const { precision = 38, scale = Math.min(18, precision) } = options;
+  const fixedScale = options.scale ?? 0;
   const wholeDigits = precision - scale;
   const limits: DigitLimits = { whole: wholeDigits, scale };
-  const pattern = `^-?${wholeDigits === 0 ? '0' : `(0|[1-9]\\d{0,${wholeDigits - 1}})`}${scale === 0 ? '' : `(\\.\\d{0,${scale - 1}}[1-9])?`}$`;
+  const pattern = `^-?${wholeDigits === 0 ? '0' : `(0|[1-9]\\d{0,${wholeDigits - 1}})`}${scale === 0 ? '' : fixedScale > 0 ? `\\.\\d{${scale}}` : `(\\.\\d{0,${scale - 1}}[1-9])?`}$`;
 
   function schema(spec: FieldSpec) {
     const [min, max] = [spec.min, spec.max].map((bound) => bound && toCanonicalDecimal(bound.value));
@@ -207,7 +234,7 @@ function createDecimalRules({ precision = 38, scale = Math.min(18, precision) }:
         return refuse(spec.min?.message ?? `Must be at least ${min}`);
       if (max !== undefined && compareDecimals(decimal, max) > 0)
         return refuse(spec.max?.message ?? `Must be at most ${max}`);
-      return decimal;
+      return padDecimal(decimal, fixedScale);
     });
   }
 
@@ -225,6 +252,7 @@ function createDecimalRules({ precision = 38, scale = Math.min(18, precision) }:
   }
 
   return {
+    ...(fixedScale > 0 && createScaleConversions(fixedScale)),
     schema,
     errors,
     jsonSchema: (spec, _inner, direction) => {
@@ -266,8 +294,8 @@ const decimalOfAnySize = {
 
 /**
  * Exact decimal numbers, for money, quantities and rates. A body holds a string (`"12.50"`); a JSON number is also accepted if it is exact:
- * at most 15 significant digits, and within ±(2^53−1) if it is whole. Records hold a string in canonical form: no exponent, no leading or
- * trailing zeros, no minus before a zero. Filters, sorting, `min` and `max` compare values as numbers, without rounding. A value with more
+ * at most 15 significant digits, and within ±(2^53−1) if it is whole. Records hold a string in canonical form: no exponent, no leading
+ * zeros, no minus before a zero; as many digits after the point as the declared scale, or no trailing zeros without one. Filters, sorting, `min` and `max` compare values as numbers, without rounding. A value with more
  * digits than `precision` and `scale` allow is refused, never rounded.
  */
 export const decimalType = {

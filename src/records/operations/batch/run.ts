@@ -1,3 +1,4 @@
+import { findConstraintViolation } from '../../../platform/postgres/errors.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../context.ts';
 import { countJsonBytes } from '../../serialize/response-bytes.ts';
@@ -237,9 +238,12 @@ export async function runBatchPerItem(
       await runAlone(own[0]!);
       continue;
     }
-    const results = await runSegment(context, entity, own, access, options).catch(
-      (error: unknown) => new Map(own.map((item) => [item, { error }])),
-    );
+    const results = await runSegment(context, entity, own, access, options).catch((error: unknown) => {
+      // The commit found the violation of a deferred constraint, which says nothing about the item: only the items alone show which one it is.
+      const isAlone =
+        findConstraintViolation(error) !== undefined && context.transaction === undefined && own.length > 1;
+      return new Map(own.map((item) => [item, isAlone ? ('alone' as const) : { error }]));
+    });
     for (const [item, outcome] of results) {
       if (outcome === 'alone') await runAlone(item);
       else outcomes[item.place] = outcome;

@@ -30,8 +30,11 @@ interface WriterOptions {
   prepareAgain(item: BatchItem): Promise<Preparation>;
 }
 
-function uniqueFieldsOf(resource: CompiledResource): string[] {
-  return resource.indexes.filter(({ unique }) => unique).flatMap(({ terms }) => terms.map(({ field }) => field));
+/** The fields whose values may conflict with those of other records. */
+function uniqueFieldsOf({ indexes, constraints }: CompiledResource): string[] {
+  const indexed = indexes.filter(({ unique }) => unique).flatMap(({ terms }) => terms.map(({ field }) => field));
+  const constrained = constraints.filter(({ kind }) => kind !== 'check').flatMap(({ used }) => used);
+  return [...indexed, ...constrained];
 }
 
 /**

@@ -44,6 +44,10 @@ export type UncheckedColumn = {
       /** The table to whose rows the column must refer. */
       target: string;
     }
+  | {
+      /** Rows without a value stay so, although new ones get a default. */
+      missing: true;
+    }
 );
 
 interface ColumnChanges {

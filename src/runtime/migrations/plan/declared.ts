@@ -7,6 +7,7 @@ import { quoteLiteral } from '../../../platform/postgres/values.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { createDefaultValue } from '../../../records/fields/missing-values.ts';
 import type { CompiledField, CompiledResource } from '../../../records/schema/compiled.ts';
+import type { CompiledConstraint } from '../../../records/schema/constraints.ts';
 import { archiveTable } from '../../../records/schema/table-names.ts';
 import { describeMembers, enumValuesOf, kindOf, type StoredMembers } from './members.ts';
 
@@ -31,9 +32,16 @@ export interface DeclaredColumn {
   earlier: readonly string[];
   /** The default of the field as an SQL literal, for existing rows when the column is added; undefined if there is none. */
   fill: string | undefined;
+  /** Whether the field has a default, other than no value. */
+  hasDefault: boolean;
   /** Why existing rows get no value when the column is added, if developers may expect one; otherwise undefined. */
   unfilled: string | undefined;
 }
+
+/** Constraints by table and name. drizzle-kit cannot describe exclusions, and does not follow renames of columns in conditions. */
+export type StoredConstraints = Readonly<
+  Record<string, Readonly<Record<string, Pick<CompiledConstraint, 'kind' | 'definition' | 'lockedBy'>>>>
+>;
 
 /** Facts about tables beyond their SQL. */
 export interface DeclaredFacts {
@@ -41,6 +49,8 @@ export interface DeclaredFacts {
   columns: ReadonlyMap<string, DeclaredColumn>;
   /** Resources by table. `earlier`: earlier names of the table, latest first. */
   tables: ReadonlyMap<string, { resource: string; earlier: readonly string[] }>;
+  /** The constraints that resources declare, by table and name. */
+  constraints: StoredConstraints;
   /** SQL statements of extensions. Each runs once the tables exist, and again whenever its text changes. */
   statements: readonly string[];
   /** The tables that are partitioned by day, each with the column that decides the day. */
@@ -98,6 +108,7 @@ export function collectDeclaredFacts(
         ...textSizeLimitsOf(field),
         bound: field.spec.encrypted ? `${resource.name}/${field.name}` : undefined,
         earlier: (field.spec.renamedFrom ?? []).map(snakeCase).filter((name) => name !== field.column),
+        hasDefault: field.spec.default !== undefined && field.spec.default !== null,
         ...findFillValue(field),
       },
     ]),
@@ -112,7 +123,21 @@ export function collectDeclaredFacts(
     const column = partitionColumnOf(table);
     return column === undefined ? [] : [[name, column]];
   });
-  return { columns: new Map(columns), tables: new Map(tables), statements, partitioned: new Map(partitioned) };
+  const constraints = resources
+    .filter((resource) => resource.constraints.length > 0)
+    .map(({ table, constraints }) => [
+      table,
+      Object.fromEntries(
+        constraints.map(({ name, kind, definition, lockedBy }) => [name, { kind, definition, lockedBy }]),
+      ),
+    ]);
+  return {
+    columns: new Map(columns),
+    tables: new Map(tables),
+    constraints: Object.fromEntries(constraints),
+    statements,
+    partitioned: new Map(partitioned),
+  };
 }
 
 /** Returns a stored value as an SQL literal with the column's type, for statements that take no parameters. */

@@ -3,7 +3,9 @@ import { defaultPartitionName } from '../../../platform/postgres/daily-partition
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { ARRAY_TEXT, CREATE_ARRAY_TEXT } from '../../../records/fields/index-expressions.ts';
 import { findEarlierNames, planColumnChanges, type RefusedChange, type UncheckedColumn } from './column-changes.ts';
+import { planConstraints } from './constraints.ts';
 import type { DeclaredFacts } from './declared.ts';
+import { findRowsWithoutDefault } from './defaults.ts';
 import { completeForeignKeys, findUncheckedReferences } from './foreign-keys.ts';
 import { findLosses, type Loss } from './losses.ts';
 import { applyRenames, findRenames, planIndexAndConstraintRenames, type Renames } from './renames.ts';
@@ -151,24 +153,34 @@ export async function planSchemaChange(
   const drops = added.filter((statement) => DROPS_PART.test(statement));
   const otherAdditions = added.filter((statement) => !indexes.includes(statement) && !drops.includes(statement));
   const sizeLimited = findSizeLimitedIndexes(before, indexes, declared, renames);
+  const unfilled = findRowsWithoutDefault(renamed, next, declared, renames);
   const references = findUncheckedReferences(before, generated, declared, renames);
+  const constraints = planConstraints(renamed, before, next);
   const needsArrayText = [...otherAdditions, ...indexes].some((statement) => statement.includes(ARRAY_TEXT));
   return {
     statements: [
       ...(needsArrayText ? [CREATE_ARRAY_TEXT] : []),
       ...renaming,
+      ...constraints.renames,
+      ...constraints.drops,
       ...drops,
       ...columns.statements,
       ...otherAdditions,
       ...removed.map((statement) => statement.trim()),
+      ...constraints.additions,
       ...findNewStatements(from, declared),
     ],
-    indexes,
+    indexes: [...indexes, ...constraints.indexes],
     losses: [...losses, ...columns.replaced.map((replaced) => ({ ...replaced, candidates: [] }))],
     refusals: columns.refusals,
-    validations,
-    notes: [...notes, ...columns.notes, ...[...sizeLimited, ...references].map(({ note }) => note)],
-    unchecked: [...columns.unchecked, ...sizeLimited, ...references],
+    validations: [...validations, ...constraints.validations],
+    notes: [
+      ...notes,
+      ...columns.notes,
+      ...constraints.notes,
+      ...[...unfilled, ...sizeLimited, ...references].map(({ note }) => note),
+    ],
+    unchecked: [...columns.unchecked, ...unfilled, ...sizeLimited, ...references],
   };
 }
 

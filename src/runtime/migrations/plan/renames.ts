@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { StartupError } from '../../../platform/config/environment.ts';
 import { primaryKeyName, quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { renameColumnInConstraints } from './constraints.ts';
 import type { DeclaredFacts } from './declared.ts';
 import type { RequestedChanges } from './requested-changes.ts';
 import { NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
@@ -169,6 +170,8 @@ function renameTable(snapshot: Snapshot, from: string, to: string): void {
   if (snapshot.belfry === undefined) return;
   snapshot.belfry.columns = renamePrefix(snapshot.belfry.columns, `${from}.`, `${to}.`);
   snapshot.belfry.resources = renameKey(snapshot.belfry.resources, from, to);
+  if (snapshot.belfry.constraints !== undefined)
+    snapshot.belfry.constraints = renameKey(snapshot.belfry.constraints, from, to);
 }
 
 function renameColumn(snapshot: Snapshot, table: string, from: string, to: string): void {
@@ -176,6 +179,7 @@ function renameColumn(snapshot: Snapshot, table: string, from: string, to: strin
   const renameInList = (names: unknown) => (names as string[]).map((name) => (name === from ? to : name));
   shape.columns = renameKey(shape.columns, from, to);
   shape.columns[to]!.name = to;
+  renameColumnInConstraints(snapshot, table, from, to);
   for (const index of Object.values(shape.indexes)) {
     for (const term of index.columns as IndexTerm[]) {
       if (term.isExpression)

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import type { DeclaredFacts } from './declared.ts';
+import type { DeclaredFacts, StoredConstraints } from './declared.ts';
 import type { StoredMembers } from './members.ts';
 
 /** A column as described by drizzle-kit. */
@@ -43,6 +43,8 @@ export interface StoredColumn {
   values?: readonly string[];
   /** The members of an object, or of an array of objects. Missing in older snapshots. */
   members?: StoredMembers;
+  /** Whether the field has a default. */
+  hasDefault?: true;
   /** Maximum bytes of a text in the column, or of an item in its array. Missing if there is no limit, and in older snapshots. */
   longest?: number;
 }
@@ -53,8 +55,15 @@ export interface Snapshot {
   prevId: string;
   /** Tables by `public.<table>`. */
   tables: Record<string, TableShape>;
-  /** Columns by `<table>.<column>`; the names of resources by table; statements of extensions. Missing in older snapshots. */
-  belfry?: { columns: Record<string, StoredColumn>; resources: Record<string, string>; statements?: readonly string[] };
+  /** Columns by `<table>.<column>`; the names of resources by table; constraints; statements of extensions. Missing in older snapshots. */
+  belfry?: {
+    columns: Record<string, StoredColumn>;
+    resources: Record<string, string>;
+    constraints?: StoredConstraints;
+    /** Whether `columns` says which fields have a default. */
+    knowsDefaults?: true;
+    statements?: readonly string[];
+  };
   [other: string]: unknown;
 }
 
@@ -111,10 +120,11 @@ export function takeSnapshot(tables: Record<string, PgTable>, declared: Declared
   // Convert the snapshot to the form that is read back from a file: without keys that have no value.
   const described: Snapshot = JSON.parse(JSON.stringify(generateDrizzleJson(tables)));
   setColumnDefaults(described, declared);
-  const columns = [...declared.columns].map(([key, { kind, bound, values, members, longest }]) => [
+  const columns = [...declared.columns].map(([key, { kind, bound, values, members, longest, hasDefault }]) => [
     key,
     {
       kind,
+      ...(hasDefault && { hasDefault: true }),
       ...(bound && { bound }),
       ...(values && { values }),
       ...(members && { members }),
@@ -122,12 +132,14 @@ export function takeSnapshot(tables: Record<string, PgTable>, declared: Declared
     },
   ]);
   const resources = [...declared.tables].map(([table, { resource }]) => [table, resource]);
-  const { statements } = declared;
+  const { statements, constraints } = declared;
   return {
     ...described,
     belfry: {
       columns: Object.fromEntries(columns),
       resources: Object.fromEntries(resources),
+      knowsDefaults: true,
+      ...(Object.keys(constraints).length > 0 && { constraints }),
       ...(statements.length > 0 && { statements }),
     },
   };
