@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import { ApiError } from '../platform/errors.ts';
+import { createPerRequestStore } from '../platform/http/per-request.ts';
 import type { Executor } from '../platform/postgres/queryable.ts';
 import type { Viewer } from './actor.ts';
 import type { Auth, Route } from './route.ts';
@@ -17,6 +18,14 @@ export interface SignInScheme {
    * this method returns.
    */
   scopesOf?(route: Route): readonly string[];
+}
+
+/** A condition on a recent sign-in. */
+export interface SignInCondition {
+  /** The sign-in is not older than this, ISO 8601. */
+  since: string;
+  /** Whether only the beginning of the session counts, not a later confirmation of the user's password. */
+  beginOnly: boolean;
 }
 
 /** A way to sign in by the `Authorization` header. */
@@ -55,8 +64,10 @@ export interface Authenticator {
   /**
    * Whether the user of a session (`auth.id`) has signed in within the last `minutes`. Left out: never, so credentials of this kind cannot
    * use routes with `recentSignIn`.
+   *
+   * @param after a further condition; left out: none
    */
-  isSignInRecent?(id: string, minutes: number): Promise<boolean>;
+  isSignInRecent?(id: string, minutes: number, after?: SignInCondition): Promise<boolean>;
 }
 
 /**
@@ -76,6 +87,18 @@ const authenticators = new WeakMap<Auth, Authenticator>();
 /** Records which authenticator signed a request in. */
 export function setAuthenticator(auth: Auth, authenticator: Authenticator): void {
   authenticators.set(auth, authenticator);
+}
+
+const auths = createPerRequestStore<Auth>('auth');
+
+/** Stores how a request is signed in, for code that gets only the request. */
+export function setAuthOf(req: Request, auth: Auth): void {
+  auths.set(req, auth);
+}
+
+/** Returns how a request is signed in; undefined if it is signed out. */
+export function authOf(req: Request): Auth | undefined {
+  return auths.get(req);
 }
 
 /** Returns the authenticator that signed a request in. */
