@@ -18,7 +18,7 @@ export interface SecondFactor {
 }
 
 /** A change of the e-mail address of a user that was not confirmed by the link or code of an e-mail. */
-export interface EmailChange {
+interface EmailChange {
   /** The user before the change. */
   user: StoredRecord;
   /** The client's address; undefined if no request caused the change. */

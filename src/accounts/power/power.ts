@@ -20,7 +20,7 @@ const LOCK = `select pg_advisory_xact_lock(hashtextextended('accounts: power', 0
 const LAST_ADMINISTRATOR = 'This is the last active administrator; make another active user an administrator first';
 
 /** The roles of a user or of values of a user. */
-export const rolesOf = ({ roles }: Readonly<Record<string, unknown>>): readonly string[] =>
+const rolesOf = ({ roles }: Readonly<Record<string, unknown>>): readonly string[] =>
   Array.isArray(roles) ? (roles as string[]) : [];
 
 /** Whether a user counts as an active administrator. */

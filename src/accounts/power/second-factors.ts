@@ -29,7 +29,7 @@ export interface SecondFactors {
 }
 
 /** A second factor of a user. */
-export interface OwnFactor extends Pick<SecondFactor, 'hasCodes' | 'isConfirmed'> {
+interface OwnFactor extends Pick<SecondFactor, 'hasCodes' | 'isConfirmed'> {
   /** When the user turned it on, ISO 8601. */
   at: string;
 }

@@ -40,7 +40,7 @@ export interface AccountsTabContext extends Pick<DataContext, 'host' | 'users'> 
   fields: AccountFields;
 }
 
-export function accountGoneError(): ApiError {
+function accountGoneError(): ApiError {
   return new ApiError('NOT_FOUND', 'There is no such account; it may have been deleted');
 }
 
