@@ -1,4 +1,4 @@
-import type { Accounts, ConfirmStep, RevocationStep, SignInMethod, SignInStep } from '../declare/accounts.ts';
+import type { Accounts, RevocationStep, SignInMethod, SignInStep } from '../declare/accounts.ts';
 import { authenticatorOf, credentialWatchOf } from '../declare/authenticator.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceGateway } from '../declare/host.ts';
@@ -25,6 +25,7 @@ import { createLockoutSection, createPasswordPanel } from './lockout/account-pan
 import { createLockout } from './lockout/lockout.ts';
 import { confirmCaller, confirmPassword } from './passwords/change-password.ts';
 import { createNoPassword, isPasswordHash, type PasswordHasher, storedHashSql } from './passwords/password-hash.ts';
+import { createPowerRules, type PowerParts } from './power/index.ts';
 import { createResetFeature, createResets, passwordResets } from './reset/index.ts';
 import { accountRoutes } from './routes.ts';
 import { createSessionPanel } from './sessions/account-panel.ts';
@@ -64,10 +65,11 @@ interface AppAccounts {
   startSession: Sessions['startSession'];
   /** Creates the routes, consumers and sweeps; sign-in, revocation and confirmation run the steps of extensions. */
   createFeatureParts(
-    steps: Pick<FeatureParts, 'signInMethods' | 'revocationStep' | 'confirmStep'> & {
-      /** In the order of the extensions. */
-      signInSteps: readonly SignInStep[];
-    },
+    steps: Pick<FeatureParts, 'signInMethods' | 'revocationStep'> &
+      PowerParts & {
+        /** In the order of the extensions. */
+        signInSteps: readonly SignInStep[];
+      },
   ): FeatureParts;
 }
 
@@ -124,10 +126,13 @@ export function createAccounts(
     assertRecentSignIn,
     verifyEmail,
   };
-  let extensionConfirm: ConfirmStep | undefined;
+  const { power, guard, confirmCode, confirmNewCredential, use } = createPowerRules({
+    ...{ host, users: gateway, revoke, assertRecentSignIn, lockUser },
+  });
+  context.changeGuards.set(user.resource.name, guard);
   const confirmIdentity: Accounts['confirmIdentity'] = async (ctx, { password, code }, fields) => {
     await confirmCaller(accounts, ctx, password, fields.password);
-    await extensionConfirm?.(ctx, code, fields.code);
+    await confirmCode(ctx, code, fields.code);
   };
   return {
     startSession: sessions.startSession,
@@ -171,13 +176,13 @@ export function createAccounts(
       async confirmCaller(ctx, password, field) {
         await confirmCaller(accounts, ctx, password, field);
       },
-      async confirmSecondFactor(ctx, code, field) {
-        await extensionConfirm?.(ctx, code, field);
-      },
+      confirmSecondFactor: confirmCode,
       confirmIdentity,
+      confirmNewCredential,
+      power,
     },
     createFeatureParts(steps) {
-      extensionConfirm = steps.confirmStep;
+      use(steps);
       signInSteps = combineSignInSteps(steps.signInSteps);
       signInMethods = steps.signInMethods ?? [];
       if (steps.revocationStep !== undefined) revocationSteps = [...ownSteps, steps.revocationStep];

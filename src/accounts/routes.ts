@@ -103,7 +103,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       body: 'json',
       bodyShape: recordShape('user', 'update'),
       output: recordShape('user'),
-      errors: ['FORBIDDEN', 'NOT_FOUND', 'CONFLICT'],
+      errors: ['FORBIDDEN', 'NOT_FOUND', 'CONFLICT', 'RECENT_SIGN_IN_REQUIRED'],
       operationId: 'updateMe',
       tags,
       summary: 'Change your profile',

@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import type { z } from 'zod';
 import type { ApiError } from '../platform/errors.ts';
 import type { Executor } from '../platform/postgres/queryable.ts';
+import type { AccountPower } from './account-power.ts';
 import type { StoredRecord } from './host.ts';
 import type { Lockouts } from './lockouts.ts';
 import type { RouteContext } from './route.ts';
@@ -323,6 +324,22 @@ export interface Accounts {
    * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many attempts
    */
   confirmSecondFactor(ctx: RouteContext, code: string | undefined, field: string): Promise<void>;
+  /**
+   * Checks the second factor of the caller, if they have one, before the response contains a credential that outlives their session, such as an
+   * API key: by a code, or because it was confirmed on the session within the last 10 minutes. Call it first in every route with such a
+   * response. Requests of API keys and of portal links are not concerned: what they create is limited to what they may do.
+   *
+   * @param code undefined if the body has none
+   * @param field the field of the body with the code. Default `code`
+   * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many attempts; RECENT_SIGN_IN_REQUIRED
+   */
+  confirmNewCredential(
+    ctx: Pick<RouteContext, 'user' | 'auth' | 'req'>,
+    code: string | undefined,
+    field?: string,
+  ): Promise<void>;
+  /** Changes of the power of accounts. */
+  power: AccountPower;
   /**
    * Confirms the caller as `confirmCaller` does and, if the user has one, by their second factor.
    *

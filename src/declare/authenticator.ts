@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { createPerRequestStore } from '../platform/http/per-request.ts';
 import type { Executor } from '../platform/postgres/queryable.ts';
 import type { Viewer } from './actor.ts';
 import type { Auth, Route } from './route.ts';
@@ -16,6 +17,14 @@ export interface SignInScheme {
    * this method returns.
    */
   scopesOf?(route: Route): readonly string[];
+}
+
+/** A condition on a recent sign-in. */
+export interface SignInCondition {
+  /** The sign-in is not older than this, ISO 8601. */
+  since: string;
+  /** Whether only the beginning of the session counts, not a later confirmation of the user's password. */
+  beginOnly: boolean;
 }
 
 /** A way to sign in by the `Authorization` header. */
@@ -54,8 +63,10 @@ export interface Authenticator {
   /**
    * Whether the user of a session (`auth.id`) has signed in within the last `minutes`. Left out: never, so credentials of this kind cannot
    * use routes with `recentSignIn`.
+   *
+   * @param after a further condition; left out: none
    */
-  isSignInRecent?(id: string, minutes: number): Promise<boolean>;
+  isSignInRecent?(id: string, minutes: number, after?: SignInCondition): Promise<boolean>;
 }
 
 // `via` alone does not identify the authenticator: an extension may have sessions or keys of its own.
@@ -64,6 +75,18 @@ const authenticators = new WeakMap<Auth, Authenticator>();
 /** Records which authenticator signed a request in. */
 export function setAuthenticator(auth: Auth, authenticator: Authenticator): void {
   authenticators.set(auth, authenticator);
+}
+
+const auths = createPerRequestStore<Auth>('auth');
+
+/** Stores how a request is signed in, for code that gets only the request. */
+export function setAuthOf(req: Request, auth: Auth): void {
+  auths.set(req, auth);
+}
+
+/** Returns how a request is signed in; undefined if it is signed out. */
+export function authOf(req: Request): Auth | undefined {
+  return auths.get(req);
 }
 
 /** Returns the authenticator that signed a request in. */

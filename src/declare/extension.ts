@@ -9,6 +9,7 @@ import type { OutboxConsumer } from '../platform/outbox/consumer.ts';
 import type { Sweep } from '../platform/outbox/relay.ts';
 import type { RunningWorker } from '../platform/redis/queues.ts';
 import type { AccountPanel, AccountSection } from './account-panel.ts';
+import type { EmailChangeStep, SecondFactor } from './account-power.ts';
 import type { Accounts, ConfirmStep, RevocationStep, SignInMethod, SignInStep } from './accounts.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Authenticator } from './authenticator.ts';
@@ -17,7 +18,7 @@ import type { SentEvent } from './events.ts';
 import type { Fields } from './field.ts';
 import type { Host, UserData } from './host.ts';
 import { camelCase } from './naming.ts';
-import { compilePolicy, type Policy } from './policy.ts';
+import { type CompiledPolicy, compilePolicy, type Policy } from './policy.ts';
 import type { ProcessRole } from './process-role.ts';
 import type { AnyResource, ExtensionResourceOptions } from './resource.ts';
 import type { Route } from './route.ts';
@@ -65,6 +66,12 @@ export interface FeatureParts<Api extends object = object> {
   revocationStep?: RevocationStep;
   /** Requires an additional proof besides the password before irreversible actions. */
   confirmStep?: ConfirmStep;
+  /** The second factors that users can turn on. Administrators who have one confirm changes of the power of accounts with it. */
+  secondFactors?: readonly SecondFactor[];
+  /** The policies of the feature that only administrators meet: the accounts of users who meet one are privileged. */
+  administratorPolicies?: readonly (Policy | CompiledPolicy)[];
+  /** Tells the former address of a user about a change of the address that the user has not confirmed. */
+  emailChangeStep?: EmailChangeStep;
   /** The consumers that turn outbox rows into work. The relay runs them. */
   consumers?: readonly OutboxConsumer[];
   /** Periodic work of the relay. */

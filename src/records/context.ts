@@ -3,9 +3,10 @@ import type { TransactionalPushSender } from '../declare/push.ts';
 import type { Senders } from '../declare/senders.ts';
 import type { CallerTransaction, Services, Transaction } from '../declare/service.ts';
 import type { KeyedQueue } from '../platform/concurrency/serial-queue.ts';
+import type { ErrorCode } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Statement } from '../platform/postgres/connection.ts';
-import type { Queryable } from '../platform/postgres/queryable.ts';
+import type { Executor, Queryable } from '../platform/postgres/queryable.ts';
 import type { OperationContext } from './access/operation-context.ts';
 import type { RecordFiles } from './files.ts';
 import type { Values } from './operations/validate.ts';
@@ -47,6 +48,31 @@ export interface DerivedChanges {
   derive(changes: Values, before: StoredRecord): Values;
 }
 
+/** A change of a record. */
+export interface GuardedChange {
+  /** The record before the change; undefined if the change creates or restores it. */
+  before?: StoredRecord | undefined;
+  /** The record after the change; undefined if the change deletes it. */
+  after?: Values | undefined;
+}
+
+/** Additional rules for changes of a resource's records that users make; changes with system privilege are not checked. */
+export interface ChangeGuard {
+  /** The errors of `check`, for the OpenAPI document. */
+  errors: readonly ErrorCode[];
+  /** The fields whose changes are checked. Creations, deletions and restores are always checked. */
+  fields: ReadonlySet<string>;
+  /** Delays other checked changes until the transaction ends. Called before the transaction locks any row. */
+  lock(database: Executor): Promise<void>;
+  /**
+   * Checks a change: an update or deletion after it is written, in its transaction; a creation or restore before it is written.
+   *
+   * @param tx the transaction of an update or deletion
+   * @throws ApiError
+   */
+  check(change: GuardedChange, operation: OperationContext, tx: CallerTransaction | undefined): Promise<void>;
+}
+
 /** The transaction in which operations run. */
 export interface OperationTransaction extends Pick<Transaction, 'database' | 'afterCommit'> {
   /** Rolls the transaction back at its end, even if the caller of the operation catches the error. */
@@ -77,6 +103,8 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
   deletionSteps: Map<string, DeletionStep>;
   /** By resource name, rules that add values to the validated changes of an update: values that the value of another field determines. */
   derivedChanges: Map<string, DerivedChanges>;
+  /** By resource name, additional rules for the changes that users make. */
+  changeGuards: Map<string, ChangeGuard>;
   /** Undefined if no resource has a file field. */
   files: RecordFiles | undefined;
   /** The transaction in which the operations run; undefined outside of one. */

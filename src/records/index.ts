@@ -86,6 +86,7 @@ export function createRecordsRuntime(
     hashPassword,
     deletionSteps: new Map(),
     derivedChanges: new Map(),
+    changeGuards: new Map(),
     files,
     transaction: undefined,
     assertOutsideTransaction: transactions.assertOutside,

@@ -3,12 +3,14 @@ import type { Deprecation } from '../declare/deprecation.ts';
 import { pluralName } from '../declare/naming.ts';
 import { type Action, deprecationOfAction, deprecationOfAllRoutes } from '../declare/resource.ts';
 import { createRouteBuilder, type Route, type RouteContext, recordShape } from '../declare/route.ts';
+import type { ErrorCode } from '../platform/errors.ts';
 import { withMeta } from '../platform/http/response.ts';
 import { createRequestContext, type OperationContext } from './access/operation-context.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createBatchRoute } from './operations/batch/route.ts';
 import { createRecord, reservedIdOf } from './operations/create.ts';
 import { deleteRecord, restoreRecord } from './operations/delete.ts';
+import { guardErrorsOf } from './operations/guard.ts';
 import { chooseListSource } from './operations/list-source.ts';
 import { listRecords, readRecord } from './operations/read.ts';
 import { updateRecord } from './operations/update.ts';
@@ -146,7 +148,10 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
     policy: policyOf('delete'),
     ...deprecatedBy(deprecationOfAllRoutes(resource.declaration)),
     summary: `Restore a deleted ${singular}`,
-    errors: ['CONFLICT', ...(mayRestoreDanglingReferences(resource) ? (['VALIDATION_ERROR'] as const) : [])],
+    get errors(): readonly ErrorCode[] {
+      const own = mayRestoreDanglingReferences(resource) ? (['VALIDATION_ERROR'] as const) : [];
+      return ['CONFLICT', ...own, ...guardErrorsOf(context, resource)];
+    },
     output: recordOutput,
     handler: (ctx) => restoreRecord(context, entity, ctx.params.id!, createWriteContext(ctx)),
   };
@@ -155,6 +160,9 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
       routes[action]!.map((route) => ({
         ...route,
         crud: action,
+        get errors() {
+          return action === 'list' || action === 'read' ? undefined : guardErrorsOf(context, resource);
+        },
         policy: policyOf(action),
         ...deprecatedBy(deprecationOfAction(resource.declaration, action)),
       })),

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import { isAccountActive } from '../../declare/actor.ts';
-import type { Authenticator } from '../../declare/authenticator.ts';
+import type { Authenticator, SignInCondition } from '../../declare/authenticator.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import { createBatchLoader } from '../../platform/concurrency/loader.ts';
@@ -70,7 +70,9 @@ const ENDED = `
   where not exists (select from "sessions" s where s."id" = asked."id" and s."expires_at" > now())`;
 // All use index sessions_pkey.
 const IS_RECENT = `
-  select 1 from "sessions" where "id" = $1 and ${AUTHENTICATED_AT} > now() - $2::float8 * interval '1 minute'`;
+  select 1 from "sessions" cross join lateral (select case when $4 then "created_at" else ${AUTHENTICATED_AT} end as "at") proof
+  where "id" = $1 and proof."at" > now() - $2::float8 * interval '1 minute'
+    and ($3::timestamptz is null or proof."at" >= $3)`;
 const CHOOSE_ORGANISATION = 'update "sessions" set "organisation" = $2 where "id" = $1';
 const RENEW_RECENT = 'update "sessions" set "authenticated_at" = now() where "id" = $1';
 // Uses index sessions_user_id_index.
@@ -238,8 +240,8 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
           return rows.map(([id]) => id);
         },
       },
-      async isSignInRecent(id, minutes) {
-        const statement = { name: 'session_is_recent', text: IS_RECENT, values: [id, minutes] };
+      async isSignInRecent(id, minutes, { since, beginOnly = false }: Partial<SignInCondition> = {}) {
+        const statement = { name: 'session_is_recent', text: IS_RECENT, values: [id, minutes, since, beginOnly] };
         return (await database.read(statement)).length > 0;
       },
     },

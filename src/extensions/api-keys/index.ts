@@ -41,7 +41,7 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
       const keys = createKeyStore(host, accounts, users, settings);
       const api: ApiKeysApi = { revoke: (id) => keys.revoke(id, { reason: 'script', by: null }) };
       return {
-        routes: [...ownKeyRoutes(host, keys, getScopes, settings), ...adminKeyRoutes(host, users, keys)],
+        routes: [...ownKeyRoutes(host, accounts, keys, getScopes, settings), ...adminKeyRoutes(host, users, keys)],
         accountPanels: [createApiKeyPanel(host, keys)],
         authenticators: [createAuthenticator(host, users, (route) => getScopes().scopesFor(route))],
         consumers: [createKeyRevocationConsumer(users)],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { newCredentialCode } from '../../declare/new-credential.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { boundedArraySchema } from '../../platform/json/bounded-array.ts';
@@ -64,6 +65,8 @@ export interface NewKeyInput {
   scopes: string[];
   /** Null: the key never expires. */
   expiresInDays: number | null;
+  /** A code of the caller's second factor. */
+  code?: string | undefined;
 }
 
 /**
@@ -76,6 +79,7 @@ export function createKeySchema(settings: ApiKeySettings, scopes: () => Scopes):
     name,
     scopes: z.lazy(() => scopesSchema(scopes())).prefault(settings.defaultScopes),
     expiresInDays: expirySchema(settings).default(settings.defaultExpiryDays),
+    code: newCredentialCode,
   });
 }
 

@@ -1,8 +1,9 @@
+import type { Accounts } from '../../declare/accounts.ts';
 import type { Host } from '../../declare/host.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { createKeySchema } from './input.ts';
+import { createKeySchema, type NewKeyInput } from './input.ts';
 import { type ApiKeyRow, keyShape, newKeyShape, scopeShape, toKeyRecord } from './record.ts';
 import type { Scopes } from './scopes.ts';
 import type { ApiKeySettings } from './settings.ts';
@@ -14,15 +15,17 @@ const NOTE = 'Copy the key now: it is not shown again.';
 /** The routes for users to create, list and revoke their keys. They require a session; API keys are not accepted. */
 export function ownKeyRoutes(
   { database }: Pick<Host, 'database'>,
+  accounts: Pick<Accounts, 'confirmNewCredential'>,
   keys: KeyStore,
   scopes: () => Scopes,
   settings: ApiKeySettings,
 ): Route[] {
   const tags = ['api-keys'];
 
-  async function createKey(ctx: RouteContext) {
+  async function createKey(ctx: RouteContext<NewKeyInput>) {
     // The policy setting may admit anonymous callers, but a key needs an owner.
     if (ctx.user === undefined) throw new ApiError('UNAUTHORIZED');
+    await accounts.confirmNewCredential(ctx, ctx.input.code);
     const created = await keys.create(ctx);
     ctx.res.setHeader('Cache-Control', 'no-store');
     return { ...created, note: NOTE };
@@ -51,8 +54,10 @@ export function ownKeyRoutes(
       recentSignIn: settings.requireRecentSignIn,
       summary: 'Create an API key; the key is only returned here',
       input: createKeySchema(settings, scopes),
+      description:
+        'A user with a second factor sends a code, or has confirmed the factor on the session within the last 10 minutes.',
       output: newKeyShape,
-      errors: ['FORBIDDEN', 'API_KEY_LIMIT'],
+      errors: ['FORBIDDEN', 'API_KEY_LIMIT', 'RATE_LIMITED', 'RECENT_SIGN_IN_REQUIRED'],
       status: 201,
       operationId: 'createApiKey',
       tags,

@@ -154,8 +154,6 @@ export interface ConsoleAccess {
   fileGuards: readonly RequestHandler[];
   /** Whether the caller of a request that is still open would have access now. */
   isStillAllowed(ctx: Pick<RouteContext, 'user' | 'auth'>): Promise<boolean>;
-  /** Whether the policy allows a user, whatever the session. */
-  allowsUser(user: Viewer): Promise<boolean>;
 }
 
 /**
@@ -168,7 +166,6 @@ export function createDevelopmentAccess(guards: readonly RequestHandler[]): Cons
     route: { policy: 'public', middleware: [...guards, forbidCaching] },
     fileGuards: guards,
     isStillAllowed: async () => true,
-    allowsUser: async () => true,
   };
 }
 
@@ -206,7 +203,6 @@ export function createProductionAccess(
   }
 
   return {
-    allowsUser,
     route: { policy, recentSignIn: true, middleware: [forbidCaching], load: requireSession },
     fileGuards: [],
     async isStillAllowed({ user: { id } = { id: '' }, auth }) {

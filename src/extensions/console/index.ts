@@ -53,7 +53,7 @@ interface Application {
 function applicationRoutes({ host, data, access, feed }: Application, errors: ConfigErrors): Route[] {
   const isDevelopment = data.mode === 'development';
   const offered = [
-    createAccountsTab(host, data.users, access, errors),
+    createAccountsTab(host, data.users, errors),
     ...host.consoleTabs(),
     createPushTab(host, data.users, isDevelopment ? host.simulated : undefined),
     createMailsTab(host),
@@ -114,6 +114,7 @@ export function developerConsole(options: ConsoleOptions = {}): Extension<'conso
         ]);
       }
       const policy = productionPolicyOf(settings);
+      const administratorPolicies = policy === undefined ? [] : [policy];
       const checkConfig: FeatureParts['checkConfig'] = (errors) => {
         if (policy === undefined) return;
         const at = errors.at('developerConsole({ production })');
@@ -125,10 +126,11 @@ export function developerConsole(options: ConsoleOptions = {}): Extension<'conso
       // Simulated devices do not exist in production.
       if (env.nodeEnv !== 'production' && simulated !== undefined) {
         const access = createDevelopmentAccess([requireThisMachine, requireSameOrigin(env.appUrl)]);
-        return { ...createParts(host, users, 'development', access), checkConfig };
+        return { ...createParts(host, users, 'development', access), administratorPolicies, checkConfig };
       }
       if (policy === undefined) return {};
-      return { ...createParts(host, users, 'production', createProductionAccess(host, users, policy)), checkConfig };
+      const access = createProductionAccess(host, users, policy);
+      return { ...createParts(host, users, 'production', access), administratorPolicies, checkConfig };
     },
   });
 }

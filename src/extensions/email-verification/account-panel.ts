@@ -54,6 +54,7 @@ export function createVerificationPanel({ host, accounts, users, settings }: Ema
           title: 'Mark this address as verified?',
           text: 'Do this only if you know that the address belongs to the user: verified users may have more rights, and password reset links are trusted.',
         },
+        needsSecondFactor: true,
         done: 'The address is marked as verified',
         async run({ userId }, { user: admin, req }) {
           const { email } = await readUnverified(userId);

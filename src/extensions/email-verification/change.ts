@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { EmailProof } from '../../accounts/email-proofs/store.ts';
 import { RESET_MAIL } from '../../accounts/reset/request.ts';
+import type { EmailChangeStep } from '../../declare/account-power.ts';
 import { isEmailVerified } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
@@ -48,46 +49,48 @@ async function withClientErrors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/**
+ * Creates the step that tells the former address about a change, with a link that undoes it if the address was verified: another person may
+ * own an address that was never verified, and must not get a link to the account.
+ */
+export function createFormerAddressNotice({ host, proofs, settings }: EmailVerificationContext): EmailChangeStep {
+  return async ({ user, ip }, tx) => {
+    const { id: userId, emailVerifiedAt } = user;
+    const formerEmail = String(user.email);
+    const data = { user: userId, at: new Date().toISOString(), ip, minutes: settings.undoDays * MINUTES_PER_DAY };
+    if (!isEmailVerified(user)) {
+      await host.mail.sendComposed(CHANGED_MAIL, { ...data, email: formerEmail }, tx);
+      return;
+    }
+    const undo = { email: formerEmail, userId, data: { emailVerifiedAt } };
+    const { id } = await proofs.undo.request(undo, { boundToClient: false, keepsFormer: true }, tx.database);
+    await host.mail.sendComposed(CHANGED_MAIL, { ...data, proof: id }, tx);
+  };
+}
+
 /** `POST /auth/email/confirm`: changes the address. Other sessions end, and the former address gets a link that undoes the change. */
 export async function confirmChange(
   context: EmailVerificationContext,
   ctx: RouteContext<z.output<typeof confirmInput>>,
 ): Promise<z.input<typeof verifiedShape>> {
-  const { host, accounts, proofs, settings } = context;
+  const { host, accounts, proofs } = context;
   const userId = ctx.user!.id;
   const { token } = ctx.input;
   const proof = await (token === undefined ? proofs.change.findByUser(userId) : proofs.change.findByToken(token));
   const emailVerifiedAt = new Date().toISOString();
   const ip = addressOf(ctx.req);
-
-  async function notifyFormerAddress(tx: Transaction, formerEmail: string, formerlyVerifiedAt: unknown): Promise<void> {
-    const data = { user: userId, at: emailVerifiedAt, ip, minutes: settings.undoDays * MINUTES_PER_DAY };
-    // An address that was never verified may belong to another person, who must not get a link to the account.
-    if (typeof formerlyVerifiedAt !== 'string') {
-      await host.mail.sendComposed(CHANGED_MAIL, { ...data, email: formerEmail }, tx);
-      return;
-    }
-    const undo = { email: formerEmail, userId, data: { emailVerifiedAt: formerlyVerifiedAt } };
-    const { id } = await proofs.undo.request(undo, { boundToClient: false, keepsFormer: true }, tx.database);
-    await host.mail.sendComposed(CHANGED_MAIL, { ...data, proof: id }, tx);
-  }
+  const notifyFormerAddress = createFormerAddressNotice(context);
 
   const target = { proof, userId, email: String(ctx.user!.email) };
   await withClientErrors(() =>
-    redeemProof(
-      context,
-      'change',
-      target,
-      ctx,
-      async (tx, { email: formerEmail, emailVerifiedAt: formerlyVerifiedAt }) => {
-        const changes = { email: proof!.email, emailVerifiedAt };
-        const user = await tx.service('user').update(userId, changes, { as: 'system' });
-        await accounts.revoke({ cause: 'email_change', userIds: [userId], exceptSession: ctx.auth!.id, ip }, tx);
-        await notifyFormerAddress(tx, String(formerEmail), formerlyVerifiedAt);
-        tx.afterCommit(() => host.events.emit('auth.email_changed', { user, ip, undone: false }));
-        return true;
-      },
-    ),
+    redeemProof(context, 'change', target, ctx, async (tx, former) => {
+      const changes = { email: proof!.email, emailVerifiedAt };
+      const user = await tx.service('user').update(userId, changes, { as: 'system' });
+      await accounts.revoke({ cause: 'email_change', userIds: [userId], exceptSession: ctx.auth!.id, ip }, tx);
+      await notifyFormerAddress({ user: former, ip }, tx);
+      tx.afterCommit(() => host.events.emit('auth.email_changed', { user, ip, undone: false }));
+      return true;
+    }),
   );
   return { email: proof!.email, emailVerifiedAt };
 }

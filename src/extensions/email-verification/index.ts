@@ -3,6 +3,7 @@ import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/us
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { createVerificationPanel } from './account-panel.ts';
+import { createFormerAddressNotice } from './change.ts';
 import { type EmailVerificationContext, type EmailVerificationOptions, emailVerificationSettings } from './context.ts';
 import { createRegistrationConsumer, createVerificationMails } from './mails.ts';
 import { emailVerificationRoutes } from './routes.ts';
@@ -51,6 +52,7 @@ export function emailVerification(
         routes: emailVerificationRoutes(context),
         mails: createVerificationMails(context),
         accountPanels: [createVerificationPanel(context)],
+        emailChangeStep: createFormerAddressNotice(context),
         // With `required`, the registration itself sends the e-mail, because its link must work only together with the client's secret.
         ...(settings.required ? { signInStep: step } : { consumers: [createRegistrationConsumer(context)] }),
       };

@@ -142,6 +142,7 @@ export function organisations<
           [`${MEMBERSHIP}.deleted`]: ({ record }: { record: Membership }) => named.forget(record.user),
           [`${ORGANISATION}.deleted`]: () => named.forget(),
         },
+        administratorPolicies: [settings.globalAccess],
         revocationStep: createDepartureStep(context, assertNotLastOwner),
         userData: [organisationUserData(context, assertNotLastOwner)],
         accountPanels: [createMembershipPanel(context)],

@@ -1,9 +1,10 @@
+import type { SecondFactor } from '../../declare/account-power.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import { type ChallengeOwner, callerAsOwner, openConfirmedPeriod } from './challenges.ts';
 import type { PasskeyContext } from './settings.ts';
-import { NEEDS_CONFIRMATION } from './sql.ts';
+import { IS_CONFIRMED, NEEDS_CONFIRMATION, SELECT_FIRST_ADDED } from './sql.ts';
 
 /** Records that the caller has confirmed with a passkey, in the transaction that has used it. */
 export async function recordConfirmation(
@@ -12,6 +13,25 @@ export async function recordConfirmation(
   owner: ChallengeOwner,
 ): Promise<void> {
   if (settings.secondFactor) await openConfirmedPeriod(tx, owner, host.settings.auth.recentSignInMinutes);
+}
+
+/** Creates the description of passkeys as a second factor. They have no codes: users confirm with a passkey on their session. */
+export function createPasskeyFactor({
+  database,
+  settings,
+}: Pick<PasskeyContext['host'], 'database' | 'settings'>): SecondFactor {
+  return {
+    hasCodes: false,
+    async since(userId) {
+      const [row] = await database.write<[addedAt: string | null]>({ text: SELECT_FIRST_ADDED, values: [userId] });
+      return row?.[0] ?? undefined;
+    },
+    async isConfirmed(userId, sessionId, minutes) {
+      const earlier = settings.auth.recentSignInMinutes - minutes;
+      const statement = { text: IS_CONFIRMED, values: [userId, sessionId, earlier] };
+      return (await database.write(statement)).length > 0;
+    },
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { createPasskeyPanel } from './account-panel.ts';
+import { createPasskeyFactor } from './confirmation.ts';
 import { passkeySignInMethod } from './passkeys.ts';
 import { passkeyRoutes } from './routes.ts';
 import { askForPasskey } from './second-factor.ts';
@@ -35,6 +36,7 @@ export function passkeys(options: PasskeyOptions = {}): Extension {
         accountPanels: [createPasskeyPanel(context)],
         ...(settings.secondFactor && {
           signInStep: { output: secondFactorShape, ask: (login) => askForPasskey(context, login) },
+          secondFactors: [createPasskeyFactor(host)],
         }),
         signInMethods: [passkeySignInMethod],
         revocationStep: revokePasskeys,

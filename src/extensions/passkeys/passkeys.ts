@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { SignInMethod } from '../../declare/accounts.ts';
+import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
@@ -88,12 +89,12 @@ export async function removeOwnPasskey(context: PasskeyContext, ctx: RouteContex
  */
 export async function removePasskeysByAdmin(
   context: PasskeyContext,
-  ctx: RouteContext<z.output<typeof removeByAdminInput>>,
+  ctx: RouteContext<z.output<typeof removeByAdminInput>, StoredRecord>,
 ): Promise<void> {
   const [by, userId] = [ctx.user!.id, ctx.params.id!];
   if (by === userId)
     throw new ApiError('FORBIDDEN', 'Remove your own passkeys with DELETE /api/auth/passkeys/:passkeyId');
-  await context.accounts.confirmSecondFactor(ctx, ctx.input.code, 'code');
+  await context.accounts.power.confirm(ctx, ctx.doc, ctx.input.code);
   if ((await removePasskeysOfUser(context, { userId }, ctx)) === 0)
     throw new ApiError('NOT_FOUND', 'This user has no passkey');
 }

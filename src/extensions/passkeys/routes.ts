@@ -167,7 +167,8 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       operationId: 'removePasskeysOfUser',
       tags,
       summary: 'Remove all passkeys of a user who has lost them',
-      description: 'An admin who has two-factor login must send a code of their own.',
+      description:
+        'An admin who has two-factor login must send a code of their own. For a privileged account, the admin must have a second factor.',
       handler: withoutCaching(removePasskeysByAdmin),
     },
     ...(context.settings.secondFactor ? [secondFactor] : []),

@@ -68,6 +68,9 @@ export const COUNT_PASSKEYS = 'select count(*)::int from passkeys where user_id 
 /** $1 user. Uses passkeys_user_id_index. */
 export const HAS_PASSKEY = 'select 1 from passkeys where user_id = $1 limit 1';
 
+/** $1 user. Uses passkeys_user_id_index. */
+export const SELECT_FIRST_ADDED = 'select min(created_at) from passkeys where user_id = $1';
+
 /** $1 credential. Uses passkeys_credential_id_index. */
 export const SELECT_USER_OF_CREDENTIAL = 'select user_id from passkeys where credential_id = $1';
 
@@ -120,6 +123,11 @@ export const NEEDS_CONFIRMATION = `
     select from passkey_challenges
     where user_id = $1 and session_id = $2 and purpose = '${CONFIRMED}' and expires_at > now()
   ) limit 1`;
+
+/** $1 user, $2 session, $3 minutes that a confirmation must still last. Uses passkey_challenges_user_id_index. */
+export const IS_CONFIRMED = `
+  select 1 from passkey_challenges where user_id = $1 and session_id = $2 and purpose = '${CONFIRMED}'
+    and expires_at > now() + $3::float8 * interval '1 minute' limit 1`;
 
 const LIFETIME = (parameter: string) => `now() + ${parameter}::float8 * interval '1 minute'`;
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ConfirmStep } from '../../declare/accounts.ts';
+import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
@@ -51,10 +52,14 @@ async function changeWithCode(
 export function createCodeConfirmStep(context: TwoFactorContext): ConfirmStep {
   return async (ctx, code, field) => {
     if (code !== undefined) await changeWithCode(context, ctx, code, async () => undefined, field);
-    else if ((await context.host.database.write({ text: SELECT_STATUS, values: [ctx.user!.id] })).length > 0) {
+    else if ((await readEnabledAt(context.host.database, ctx.user!.id)) !== undefined)
       throw validationError({ [field]: 'Is required' });
-    }
   };
+}
+
+/** Returns when a user turned two-factor on, ISO 8601; undefined if it is off. */
+export async function readEnabledAt(database: Executor, userId: string): Promise<string | undefined> {
+  return (await database.write<[enabledAt: string]>({ text: SELECT_STATUS, values: [userId] }))[0]?.[0];
 }
 
 /** Removes the second factor of a user and the logins that wait for its code. Returns false if the user has no second factor. */
@@ -78,17 +83,17 @@ export async function disableOwnFactor(
 }
 
 /**
- * `DELETE /admin/users/:id/2fa`, for a user who has lost the app and the recovery codes. An admin with a second factor must give a
- * code: their session or API key alone must not be enough to change the two-factor of another user.
+ * `DELETE /admin/users/:id/2fa`, for a user who has lost the app and the recovery codes. The caller confirms it as a change of the power of an
+ * account: their session alone must not be enough to change the two-factor of another user.
  */
 export async function disableFactorByAdmin(
   context: TwoFactorContext,
-  ctx: RouteContext<z.output<typeof disableByAdminInput>>,
+  ctx: RouteContext<z.output<typeof disableByAdminInput>, StoredRecord>,
 ): Promise<void> {
   const [admin, userId] = [ctx.user!.id, ctx.params.id!];
   if (admin === userId)
     throw new ApiError('FORBIDDEN', 'Disable your own two-factor authentication with POST /api/auth/2fa/disable');
-  await createCodeConfirmStep(context)(ctx, ctx.input.code, 'code');
+  await context.accounts.power.confirm(ctx, ctx.doc, ctx.input.code);
   await disableFactorOfUser(context, userId, ctx);
 }
 

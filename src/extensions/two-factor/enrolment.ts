@@ -51,6 +51,8 @@ export async function confirmEnrolment(
   if (result === undefined)
     throw new ApiError('CONFLICT', 'There is no enrolment to confirm; start one with POST /api/auth/2fa/enrol');
   reportAndAssertPassed(host.events, ctx.req, result, () => validationError({ code: WRONG_CODE }));
+  // The session has just confirmed the new factor with a code, and its user gave the password to get the secret.
+  await accounts.renewRecentSignIn(ctx);
   host.events.emit('security.two_factor_enabled', { userId: id, ip: addressOf(ctx.req) });
   return { recoveryCodes };
 }

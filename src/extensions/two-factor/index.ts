@@ -2,7 +2,7 @@ import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { createTwoFactorPanel } from './account-panel.ts';
 import { openChallengeIfEnabled } from './challenge.ts';
-import { createCodeConfirmStep } from './changes.ts';
+import { createCodeConfirmStep, readEnabledAt } from './changes.ts';
 import { encryptedSecrets } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
 import { type TwoFactorOptions, twoFactorSettings } from './context.ts';
@@ -43,6 +43,7 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
         accountPanels: [createTwoFactorPanel(context)],
         signInStep: { output: challengeShape, ask: (login) => openChallengeIfEnabled(context, login) },
         confirmStep: createCodeConfirmStep(context),
+        secondFactors: [{ hasCodes: true, since: (userId) => readEnabledAt(host.database, userId) }],
         revocationStep: createFactorRevocation(host),
         consumers: [createFactorRemovalConsumer(users)],
         sweeps: createTwoFactorSweeps(host.database, users),

@@ -124,6 +124,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       path: '/admin/users/:id/2fa',
       policy: 'admin',
       resource: 'user',
+      recentSignIn: true,
       rateLimit: 'auth',
       input: disableByAdminInput,
       errors: ['NOT_FOUND', 'FORBIDDEN', 'RATE_LIMITED'],
@@ -131,7 +132,8 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'disableTwoFactorOfUser',
       tags,
       summary: 'Disable two-factor authentication of a user who can no longer sign in',
-      description: 'An admin who has a second factor must send a code of their own.',
+      description:
+        'An admin who has a second factor must send a code of their own. For a privileged account, the admin must have one.',
       handler: withoutCaching(disableFactorByAdmin),
     },
   ];

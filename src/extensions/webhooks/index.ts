@@ -102,14 +102,14 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       };
       const { portal } = settings;
       const routes = [
-        ...endpointRoutes(host, { holdCredential }, settings, limits),
+        ...endpointRoutes(host, { ...accounts, holdCredential }, settings, limits),
         ...eventCatalogueRoutes(host, settings),
         ...deliveryRoutes(host, settings, limits, deliverySerializer),
         ...recoveryRoutes(host, settings, limits, recoveries),
         explainRoute(host, settings, limits, deliverySerializer),
         ...(portal === undefined ? [] : [portalInfoRoute(settings)]),
       ];
-      const tabParts = { users, settings, routes, limits, deleted, deliverySerializer, status };
+      const tabParts = { users, accounts, settings, routes, limits, deleted, deliverySerializer, status };
       const { tab, pages } = createWebhooksTab(host, tabParts);
       return {
         routes,
@@ -134,6 +134,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           [CREATED_MAIL]: createEndpointCreatedComposer(host, users),
         },
         sent: listSentEvents(host.resources, settings.events),
+        administratorPolicies: [settings.globalPolicy],
         publishEvent,
         api: {
           ...status,

@@ -16,6 +16,7 @@ import {
 import { type CompiledResource, withoutPasswordFields } from '../schema/compiled.ts';
 import type { RecordTimes } from '../store/store.ts';
 import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
+import { guardOf } from './guard.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { type Values, validateInput } from './validate.ts';
 import {
@@ -147,6 +148,7 @@ async function authorizeAndInsertRecord(
   values = { ...values, ...options.trusted };
   const refused = options.check?.(values) ?? {};
   if (Object.keys(refused).length > 0) throw validationError(refused);
+  await guardOf(context, declared, operation)?.check({ after: values }, operation, undefined);
   if (resource.checkedReferences.length > 0) {
     const isChosenByCaller = idsChosenByCaller(input, validated);
     const [missing] = await findMissingReferences(context, resource, [{ values, isChosenByCaller }], operation);

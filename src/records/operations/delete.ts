@@ -11,6 +11,7 @@ import { checkForeignKeys, prepareDeletion, releaseReferences, toDeletionError }
 import { needsPreparedRestore, prepareRestore, restoreCascaded } from '../references/restore.ts';
 import type { Archive } from '../store/archive.ts';
 import type { WriteCondition } from '../store/store.ts';
+import { checkWritten, guardOf } from './guard.ts';
 import { createHookContext, resolveHookResult } from './hooks.ts';
 import { assertIfMatch, ifMatchConditions } from './versions.ts';
 import {
@@ -32,6 +33,8 @@ async function attemptDelete(
 ): Promise<StoredRecord | undefined> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
+  const guard = guardOf(context, resource, operation);
+  await guard?.lock(context.database);
   const allowed = operation.system ? [] : await policyConditionsForWrite(resource, 'delete', operation);
   let conditions: WriteCondition[] | undefined = allowed;
   if (!isId(id) || conditions === undefined || hooks?.beforeDelete !== undefined) {
@@ -59,7 +62,10 @@ async function attemptDelete(
       throw toDeletionError(error);
     });
   if (removed === undefined) await loadAuthorizedForWrite(entity, id, 'delete', operation);
-  else await completeDeletion(context, deletion, affected, operation);
+  else {
+    if (guard !== undefined) await checkWritten(context, guard, { before: removed }, operation);
+    await completeDeletion(context, deletion, affected, operation);
+  }
   return removed;
 }
 
@@ -111,7 +117,10 @@ export async function deleteRecord(
   operation: OperationContext,
 ): Promise<StoredRecord> {
   const { resource } = entity;
-  const always = context.deletionSteps.has(resource.name) || context.referrers.has(resource.name);
+  const always =
+    context.deletionSteps.has(resource.name) ||
+    context.referrers.has(resource.name) ||
+    guardOf(context, resource, operation) !== undefined;
   const usesTransaction = always || resource.declaration.hooks?.beforeDelete !== undefined;
   const record = await retryOnConflict(entity, id, operation, (as) =>
     usesTransaction
@@ -201,6 +210,7 @@ export async function restoreRecord(
   const deleted = await loadDeletedRecord(entity, archive, id, operation);
   const conditions = operation.system ? [] : [await authorizeRestore(entity, deleted, operation)];
   assertIfMatch(entity.versionOf, deleted, operation.ifMatch);
+  await guardOf(context, resource, operation)?.check({ after: deleted }, operation, undefined);
   const record = await (needsPreparedRestore(context, resource)
     ? context.withTransaction(
         entity,

@@ -3,7 +3,7 @@ import { isId } from '../../platform/ids.ts';
 import { policyConditionsForWrite } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
-import type { Entity, RecordsContext } from '../context.ts';
+import type { ChangeGuard, Entity, RecordsContext } from '../context.ts';
 import {
   assertNoMissingReferences,
   findMissingReferences,
@@ -14,6 +14,7 @@ import {
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { WriteCondition, WriteResult } from '../store/store.ts';
 import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
+import { checkWritten, guardOf } from './guard.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { needsStoredRecord, type Values, validateInput } from './validate.ts';
 import { ifMatchConditions } from './versions.ts';
@@ -70,6 +71,30 @@ export function runAfterUpdate(
   return runAfterCommitSteps(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>
     resource.declaration.hooks?.afterUpdate?.(record as never, previous as never, ctx),
   );
+}
+
+/** The guard of an update that sets one of its fields; undefined if there is none. */
+export function guardOfUpdate(
+  context: RecordsContext,
+  resource: CompiledResource,
+  input: unknown,
+  operation: OperationContext,
+): ChangeGuard | undefined {
+  const guard = guardOf(context, resource, operation);
+  const sets = guard !== undefined && Object.keys(Object(input)).some((name) => guard.fields.has(name));
+  return sets ? guard : undefined;
+}
+
+/** An attempt to change a record whose changes are guarded, in a transaction. Returns undefined as `attemptUpdate` does. */
+async function attemptGuardedUpdate(
+  guard: ChangeGuard,
+  ...[context, entity, id, input, operation]: Parameters<typeof attemptUpdate>
+): Promise<WriteResult | undefined> {
+  await guard.lock(context.database);
+  const written = await attemptUpdate(context, entity, id, input, operation);
+  if (written !== undefined)
+    await checkWritten(context, guard, { before: written.previous, after: written.record }, operation);
+  return written;
 }
 
 /** One attempt to change a record. Returns undefined if the record changed between the policy check and the write. */
@@ -162,14 +187,18 @@ export async function updateRecordWithPrevious(
 ): Promise<WriteResult> {
   const { resource } = entity;
   const hook = resource.declaration.hooks?.beforeUpdate;
-  const always = mayAttachFiles(context, resource, input, hook);
+  const guard = guardOfUpdate(context, resource, input, operation);
+  const always = mayAttachFiles(context, resource, input, hook) || guard !== undefined;
   const usesTransaction = hook !== undefined || locksReferences(resource) || always;
   const written = await retryOnConflict(entity, id, operation, (as) =>
     usesTransaction
       ? context.withTransaction(
           entity,
           as,
-          (txContext, txEntity, txOperation) => attemptUpdate(txContext, txEntity, id, input, txOperation),
+          (txContext, txEntity, txOperation) =>
+            guard === undefined
+              ? attemptUpdate(txContext, txEntity, id, input, txOperation)
+              : attemptGuardedUpdate(guard, txContext, txEntity, id, input, txOperation),
           { always },
         )
       : attemptUpdate(context, entity, id, input, as),

@@ -4,6 +4,7 @@ import { findViolatedForeignKey, toPublicViolation } from '../../platform/postgr
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import { checkWritten, guardOf } from '../operations/guard.ts';
 import { changeCauseOf, runAfterCommitSteps } from '../operations/write-steps.ts';
 import type { CompiledField } from '../schema/compiled.ts';
 import { foreignKeysBelow } from '../schema/references.ts';
@@ -114,7 +115,10 @@ async function deleteMany(
   const statement = createDeletionOfManyStatement(resource, codec, ids, changeCauseOf(context, operation));
   const rows = await context.database.write(statement);
   const { hooks } = resource.declaration;
+  const guard = guardOf(context, resource, operation);
+  await guard?.lock(context.database);
   for (const record of codec.fromChange(...rows)) {
+    if (guard !== undefined) await checkWritten(context, guard, { before: record }, operation);
     await runAfterCommitSteps(context, resource, { action: 'deleted', record }, operation, (ctx) =>
       hooks?.afterDelete?.(record as never, ctx),
     );

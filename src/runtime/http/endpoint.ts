@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { type Actor, runAsActor } from '../../declare/actor.ts';
+import { setAuthOf } from '../../declare/authenticator.ts';
 import type { Host, StoredRecord } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
@@ -178,6 +179,7 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
     const signedIn = await signIn(req, parts);
     const { user, auth, authenticator } = signedIn;
     setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id });
+    if (auth !== undefined) setAuthOf(req, auth);
     if (authenticator !== undefined) scopeChecks.get(authenticator)!(auth!);
     try {
       const viewContext = { user, req, service: host.service };

@@ -89,7 +89,11 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
   // Anyone may request a reset link, so the owner of the account is recorded as the subject and not as the actor.
   'auth.password_reset_requested': (payload) => ({ ...toAccountEvent(payload), user: null }),
   'auth.password_reset': toAccountEvent,
-  'auth.email_changed': ({ undone, ...payload }) => ({ ...toAccountEvent(payload), details: { undone } }),
+  'auth.email_changed': ({ undone, by, ...payload }) => ({
+    ...toAccountEvent(payload),
+    ...(by !== undefined && { user: by }),
+    details: { undone },
+  }),
   'auth.invitation_sent': toInvitationEvent,
   'auth.invitation_revoked': toInvitationEvent,
   'auth.invitation_accepted': ({ userId, invitationId, by, ip }) => ({
@@ -114,6 +118,7 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
   'security.recovery_codes_renewed': toCredentialEvent,
   'security.two_factor_failed': toRefusedFactorEvent,
   'security.two_factor_locked': toRefusedFactorEvent,
+  'security.account_changed': toCredentialEvent,
   'security.api_key_created': ({ userId, keyId, ip, ...details }) => ({
     user: userId,
     resource: 'api-key',

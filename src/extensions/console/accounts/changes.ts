@@ -1,21 +1,19 @@
 import { z } from 'zod';
-import { activeUserSql } from '../../../accounts/users/user-state.ts';
+import type { AccountChange } from '../../../declare/account-power.ts';
 import { isAccountActive } from '../../../declare/actor.ts';
 import type { StoredRecord } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import type { Transaction } from '../../../declare/service.ts';
 import { ApiError, validationError } from '../../../platform/errors.ts';
-import { addressOf } from '../../../platform/http/client-address.ts';
 import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import { withClientInput } from '../data/context.ts';
-import { type AccountsTabContext, ADMIN, accountGoneError } from './context.ts';
+import { type AccountsTabContext, loadAccount } from './context.ts';
 import { type AccountInfo, toAccountInfo } from './list.ts';
 import { secondFactorCode } from './second-factor.ts';
 
 const MAX_ROLES = 100;
 const MAX_ROLE = 100;
+const MAX_EMAIL = 320;
 const roleError = { error: 'Must be a role' };
 // The audit trail records the roles before the change is checked, so they must be storable.
 const role = z.string(roleError).max(MAX_ROLE, roleError).refine(isStorable, roleError);
@@ -24,68 +22,77 @@ const roleList = () => boundedArraySchema(role, { min: 0, max: MAX_ROLES, error:
 /** The body of a change of roles. `from`: the roles that the administrator saw, so that no change of another administrator is lost. */
 export const rolesBody = z.strictObject({ from: roleList(), to: roleList(), code: secondFactorCode });
 
-// Changes of the roles and the status of users run one after the other: otherwise two administrators could demote each other at the same time.
-const LOCK_CHANGES = `select pg_advisory_xact_lock(hashtextextended('console: roles and status of users', 0))`;
+/** The optional body of a change of the status. */
+export const statusBody = z.strictObject({ code: secondFactorCode });
+
+/** The body of a change of the e-mail address. */
+export const emailBody = z.strictObject({
+  email: z
+    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
+    .max(MAX_EMAIL, { error: `Must be at most ${MAX_EMAIL} characters` }),
+  code: secondFactorCode,
+});
 
 const isSame = (a: readonly string[], b: readonly string[]) => a.toSorted().join('\n') === b.toSorted().join('\n');
 
 const rolesOf = ({ roles }: StoredRecord): readonly string[] => (Array.isArray(roles) ? (roles as string[]) : []);
 
-/** @throws ApiError CONFLICT if no other active user has the role `admin` */
-async function assertOtherAdmin({ users }: AccountsTabContext, userId: string, tx: Transaction): Promise<void> {
-  const text = `
-    select 1 from ${quoteIdentifier(users.table)} u
-    where u."id" <> $1 and $2 = any(u."roles") and ${activeUserSql(users, 'u')} limit 1`;
-  if ((await tx.database.write({ text, values: [userId, ADMIN] })).length > 0) return;
-  throw new ApiError(
-    'CONFLICT',
-    'This is the last active administrator; make another active user an administrator first',
-  );
+/** Confirms a change of an account, before it is recorded. @throws ApiError NOT_FOUND, and those of `AccountPower.confirm` */
+export async function confirmChange(context: AccountsTabContext, ctx: RouteContext): Promise<void> {
+  const target = await loadAccount(context, ctx.params.id!);
+  await context.host.accounts!.power.confirm(ctx, target, ctx.input.code);
 }
 
-const isLastAdminPossible = ({ fields }: AccountsTabContext, user: StoredRecord) =>
-  fields.roles?.includes(ADMIN) === true && rolesOf(user).includes(ADMIN) && isAccountActive(user);
+/**
+ * Confirms a change of roles, if it raises the power of the account, or if the account is a privileged one of another user.
+ *
+ * @throws ApiError as `confirmChange`
+ */
+export async function confirmRoles(context: AccountsTabContext, ctx: RouteContext): Promise<void> {
+  const { power } = context.host.accounts!;
+  const target = await loadAccount(context, ctx.params.id!);
+  const { from, to } = ctx.input as z.output<typeof rolesBody>;
+  const isOther = ctx.user?.id !== target.id && (await power.isPrivileged(target));
+  if (isOther || (await power.raisesPower({ ...target, roles: from }, { ...target, roles: to })))
+    await power.confirm(ctx, target, ctx.input.code);
+}
 
-/** Runs a change of a user whose row is locked, after all earlier changes of roles and statuses. @throws ApiError NOT_FOUND */
-function changeUser<T>(
-  { host, users, fields }: AccountsTabContext,
-  userId: string,
-  change: (
-    user: StoredRecord,
-    update: (values: Record<string, unknown>) => Promise<void>,
-    tx: Transaction,
-  ) => Promise<T>,
+/** Changes the account that the path names. */
+async function changeAccount(
+  { host, fields }: AccountsTabContext,
+  ctx: RouteContext,
+  decide: (user: StoredRecord) => AccountChange['values'],
 ): Promise<AccountInfo> {
-  return host.transaction(async (tx) => {
-    await tx.database.write({ text: LOCK_CHANGES, values: [] });
-    const locked = await host.accounts!.lockUser(userId, tx.database);
-    if (locked === undefined) throw accountGoneError();
-    let current = locked.user;
-    const update = async (values: Record<string, unknown>) => {
-      current = await withClientInput(() => tx.service(users.name).update(userId, values, { as: 'system' }));
-    };
-    await change(locked.user, update, tx);
-    return toAccountInfo(fields, current);
-  });
+  const { power } = host.accounts!;
+  const changed = await withClientInput(() => power.change(ctx, ctx.params.id!, (user) => ({ values: decide(user) })));
+  return toAccountInfo(fields, changed);
 }
 
-/** Handles `POST /users/:id/roles`. Administrators can give roles to themselves, as in the data browser, but not take any away. */
-export function changeRoles(context: AccountsTabContext, ctx: RouteContext): Promise<AccountInfo> {
+/** Handles `POST /users/:id/roles`. Administrators can give roles to themselves but not take any away. */
+export async function changeRoles(context: AccountsTabContext, ctx: RouteContext): Promise<AccountInfo> {
   const { from, to } = ctx.input as z.output<typeof rolesBody>;
   const declared = context.fields.roles;
   if (declared === undefined) throw new ApiError('NOT_FOUND', 'The users of this app have no roles');
   const unknown = to.filter((role) => !declared.includes(role));
   if (unknown.length > 0) throw validationError({ to: `Must be some of: ${declared.join(', ')}` });
-  const userId = ctx.params.id!;
-  return changeUser(context, userId, async (user, update, tx) => {
+  return changeAccount(context, ctx, (user) => {
     const roles = rolesOf(user);
     if (!isSame(roles, from))
       throw new ApiError('CONFLICT', 'The roles of this user have changed meanwhile; reload the page and try again');
-    const lost = roles.filter((role) => !to.includes(role));
-    if (ctx.user?.id === userId && lost.length > 0)
+    if (ctx.user?.id === user.id && roles.some((role) => !to.includes(role)))
       throw new ApiError('CONFLICT', 'You cannot remove your own roles; ask another administrator');
-    if (lost.includes(ADMIN) && isLastAdminPossible(context, user)) await assertOtherAdmin(context, userId, tx);
-    if (!isSame(roles, to)) await update({ roles: [...new Set(to)] });
+    return isSame(roles, to) ? {} : { roles: [...new Set(to)] };
+  });
+}
+
+/** Handles `POST /users/:id/email`: links to the former address end, and it gets an e-mail. The new address is not verified. */
+export async function changeEmail(context: AccountsTabContext, ctx: RouteContext): Promise<AccountInfo> {
+  const email = (ctx.input as z.output<typeof emailBody>).email.trim().toLowerCase();
+  if (ctx.user?.id === ctx.params.id)
+    throw new ApiError('CONFLICT', 'Change your own e-mail address on your account page, or ask another administrator');
+  return changeAccount(context, ctx, (user) => {
+    if (user.email === email) throw validationError({ email: 'Is already the e-mail address of this user' });
+    return { email };
   });
 }
 
@@ -95,24 +102,21 @@ function assertHasStatus({ fields }: AccountsTabContext): void {
 }
 
 /** Handles `POST /users/:id/disable`: sessions end as with `belfry admin disable`; keys and webhooks are refused while the account is disabled. */
-export function disableAccount(context: AccountsTabContext, ctx: RouteContext): Promise<AccountInfo> {
+export async function disableAccount(context: AccountsTabContext, ctx: RouteContext): Promise<AccountInfo> {
   assertHasStatus(context);
-  const userId = ctx.params.id!;
-  if (ctx.user?.id === userId)
+  if (ctx.user?.id === ctx.params.id)
     throw new ApiError('CONFLICT', 'You cannot disable your own account; ask another administrator');
-  return changeUser(context, userId, async (user, update, tx) => {
+  return changeAccount(context, ctx, (user) => {
     if (!isAccountActive(user)) throw new ApiError('CONFLICT', 'This account is already disabled');
-    if (isLastAdminPossible(context, user)) await assertOtherAdmin(context, userId, tx);
-    await update({ status: 'disabled' });
-    await context.host.accounts!.revoke({ cause: 'logout_all', userIds: [userId], ip: addressOf(ctx.req) }, tx);
+    return { status: 'disabled' };
   });
 }
 
 /** Handles `POST /users/:id/enable`. */
-export function enableAccount(context: AccountsTabContext, ctx: RouteContext): Promise<AccountInfo> {
+export async function enableAccount(context: AccountsTabContext, ctx: RouteContext): Promise<AccountInfo> {
   assertHasStatus(context);
-  return changeUser(context, ctx.params.id!, async (user, update) => {
+  return changeAccount(context, ctx, (user) => {
     if (isAccountActive(user)) throw new ApiError('CONFLICT', 'This account is already active');
-    await update({ status: 'active' });
+    return { status: 'active' };
   });
 }

@@ -3,12 +3,8 @@ import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
-import type { ConsoleAccess } from '../access.ts';
 import type { DataContext } from '../data/context.ts';
 import { labelFieldOf } from '../data/resource-info.ts';
-
-/** The role whose last active user keeps it. */
-export const ADMIN = 'admin';
 
 /** What accounts of this app have. Projects can replace the fields of the account template. */
 export interface AccountFields {
@@ -42,11 +38,9 @@ export function readAccountFields({ declaration }: ResourceGateway): AccountFiel
 /** What the routes of the tab work with. */
 export interface AccountsTabContext extends Pick<DataContext, 'host' | 'users'> {
   fields: AccountFields;
-  /** Whether the policy of the console allows a user. */
-  allowsUser: ConsoleAccess['allowsUser'];
 }
 
-export function accountGoneError(): ApiError {
+function accountGoneError(): ApiError {
   return new ApiError('NOT_FOUND', 'There is no such account; it may have been deleted');
 }
 

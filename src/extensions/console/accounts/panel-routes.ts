@@ -8,7 +8,7 @@ import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';
-import { confirmSecondFactorAction, secondFactorCode } from './second-factor.ts';
+import { secondFactorCode } from './second-factor.ts';
 
 const ID = /^[a-z]+(-[a-z]+)*$/;
 const ACTION = /^[a-z][A-Za-z]*$/;
@@ -116,7 +116,7 @@ interface RoutedAction {
 
 /** Creates the route of an action. The audit trail names the user or the section, and the row. */
 function actionRoute(context: AccountsTabContext, { path, action, hasRow, section }: RoutedAction): ConsoleRoute {
-  const { users } = context;
+  const { users, host } = context;
   const rowOf = ({ input }: RouteContext): string | undefined => (input as { row?: string }).row;
   return {
     method: 'POST',
@@ -126,7 +126,7 @@ function actionRoute(context: AccountsTabContext, { path, action, hasRow, sectio
     action: action.id,
     async check(ctx) {
       const target = section === undefined ? await loadAccount({ users }, ctx.params.id!) : undefined;
-      if (action.needsSecondFactor === true) await confirmSecondFactorAction(context, ctx, target);
+      if (action.needsSecondFactor === true) await host.accounts!.power.confirm(ctx, target, ctx.input.code);
     },
     recordedAs(ctx) {
       const rowId = rowOf(ctx);

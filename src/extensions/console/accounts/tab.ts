@@ -4,12 +4,20 @@ import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
-import type { ConsoleAccess } from '../access.ts';
-import { changeRoles, disableAccount, enableAccount, rolesBody } from './changes.ts';
+import {
+  changeEmail,
+  changeRoles,
+  confirmChange,
+  confirmRoles,
+  disableAccount,
+  emailBody,
+  enableAccount,
+  rolesBody,
+  statusBody,
+} from './changes.ts';
 import { type AccountsTabContext, loadAccount, readAccountFields } from './context.ts';
 import { accountsQuery, listAccounts, panelsWithSummary, toAccountInfo } from './list.ts';
 import { checkAccountPanels, describeSection, panelRoutes, readPanels, sectionRoutes } from './panel-routes.ts';
-import { confirmGainedRoles } from './second-factor.ts';
 
 const isReadOnly = ({ rowActions = [], accountActions = [] }: AccountPanel) =>
   rowActions.length === 0 && accountActions.length === 0;
@@ -20,18 +28,13 @@ const isReadOnly = ({ rowActions = [], accountActions = [] }: AccountPanel) =>
  *
  * @param errors receives panels that cannot be served
  */
-export function createAccountsTab(
-  host: ExtensionHost,
-  users: ResourceGateway,
-  { allowsUser }: Pick<ConsoleAccess, 'allowsUser'>,
-  errors: ConfigErrors,
-): ConsoleTab {
+export function createAccountsTab(host: ExtensionHost, users: ResourceGateway, errors: ConfigErrors): ConsoleTab {
   // What administrators can act on comes first.
   const panels = host.accountPanels().toSorted((a, b) => Number(isReadOnly(a)) - Number(isReadOnly(b)));
   const sections = host.accountSections().toSorted((a, b) => a.label.localeCompare(b.label));
   checkAccountPanels(panels, sections, errors);
   const fields = readAccountFields(users);
-  const context: AccountsTabContext = { host, users, fields, allowsUser };
+  const context: AccountsTabContext = { host, users, fields };
   const summaries = panelsWithSummary(panels);
 
   const facts = {
@@ -51,12 +54,7 @@ export function createAccountsTab(
   }
 
   /** Changes of a user that exists. */
-  const change = {
-    method: 'POST',
-    async check({ params }: RouteContext) {
-      await loadAccount(context, params.id!);
-    },
-  } as const;
+  const change = { method: 'POST', check: (ctx: RouteContext) => confirmChange(context, ctx) } as const;
   const recordedAs = ({ params }: RouteContext) => ({ resource: users.name, record: params.id! });
 
   return {
@@ -72,15 +70,22 @@ export function createAccountsTab(
         path: '/users/:id/roles',
         input: rolesBody,
         action: 'rolesChanged',
-        async check(ctx) {
-          await confirmGainedRoles(context, ctx, await loadAccount(context, ctx.params.id!), ctx.input);
-        },
+        check: (ctx) => confirmRoles(context, ctx),
         recordedAs: (ctx) => ({ ...recordedAs(ctx), details: { from: ctx.input.from, to: ctx.input.to } }),
         handler: (ctx) => changeRoles(context, ctx),
       },
       {
         ...change,
+        path: '/users/:id/email',
+        input: emailBody,
+        action: 'emailChanged',
+        recordedAs,
+        handler: (ctx) => changeEmail(context, ctx),
+      },
+      {
+        ...change,
         path: '/users/:id/disable',
+        input: statusBody,
         action: 'accountDisabled',
         recordedAs,
         handler: (ctx) => disableAccount(context, ctx),
@@ -88,6 +93,7 @@ export function createAccountsTab(
       {
         ...change,
         path: '/users/:id/enable',
+        input: statusBody,
         action: 'accountEnabled',
         recordedAs,
         handler: (ctx) => enableAccount(context, ctx),

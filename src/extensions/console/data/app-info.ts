@@ -1,6 +1,7 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import type { TabLink } from '../tabs.ts';
+import { accountFieldsOf, accountFieldsOfNew } from './accounts.ts';
 import type { DataContext } from './context.ts';
 import { fieldsOf } from './field-info.ts';
 import { labelOf, type RecordOption } from './labels.ts';
@@ -18,10 +19,8 @@ export interface AppInfo {
 }
 
 /** Creates the handler of `GET /app`. The description of the app is computed once, at the first request. */
-export function createAppInfoReader(
-  { host, users, mode }: DataContext,
-  tabs: readonly TabLink[],
-): (ctx: RouteContext) => AppInfo {
+export function createAppInfoReader(data: DataContext, tabs: readonly TabLink[]): (ctx: RouteContext) => AppInfo {
+  const { host, users, mode } = data;
   const { env, settings, resources } = host;
   let known: Pick<AppInfo, 'features' | 'resources'> | undefined;
 
@@ -39,7 +38,12 @@ export function createAppInfoReader(
         organisations: specs.some(({ tenant }) => tenant === true),
         signInPages: host.pages().some(({ path }) => path === '/auth/sign-in'),
       },
-      resources: resources.map((gateway) => describeResource(gateway, resources, hasAuditTrail)),
+      resources: resources.map((gateway) =>
+        describeResource(gateway, resources, hasAuditTrail, {
+          all: accountFieldsOf(data, gateway),
+          ofNew: accountFieldsOfNew(data, gateway),
+        }),
+      ),
     };
   }
 

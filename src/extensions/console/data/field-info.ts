@@ -54,6 +54,8 @@ export interface FieldInfo {
   searchable: boolean;
   file?: { maxBytes: number; types: readonly string[]; image: boolean; many: boolean };
   deprecated?: FieldSpec['deprecated'];
+  /** Of users: whether the field is changed only in the Accounts tab, or is set here only in a new user. */
+  accounts?: 'never' | 'create';
 }
 
 /** The fields of a declaration, in its order. */

@@ -6,6 +6,7 @@ import { ApiError, validationError } from '../../../platform/errors.ts';
 import { type FileRow, readRows } from '../../../records/bulk/read-rows.ts';
 import { createRowConverter, writeRows } from '../../../records/bulk/write-rows.ts';
 import type { ConsoleAccess } from '../access.ts';
+import { accountFieldsOf, accountFieldsOfNew } from './accounts.ts';
 import type { DataContext } from './context.ts';
 import { isSecretField, passwordFieldsOf } from './field-info.ts';
 
@@ -99,7 +100,11 @@ export async function importRecords(
   const keepIds = query.keepIds === 'true';
   const declared = data.host.bulk.resource(gateway.name);
   const passwords = passwordFieldsOf(gateway.declaration);
-  const resource = { ...declared, writable: declared.writable.filter(({ name }) => !passwords.includes(name)) };
+  // Rows may change the users whom they name by their address, but not the address itself.
+  const isByAddress = upsertBy === undefined || upsertBy === 'email';
+  const readOnly = isByAddress ? accountFieldsOfNew(data, gateway) : accountFieldsOf(data, gateway);
+  const excluded = [...passwords, ...readOnly];
+  const resource = { ...declared, writable: declared.writable.filter(({ name }) => !excluded.includes(name)) };
   const isSecret = resource.writable.some(({ name, spec }) => name === upsertBy && isSecretField(spec));
   if (upsertBy !== undefined && (isSecret || !resource.upsertFields().includes(upsertBy)))
     throw new ApiError('BAD_REQUEST', 'The query parameter "upsertBy" must be a unique field whose values are shown');
@@ -112,6 +117,9 @@ export async function importRecords(
     keepTimes: keepIds && resource.timestamps,
     isUpsert: upsertBy !== undefined,
   };
+  const refused = readOnly.find((name) => header?.includes(name));
+  if (refused !== undefined)
+    throw validationError({ file: `The column "${refused}" is read-only here; change it in the Accounts tab` });
   const convert = await readFile(() => createRowConverter(resource, { header }, options));
   if (upsertBy !== undefined && header !== undefined && !header.includes(upsertBy))
     throw validationError({ file: `Has no column "${upsertBy}"` });

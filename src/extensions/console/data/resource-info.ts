@@ -93,13 +93,18 @@ function toLabel(name: string): string {
  *
  * @param resources all resources of the app
  * @param hasAuditTrail whether the app records an audit trail
+ * @param readOnly the fields that are changed in the Accounts tab: all of them, and those that not even a new record gets
  */
 export function describeResource(
   { name, declaration }: ResourceGateway,
   resources: readonly ResourceGateway[],
   hasAuditTrail: boolean,
+  readOnly: { all: readonly string[]; ofNew: readonly string[] },
 ): ResourceInfo {
-  const fields = Object.entries(declaration.fields as Fields).map(([field, one]) => describeField(field, one));
+  const fields = Object.entries(declaration.fields as Fields).map(([field, one]): FieldInfo => {
+    const accounts = readOnly.ofNew.includes(field) ? 'never' : 'create';
+    return { ...describeField(field, one), ...(readOnly.all.includes(field) && { accounts }) };
+  });
   const timestamps = declaration.timestamps !== false;
   const policyTexts = ACTIONS.map((action) => [action, policyText(declaredOrDefaultPolicy(declaration, action))]);
   const reference = policyText(declaration.policies?.reference ?? declaredOrDefaultPolicy(declaration, 'read'));

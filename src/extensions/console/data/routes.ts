@@ -12,7 +12,15 @@ import { IMPORT_BODY, importQuery, importRecords } from './import.ts';
 import { findRecordOptions, labelsOf } from './labels.ts';
 import { listRecords, readRecord, revealBody, revealValue } from './read.ts';
 import { UPLOAD_BODY, uploadFile, uploadQuery } from './upload.ts';
-import { bulkBody, changeManyRecords, createRecord, deleteRecord, restoreRecord, updateRecord } from './writes.ts';
+import {
+  bulkBody,
+  changeManyRecords,
+  codeBody,
+  createRecord,
+  deleteRecord,
+  restoreRecord,
+  updateRecord,
+} from './writes.ts';
 
 const MAX_OPTIONS = 50;
 const limitError = { error: `Must be a whole number from 1 to ${MAX_OPTIONS}` };
@@ -98,6 +106,7 @@ export function dataRoutes(
       ...write,
       method: 'DELETE',
       path: `${record}/:id`,
+      input: codeBody,
       checksIfMatch: true,
       handler: (ctx) => deleteRecord(data, ctx),
     },
@@ -115,7 +124,13 @@ export function dataRoutes(
       input: revealBody,
       handler: (ctx) => revealValue(data, ctx),
     },
-    { ...write, method: 'POST', path: `${record}/:id/restore`, handler: (ctx) => restoreRecord(data, ctx) },
+    {
+      ...write,
+      method: 'POST',
+      path: `${record}/:id/restore`,
+      input: codeBody,
+      handler: (ctx) => restoreRecord(data, ctx),
+    },
     {
       ...access,
       method: 'GET',

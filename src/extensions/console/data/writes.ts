@@ -7,6 +7,16 @@ import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
 import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
 import { parseIfMatchHeader } from '../../../records/operations/versions.ts';
+import { secondFactorCode } from '../accounts/second-factor.ts';
+import {
+  accountFieldsOf,
+  accountFieldsOfNew,
+  areAccounts,
+  assertNoAccountFields,
+  changeManyUsers,
+  deleteUser,
+  restoreUser,
+} from './accounts.ts';
 import { toConsoleRecords } from './console-form.ts';
 import { type DataContext, withClientInput } from './context.ts';
 import { passwordFieldsOf } from './field-info.ts';
@@ -28,7 +38,11 @@ export const bulkBody = z.strictObject({
   }).refine((ids) => new Set(ids).size === ids.length, { error: idListError }),
   action: z.enum(['delete', 'restore', 'update'], { error: 'Must be delete, restore or update' }),
   values: z.record(z.string(), z.unknown(), { error: 'Must be an object' }).optional(),
+  code: secondFactorCode,
 });
+
+/** The optional body of a deletion or restore: a code of the administrator's second factor, if the records are accounts. */
+export const codeBody = z.strictObject({ code: secondFactorCode });
 
 /**
  * Refuses passwords in the values of a write: administrators do not choose the passwords of users.
@@ -67,9 +81,9 @@ async function createUser({ host }: DataContext, values: unknown): Promise<Store
 export async function createRecord(data: DataContext, { params, body }: RouteContext): Promise<unknown> {
   const gateway = data.gateway(params.resource);
   assertNoPassword(gateway, body);
-  const isUser = gateway === data.users && data.host.accounts !== undefined;
+  assertNoAccountFields(accountFieldsOfNew(data, gateway), body);
   const record = await withClientInput(() =>
-    isUser
+    areAccounts(data, gateway)
       ? createUser(data, body)
       : data.host.service(gateway.name).create(body as Record<string, unknown>, { as: 'system' }),
   );
@@ -93,6 +107,7 @@ export async function updateRecord(data: DataContext, { params, body, req }: Rou
   const gateway = data.gateway(params.resource);
   const versions = requireVersions(req);
   assertNoPassword(gateway, body);
+  assertNoAccountFields(accountFieldsOf(data, gateway), body);
   const service = data.host.service(gateway.name);
   const values = body as Record<string, unknown>;
   const record = await withClientInput(() => service.update(params.id!, values, { as: 'system', versions }));
@@ -100,29 +115,39 @@ export async function updateRecord(data: DataContext, { params, body, req }: Rou
 }
 
 /** Handles `DELETE /records/:resource/:id`. */
-export async function deleteRecord(data: DataContext, { params, req }: RouteContext): Promise<void> {
-  const { name } = data.gateway(params.resource);
+export async function deleteRecord(data: DataContext, ctx: RouteContext): Promise<void> {
+  const { params, req } = ctx;
+  const gateway = data.gateway(params.resource);
   const versions = requireVersions(req);
-  await withClientInput(() => data.host.service(name).delete(params.id!, { as: 'system', versions }));
+  if (areAccounts(data, gateway)) await deleteUser(data, ctx, versions);
+  else await withClientInput(() => data.host.service(gateway.name).delete(params.id!, { as: 'system', versions }));
 }
 
 /** Handles `POST /records/:resource/:id/restore`. */
-export async function restoreRecord(data: DataContext, { params }: RouteContext): Promise<unknown> {
+export async function restoreRecord(data: DataContext, ctx: RouteContext): Promise<unknown> {
+  const { params } = ctx;
   const gateway = data.gateway(params.resource);
   if (gateway.archiveTable === undefined) throw new ApiError('NOT_FOUND');
-  const record = await withClientInput(() => data.host.service(gateway.name).restore(params.id!, { as: 'system' }));
+  const record = areAccounts(data, gateway)
+    ? await restoreUser(data, ctx)
+    : await withClientInput(() => data.host.service(gateway.name).restore(params.id!, { as: 'system' }));
   return toWriteResponse(data, gateway, record);
 }
 
 /** Handles `POST /records/:resource/bulk`. Each record is changed, or fails, by itself. */
-export async function changeManyRecords(data: DataContext, { params, input }: RouteContext): Promise<unknown> {
+export async function changeManyRecords(data: DataContext, ctx: RouteContext): Promise<unknown> {
+  const { params, input } = ctx;
   const gateway = data.gateway(params.resource);
   const { ids, action, values } = input as z.output<typeof bulkBody>;
   if ((action === 'update') !== (values !== undefined))
     throw validationError({ values: action === 'update' ? 'Is required' : 'Is only for the action update' });
   assertNoPassword(gateway, values);
+  assertNoAccountFields(accountFieldsOf(data, gateway), values);
   const change = action === 'update' ? { action, values } : { action };
-  const errors = await data.host.bulk.resource(gateway.name).change(ids, change);
+  const errors =
+    areAccounts(data, gateway) && action !== 'update'
+      ? await changeManyUsers(data, ctx, ids, action)
+      : await data.host.bulk.resource(gateway.name).change(ids, change);
   return ids.map((id, i) => {
     const error = errors[i];
     if (error === undefined) return { id };

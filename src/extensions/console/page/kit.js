@@ -31,6 +31,7 @@ export {
 } from './components/page-parts.js';
 export { RecordLink } from './components/record-link.js';
 export { ReferencePicker, useReferenceLabel } from './components/reference-picker.js';
+export { sendWithCode } from './components/second-factor.js';
 export {
   bytesText,
   clockText,

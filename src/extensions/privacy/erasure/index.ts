@@ -70,7 +70,7 @@ export function createErasureParts(host: ExtensionHost, accounts: Accounts, user
   const user = createRecordEraser(host, users, plan);
   const redact = createOutboxRedactor(host, [user, ...owned.filter((share) => share.plan.action !== 'keep')]);
   return {
-    routes: erasureRoutes(host, accounts, createRequestErasure(host, users)),
+    routes: erasureRoutes(host, accounts, users, createRequestErasure(host, accounts, users)),
     jobs: { erase: { run: createEraseAccountJob(host, accounts, users, { user, owned, redact }), concurrency: 2 } },
     consumers: [createDeletingStatusConsumer(users)],
     sweeps: createErasureSweeps(host),

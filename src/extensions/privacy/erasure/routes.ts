@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { passwordToCheck } from '../../../accounts/sign-in/login.ts';
 import type { Accounts } from '../../../declare/accounts.ts';
-import type { Host } from '../../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { createKeyedQueue } from '../../../platform/concurrency/serial-queue.ts';
 import { ApiError, invalidSessionError } from '../../../platform/errors.ts';
@@ -28,6 +28,14 @@ const eraseInput = z.strictObject({
     .meta({ description: 'With two-factor: a code of the authenticator app, or a recovery code' }),
 });
 
+/** The optional body of an admin's request to erase the account of another user. */
+const eraseByAdminInput = z.strictObject({
+  code: eraseInput.shape.code
+    .unwrap()
+    .optional()
+    .meta({ description: 'A code of the admin’s own second factor; required if they have one' }),
+});
+
 /** The query parameters of the list of erasures. */
 const listQuery = z.strictObject({
   user: id.optional().meta({ description: 'The id of a user' }),
@@ -40,6 +48,7 @@ const listQuery = z.strictObject({
 export function erasureRoutes(
   { database }: Pick<Host, 'database'>,
   accounts: Accounts,
+  users: Pick<ResourceGateway, 'load'>,
   requestErasure: RequestErasure,
 ): Route[] {
   const tags = ['privacy'];
@@ -58,10 +67,12 @@ export function erasureRoutes(
     });
   }
 
-  async function requestUserErasure(ctx: RouteContext) {
+  async function requestUserErasure(ctx: RouteContext<z.output<typeof eraseByAdminInput>>) {
     const [by, userId] = [ctx.user!.id, ctx.params.id!];
     // Erasing one's own account requires the password. A stolen admin session must not bypass that.
     if (by === userId) throw new ApiError('FORBIDDEN', 'Erase your own account with POST /api/auth/me/erase');
+    const [target] = isId(userId) ? await users.load([userId]) : [];
+    await accounts.power.confirm(ctx, target, ctx.input.code);
     return requestErasure({ userId, by, ip: addressOf(ctx.req) });
   }
 
@@ -98,13 +109,16 @@ export function erasureRoutes(
       method: 'POST',
       path: '/admin/users/:id/erase',
       policy: 'admin',
+      recentSignIn: true,
+      input: eraseByAdminInput,
       output: erasureShape,
-      errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT'],
+      errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT', 'RATE_LIMITED'],
       status: 202,
       operationId: 'eraseUser',
       tags,
       summary: 'Erase the account of a user and all data that belongs to it',
-      description: 'A repeated request returns the existing erasure.',
+      description:
+        'A repeated request returns the existing erasure. An admin who has a second factor must send a code of their own. For a privileged account, the admin must have one.',
       handler: requestUserErasure,
     },
     {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Accounts } from '../../../declare/accounts.ts';
 import { isAccountActive } from '../../../declare/actor.ts';
 import type { ConsoleRoute } from '../../../declare/console-tab.ts';
 import type { Host } from '../../../declare/host.ts';
@@ -77,11 +78,15 @@ export function endpointConsoleRoutes(
   settings: WebhookSettings,
   as: OwnerRoutes,
   statistics: DeliveryStatistics,
+  { confirmNewCredential }: Pick<Accounts, 'confirmNewCredential'>,
 ): ConsoleRoute[] {
   const { database } = host;
   const names = listSubscribableNames(host.resources, Object.keys(settings.events));
   // Only the owner may decide that an endpoint gets more than its API key could read.
   const updateSchema = updateEndpointSchema(settings, names).omit({ apiKeyId: true });
+
+  /** The administrator sees the secret of the endpoint. */
+  const confirmSecret = (ctx: RouteContext) => confirmNewCredential(ctx, ctx.input.code);
 
   async function listEndpoints(ctx: RouteContext) {
     const query = ctx.query as unknown as z.output<typeof listQuery>;
@@ -129,6 +134,7 @@ export function endpointConsoleRoutes(
       }),
       status: 201,
       action: 'endpointCreated',
+      check: confirmSecret,
       recordedAs: ({ input }) => ({ resource: 'webhook', record: null, details: { owner: input.owner } }),
       handler: createEndpoint,
     },
@@ -162,6 +168,7 @@ export function endpointConsoleRoutes(
       path: '/endpoints/:id/rotate-secret',
       input: rotateSecretSchema,
       action: 'secretRotated',
+      check: confirmSecret,
       recordedAs,
       handler: as.handle('rotateWebhookSecret'),
     },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Accounts } from '../../../declare/accounts.ts';
 import type { ConsoleRoute, ConsoleTab } from '../../../declare/console-tab.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
@@ -22,6 +23,7 @@ import { createDeliveryStatistics, rangeQuery } from './statistics.ts';
 /** What the tab shares with the rest of the extension. */
 interface TabParts {
   users: ResourceGateway;
+  accounts: Pick<Accounts, 'confirmNewCredential'>;
   settings: WebhookSettings;
   /** The routes of the API, which the tab carries out for the owners of endpoints. */
   routes: readonly Route[];
@@ -46,7 +48,7 @@ const EXAMPLE_URL = 'https://example.com/webhooks';
 /** The tab of the console for the endpoints and deliveries of all users, and in development the page of its receiver. */
 export function createWebhooksTab(
   host: ExtensionHost,
-  { users, settings, routes, limits, deleted, deliverySerializer, status }: TabParts,
+  { users, accounts, settings, routes, limits, deleted, deliverySerializer, status }: TabParts,
 ): { tab: ConsoleTab; pages: Route[] } {
   // The console shows the content of a delivery only on its own page, and encrypted values only on request.
   const withoutContent: DeliverySerializer = {
@@ -116,7 +118,7 @@ export function createWebhooksTab(
       page: new URL('./page/', import.meta.url),
       routes: [
         ...ownRoutes,
-        ...endpointConsoleRoutes(host, settings, as, statistics),
+        ...endpointConsoleRoutes(host, settings, as, statistics, accounts),
         ...deliveryConsoleRoutes(host, settings, as, deliverySerializer),
         ...(receiver?.routes ?? []),
       ],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { newCredentialCode } from '../../../declare/new-credential.ts';
 import { checkUrl, createHostCheck } from '../../../platform/address-guard/index.ts';
 import { validationError } from '../../../platform/errors.ts';
 import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
@@ -104,6 +105,7 @@ export function createEndpointSchema(settings: WebhookSettings, names: readonly 
     signing: signing.default('v1'),
     ordered: ordered.default(false),
     rateLimit: rateLimit.default(null),
+    code: newCredentialCode,
   });
 }
 
@@ -124,4 +126,4 @@ export function updateEndpointSchema(settings: WebhookSettings, names: readonly 
 }
 
 /** The schema of the body of a request for a new secret. The body is optional. */
-export const rotateSecretSchema = z.strictObject({ signing: signing.optional() });
+export const rotateSecretSchema = z.strictObject({ signing: signing.optional(), code: newCredentialCode });

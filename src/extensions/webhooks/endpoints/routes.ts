@@ -58,7 +58,7 @@ const KEEP: KeyBindingChange = ['keep', null, null, null];
 /** The routes of endpoints. All of them respond with 404 for another user's endpoint. */
 export function endpointRoutes(
   host: Host,
-  accounts: Pick<Accounts, 'holdCredential'>,
+  accounts: Pick<Accounts, 'holdCredential' | 'confirmNewCredential'>,
   settings: WebhookSettings,
   limits: KeyLimits,
 ): Route[] {
@@ -153,6 +153,7 @@ export function endpointRoutes(
     }
     if (ctx.auth !== undefined) limits.assertKeyMayReadEvents(ctx.auth, subscribed);
     await checkUrl(url);
+    await accounts.confirmNewCredential(ctx, ctx.input.code);
     const [, ...key] = await bindToCallingKey(ctx.auth);
     const id = newId();
     const { secret, publicKey, kept } = generateSigningSecrets(signing);
@@ -214,6 +215,7 @@ export function endpointRoutes(
 
   async function rotateSecret(ctx: RouteContext) {
     const { id, signing: now = 'v1' } = serializeLoadedEndpoint(ctx);
+    await accounts.confirmNewCredential(ctx, ctx.input.code);
     const { secret, publicKey, kept } = generateSigningSecrets(ctx.input.signing ?? now);
     const binding = await bindToCallingKey(ctx.auth);
     const values = [
@@ -239,7 +241,7 @@ export function endpointRoutes(
       summary: 'Create a webhook endpoint; its secret is shown only once',
       input: createEndpointSchema(settings, names),
       output: endpointWithSecretShape,
-      errors: ['FORBIDDEN', 'LIMIT_REACHED'],
+      errors: ['FORBIDDEN', 'LIMIT_REACHED', 'RATE_LIMITED', 'RECENT_SIGN_IN_REQUIRED'],
       status: 201,
       operationId: 'createWebhook',
       handler: createEndpoint,
@@ -301,7 +303,7 @@ export function endpointRoutes(
         'During a grace period, messages are also signed with the old secret. `signing` changes the kind of signature; omit it to keep it.',
       input: rotateSecretSchema,
       output: endpointWithSecretShape,
-      errors: ['FORBIDDEN', 'NOT_FOUND'],
+      errors: ['FORBIDDEN', 'NOT_FOUND', 'RATE_LIMITED', 'RECENT_SIGN_IN_REQUIRED'],
       operationId: 'rotateWebhookSecret',
       handler: rotateSecret,
     },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Accounts } from '../../../declare/accounts.ts';
 import { currentActor, isAccountActive } from '../../../declare/actor.ts';
-import type { Authenticator } from '../../../declare/authenticator.ts';
+import { type Authenticator, authOf } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { StoredRecord } from '../../../declare/host.ts';
 import type { Auth, Route } from '../../../declare/route.ts';
@@ -30,6 +30,8 @@ export interface PortalLinkOptions {
   endpointId?: string;
   /** Whether the link reaches endpoints of scope `global`, which receive the records of all users. Default false. */
   includeGlobal?: boolean;
+  /** A code of the user's second factor, from the body of their request: see `createLink`. */
+  code?: string | undefined;
 }
 
 /** A link to the portal. */
@@ -44,8 +46,9 @@ export interface PortalLink {
  * Creates a link with which a user manages their webhooks, without another sign-in.
  *
  * @param userId the owner of the endpoints
- * @throws Error if the portal is off, if there is no active user or endpoint with these ids, or if an option is invalid. ApiError FORBIDDEN
- *   in a request that this user sent with an API key
+ * @throws Error if the portal is off, if there is no active user or endpoint with these ids, or if an option is invalid. In a request of this
+ *   user: ApiError FORBIDDEN if it was sent with an API key; VALIDATION_ERROR naming `code`, RATE_LIMITED or RECENT_SIGN_IN_REQUIRED if the user
+ *   has a second factor, did not confirm it on the session within the last 10 minutes, and `code` is missing or wrong
  * @example const { url } = await app.webhooks.portalLink(user.id, { expiresIn: '15m' });
  */
 export type CreatePortalLink = (userId: string, options?: PortalLinkOptions) => Promise<PortalLink>;
@@ -59,6 +62,7 @@ const linkOptions = z.strictObject({
     }),
   endpointId: z.string().refine(isId, { error: 'must be the id of an endpoint' }).optional(),
   includeGlobal: z.boolean({ error: 'must be true or false' }).default(false),
+  code: z.string({ error: 'must be a string' }).optional(),
 });
 
 function readLinkOptions(options: PortalLinkOptions): z.output<typeof linkOptions> & { expiresIn: number } {
@@ -89,7 +93,7 @@ interface PortalLinks {
  */
 export function createPortalLinks(
   host: Pick<ExtensionHost, 'database' | 'keyring' | 'authenticators'>,
-  accounts: Pick<Accounts, 'findUserWithProof'>,
+  accounts: Pick<Accounts, 'findUserWithProof' | 'confirmNewCredential'>,
   baseUrl: string,
 ): PortalLinks {
   const { database, keyring } = host;
@@ -116,8 +120,8 @@ export function createPortalLinks(
    * Returns the session with which the user sent the current request, so that the link ends with it; undefined outside of requests and in
    * requests of other users, such as admins.
    */
-  async function findRequestingSession(userId: string): Promise<string | undefined> {
-    const req = currentActor()?.req;
+  async function findRequestingSession(userId: string, code: string | undefined): Promise<string | undefined> {
+    const { req, user } = currentActor() ?? {};
     const identity = req && identityOf(req);
     if (identity?.userId !== userId) return undefined;
     if (identity.via !== 'session')
@@ -125,6 +129,7 @@ export function createPortalLinks(
         'FORBIDDEN',
         'A link to the webhook portal needs a session; an API key could exceed its scopes',
       );
+    await accounts.confirmNewCredential({ req: req!, user, auth: authOf(req!) }, code);
     // An extension may have sessions of its own, which nothing could watch.
     return (await hasSessionEnded(identity.id)) ? undefined : identity.id;
   }
@@ -139,8 +144,8 @@ export function createPortalLinks(
 
   return {
     async createLink(userId, options = {}) {
-      const { expiresIn, endpointId, includeGlobal } = readLinkOptions(options);
-      const session = await findRequestingSession(userId);
+      const { expiresIn, endpointId, includeGlobal, code } = readLinkOptions(options);
+      const session = await findRequestingSession(userId, code);
       const found = isId(userId) ? await accounts.findUserWithProof(userId) : undefined;
       if (found === undefined || !isAccountActive(found.user))
         throw new Error(`portalLink: there is no active user ${String(userId)}`);

@@ -5,7 +5,7 @@ import type { Condition } from '../../query/list-query.ts';
 import { scopeConditions } from '../../query/scope.ts';
 import { locksReferences } from '../../references/check-references.ts';
 import { authorizeCreate } from '../create.ts';
-import { derivesChanges } from '../update.ts';
+import { derivesChanges, guardOfUpdate } from '../update.ts';
 import { hasFieldRules, hasWritableByFunction } from '../validate.ts';
 import type { BatchItem } from './item.ts';
 
@@ -25,7 +25,7 @@ export interface BatchAccess {
   scope(): Promise<Condition[]>;
   /**
    * Whether an item can be written together with others. Functions that may read records must see the result of earlier items, so items
-   * with such functions run alone: hooks, functions in policies and `writableBy`, steps of deletions. So do items that change more than their
+   * with such functions run alone: hooks, functions in policies and `writableBy`, guards, steps of deletions. So do items that change more than their
    * own record: they attach files, lock the records of a list of references, or delete records to which others refer.
    */
   canWriteTogether(item: BatchItem): Promise<boolean>;
@@ -73,13 +73,18 @@ export function createBatchAccess(
     !resource.holdsFiles && (system || resource.policies.create.functions.length === 0) && !isSetByFunction(data);
   const canCreateTogether = (item: BatchItem) =>
     hooks.beforeCreate === undefined && !changesMore && canValidateBefore(item);
-  const canUpdateTogether = async ({ data }: BatchItem) =>
+  const isGuarded = ({ data, by }: BatchItem) => {
+    const { [by?.field.name ?? '']: _key, ...changes } = Object(data) as Record<string, unknown>;
+    return guardOfUpdate(context, resource, changes, operation) !== undefined;
+  };
+  const canUpdateTogether = async (item: BatchItem) =>
+    canSetTogether(item.data) && !isGuarded(item) && (await isPlain('update'));
+  const canSetTogether = (data: unknown) =>
     hooks.beforeUpdate === undefined &&
     !changesMore &&
     !isSetByFunction(data) &&
     !derivesChanges(context, resource, data) &&
-    !(rulesRunAlone && hasFieldRules(resource, data)) &&
-    (await isPlain('update'));
+    !(rulesRunAlone && hasFieldRules(resource, data));
 
   return {
     assertMayCreate: createOnce(() => authorizeCreate(resource, operation)),

@@ -4,6 +4,7 @@ import type { OperationContext } from '../../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../context.ts';
 import type { ListCondition } from '../../query/list-query.ts';
 import { isFilter, type RawQuery } from '../../query/parse.ts';
+import { guardOf } from '../guard.ts';
 import { parseSelectedRecords } from '../read.ts';
 import type { BatchItem, BatchOperation, Outcome, Room } from './item.ts';
 import { fieldsToUpsertBy, parseUpsertKey } from './parse.ts';
@@ -117,6 +118,7 @@ async function changeMatching(
       operation,
       async (inside, _entity, operationInside) => {
         const own = inside.entities.get(name)!;
+        await guardOf(inside, own.resource, operationInside)?.lock(inside.database);
         const limits = { rows: MAX_ROWS, bytes: context.settings.http.batchBytes };
         const { records, isCut } = await own.store.lockMany([...conditions, ...rest], limits);
         const items = records.map(({ id }, place) => createItem(place, op, operationInside, { id, data }));

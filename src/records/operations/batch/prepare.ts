@@ -7,6 +7,7 @@ import type { Entity, RecordsContext } from '../../context.ts';
 import { BY_ID, type Condition, createComparison, type ListCondition } from '../../query/list-query.ts';
 import { toComparableValue } from '../../query/scope.ts';
 import { validateCreate } from '../create.ts';
+import { guardOf } from '../guard.ts';
 import { validateUpdate } from '../update.ts';
 import type { Values } from '../validate.ts';
 import { authorizeLoadedForWrite, hashPasswords } from '../write-steps.ts';
@@ -47,6 +48,7 @@ async function prepareCreate(
 ): Promise<PreparedChange> {
   await access.assertMayCreate();
   const values = await validateCreate(context, resource, item.data, item.operation);
+  await guardOf(context, resource, item.operation)?.check({ after: values }, item.operation, undefined);
   item.hashes ??= new Map();
   const hashed = await hashPasswords(context, resource, values, item.hashes);
   const { id = newId(), times } = item;

@@ -3,11 +3,12 @@ import { pluralName } from '../../../declare/naming.ts';
 import type { Policy, PolicyFunction } from '../../../declare/policy.ts';
 import { type Action, deprecationOfAllRoutes } from '../../../declare/resource.ts';
 import { type Route, type RouteContext, recordShape } from '../../../declare/route.ts';
-import type { ApiError } from '../../../platform/errors.ts';
+import type { ApiError, ErrorCode } from '../../../platform/errors.ts';
 import { createRequestContext, type OperationContext } from '../../access/operation-context.ts';
 import { toPublicOperationError } from '../../access/public-error.ts';
 import type { Entity, RecordsContext } from '../../context.ts';
 import { declaredOrDefaultPolicy, WRITE_ACTIONS } from '../../schema/compile.ts';
+import { guardErrorsOf } from '../guard.ts';
 import type { BatchOperation, Outcome } from './item.ts';
 import {
   actionsOf,
@@ -20,6 +21,13 @@ import {
 import { runAtomicBatch, runBatchPerItem } from './run.ts';
 
 const DETAILS_PREFIX = 'operations.';
+const ERRORS: readonly ErrorCode[] = [
+  'NOT_FOUND',
+  'CONFLICT',
+  'PRECONDITION_FAILED',
+  'METHOD_NOT_ALLOWED',
+  'FORBIDDEN',
+];
 /** How many operations count as one request for rate limits: about as many as cost the server as much as one request. */
 const OPERATIONS_PER_REQUEST = 10;
 
@@ -158,7 +166,9 @@ export function createBatchRoute(context: RecordsContext, entity: Entity): Route
     summary: `Change many ${plural} at once`,
     description:
       'Performs the operations in order. `atomic`: all of them or none. `perItem`: each succeeds or fails by itself, with the status that its own route would have.',
-    errors: ['NOT_FOUND', 'CONFLICT', 'PRECONDITION_FAILED', 'METHOD_NOT_ALLOWED', 'FORBIDDEN'],
+    get errors(): readonly ErrorCode[] {
+      return [...ERRORS, ...guardErrorsOf(context, resource)];
+    },
     ...(deprecated === undefined ? {} : { deprecated }),
     async handler(ctx: RouteContext) {
       const operation = createRequestContext(ctx);

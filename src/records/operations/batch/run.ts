@@ -2,6 +2,7 @@ import { findConstraintViolation } from '../../../platform/postgres/errors.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../context.ts';
 import { countJsonBytes } from '../../serialize/response-bytes.ts';
+import { guardOf } from '../guard.ts';
 import { type BatchAccess, createBatchAccess } from './access.ts';
 import { runItemAlone } from './alone.ts';
 import { createBatchError, type ItemFailure } from './errors.ts';
@@ -103,6 +104,10 @@ async function attemptAtomic(
     outcomes[place] = outcome;
   };
   const writing = { ...attempt, onOutcome };
+  const { context, entity, operation } = attempt;
+  // Before any row is locked, as in the requests that change one record.
+  if (segments.some(({ isAlone }) => isAlone))
+    await guardOf(context, entity.resource, operation)?.lock(context.database);
   if (segments.length > 1)
     await lockRecords(
       writing,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Client, createClient, type Person } from '../../../support/app.ts';
-import { codeOf, forget, guard, PASSWORD, wrongCode } from '../../two-factor/two-factor-user.ts';
+import { codeOf, forget, guard, PASSWORD, type TwoFactorUser, wrongCode } from '../../two-factor/two-factor-user.ts';
 import { startAccountsApp } from './accounts-app.ts';
 
 const API = '/console/api/accounts';
@@ -39,10 +39,18 @@ test.each(ROUTES)('%s %s is refused without a session of an administrator', asyn
   expect((await target.call('GET', '/api/auth/me')).body.data).toMatchObject({ status: 'active', roles: ['user'] });
 });
 
-const setRoles = (client: Client, { id }: Pick<Person, 'id'>, from: string[], to: string[]) =>
-  client('POST', `${API}/users/${id}/roles`, { from, to });
-const setStatus = (client: Client, { id }: Pick<Person, 'id'>, action: 'disable' | 'enable') =>
-  client('POST', `${API}/users/${id}/${action}`);
+const setRoles = (client: Client, { id }: Pick<Person, 'id'>, from: string[], to: string[], code?: string) =>
+  client('POST', `${API}/users/${id}/roles`, { from, to, ...(code && { code }) });
+const setStatus = (client: Client, { id }: Pick<Person, 'id'>, action: 'disable' | 'enable', code?: string) =>
+  client('POST', `${API}/users/${id}/${action}`, code === undefined ? undefined : { code });
+
+/** A user who may use the console, but is no administrator, with a second factor. */
+const support = async (name: string) => guard(await person(name, ['user', 'support']), database);
+/** A code of a user that has not been used. */
+async function nextCode(user: TwoFactorUser): Promise<string> {
+  await forget(user, database);
+  return codeOf(user.secret);
+}
 
 type Entry = { action: string; resource: string; record: string | null; user: string; details: object };
 
@@ -96,31 +104,35 @@ describe('roles', () => {
 
 describe('the last administrator', () => {
   test('can be neither demoted nor disabled', async () => {
-    const helper = await person('Last', ['user', 'support']);
+    const helper = await support('Last');
     const answers = [
-      await setRoles(helper.call, root, ['user', 'admin'], ['user']),
-      await setStatus(helper.call, root, 'disable'),
+      await setRoles(helper.call, root, ['user', 'admin'], ['user'], await nextCode(helper)),
+      await setStatus(helper.call, root, 'disable', await nextCode(helper)),
     ];
     for (const { body } of answers)
       expect(body.error).toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('last active admin') });
   });
 
   test('a disabled administrator does not count', async () => {
-    const helper = await person('Counting', ['user', 'support']);
+    const helper = await support('Counting');
     const asleep = await person('Asleep', ['user', 'admin']);
     await app.service('user').update(asleep.id, { status: 'disabled' });
-    expect((await setStatus(helper.call, root, 'disable')).body.error.code).toBe('CONFLICT');
-    expect((await setRoles(helper.call, asleep, ['user', 'admin'], ['user'])).status).toBe(200);
+    const disabled = await setStatus(helper.call, root, 'disable', await nextCode(helper));
+    expect(disabled.body.error.code).toBe('CONFLICT');
+    const demoted = await setRoles(helper.call, asleep, ['user', 'admin'], ['user'], await nextCode(helper));
+    expect(demoted.status).toBe(200);
   });
 
   test('remains when administrators are demoted and disabled at the same time', async () => {
-    const helper = await person('Racing', ['user', 'support']);
+    const helpers = [await support('One'), await support('Two'), await support('Three'), await support('Four')];
+    const codes = await Promise.all(helpers.map(nextCode));
+    const [one, two, three, four] = helpers.map(({ call: client }) => client) as [Client, Client, Client, Client];
     const second = await person('Second', ['user', 'admin']);
     const results = await Promise.all([
-      setRoles(helper.call, root, ['user', 'admin'], ['user']),
-      setStatus(helper.call, second, 'disable'),
-      setRoles(helper.call, second, ['user', 'admin'], ['user']),
-      setStatus(helper.call, root, 'disable'),
+      setRoles(one, root, ['user', 'admin'], ['user'], codes[0]),
+      setStatus(two, second, 'disable', codes[1]),
+      setRoles(three, second, ['user', 'admin'], ['user'], codes[2]),
+      setStatus(four, root, 'disable', codes[3]),
     ]);
     const { rows } = await database.query(
       `select id from users where status = 'active' and 'admin' = any(roles) and id = any($1)`,

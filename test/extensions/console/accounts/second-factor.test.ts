@@ -41,12 +41,15 @@ test.each(['admin', 'support'])(
   },
 );
 
-test('other roles, and taking roles away, need no code', async () => {
+test('other roles need no code, and taking the roles of an administrator away does', async () => {
   const user = await person('Editing');
   expect((await giveRoles(root.call, user, ['user', 'editor'])).status).toBe(200);
   const helper = await person('Falling', ADMINISTRATOR);
-  const body = { from: ADMINISTRATOR, to: ['user'] };
-  expect((await root.call('POST', `${API}/users/${helper.id}/roles`, body)).status).toBe(200);
+  const take = (body: object) =>
+    root.call('POST', `${API}/users/${helper.id}/roles`, { from: ADMINISTRATOR, to: ['user'], ...body });
+  expect((await take({})).body.error.details).toEqual({ code: 'Is required' });
+  await forget(root, database);
+  expect((await take({ code: codeOf(root.secret) })).status).toBe(200);
 });
 
 test('an administrator without two-factor login does not touch the second factors of users who may use the console', async () => {

@@ -433,10 +433,16 @@ test('an admin can erase other users, but not themselves through that route; the
 test('when two admins erase each other concurrently, one remains', async () => {
   // The test’s own admin must not count meanwhile.
   await database.query(`update users set status = 'disabled' where id = $1`, [root.id]);
-  const [gil, hal] = [await person('Gil', ['user', 'admin']), await person('Hal', ['user', 'admin'])];
+  const gil = await guard(await person('Gil', ['user', 'admin']), database);
+  const hal = await guard(await person('Hal', ['user', 'admin']), database);
+  // Without a second factor, an admin erases no other admin.
+  const eve = await person('Evan', ['user', 'admin']);
+  expect((await eve.call('POST', `/api/admin/users/${hal.id}/erase`)).status).toBe(403);
+  await app.service('user').delete(eve.id);
+  expect((await gil.call('POST', `/api/admin/users/${hal.id}/erase`)).status).toBe(422);
   const responses = await Promise.all([
-    gil.call('POST', `/api/admin/users/${hal.id}/erase`),
-    hal.call('POST', `/api/admin/users/${gil.id}/erase`),
+    gil.call('POST', `/api/admin/users/${hal.id}/erase`, { code: codeOf(gil.secret) }),
+    hal.call('POST', `/api/admin/users/${gil.id}/erase`, { code: codeOf(hal.secret) }),
   ]);
   expect(responses.filter(({ status }) => status === 202)).toHaveLength(1);
   await database.query(`update users set status = 'active' where id = $1`, [root.id]);

@@ -1,6 +1,5 @@
 import {
   ActionButton,
-  call,
   Dialog,
   dataHref,
   Facts,
@@ -71,12 +70,55 @@ function RolesDialog({ account, close }) {
   <//>`;
 }
 
+/** A dialog with the e-mail address. @param {{ account: any, close: (isChanged: boolean) => void }} props */
+function EmailDialog({ account, close }) {
+  const [email, setEmail] = useState(account.email);
+  const [error, setError] = useState();
+  const [isSaving, setSaving] = useState(false);
+  const save = async (event) => {
+    event.preventDefault();
+    setSaving(true);
+    try {
+      if (!(await sendAction(`${pathOf(account.id)}/email`, { email }))) return setSaving(false);
+      showToast('The e-mail address is changed');
+      close(true);
+    } catch (failed) {
+      setError(failed.details?.email ?? failed.message);
+      setSaving(false);
+    }
+  };
+  return html`<${Dialog} title=${`E-mail address of ${account.name ?? account.email}`} onClose=${() => close(false)}>
+    <form class="stack" onSubmit=${save}>
+      <p class="soft">
+        The user is signed out everywhere, and the former address gets an e-mail. The new address counts as not verified.
+      </p>
+      <label>
+        E-mail address
+        <input
+          type="email"
+          autocomplete="off"
+          required
+          value=${email}
+          aria-invalid=${error ? 'true' : undefined}
+          aria-describedby=${error ? 'accounts-email-error' : undefined}
+          onInput=${(event) => setEmail(event.target.value)}
+        />
+      </label>
+      ${error && html`<p id="accounts-email-error" class="field-error" role="alert">${error}</p>`}
+      <footer>
+        <button type="button" onClick=${() => close(false)}>Cancel</button>
+        <button type="submit" class="primary" disabled=${isSaving}>Change the address</button>
+      </footer>
+    </form>
+  <//>`;
+}
+
 /** The button that disables or enables the account. */
 function StatusButton({ account, onDone }) {
   const { id, isActive, isSelf } = account;
   const send = (action) => async () => {
     try {
-      await call(`${pathOf(id)}/${action}`, { method: 'POST' });
+      await sendAction(`${pathOf(id)}/${action}`, {});
     } finally {
       await onDone();
     }
@@ -103,15 +145,22 @@ function StatusButton({ account, onDone }) {
 
 function Overview({ account, onDone }) {
   const { hasVerification } = accountFacts.value;
-  const { id, email, roles, emailVerifiedAt, createdAt } = account;
+  const { id, email, roles, emailVerifiedAt, createdAt, isSelf } = account;
   const changeRoles = async () => {
     await openDialog(({ close }) => html`<${RolesDialog} account=${account} close=${close} />`);
+    await onDone();
+  };
+  const changeAddress = async () => {
+    await openDialog(({ close }) => html`<${EmailDialog} account=${account} close=${close} />`);
     await onDone();
   };
   const verified = emailVerifiedAt === null ? 'Not verified' : html`<${Time} value=${emailVerifiedAt} />`;
   return html`<${Section}
     title="Account"
-    actions=${roles !== null && html`<${ActionButton} run=${changeRoles}>Change roles…<//>`}
+    actions=${[
+      !isSelf && html`<${ActionButton} run=${changeAddress}>Change e-mail…<//>`,
+      roles !== null && html`<${ActionButton} run=${changeRoles}>Change roles…<//>`,
+    ]}
   >
     <div class="card accounts-facts">
       <${Facts}

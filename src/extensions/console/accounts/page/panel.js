@@ -4,18 +4,16 @@ import {
   app,
   call,
   DataTable,
-  Dialog,
   Facts,
   html,
-  openDialog,
   RecordLink,
   Section,
   Status,
+  sendWithCode,
   showToast,
   Time,
   userResource,
 } from 'belfry/console';
-import { useState } from 'preact/hooks';
 
 /** The path of the tab. */
 export const ACCOUNTS = '/console/accounts';
@@ -63,57 +61,13 @@ export function PanelValue({ value, kind }) {
   return typeof value === 'boolean' ? (value ? 'Yes' : 'No') : String(value);
 }
 
-/** Asks the administrator for a code of their second factor. @returns {Promise<string | undefined>} undefined if they cancel */
-function askForCode(problem) {
-  return openDialog(function CodeDialog({ close }) {
-    const [code, setCode] = useState('');
-    const submit = (event) => {
-      event.preventDefault();
-      close(code.trim());
-    };
-    return html`<${Dialog} title="Confirm with your second factor" onClose=${() => close(undefined)}>
-      <form class="stack" onSubmit=${submit}>
-        <p>This needs a code of your own authenticator app, or a recovery code.</p>
-        <label>
-          Your code
-          <input
-            autocomplete="one-time-code"
-            spellcheck="false"
-            required
-            maxlength="64"
-            value=${code}
-            aria-describedby=${problem === undefined ? undefined : 'accounts-code-problem'}
-            onInput=${(event) => setCode(event.target.value)}
-          />
-        </label>
-        ${problem && html`<p id="accounts-code-problem" class="field-error">${problem}</p>`}
-        <footer>
-          <button type="button" onClick=${() => close(undefined)}>Cancel</button>
-          <button type="submit" class="primary">Confirm</button>
-        </footer>
-      </form>
-    <//>`;
-  });
-}
-
 /**
- * Sends an action. If it needs a code of the administrator's second factor, asks for it until it is right.
+ * Sends an action, with a code of the administrator's second factor if it needs one.
  *
  * @returns {Promise<boolean>} false if the administrator cancels
  */
-export async function sendAction(path, body) {
-  let code;
-  for (;;) {
-    try {
-      await call(path, { method: 'POST', body: { ...body, ...(code !== undefined && { code }) } });
-      return true;
-    } catch (error) {
-      if (error.details?.code === undefined) throw error;
-      code = await askForCode(code === undefined ? undefined : error.details.code);
-      if (code === undefined) return false;
-    }
-  }
-}
+export const sendAction = (path, body) =>
+  sendWithCode((code) => call(path, { method: 'POST', body: { ...body, ...code } }));
 
 /**
  * The button of an action that the server describes.

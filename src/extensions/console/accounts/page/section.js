@@ -1,6 +1,5 @@
 import {
   ActionButton,
-  call,
   Dialog,
   hrefOf,
   html,
@@ -15,7 +14,7 @@ import {
   usePages,
 } from 'belfry/console';
 import { useState } from 'preact/hooks';
-import { ACCOUNTS, accountFacts, PanelRows } from './panel.js';
+import { ACCOUNTS, accountFacts, PanelRows, sendAction } from './panel.js';
 
 /** A field of a form that the server describes. */
 function Field({ field, value, error, onChange }) {
@@ -64,7 +63,7 @@ function FormDialog({ section, close }) {
     event.preventDefault();
     setSending(true);
     try {
-      await call(`/accounts/sections/${section.id}/${form.id}`, { method: 'POST', body: values });
+      if (!(await sendAction(`/accounts/sections/${section.id}/${form.id}`, values))) return setSending(false);
       showToast(form.done);
       close(true);
     } catch (error) {

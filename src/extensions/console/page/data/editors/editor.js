@@ -76,7 +76,7 @@ function Description({ id, field, isNew }) {
 }
 
 /** A field that the console cannot set: its value, and why. */
-function LockedField({ id, field, value, labels, reason }) {
+function LockedField({ id, field, record, value, labels, reason }) {
   return html`<div class="field locked" data-field=${field.name}>
     <div class="field-head">
       <span class="name" id=${`${id}-name`}>${field.name}</span>
@@ -84,6 +84,7 @@ function LockedField({ id, field, value, labels, reason }) {
       <span class="locked-mark" title=${reason}><${Icon} name="lock" size=${12} />${reason}</span>
     </div>
     <div class="locked-value"><${Value} field=${field} value=${value} labels=${labels} /></div>
+    ${field.accounts && record && html`<p class="hint"><a href=${`/console/accounts/users/${encodeURIComponent(record.id)}`}>Change it in the account</a></p>`}
     <${Description} id=${id} field=${field} />
   </div>`;
 }
@@ -97,9 +98,9 @@ function LockedField({ id, field, value, labels, reason }) {
 export function FieldEditor(props) {
   const { field, value, saved, onChange, error, labels, isNew = false, isChanged = false, onReset } = props;
   const id = `field-${field.name}`;
-  const reason = lockedReason(field);
+  const reason = lockedReason(field, isNew);
   if (reason !== undefined)
-    return html`<${LockedField} id=${id} field=${field} value=${saved} labels=${labels} reason=${reason} />`;
+    return html`<${LockedField} id=${id} field=${field} record=${props.record} value=${saved} labels=${labels} reason=${reason} />`;
   const isGroup = GROUPS.includes(field.type) && !isConcealed(field);
   const describedBy = [error && `${id}-error`, `${id}-hint`].filter(Boolean).join(' ');
   const name = html`${field.name}${field.required && html`<span class="required" title="Required">*</span>`}`;

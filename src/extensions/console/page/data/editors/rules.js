@@ -7,14 +7,17 @@ const isConcealed = ({ encrypted, writeOnly, type }) => encrypted || writeOnly |
  * Why the console cannot set a field; undefined if it can.
  *
  * @param {any} field
+ * @param {boolean} [isNew] whether the record does not exist yet
  */
-export function lockedReason(field) {
+export function lockedReason(field, isNew = false) {
   if (field.isSystem) return 'Set by the system';
+  if (field.accounts !== undefined && !(isNew && field.accounts === 'create')) return 'Changed in the Accounts tab';
   if (field.type === 'password') return 'Users set their own password, for example with a reset link';
   return undefined;
 }
 
-export const isEditable = (field) => lockedReason(field) === undefined;
+/** Whether the console can set a field. @param {boolean} [isNew] of a record that does not exist yet */
+export const isEditable = (field, isNew = false) => lockedReason(field, isNew) === undefined;
 
 /** Describes the rules of a field: which policies decide about writing and reading it. */
 export function fieldNotes(field) {

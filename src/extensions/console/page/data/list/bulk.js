@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
 import { confirmAction, Dialog, openDialog, showError, showToast } from '../../components/feedback.js';
 import { Icon } from '../../components/icons.js';
+import { sendWithCode } from '../../components/second-factor.js';
 import { FieldEditor } from '../editors/editor.js';
 import { isEditable, toInput } from '../editors/rules.js';
 import { nameOf, recordsPath } from '../schema.js';
@@ -14,7 +15,12 @@ import { nameOf, recordsPath } from '../schema.js';
  * @returns {Promise<{ done: string[], failed: { id: string, error: any }[] }>}
  */
 async function changeAll(resource, ids, change) {
-  const { data } = await call(recordsPath(resource, 'bulk'), { method: 'POST', body: { ids, ...change } });
+  let data;
+  const isSent = await sendWithCode(async (code) => {
+    const body = { ids, ...change, ...code };
+    ({ data } = await call(recordsPath(resource, 'bulk'), { method: 'POST', body }));
+  });
+  if (!isSent) return { done: [], failed: [] };
   const failed = data.filter(({ error }) => error !== undefined && error !== null);
   const done = data.filter((one) => !failed.includes(one)).map(({ id }) => id);
   return { done, failed };
@@ -56,7 +62,7 @@ async function runBulk(resource, ids, change, { verb, undo }) {
 }
 
 function SetFieldDialog({ resource, count, close }) {
-  const fields = resource.fields.filter(isEditable);
+  const fields = resource.fields.filter((field) => isEditable(field));
   const [name, setName] = useState(fields[0]?.name);
   const [value, setValue] = useState(null);
   const [error, setError] = useState(undefined);

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../../api.js';
+import { sendWithCode } from '../../components/second-factor.js';
 import { hrefOf, place } from '../../router.js';
 import { useChanges } from '../../shell/live.js';
 import { recordsPath, viewer } from '../schema.js';
@@ -81,8 +82,15 @@ export async function saveRecord(resource, { record, meta }, values) {
 export const createRecord = async (resource, values) =>
   (await call(recordsPath(resource), { method: 'POST', body: values })).data;
 
-/** Deletes the version that was read. @throws RequestError 412 if the record has changed since */
+/**
+ * Deletes the version that was read.
+ *
+ * @returns {Promise<boolean>} false if the administrator cancels
+ * @throws RequestError 412 if the record has changed since
+ */
 export const deleteRecord = (resource, { record, meta }) =>
-  call(recordsPath(resource, record.id), { method: 'DELETE', headers: headersOf(meta) });
+  sendWithCode((body) => call(recordsPath(resource, record.id), { method: 'DELETE', headers: headersOf(meta), body }));
 
-export const restoreRecord = (resource, id) => call(recordsPath(resource, id, 'restore'), { method: 'POST' });
+/** Restores a record. @returns {Promise<boolean>} false if the administrator cancels */
+export const restoreRecord = (resource, id) =>
+  sendWithCode((body) => call(recordsPath(resource, id, 'restore'), { method: 'POST', body }));

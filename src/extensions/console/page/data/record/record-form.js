@@ -130,7 +130,7 @@ export function RecordForm({ resource, form, record, labels, isNew, onSubmit, ch
   const saveByKey = (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key === 's') submit(event);
   };
-  const shown = resource.fields.filter((field) => !isNew || isEditable(field));
+  const shown = resource.fields.filter((field) => !isNew || isEditable(field, true));
   return html`<form class="record-form" onSubmit=${submit} onKeyDown=${saveByKey} novalidate>
     ${hasErrors(form.problems) && html`<${ErrorSummary} problems=${form.problems} />`}
     ${shown.map(

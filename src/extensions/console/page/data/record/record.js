@@ -104,7 +104,7 @@ function useSave(resource, shown, form) {
 function RecordActions({ resource, record, meta, reload }) {
   const restore = async () => {
     try {
-      await restoreRecord(resource, record.id);
+      if (!(await restoreRecord(resource, record.id))) return;
       showToast(`${resource.label} restored`);
       await reload();
     } catch (error) {
@@ -113,7 +113,7 @@ function RecordActions({ resource, record, meta, reload }) {
   };
   const undo = async () => {
     try {
-      await restoreRecord(resource, record.id);
+      if (!(await restoreRecord(resource, record.id))) return;
       showToast(`${resource.label} restored`);
       await navigate(dataHref([resource.name, record.id]));
     } catch (error) {
@@ -129,7 +129,7 @@ function RecordActions({ resource, record, meta, reload }) {
     };
     if (!(await confirmAction(question))) return;
     try {
-      await deleteRecord(resource, { record, meta });
+      if (!(await deleteRecord(resource, { record, meta }))) return;
       allowLeaving();
       showToast(`${resource.label} deleted`, resource.softDelete ? { action: { label: 'Undo', run: undo } } : {});
       await navigate(dataHref([resource.name]));
