@@ -46,6 +46,8 @@ export interface HookContext extends Senders {
   req: Request | undefined;
   /** The privilege of the change. With `user`, policies and field rules have allowed the change. */
   as: 'system' | 'user';
+  /** Whether a deleted record is being restored: then `beforeCreate` and `afterCreate` run unless the resource has hooks for restores. */
+  restored: boolean;
   service: Services;
   /** `app.push`. Pushes that a `before` hook enqueues are part of the change and are sent after the commit. */
   push: PushSender;
@@ -70,6 +72,10 @@ export interface Hooks<F extends Fields, T extends boolean = true> {
   beforeDelete?(record: RecordOf<F, T>, ctx: HookContext): Anything;
   /** Runs after the commit. An error is logged, and the change stands. */
   afterDelete?(record: RecordOf<F, T>, ctx: HookContext): Anything;
+  /** Runs before a deleted record is restored, instead of `beforeCreate`. May return changes of the record, which are validated. */
+  beforeRestore?(record: RecordOf<F, T>, ctx: HookContext): Anything;
+  /** Runs after the commit of a restore, instead of `afterCreate`. An error is logged, and the change stands. */
+  afterRestore?(record: RecordOf<F, T>, ctx: HookContext): Anything;
 }
 
 /** Resource options that extensions add: see `resourceOptions` of an extension. */

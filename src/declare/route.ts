@@ -186,27 +186,32 @@ export interface Route {
   handler: (ctx: RouteContext) => unknown;
 }
 
+/** The options that custom routes share with other routes. */
+const SHARED_ROUTE_OPTIONS = [
+  'policy',
+  'input',
+  'query',
+  'output',
+  'errors',
+  'status',
+  'operationId',
+  'summary',
+  'description',
+  'tags',
+  'middleware',
+  'rateLimit',
+  'recentSignIn',
+  'hidden',
+  'scope',
+  'organisationKeys',
+  'deprecated',
+] as const satisfies readonly (keyof Route)[];
+
+/** The names of the options of a custom route. */
+export const ROUTE_OPTIONS = [...SHARED_ROUTE_OPTIONS, 'idempotent', 'body'] as const;
+
 /** Options of a custom route. */
-type RouteOptions = Pick<
-  Route,
-  | 'policy'
-  | 'input'
-  | 'query'
-  | 'output'
-  | 'errors'
-  | 'status'
-  | 'operationId'
-  | 'summary'
-  | 'description'
-  | 'tags'
-  | 'middleware'
-  | 'rateLimit'
-  | 'recentSignIn'
-  | 'hidden'
-  | 'scope'
-  | 'organisationKeys'
-  | 'deprecated'
-> & {
+type RouteOptions = Pick<Route, (typeof SHARED_ROUTE_OPTIONS)[number]> & {
   /** false: a POST is carried out every time, whatever its `Idempotency-Key`. */
   idempotent?: boolean;
   /**

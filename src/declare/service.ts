@@ -184,7 +184,15 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
     query: Q & AggregateInput<Aggregated, Q>,
     as?: ActAs,
   ): Promise<AggregateResult<Aggregated, Q>>;
-  /** Changes the given fields, emits `<resource>.updated`. */
+  /**
+   * Locks a record until the end of the transaction, and returns its current state. Other changes of the record and other calls of `lock` wait. Call it
+   * on the service of a `before` hook or of a transaction; elsewhere it throws, because there is no transaction that could hold the lock.
+   *
+   * @throws ApiError NOT_FOUND if the record does not exist or is out of reach
+   * @example beforeCreate: async (values, { service }) => { await service(room).lock(values.room); … }
+   */
+  lock(id: string, as?: ActAs): Promise<Data>;
+  /** Changes the given fields, emits `<resource>.updated`. If they already have these values, nothing is stored and nothing emitted. */
   update(id: string, input: Changes, as?: AsSystem & ActAsWithIfMatch): Promise<Data>;
   update(id: string, input: Changed, as: ActAsWithIfMatch | undefined): Promise<Data>;
   /** Deletes a record, emits `<resource>.deleted`. Returns the record as it was before. */
@@ -211,7 +219,7 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
    * committed separately; after an error, the records of earlier steps stay changed.
    *
    * @param where filters as in a list; `{}` for all records
-   * @returns the number of changed records
+   * @returns the number of matching records, including those that already have the values
    * @throws ApiError of the first record that cannot be changed, for example FORBIDDEN; TypeError for a filter that is undefined
    * @example await service('ticket').updateMany({ state: 'open' }, { state: 'closed' })
    */

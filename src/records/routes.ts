@@ -9,14 +9,14 @@ import { createRequestContext, type OperationContext } from './access/operation-
 import type { Entity, RecordsContext } from './context.ts';
 import { createBatchRoute } from './operations/batch/route.ts';
 import { createRecord, reservedIdOf } from './operations/create.ts';
-import { deleteRecord, restoreRecord } from './operations/delete.ts';
+import { deleteRecord } from './operations/delete.ts';
 import { guardErrorsOf } from './operations/guard.ts';
 import { chooseListSource } from './operations/list-source.ts';
 import { listRecords, readRecord } from './operations/read.ts';
+import { restoreRecord } from './operations/restore.ts';
 import { updateRecord } from './operations/update.ts';
 import { parseIfMatchHeader } from './operations/versions.ts';
 import { parseReadQuery } from './query/parse.ts';
-import { mayRestoreDanglingReferences } from './references/restore.ts';
 import { declaredOrDefaultPolicy } from './schema/compile.ts';
 import { isOfOrganisations } from './schema/organisation-resources.ts';
 import { markForSerialization } from './serialize/serialize.ts';
@@ -149,8 +149,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
     ...deprecatedBy(deprecationOfAllRoutes(resource.declaration)),
     summary: `Restore a deleted ${singular}`,
     get errors(): readonly ErrorCode[] {
-      const own = mayRestoreDanglingReferences(resource) ? (['VALIDATION_ERROR'] as const) : [];
-      return ['CONFLICT', ...own, ...guardErrorsOf(context, resource)];
+      return ['CONFLICT', 'VALIDATION_ERROR', ...guardErrorsOf(context, resource)];
     },
     output: recordOutput,
     handler: (ctx) => restoreRecord(context, entity, ctx.params.id!, createWriteContext(ctx)),

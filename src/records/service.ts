@@ -12,8 +12,10 @@ import { computeAggregates } from './aggregate/run.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createRecords, deleteRecords, updateRecords, upsertRecord } from './operations/batch/many.ts';
 import { createRecord } from './operations/create.ts';
-import { deleteRecord, restoreRecord } from './operations/delete.ts';
+import { deleteRecord } from './operations/delete.ts';
+import { lockRecord } from './operations/lock.ts';
 import { countRecords, listRecords, readFirstRecord, readRecord, readRecordPages } from './operations/read.ts';
+import { restoreRecord } from './operations/restore.ts';
 import { updateRecord } from './operations/update.ts';
 import { versionOfTime } from './operations/versions.ts';
 import { parseFilters } from './query/parse-filters.ts';
@@ -119,6 +121,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
       ),
     update: (id, input, as) =>
       runOperation(as, (operation) => updateRecord(context, entity, id, input, addIfMatch(operation, as))),
+    lock: (id, as) => runOperation(as, (operation) => lockRecord(context, entity, id, operation)),
     delete: (id, as) =>
       runOperation(as, (operation) => {
         const { deletedWith } = as ?? {};

@@ -13,7 +13,16 @@ import { isPolicyForNobody } from './visibility-errors.ts';
 const RESOURCE_NAME = /^[a-z][a-z0-9-]*$/;
 const RESOURCE_PATH = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
 const TABLE_NAME = /^[a-z_][a-z0-9_]*$/;
-const HOOKS = ['beforeCreate', 'afterCreate', 'beforeUpdate', 'afterUpdate', 'beforeDelete', 'afterDelete'];
+const RESTORE_HOOKS = ['beforeRestore', 'afterRestore'];
+const HOOKS = [
+  'beforeCreate',
+  'afterCreate',
+  'beforeUpdate',
+  'afterUpdate',
+  'beforeDelete',
+  'afterDelete',
+  ...RESTORE_HOOKS,
+];
 const MAX_TABLE_LENGTH = MAX_IDENTIFIER_BYTES - archiveTable('').length;
 /** First path segments of built-in routes. */
 const TAKEN_PATHS = new Set(['/auth', '/admin', '/openapi.json', '/docs']);
@@ -187,6 +196,8 @@ export function checkOptions(resource: AnyResource, taken: ReadonlySet<string>, 
     if (!HOOKS.includes(hook))
       errors.at(`hooks.${hook}`).report(`unknown hook${suggestKnownNames(hook, 'hooks', HOOKS)}`);
     else if (code !== undefined && typeof code !== 'function') errors.at(`hooks.${hook}`).report(`must be a function`);
+    else if (RESTORE_HOOKS.includes(hook) && code !== undefined && resource.softDelete !== true)
+      errors.at(`hooks.${hook}`).report('never runs, because deleted records are not kept; set softDelete: true');
   }
   checkSoftDelete(resource, errors);
 }

@@ -2,7 +2,7 @@ import { Router } from 'express';
 import { pluralName } from '../../declare/naming.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import { createRouteBuilder, type Route } from '../../declare/route.ts';
+import { createRouteBuilder, ROUTE_OPTIONS, type Route } from '../../declare/route.ts';
 import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
@@ -12,26 +12,6 @@ import { ownerFieldOf } from '../schema/compile.ts';
 import { checkRouteDeprecation } from './deprecation-errors.ts';
 import { unknownRoleErrors } from './roles.ts';
 
-const ROUTE_OPTIONS = [
-  'policy',
-  'input',
-  'body',
-  'query',
-  'output',
-  'errors',
-  'status',
-  'operationId',
-  'summary',
-  'description',
-  'tags',
-  'middleware',
-  'rateLimit',
-  'idempotent',
-  'hidden',
-  'scope',
-  'organisationKeys',
-  'deprecated',
-];
 /** Properties that the builder itself sets. */
 const BUILDER_PROPERTIES = ['method', 'path', 'resource', 'handler'];
 
@@ -109,6 +89,8 @@ function checkSharedRouteOptions(route: Route, path: string | undefined, errors:
   if (route.idempotent !== undefined && (typeof route.idempotent !== 'boolean' || route.method !== 'POST')) {
     errors.at('idempotent').report('must be true or false, and is allowed only on POST routes');
   }
+  if (route.recentSignIn !== undefined && typeof route.recentSignIn !== 'boolean')
+    errors.at('recentSignIn').report('must be true or false');
   if (route.scope !== undefined && !isScope(route.scope)) errors.at('scope').report(`must be ${SCOPE_FORMAT}`);
   if (route.deprecated !== undefined) checkRouteDeprecation(route.deprecated, errors.at('deprecated'));
   const { rateLimit } = route;

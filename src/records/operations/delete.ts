@@ -1,26 +1,22 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { loadAuthorizedRecord, policyConditionsForWrite } from '../access/authorize.ts';
-import { authorizeRestore, listPrivilegesThatAllowedDeletion } from '../access/deleted-under.ts';
+import { policyConditionsForWrite } from '../access/authorize.ts';
+import { listPrivilegesThatAllowedDeletion } from '../access/deleted-under.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { AffectedRecords, Deletion } from '../references/affected-records.ts';
 import { checkForeignKeys, prepareDeletion, releaseReferences, toDeletionError } from '../references/cascade.ts';
-import { needsPreparedRestore, prepareRestore, restoreCascaded } from '../references/restore.ts';
-import type { Archive } from '../store/archive.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { checkWritten, guardOf } from './guard.ts';
 import { createHookContext, resolveHookResult } from './hooks.ts';
-import { assertIfMatch, ifMatchConditions } from './versions.ts';
+import { ifMatchConditions } from './versions.ts';
 import {
   changeCauseOf,
   conditionsAfterLoad,
   loadAuthorizedForWrite,
   retryOnConflict,
   runAfterCommitSteps,
-  toConflictError,
   unchangedCondition,
 } from './write-steps.ts';
 
@@ -133,93 +129,5 @@ export async function deleteRecord(
       : attemptDelete(context, entity, id, as),
   );
   await runAfterDelete(context, entity, record, operation);
-  return record;
-}
-
-async function loadDeletedRecord(
-  entity: Entity,
-  archive: Archive,
-  id: string,
-  operation: OperationContext,
-): Promise<StoredRecord> {
-  const { policies } = entity.resource;
-  if (!operation.system)
-    return loadAuthorizedRecord(archive.resource, archive.only, id, 'delete', policies.delete, operation);
-  const record = isId(id) ? await archive.only.read(id) : undefined;
-  if (record === undefined) throw new ApiError('NOT_FOUND');
-  return record;
-}
-
-async function restoreOne(
-  context: RecordsContext,
-  { resource, store }: Entity,
-  deleted: StoredRecord,
-  conditions: readonly WriteCondition[],
-  operation: OperationContext,
-): Promise<StoredRecord | undefined> {
-  // Check the conditions in the statement, too: meanwhile, the record may have been restored and deleted again under another privilege.
-  const record = await store
-    .restore(deleted.id, conditions, changeCauseOf(context, operation))
-    .catch((error: unknown) => {
-      throw toConflictError(resource, error);
-    });
-  if (record !== undefined)
-    await runAfterCommitSteps(context, resource, { action: 'restored', record }, operation, () => undefined);
-  return record;
-}
-
-/** Restores a record, and the records that the cascade of its deletion deleted, in the transaction of the context. */
-async function restoreWithCascaded(
-  context: RecordsContext,
-  entity: Entity,
-  deleted: StoredRecord,
-  conditions: readonly WriteCondition[],
-  operation: OperationContext,
-): Promise<StoredRecord | undefined> {
-  const cascaded = await prepareRestore(context, entity.resource, deleted, operation);
-  if (cascaded.size === 0) return restoreOne(context, entity, deleted, conditions, operation);
-  try {
-    const record = await restoreOne(context, entity, deleted, conditions, operation);
-    if (record === undefined) throw new ApiError('NOT_FOUND');
-    await restoreCascaded(context, entity.resource, cascaded, operation);
-    return record;
-  } catch (error) {
-    // In a transaction of the caller, a part of the records may be restored, and the foreign keys are deferred.
-    await context.transaction!.abort(error);
-    throw error;
-  }
-}
-
-/**
- * Restores a deleted record, for viewers with the right to delete it and to undo this deletion. Its `updatedAt` changes, and references to records that
- * were deleted meanwhile are cleared if their fields have `onDelete: 'setNull'` or are lists. The deleted records that the cascade of the same deletion
- * deleted are restored with it.
- *
- * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND if the record is not among the deleted ones; PRECONDITION_FAILED; CONFLICT if one
- *   of its unique values is now taken; VALIDATION_ERROR if another reference must stay valid, and its record no longer exists
- */
-export async function restoreRecord(
-  context: RecordsContext,
-  entity: Entity,
-  id: string,
-  operation: OperationContext,
-): Promise<StoredRecord> {
-  const { resource, archive } = entity;
-  if (archive === undefined)
-    throw new Error(`resource "${resource.name}" does not use softDelete, so its records cannot be restored`);
-  const deleted = await loadDeletedRecord(entity, archive, id, operation);
-  const conditions = operation.system ? [] : [await authorizeRestore(entity, deleted, operation)];
-  assertIfMatch(entity.versionOf, deleted, operation.ifMatch);
-  await guardOf(context, resource, operation)?.check({ after: deleted }, operation, undefined);
-  const record = await (needsPreparedRestore(context, resource)
-    ? context.withTransaction(
-        entity,
-        operation,
-        (txContext, txEntity, txOperation) =>
-          restoreWithCascaded(txContext, txEntity, deleted, conditions, txOperation),
-        { always: true },
-      )
-    : restoreOne(context, entity, deleted, conditions, operation));
-  if (record === undefined) throw new ApiError('NOT_FOUND');
   return record;
 }

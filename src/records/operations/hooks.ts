@@ -17,12 +17,16 @@ import {
   needsWritableByFunction,
 } from './writable-fields.ts';
 
-/** The context that hooks receive. */
-export function createHookContext(context: RecordsContext, operation: OperationContext): HookContext {
+/**
+ * The context that hooks receive.
+ *
+ * @param restored whether the hook runs for the restore of a deleted record
+ */
+export function createHookContext(context: RecordsContext, operation: OperationContext, restored = false): HookContext {
   const { service, push } = context;
   const { mail, webhooks, jobs } = context.senders;
   const as = operation.system ? 'system' : 'user';
-  return { user: operation.user, req: operation.req, as, service, push, mail, webhooks, jobs };
+  return { user: operation.user, req: operation.req, as, restored, service, push, mail, webhooks, jobs };
 }
 
 /**

@@ -2,10 +2,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { findConstraintViolation } from '../../platform/postgres/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { needsPreparedRestore } from '../references/restore.ts';
-import { createRestoreOfManyStatement } from '../store/archived-rows.ts';
-import { restoreRecord } from './delete.ts';
-import { changeCauseOf, runAfterCommitSteps } from './write-steps.ts';
+import { restoreLocked, restoreRecord, restoresInTransaction } from './restore.ts';
 
 type Failures = Map<string, unknown>;
 
@@ -22,9 +19,34 @@ async function restoreSeparately(
   return failures;
 }
 
+/** Restores records in one transaction. */
+function restoreTogether(
+  context: RecordsContext,
+  entity: Entity,
+  ids: readonly string[],
+  operation: OperationContext,
+): Promise<Failures> {
+  return context.withTransaction(
+    entity,
+    operation,
+    async (inside, _entity, operationInside) => {
+      const own = inside.entities.get(entity.resource.name)!;
+      const limits = { rows: ids.length, bytes: Number.MAX_SAFE_INTEGER };
+      const { records } = await own.archive!.only.lockMany([{ field: 'id', op: 'in', value: ids }], limits);
+      const found = new Set(records.map(({ id }) => id));
+      const failures: Failures = new Map(
+        ids.filter((id) => !found.has(id)).map((id) => [id, new ApiError('NOT_FOUND')]),
+      );
+      await restoreLocked(inside, own, records, operationInside, ({ id }, error) => failures.set(id, error));
+      return failures;
+    },
+    { always: true },
+  );
+}
+
 /**
  * Restores deleted records with system privilege, with the rules of `restoreRecord` for each. One statement for all of them, unless the
- * restore of a record may change others.
+ * restore of a record may change others, or a hook runs.
  *
  * @param ids without duplicates
  * @returns the errors by id of the records that were not restored
@@ -35,19 +57,11 @@ export async function restoreRecords(
   ids: readonly string[],
   operation: OperationContext,
 ): Promise<Failures> {
-  const { resource, codec } = entity;
-  if (needsPreparedRestore(context, resource)) return restoreSeparately(context, entity, ids, operation);
-  const statement = createRestoreOfManyStatement(resource, codec, ids, changeCauseOf(context, operation));
-  let rows: unknown[][];
+  if (restoresInTransaction(context, entity.resource)) return restoreSeparately(context, entity, ids, operation);
   try {
-    rows = await context.database.write(statement);
+    return await restoreTogether(context, entity, ids, operation);
   } catch (error) {
     if (findConstraintViolation(error) === undefined) throw error;
     return restoreSeparately(context, entity, ids, operation);
   }
-  const records = codec.fromChange(...rows);
-  for (const record of records)
-    await runAfterCommitSteps(context, resource, { action: 'restored', record }, operation, () => undefined);
-  const restored = new Set(records.map(({ id }) => id));
-  return new Map(ids.filter((id) => !restored.has(id)).map((id) => [id, new ApiError('NOT_FOUND')]));
 }

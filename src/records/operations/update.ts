@@ -16,6 +16,7 @@ import type { WriteCondition, WriteResult } from '../store/store.ts';
 import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
 import { checkWritten, guardOf } from './guard.ts';
 import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
+import { needsRecordForVisibility, setsUnseenField } from './unseen-fields.ts';
 import { needsStoredRecord, type Values, validateInput } from './validate.ts';
 import { ifMatchConditions } from './versions.ts';
 import {
@@ -61,14 +62,15 @@ export function derivesChanges(context: RecordsContext, { name }: CompiledResour
   return derived !== undefined && Object.hasOwn(Object(input), derived.field);
 }
 
-/** Runs the steps after a record was updated: events, listeners and the hook. */
-export function runAfterUpdate(
+/** Runs the steps after a record was updated: events, listeners and the hook. An update that changed nothing has none. */
+export async function runAfterUpdate(
   context: RecordsContext,
   { resource }: Entity,
-  { record, previous }: WriteResult,
+  { record, previous, isChanged }: WriteResult,
   operation: OperationContext,
 ): Promise<void> {
-  return runAfterCommitSteps(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>
+  if (!isChanged) return;
+  await runAfterCommitSteps(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>
     resource.declaration.hooks?.afterUpdate?.(record as never, previous as never, ctx),
   );
 }
@@ -112,11 +114,16 @@ async function attemptUpdate(
   let before: StoredRecord | undefined;
   const derived = context.derivedChanges.get(resource.name);
   const loads =
-    hooks?.beforeUpdate !== undefined || derivesChanges(context, resource, input) || needsStoredRecord(resource, input);
+    hooks?.beforeUpdate !== undefined ||
+    derivesChanges(context, resource, input) ||
+    needsStoredRecord(resource, input) ||
+    needsRecordForVisibility(resource, input, operation);
   if (!isId(id) || conditions === undefined || loads) {
     before = await loadAuthorizedForWrite(entity, id, 'update', operation);
     conditions = [...(await conditionsAfterLoad(entity, allowed, operation)), ...unchangedCondition(entity, before)];
   }
+  // Before the hook may open a transaction, in which functions of `visibleTo` could not use other services.
+  const isForced = await setsUnseenField(entity, input, before, operation);
   let changes: Values;
   try {
     const sent = resource.holdsFiles
@@ -166,11 +173,12 @@ async function attemptUpdate(
   }
   const hashed = await hashPasswords(context, resource, changes);
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
-  const written = await store.update(id, hashed, guarded, changeCauseOf(context, operation)).catch((error: unknown) => {
+  const cause = changeCauseOf(context, operation);
+  const written = await store.update(id, hashed, guarded, cause, { before, isForced }).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });
   if (written === undefined) await loadAuthorizedForWrite(entity, id, 'update', operation);
-  else if (resource.holdsFiles) await attachFiles(context, resource, id, changes);
+  else if (resource.holdsFiles && written.isChanged) await attachFiles(context, resource, id, changes);
   return written;
 }
 

@@ -238,7 +238,8 @@ export async function validateInput(
   return values;
 }
 
-function sentFieldsOf(resource: CompiledResource, input: unknown): CompiledField[] {
+/** The fields that a body sets. */
+export function sentFieldsOf(resource: CompiledResource, input: unknown): CompiledField[] {
   if (typeof input !== 'object' || input === null) return [];
   // Iterate over the declared fields: a body may have very many names.
   return resource.fields.filter(({ name }) => Object.hasOwn(input, name));

@@ -223,7 +223,7 @@ export function runAfterCommitSteps(
   const publishAndRunAfterHook = async (outside: RecordsContext) => {
     publishChange(outside, resource, change, operation);
     try {
-      await hook(createHookContext(outside, operation));
+      await hook(createHookContext(outside, operation, change.action === 'restored'));
     } catch (error) {
       const { action, record } = change;
       outside.log.error({ err: error, resource: resource.name, record: record.id, action }, 'an after hook failed');

@@ -1,16 +1,13 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { findConstraintViolation } from '../../platform/postgres/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { RecordsContext } from '../context.ts';
-import { changeCauseOf, runAfterCommitSteps } from '../operations/write-steps.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import type { Referrer } from '../schema/references.ts';
 import {
   createArchiveClearingStatement,
   createArchiveLockStatement,
   createArchiveSearchStatement,
-  createRestoreOfManyStatement,
 } from '../store/archived-rows.ts';
 import { MAX_AFFECTED } from './affected-records.ts';
 import { setConstraints } from './cascade.ts';
@@ -30,7 +27,7 @@ function archivingReferrers({ referrers, entities }: RecordsContext, target: str
 }
 
 /** Whether records of a resource may refer to records that were deleted while the records themselves were deleted. */
-export function mayRestoreDanglingReferences({ checkedReferences }: CompiledResource): boolean {
+function mayRestoreDanglingReferences({ checkedReferences }: CompiledResource): boolean {
   return checkedReferences.some(({ spec }) => spec.onDelete !== undefined);
 }
 
@@ -43,9 +40,10 @@ function isCleared({ spec }: CompiledField): boolean {
   return spec.onDelete === 'setNull' || spec.onDelete === 'remove';
 }
 
-function createRestoreConflict(cause?: unknown): ApiError {
+/** The error for a restore that would also have to restore records which cannot be restored. */
+export function createRestoreConflict(cause?: unknown): ApiError {
   const message =
-    'Records that were deleted with this record cannot be restored: a unique value of theirs is taken, another constraint refuses them, or a record to which they refer is missing';
+    'Records that were deleted with this record cannot be restored: a unique value of theirs is taken, another constraint refuses them, a record to which they refer is missing, or a value is no longer valid';
   return new ApiError('CONFLICT', message, { cause });
 }
 
@@ -189,29 +187,4 @@ export async function prepareRestore(
   );
   if (cascaded.size > 0) await setConstraints(context, resource.name, 'deferred');
   return cascaded;
-}
-
-/**
- * Restores the records that `prepareRestore` found, with an event for each, and checks the foreign keys. Policies and hooks do not run, as in
- * the cascade.
- *
- * @throws ApiError CONFLICT if a unique value is taken
- */
-export async function restoreCascaded(
-  context: RecordsContext,
-  root: CompiledResource,
-  cascaded: CascadedRecords,
-  operation: OperationContext,
-): Promise<void> {
-  try {
-    for (const [name, ids] of cascaded) {
-      const { resource, codec } = context.entities.get(name)!;
-      const statement = createRestoreOfManyStatement(resource, codec, ids, changeCauseOf(context, operation));
-      for (const record of codec.fromChange(...(await context.database.write(statement))))
-        await runAfterCommitSteps(context, resource, { action: 'restored', record }, operation, () => undefined);
-    }
-    await setConstraints(context, root.name, 'immediate');
-  } catch (error) {
-    throw findConstraintViolation(error) === undefined ? error : createRestoreConflict(error);
-  }
 }

@@ -2,6 +2,7 @@ import { newId } from '../../platform/ids.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';
 import type { Codec } from './codec.ts';
+import { leaveOutSameEncryptedValues } from './encrypted-changes.ts';
 import { batchOutboxInsertSql, type Cause, createCauseValues } from './event.ts';
 import type { BatchChange, WriteResult } from './store.ts';
 import { archiveInsertSql, archiveParameterValues, qualifyColumns, xminColumnSql } from './write-statements.ts';
@@ -31,6 +32,8 @@ interface BatchShape {
   uniform: boolean;
   /** Whether created records have times of their own. */
   timed: boolean;
+  /** Whether some updates count as changes in any case. */
+  forced: boolean;
 }
 
 function shapeOf(resource: CompiledResource, changes: readonly BatchChange[]): BatchShape {
@@ -46,6 +49,7 @@ function shapeOf(resource: CompiledResource, changes: readonly BatchChange[]): B
       !(found.has('created') && found.has('updated')) &&
       counts.every((count) => count === 0 || count === updates.length),
     timed: changes.some((change) => change.action === 'created' && change.times !== undefined),
+    forced: updates.some(({ isForced }) => isForced),
   };
 }
 
@@ -81,19 +85,26 @@ function createTextBuilder(resource: CompiledResource, codec: Codec): (shape: Ba
     order by _in."_place" on conflict do nothing returning *${xmin()})`;
   }
 
-  function updateSql({ fields, uniform }: BatchShape): string {
-    const sets = fields.map((field, i) => {
+  function updateSql({ fields, uniform, forced }: BatchShape): string {
+    const sets: string[] = [];
+    const differs = forced ? ['_in."_forced"'] : [];
+    for (const [i, field] of fields.entries()) {
       const column = quoteIdentifier(field.column);
-      if (uniform) return `${column} = ${valueSql(field)}`;
-      return `${column} = case when ${i} = any(_in."_set") then ${valueSql(field)} else _row.${column} end`;
-    });
+      const isSet = `${i} = any(_in."_set")`;
+      const isDifferent = `_row.${column} is distinct from ${valueSql(field)}`;
+      differs.push(uniform ? isDifferent : `${isSet} and ${isDifferent}`);
+      sets.push(
+        `${column} = ${uniform ? valueSql(field) : `case when ${isSet} then ${valueSql(field)} else _row.${column} end`}`,
+      );
+    }
     if (resource.timestamps) {
       sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);
     }
+    // Updates without any field: the statement needs a column, and changes no row.
     if (sets.length === 0) sets.push('"id" = _row."id"');
     return `_old as (select *${xmin()} from ${table} where "id" in (select "id" from _in where "_action" = 'updated')),
   _updated as (update ${table} _row set ${sets.join(', ')} from _in
-    where _in."_action" = 'updated' and _row."id" = _in."id" returning _row.*${xmin('_row.')})`;
+    where _in."_action" = 'updated' and _row."id" = _in."id" and (${differs.join(' or ') || 'false'}) returning _row.*${xmin('_row.')})`;
   }
 
   function deleteSql(): string {
@@ -102,26 +113,47 @@ function createTextBuilder(resource: CompiledResource, codec: Codec): (shape: Ba
   }
 
   return (shape) => {
-    const { actions, fields, uniform, timed } = shape;
+    const { actions, fields, uniform, timed, forced } = shape;
     const archiveValues = actions.includes('deleted') ? archiveParameterValues(resource, '', []).length : 0;
     const rowColumns = [
       '"_place" integer, "_event" text, "_action" text, "id" text',
       ...(uniform ? [] : ['"_set" integer[]']),
+      ...(forced ? ['"_forced" boolean'] : []),
       ...(timed ? ['"_created_at" timestamptz, "_updated_at" timestamptz'] : []),
       ...fields.map((field) => `${quoteIdentifier(field.column)} ${rowTypeOf(field)}`),
     ];
     const sql = { created: () => insertSql(shape), updated: () => updateSql(shape), deleted: deleteSql };
     const source = { created: '_created', updated: '_updated', deleted: '_gone' };
+    const written = 'join _new on _new."id" = _in."id"';
+    // An update that changes nothing has an old row, but no new one.
     const old = actions.includes('updated')
-      ? { columns: `, ${qualifyColumns(codec.columns, '_old')}`, join: ' left join _old on _old."id" = _in."id"' }
-      : { columns: '', join: '' };
+      ? {
+          columns: `, ${qualifyColumns(codec.columns, '_old')}, _new."id" is not null`,
+          join: `left ${written} left join _old on _old."id" = _in."id" where _new."id" is not null or _old."id" is not null`,
+        }
+      : { columns: '', join: written };
     return `with _in as (select * from json_to_recordset($1::json) as _rows(${rowColumns.join(', ')})),
   ${actions.map((action) => sql[action]()).join(',\n  ')},${actions.includes('deleted') ? archiveInsertSql(resource, 1, '_gone') : ''}
   _new as (${actions.map((action) => `select * from ${source[action]}`).join(' union all ')}),
   ${batchOutboxInsertSql(resource, actions, 1 + archiveValues)}
   select _in."_place", ${qualifyColumns(codec.columns, '_new')}${old.columns}
-    from _in join _new on _new."id" = _in."id"${old.join}`;
+    from _in ${old.join}`;
   };
+}
+
+/**
+ * Reads the result of an update.
+ *
+ * @param after the columns of the record after the update; null if it changed nothing
+ */
+export function readUpdate(
+  codec: Codec,
+  after: readonly unknown[],
+  before: readonly unknown[],
+  isChanged: boolean,
+): WriteResult {
+  const [previous, record = previous] = isChanged ? codec.fromChange(before, after) : codec.fromChange(before);
+  return { record: record!, previous: previous!, isChanged };
 }
 
 /** Creates the statements of a resource that write many records at once. */
@@ -131,7 +163,13 @@ export function createBatchStatements(resource: CompiledResource, codec: Codec):
   const texts = new Map<string, string>();
 
   function textOf(shape: BatchShape): string {
-    const key = [shape.uniform, shape.timed, ...shape.actions, ...shape.fields.map(({ column }) => column)].join();
+    const key = [
+      shape.uniform,
+      shape.timed,
+      shape.forced,
+      ...shape.actions,
+      ...shape.fields.map(({ column }) => column),
+    ].join();
     let text = texts.get(key);
     if (text === undefined) {
       text = buildText(shape);
@@ -155,13 +193,19 @@ export function createBatchStatements(resource: CompiledResource, codec: Codec):
       set.push(i);
     }
     if (!uniform && action === 'updated') row._set = set;
+    if (action === 'updated' && change.isForced) row._forced = true;
     return row;
   }
 
   return {
     write(changes, cause, under) {
-      const shape = shapeOf(resource, changes);
-      const rows = JSON.stringify(changes.map((change, place) => rowOf(change, place, shape)));
+      const distinct = changes.map((change) =>
+        change.action === 'updated' && !change.isForced
+          ? { ...change, values: leaveOutSameEncryptedValues(resource, change.values, change.before) }
+          : change,
+      );
+      const shape = shapeOf(resource, distinct);
+      const rows = JSON.stringify(distinct.map((change, place) => rowOf(change, place, shape)));
       const kept = shape.actions.includes('deleted') ? archiveParameterValues(resource, cause.userId, under) : [];
       return { text: textOf(shape), values: [rows, ...kept, ...createCauseValues(resource, cause)] };
     },
@@ -171,11 +215,12 @@ export function createBatchStatements(resource: CompiledResource, codec: Codec):
         const { action } = changes[place as number]!;
         if (action === 'created') {
           const record = codec.fromRow(columns);
-          results[place as number] = { record, previous: record };
+          results[place as number] = { record, previous: record, isChanged: true };
+        } else if (action === 'deleted') {
+          const [record] = codec.fromChange(columns);
+          results[place as number] = { record: record!, previous: record!, isChanged: true };
         } else {
-          const [record, previous = record] =
-            action === 'updated' ? codec.fromChange(columns, columns.slice(width)) : codec.fromChange(columns);
-          results[place as number] = { record: record!, previous: previous! };
+          results[place as number] = readUpdate(codec, columns, columns.slice(width), columns[2 * width] === true);
         }
       }
       return results;

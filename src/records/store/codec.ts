@@ -8,6 +8,7 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { toIsoTimestamp } from '../../platform/postgres/values.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import { isSameEncryptedValue } from './encrypted-changes.ts';
 
 const RESOURCE = Symbol('resource');
 const WRITER = Symbol('writer');
@@ -57,6 +58,8 @@ export interface Codec {
    * @throws DecryptionError if a value cannot be decrypted
    */
   fromRowJson(json: Record<string, unknown>): StoredRecord;
+  /** Whether a row that was selected with `columns` holds this value of an encrypted field; false if the stored value cannot be decrypted. */
+  holdsEncrypted(row: readonly unknown[], field: CompiledField, value: unknown): boolean;
   /** Converts a validated value to the parameter of its column. */
   toColumn(field: CompiledField, value: unknown, id: string): unknown;
 }
@@ -252,6 +255,16 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
         }
       };
       return rows.map((row) => fromRow(row, decryptOrLeaveOut));
+    },
+    holdsEncrypted(row, field, value) {
+      const stored = row[readable.indexOf(field) + 1];
+      try {
+        const held = stored === null ? undefined : decryptValue(field, stored, row[0] as string);
+        return isSameEncryptedValue(value, held);
+      } catch (error) {
+        if (error instanceof DecryptionError) return false;
+        throw error;
+      }
     },
     fromJson: (json) => fromJson(json, decryptFromEvent),
     fromRowJson: (json) => fromJson(json, decryptValue),

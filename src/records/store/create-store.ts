@@ -13,8 +13,9 @@ import {
   SEARCH_WINDOW_ROWS,
 } from '../query/sql/search-window.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { createBatchStatements } from './batch-statements.ts';
+import { createBatchStatements, readUpdate } from './batch-statements.ts';
 import type { Codec } from './codec.ts';
+import { leaveOutSameEncryptedValues } from './encrypted-changes.ts';
 import { createEventValues } from './event.ts';
 import { createRelatedLookup } from './related-lookup.ts';
 import { createRelatedReads } from './related-reads.ts';
@@ -167,17 +168,34 @@ export function createStore(
       return codec.fromRow(rows[0]!);
     },
 
-    async update(id, changes, conditions, cause) {
-      const { params, where } = buildIdCondition(id, conditions);
+    async update(id, given, conditions, cause, { before, isForced = false } = {}) {
+      const changes = before === undefined || isForced ? given : leaveOutSameEncryptedValues(resource, given, before);
       // List the fields in declared order, whatever their order in the body, so that fewer distinct statements are prepared.
       const changed = resource.fields.filter((field) => Object.hasOwn(changes, field.name));
-      const text = writeStatements.update(changed, where, params.values.length);
-      const fields = changed.map((field) => codec.toColumn(field, changes[field.name], id));
-      const parameterValues = [...params.values, ...fields, ...createEventValues(resource, 'updated', cause)];
-      const [row] = await database.write(statement(text, parameterValues));
-      if (row === undefined) return undefined;
-      const [record, previous] = codec.fromChange(row, row.slice(width));
-      return { record: record!, previous: previous! };
+      const encrypted = changed.filter(({ spec }) => spec.encrypted);
+      const { params, where } = buildIdCondition(id, conditions);
+      const write = async (isKnownToChange: boolean) => {
+        const fields = changed.map((field) => codec.toColumn(field, changes[field.name], id));
+        const event = createEventValues(resource, 'updated', cause);
+        const [row] = await database.write(
+          changed.length === 0
+            ? statement(writeStatements.lockUnchanged(where), params.values)
+            : statement(writeStatements.update(changed, where, params.values.length, isKnownToChange), [
+                ...params.values,
+                ...fields,
+                ...event,
+              ]),
+        );
+        return row;
+      };
+      const isChanged = (row: readonly unknown[]) => row[2 * width] === true;
+      let row = await write(isForced || (before !== undefined && encrypted.length > 0));
+      if (before === undefined && row !== undefined && !isChanged(row)) {
+        const stored = row.slice(width);
+        const differs = encrypted.some((field) => !codec.holdsEncrypted(stored, field, changes[field.name]));
+        if (differs) row = await write(true);
+      }
+      return row === undefined ? undefined : readUpdate(codec, row, row.slice(width), isChanged(row));
     },
 
     async remove(id, conditions, cause, under) {
@@ -189,11 +207,13 @@ export function createStore(
       return row === undefined ? undefined : codec.fromChange(row)[0];
     },
 
-    async restore(id, conditions, cause) {
+    async restore(id, changes, conditions, cause) {
       const { params, where } = buildIdCondition(id, conditions);
-      const text = writeStatements.restore(where, params.values.length);
+      const changed = resource.fields.filter((field) => Object.hasOwn(changes, field.name));
+      const text = writeStatements.restore(changed, where, params.values.length);
+      const fields = changed.map((field) => codec.toColumn(field, changes[field.name], id));
       const [row] = await database.write(
-        statement(text, [...params.values, ...createEventValues(resource, 'restored', cause)]),
+        statement(text, [...params.values, ...fields, ...createEventValues(resource, 'restored', cause)]),
       );
       return row === undefined ? undefined : codec.fromChange(row)[0];
     },
@@ -214,6 +234,13 @@ export function createStore(
         bytes: rows.reduce((sum, row) => sum + Number(row[width]), 0),
         isCut: rows.at(-1)?.[width + 1] === true,
       };
+    },
+
+    async readLocked(id, conditions) {
+      const { params, where } = buildIdCondition(id, conditions);
+      const text = `select ${codec.columns} from ${table} where ${where} for no key update`;
+      const [row] = await database.write(statement(text, params.values));
+      return row === undefined ? undefined : codec.fromRow(row);
     },
 
     async lock(id, conditions = []) {

@@ -19,16 +19,26 @@ export interface RecordTimes {
   updatedAt: string;
 }
 
+/** How an update finds out whether it changes the record. */
+export interface ComparedUpdate {
+  /** The record before the update, if it was loaded and cannot have changed since. */
+  before?: StoredRecord | undefined;
+  /** Whether the update counts as a change in any case. */
+  isForced?: boolean;
+}
+
 /** One change of a batch. No two changes of a batch have the same id. */
 export type BatchChange =
   | { action: 'created'; id: string; values: Values; times?: RecordTimes | undefined }
-  | { action: 'updated'; id: string; values: Values }
+  | ({ action: 'updated'; id: string; values: Values } & Required<ComparedUpdate>)
   | { action: 'deleted'; id: string };
 
 /** A changed record, after and before the change. */
 export interface WriteResult {
   record: StoredRecord;
   previous: StoredRecord;
+  /** Whether the record has changed. An update that changes nothing writes nothing and has no event. */
+  isChanged: boolean;
 }
 
 /** A page of a search that examines only some rows. */
@@ -93,12 +103,17 @@ export interface Store extends RelatedReads {
   aggregate(selection: AggregateSelection, bytes: () => number): Promise<unknown[][]>;
   /** @param times left out: the time of the insert. Only for resources with timestamps */
   insert(id: string, values: Values, cause: Cause, times?: RecordTimes): Promise<StoredRecord>;
-  /** Returns undefined if no record with that id meets the conditions. */
+  /**
+   * Updates a record. Encrypted values are compared in memory: without `before`, an update that changes nothing else takes a second statement.
+   *
+   * @returns undefined if no record with that id meets the conditions
+   */
   update(
     id: string,
     changes: Values,
     conditions: readonly WriteCondition[],
     cause: Cause,
+    compared?: ComparedUpdate,
   ): Promise<WriteResult | undefined>;
   /**
    * Deletes a record; with soft delete, moves the record to the archive.
@@ -111,10 +126,16 @@ export interface Store extends RelatedReads {
     cause: Cause,
     under: readonly string[],
   ): Promise<StoredRecord | undefined>;
-  /** Restores a record from the archive. The conditions apply to the archived row. */
-  restore(id: string, conditions: readonly WriteCondition[], cause: Cause): Promise<StoredRecord | undefined>;
+  /** Restores a record from the archive with some values changed. The conditions apply to the archived row. */
+  restore(
+    id: string,
+    changes: Values,
+    conditions: readonly WriteCondition[],
+    cause: Cause,
+  ): Promise<StoredRecord | undefined>;
   /**
-   * Writes changes and their events, in order, in one statement. The caller has locked the records that it updates or deletes.
+   * Writes changes and their events, in order, in one statement. The caller has locked the records that it updates or deletes. Updates that change
+   * nothing are left out.
    *
    * @param under the privileges under which a viewer who does not own the records deletes them; stored in the archive
    * @returns a result per change; undefined for a record that conflicts with another one and was not created
@@ -143,6 +164,11 @@ export interface Store extends RelatedReads {
     record: StoredRecord,
     unknown?: ReadonlySet<string>,
   ): boolean | Promise<boolean>;
+  /**
+   * Locks a record against concurrent changes until the transaction ends, and reads it; undefined if no record with that id meets the conditions. Other
+   * transactions may still write records that refer to it.
+   */
+  readLocked(id: string, conditions: readonly WriteCondition[]): Promise<StoredRecord | undefined>;
   /** Locks a record against concurrent changes until the transaction ends. Returns false if no record with that id meets the conditions. */
   lock(id: string, conditions?: readonly WriteCondition[]): Promise<boolean>;
   /** The same records through another connection, that of a transaction. */

@@ -1,5 +1,5 @@
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { type CompiledField, type CompiledResource, columnOf } from '../schema/compiled.ts';
+import { type CompiledField, type CompiledResource, columnOf, sqlTypeOf } from '../schema/compiled.ts';
 import { archiveTable } from '../schema/table-names.ts';
 import type { Codec } from './codec.ts';
 import { outboxInsertSql } from './event.ts';
@@ -13,15 +13,32 @@ export interface WriteStatements {
   insert: string;
   /** Values: the id, each field in declared order, `createdAt`, `updatedAt`, the event. */
   insertWithTimes(): string;
-  /** Values: those of `where`, the changed fields, the event. */
-  update(changed: readonly CompiledField[], where: string, given: number): string;
+  /**
+   * An update that changes nothing writes nothing, neither the row nor its event. The columns of a row of the result: the record after and before the
+   * update, and whether it has changed. Values: those of `where`, the changed fields, the event.
+   *
+   * @param isForced whether the record is known to change: an encrypted value cannot be compared in SQL
+   */
+  update(changed: readonly CompiledField[], where: string, given: number, isForced: boolean): string;
+  /** Locks a record that an update without any field leaves unchanged. The columns are those of `update`. Values: those of `where`. */
+  lockUnchanged(where: string): string;
   /** Values: those of `where`, those for the archive, those of the event. */
   remove(where: string, given: number): string;
-  /** Values: those of `where`, the event. */
-  restore(where: string, given: number): string;
+  /** Values: those of `where`, the changed fields, the event. */
+  restore(changed: readonly CompiledField[], where: string, given: number): string;
 }
 
 const MAX_CACHED_UPDATES = 200;
+
+/**
+ * The condition that a value differs from the stored one. The ciphertexts of equal values differ, so that of an encrypted field only tells whether one of
+ * the two is missing.
+ */
+function differsSql(field: CompiledField, placeholder: string): string {
+  const stored = `_old.${quoteIdentifier(field.column)}`;
+  const value = `${placeholder}::${sqlTypeOf(field)}`;
+  return field.spec.encrypted ? `(${stored} is null) <> (${value} is null)` : `${stored} is distinct from ${value}`;
+}
 
 /** Qualifies each column of a select list with an alias. */
 export function qualifyColumns(columns: string, alias: string): string {
@@ -79,14 +96,24 @@ export function archiveInsertSql(resource: CompiledResource, given: number, from
     on conflict ("id") do update set (${archived}) = row(${qualifyColumns(archived, 'excluded')})),`;
 }
 
-/** The common table expressions that move archived rows back: `_new` has the restored rows. */
-export function restoreSql(resource: CompiledResource, where: string): string {
+/**
+ * The common table expressions that move archived rows back: `_new` has the restored rows.
+ *
+ * @param changed fields whose values are those of the placeholders after the first `given` ones
+ */
+export function restoreSql(
+  resource: CompiledResource,
+  where: string,
+  changed: readonly CompiledField[] = [],
+  given = 0,
+): string {
+  const values = resource.fields.map((field) => {
+    const place = changed.indexOf(field);
+    return place === -1 ? quoteIdentifier(field.column) : `$${given + place + 1}::${sqlTypeOf(field)}`;
+  });
   // A restored record gets a new `updated_at`: its version comes from this time and must never repeat.
-  const restored = listColumnsAndTimes(
-    resource,
-    '"created_at"',
-    `greatest(now(), "updated_at" + interval '1 millisecond')`,
-  );
+  const times = ['"created_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`];
+  const restored = ['"id"', ...values, ...(resource.timestamps ? times : [])].join(', ');
   return `_gone as (delete from ${quoteIdentifier(archiveTable(resource.table))} where ${where} returning *),
   _new as (insert into ${quoteIdentifier(resource.table)} (${listColumnsAndTimes(resource, '"created_at"', '"updated_at"')})
     select ${restored} from _gone returning *${xminColumnSql(resource)})`;
@@ -96,21 +123,23 @@ export function restoreSql(resource: CompiledResource, where: string): string {
 export function createWriteStatements(resource: CompiledResource, codec: Codec): WriteStatements {
   const table = quoteIdentifier(resource.table);
   const columns = ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))];
-  const newAndOldColumns = `${qualifyColumns(codec.columns, '_new')}, ${qualifyColumns(codec.columns, '_old')}`;
+  const oldColumns = qualifyColumns(codec.columns, '_old');
+  const newAndOldColumns = `${qualifyColumns(codec.columns, '_new')}, ${oldColumns}`;
   const xmin = (alias = '') => xminColumnSql(resource, alias);
   const updates = new Map<string, string>();
 
-  function buildUpdateSql(changed: readonly CompiledField[], where: string, given: number): string {
+  function buildUpdateSql(changed: readonly CompiledField[], where: string, given: number, isForced: boolean): string {
     const sets = changed.map((field, i) => `${quoteIdentifier(field.column)} = $${given + i + 1}`);
     // The version of a record comes from `updated_at` and must never repeat, however quickly changes follow each other.
     if (resource.timestamps) {
       sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);
     }
-    if (sets.length === 0) sets.push('"id" = _row."id"');
+    const differs = changed.map((field, i) => differsSql(field, `$${given + i + 1}`)).join(' or ');
     return `with _old as (select *${xmin()} from ${table} where ${where} for update),
-  _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*${xmin('_row.')}),
+  _new as (update ${table} _row set ${sets.join(', ')} from _old
+    where _row."id" = _old."id"${isForced ? '' : ` and (${differs})`} returning _row.*${xmin('_row.')}),
   ${outboxInsertSql(resource, 'updated', given + changed.length)}
-  select ${newAndOldColumns} from _new, _old`;
+  select ${newAndOldColumns}, _new."id" is not null from _old left join _new on true`;
   }
 
   const buildInsertSql = (set: readonly string[]) => `with _new as (insert into ${table} (${set.join(', ')})
@@ -122,16 +151,20 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
 
     insertWithTimes: () => buildInsertSql([...columns, '"created_at"', '"updated_at"']),
 
-    update(changed, where, given) {
-      const key = `${changed.map((field) => field.column).join()}|${where}`;
+    update(changed, where, given, isForced) {
+      const key = `${isForced}|${changed.map((field) => field.column).join()}|${where}`;
       let text = updates.get(key);
       if (text === undefined) {
-        text = buildUpdateSql(changed, where, given);
+        text = buildUpdateSql(changed, where, given, isForced);
         // Cache only some texts: clients choose which fields are changed together, so the number of combinations is unbounded.
         if (updates.size < MAX_CACHED_UPDATES) updates.set(key, text);
       }
       return text;
     },
+
+    lockUnchanged: (where) =>
+      `with _old as (select *${xmin()} from ${table} where ${where} for update)
+  select ${oldColumns}, ${oldColumns}, false from _old`,
 
     remove: (
       where,
@@ -139,7 +172,7 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
     ) => `with _new as (delete from ${table} where ${where} returning *${xmin()}),${archiveInsertSql(resource, given)}
   ${outboxInsertSql(resource, 'deleted', given + archiveParameterValues(resource, '', []).length)} select ${codec.columns} from _new`,
 
-    restore: (where, given) => `with ${restoreSql(resource, where)},
-  ${outboxInsertSql(resource, 'restored', given)} select ${codec.columns} from _new`,
+    restore: (changed, where, given) => `with ${restoreSql(resource, where, changed, given)},
+  ${outboxInsertSql(resource, 'restored', given + changed.length)} select ${codec.columns} from _new`,
   };
 }

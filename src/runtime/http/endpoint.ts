@@ -189,6 +189,7 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
       return { user, auth, authenticator, doc };
     } catch (error) {
       if (!(await isGoneSinceFirstAttempt(req, user, error))) throw error;
+      if (route.recentSignIn) await assertRecentSignIn(signedIn);
       return { user, auth, authenticator, doc: undefined, missingError: error };
     }
   }

@@ -1,7 +1,15 @@
 import { Client as PostgresClient } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import type { Accounts } from '../../../src/declare/accounts.ts';
-import { apiKeys, defineExtension, defineUser, type ExtensionHost, twoFactor } from '../../../src/index.ts';
+import {
+  apiKeys,
+  defineExtension,
+  defineResource,
+  defineUser,
+  type ExtensionHost,
+  f,
+  twoFactor,
+} from '../../../src/index.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
 
 const password = 'correct horse battery';
@@ -45,8 +53,19 @@ const trust = defineExtension({
     };
   },
 });
+const payout = defineResource('payout', {
+  fields: { amount: f.number(), owner: f.ref('user').owner() },
+  policies: { create: 'authenticated' },
+  routes: (route) => [
+    route.post('/:id/send', { policy: 'owner', recentSignIn: true }, () => ({ sent: true })),
+    route.post('/:id/consume', { policy: 'owner', recentSignIn: true }, async ({ doc, service }) => {
+      await service('payout').delete(doc.id);
+      return { sent: true };
+    }),
+  ],
+});
 const { app, call, url, person, env } = await startTestApp({
-  resources: [defineUser()],
+  resources: [defineUser(), payout],
   extensions: [trust, twoFactor(), apiKeys()],
   settings: { auth: { recentSignInMinutes: 10 } },
   listeners(app) {
@@ -151,6 +170,23 @@ test('a route with recentSignIn refuses old sessions until the user proves again
   expect(await sensitive()).toBe(204);
   const [session] = (await ada.call('GET', '/api/auth/sessions')).body.data;
   expect(Date.parse(session.authenticatedAt)).toBeGreaterThan(Date.parse(session.createdAt) + 10 * 60_000);
+});
+
+test("recentSignIn on a resource's own route is enforced, also for a repeated request", async () => {
+  const ada = await person('Ada');
+  const create = async () => (await ada.call('POST', '/api/payouts', { amount: 1 })).body.data.id;
+  const [sent, consumed] = [`/api/payouts/${await create()}/send`, `/api/payouts/${await create()}/consume`];
+  const headers = { 'idempotency-key': 'once' };
+  expect((await ada.call('POST', sent, undefined, headers)).status).toBe(200);
+  expect((await ada.call('POST', consumed, undefined, headers)).status).toBe(200);
+  await ageSessions(ada.id, 11);
+  for (const path of [sent, consumed]) {
+    const { status, body } = await ada.call('POST', path, undefined, headers);
+    expect([status, body.error.code]).toEqual([403, 'RECENT_SIGN_IN_REQUIRED']);
+  }
+  await ada.call('POST', '/api/auth/reauthenticate', { password });
+  const { status, headers: replayed } = await ada.call('POST', consumed, undefined, headers);
+  expect([status, replayed.get('idempotency-replayed')]).toEqual([200, 'true']);
 });
 
 test('confirming the password of one session does not renew the others', async () => {

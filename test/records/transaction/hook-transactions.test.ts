@@ -206,10 +206,10 @@ test('work that a hook starts without awaiting continues outside the transaction
   expect([await notes.count({ text: 'late' }), seen.includes('after late')]).toEqual([1, true]);
 });
 
-test('a hook that updates a record before its check lets one of many concurrent requests through', async () => {
+test('a hook that locks a record before its check lets one of many concurrent requests through', async () => {
   const { id } = await app.service(count).create({ of: 'room' });
   acts.set('booked', async ({ service }) => {
-    await service(count).update(id, {});
+    await service(count).lock(id);
     if ((await service(post).count({ title: 'booked' })) > 0) throw new ApiError('CONFLICT', 'Taken');
   });
   const responses = await Promise.all(Array.from({ length: 12 }, () => send('booked')));

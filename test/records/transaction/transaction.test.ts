@@ -151,12 +151,23 @@ test('two transactions that change one record run one after the other, and no ch
   const add = () =>
     app.transaction(async (tx) => {
       const service = tx.service('order');
-      // The first update locks the row, so other transactions cannot change the values read after it.
-      await service.update(id, {});
-      return service.update(id, { items: (await service.read(id)).items + 1 });
+      const { items } = await service.lock(id);
+      return service.update(id, { items: items + 1 });
     });
   await Promise.all(Array.from({ length: 10 }, add));
   expect((await orders.read(id)).items).toBe(10);
+});
+
+test('lock needs a transaction, and finds only records that its caller may read', async () => {
+  const { id } = await orders.create({ number: 'locked' });
+  await expect(orders.lock(id)).rejects.toThrow('needs a transaction');
+  await app.transaction(async (tx) => {
+    const service = tx.service('order');
+    expect(await service.lock(id)).toMatchObject({ id, number: 'locked' });
+    await expect(service.lock('0'.repeat(24))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(service.lock('none')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(service.lock(id, { user: undefined })).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
+  });
 });
 
 test("calls as a user in a transaction apply the user's policies", async () => {

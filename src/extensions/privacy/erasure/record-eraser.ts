@@ -99,7 +99,7 @@ export function createRecordEraser(host: EraserHost, gateway: ResourceGateway, p
     withoutHook: ReadonlySet<string>,
   ): Promise<void> {
     const records = hasDeleteHooks ? decodeForHooks(rows) : [];
-    const context = { user: undefined, req: undefined, as: 'system' as const, ...host.senders };
+    const context = { user: undefined, req: undefined, as: 'system' as const, restored: false, ...host.senders };
     const push = { ...host.push, ...tx.push };
     for (const record of records) {
       if (hooks.beforeDelete === undefined || withoutHook.has(record.id)) continue;

@@ -8,6 +8,7 @@ import { BY_ID, type Condition, createComparison, type ListCondition } from '../
 import { toComparableValue } from '../../query/scope.ts';
 import { validateCreate } from '../create.ts';
 import { guardOf } from '../guard.ts';
+import { setsUnseenField } from '../unseen-fields.ts';
 import { validateUpdate } from '../update.ts';
 import type { Values } from '../validate.ts';
 import { authorizeLoadedForWrite, hashPasswords } from '../write-steps.ts';
@@ -176,13 +177,15 @@ function authorizeItem(
 }
 
 async function prepareUpdate(
-  { context, entity: { resource } }: PreparationContext,
+  { context, entity }: PreparationContext,
   item: BatchItem,
   before: StoredRecord,
   data: unknown,
 ): Promise<PreparedChange> {
-  const values = await validateUpdate(context, resource, before, data, item.operation);
-  return { item, change: { action: 'updated', id: before.id, values }, before };
+  const values = await validateUpdate(context, entity.resource, before, data, item.operation);
+  // Functions of `visibleTo` use the services of the transaction.
+  const isForced = await setsUnseenField(entity, data, before, { ...item.operation, service: context.service });
+  return { item, change: { action: 'updated', id: before.id, values, before, isForced }, before };
 }
 
 /** Prepares updates and deletions, whose records are identified by id. */

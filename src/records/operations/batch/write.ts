@@ -60,11 +60,12 @@ export function createBatchWriter(context: RecordsContext, entity: Entity, optio
   let waiting: PreparedChange[] = [];
   let bytes = 0;
 
-  async function reportWritten({ item, change }: PreparedChange, { record, previous }: WriteResult): Promise<void> {
+  async function reportWritten({ item, change }: PreparedChange, written: WriteResult): Promise<void> {
     const { action } = change;
+    const { record, previous } = written;
     if (action === 'updated') {
       onOutcome(item, { action, record, previous });
-      await runAfterUpdate(context, entity, { record, previous }, item.operation);
+      await runAfterUpdate(context, entity, written, item.operation);
     } else {
       onOutcome(item, { action, record });
       const runAfter = action === 'created' ? runAfterCreate : runAfterDelete;
@@ -73,12 +74,12 @@ export function createBatchWriter(context: RecordsContext, entity: Entity, optio
   }
 
   async function writeOne({ change }: PreparedChange): Promise<WriteResult> {
-    if (change.action === 'updated') return (await store.update(change.id, change.values, [], cause))!;
+    if (change.action === 'updated') return (await store.update(change.id, change.values, [], cause, change))!;
     const record =
       change.action === 'created'
         ? await store.insert(change.id, change.values, cause, change.times)
         : (await store.remove(change.id, [], cause, under))!;
-    return { record, previous: record };
+    return { record, previous: record, isChanged: true };
   }
 
   /** Writes a change by itself, which also finds the error of a change that failed among others. */
