@@ -7,6 +7,8 @@ export interface FileOptions {
   maxBytes?: number;
   /** The accepted media types, which Belfry determines from the content: `image/*`, `application/pdf`. Default: all. */
   types?: readonly string[];
+  /** Whether photos keep the place where they were taken, which their metadata can contain. Default false: it is removed. */
+  keepLocation?: boolean;
   /** The field holds images: their size is read, and oversized ones are refused. */
   image?: {
     /** Maximum width × height. Default 50 million. */

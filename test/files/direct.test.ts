@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import sharp from 'sharp';
 import { afterAll, expect, test } from 'vitest';
 import { defineResource, defineUser, f, s3 } from '../../src/index.ts';
 import { startFakeS3 } from '../fakes/s3/index.ts';
@@ -44,6 +45,18 @@ test('a client uploads to the storage directly, and reads are redirected to it',
   expect(response.headers.get('cache-control')).toMatch(/^private, max-age=\d+$/);
   const stored = await fetch(response.headers.get('location')!);
   expect(Buffer.from(await stored.arrayBuffer())).toEqual(PNG);
+});
+
+test('the place where a photo was taken is removed from a direct upload', async () => {
+  const photo = await sharp(PNG)
+    .withExif({ IFD0: { Make: 'Belfry camera' }, IFD3: { GPSDateStamp: '1987:06:05' } })
+    .toBuffer();
+  const { id, complete } = await uploadDirectly(photo);
+  expect(await complete()).toMatchObject({ status: 200, body: { data: { bytes: photo.length } } });
+  const created = await ada.call('POST', '/api/pages', { image: id });
+  const stored = Buffer.from(await (await fetch(url + created.body.data.image.url)).arrayBuffer());
+  expect([stored.length, stored.includes('Belfry camera')]).toEqual([photo.length, true]);
+  expect([photo.includes('1987:06:05'), stored.includes('1987:06:05')]).toEqual([true, false]);
 });
 
 test('a direct upload is completed only by its owner, with the announced size and an accepted content', async () => {

@@ -3,6 +3,7 @@ import type { Viewer } from '../../declare/actor.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/observability/log.ts';
+import { mayHaveLocation, removeLocation } from '../../platform/storage/images/location/index.ts';
 import { isTextType } from '../../platform/storage/media-types/names.ts';
 import { type FileStorage, StorageError } from '../../platform/storage/storage.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
@@ -76,7 +77,12 @@ function createStorageKey(): string {
 export const uploadKeyOf = ({ storageKey }: Pick<FileRow, 'storageKey'>) => `${storageKey}.upload`;
 
 /** The rules of a file that code stores: it may be larger and of any type, because the field checks it when it is set. */
-const UNLIMITED: FileRules = { maxBytes: Number.MAX_SAFE_INTEGER, types: ['*/*'], image: undefined };
+const UNLIMITED: FileRules = {
+  maxBytes: Number.MAX_SAFE_INTEGER,
+  types: ['*/*'],
+  image: undefined,
+  keepLocation: false,
+};
 
 /** Creates the receiver of uploads. */
 export function createUploads({
@@ -153,6 +159,19 @@ export function createUploads({
     return row;
   }
 
+  /** Removes the place where a stored photo was taken. Writes it again only if it has one. */
+  async function cleanStored(storageKey: string, type: string, bytes: number): Promise<void> {
+    const source = await storage.read(storageKey);
+    let hasLocation = false;
+    const report = () => {
+      hasLocation = true;
+    };
+    for await (const _ of removeLocation(source, type, report)) if (hasLocation) break;
+    source.destroy();
+    if (!hasLocation) return;
+    await storage.write(storageKey, removeLocation(await storage.read(storageKey), type), { bytes, type });
+  }
+
   /** Checks stored bytes as `checkContent` checks arriving ones. @throws ApiError, StorageError */
   async function checkStored(
     { field, rules }: UploadTarget,
@@ -174,6 +193,7 @@ export function createUploads({
     } finally {
       body.destroy();
     }
+    if (mayHaveLocation(type) && !rules.keepLocation) await cleanStored(storageKey, type, bytes);
     const image = await images.read(rules, storageKey, field.name);
     return { type, ...facts, ...image };
   }
@@ -187,16 +207,23 @@ export function createUploads({
   }
 
   return {
-    async receive(target, uploader, { name, type: claimed, bytes: announced }, body, { hashes = false, signal } = {}) {
+    async receive(
+      target,
+      uploader,
+      { name, type: claimed, bytes: announced },
+      received,
+      { hashes = false, signal } = {},
+    ) {
       const [rules, field] = [rulesOf(target), fieldOf(target)];
-      const { all, ...peeked } = await peekBody(body);
+      const { all, ...peeked } = await peekBody(received);
       const recognized = await recognize(peeked, { type: claimed, name: cleanFileName(name) }, rules, field);
       const { type } = recognized;
       const expected = Math.min(announced ?? rules.maxBytes, rules.maxBytes);
       const upload = await insert(target, uploader, { name, type, bytes: target === undefined ? 0 : expected }, false);
       try {
         const facts: ContentFacts = { bytes: 0, sha256: undefined };
-        const checked = checkContent(all, { type, maxBytes: rules.maxBytes, field, hashes }, facts);
+        const body = rules.keepLocation ? all : removeLocation(all, type);
+        const checked = checkContent(body, { type, maxBytes: rules.maxBytes, field, hashes }, facts);
         await storage.write(upload.storageKey, checked, { type, ...(signal && { signal }) });
         const settled = await recognized.settle(upload.storageKey, facts.bytes);
         const image = await images.read(rules, upload.storageKey, field);

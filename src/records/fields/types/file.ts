@@ -26,17 +26,19 @@ export interface FileRules {
   maxBytes: number;
   types: readonly string[];
   image: { maxPixels: number; variants: NonNullable<NonNullable<FileOptions['image']>['variants']> } | undefined;
+  /** Whether photos keep the place where they were taken. */
+  keepLocation: boolean;
 }
 
 /** The rules of a field that holds a file or a list of files; undefined for other fields. */
 export function fileRulesOf(spec: FieldSpec): FileRules | undefined {
   const options = spec.file ?? spec.inner?.spec.file;
   if (options === undefined) return undefined;
-  const { maxBytes = DEFAULT_MAX_BYTES, types = ['*/*'], image } = options;
+  const { maxBytes = DEFAULT_MAX_BYTES, types = ['*/*'], image, keepLocation = false } = options;
   const { maxPixels = DEFAULT_MAX_PIXELS, variants = {} } = image ?? {};
   // Malformed options are reported when the resource is declared.
   const names = Array.isArray(types) ? [...new Set(types.map((type) => canonicalType(String(type))))] : types;
-  return { maxBytes, types: names, image: image && { maxPixels, variants } };
+  return { maxBytes, types: names, image: image && { maxPixels, variants }, keepLocation };
 }
 
 /**
@@ -89,9 +91,9 @@ function findTypeErrors(type: string): string[] {
 }
 
 function findOptionErrors(options: FileOptions): string[] {
-  const { maxBytes, types, image } = options;
+  const { maxBytes, types, image, keepLocation } = options;
   const errors = [
-    ...findUnknownOptions(Object.keys(options), ['maxBytes', 'types', 'image']),
+    ...findUnknownOptions(Object.keys(options), ['maxBytes', 'types', 'image', 'keepLocation']),
     ...findUnknownOptions(Object.keys(image ?? {}), ['maxPixels', 'variants'], 'image'),
   ];
   if (maxBytes !== undefined && !isCount(maxBytes, LARGEST_FILE))
@@ -103,6 +105,8 @@ function findOptionErrors(options: FileOptions): string[] {
       errors.push(`types includes "${type}"; write a media type in lower case, such as application/pdf or image/*`);
     else errors.push(...findTypeErrors(type));
   }
+  if (keepLocation !== undefined && typeof keepLocation !== 'boolean')
+    errors.push('keepLocation must be true or false');
   if (image?.maxPixels !== undefined && !isCount(image.maxPixels, Number.MAX_SAFE_INTEGER))
     errors.push('image.maxPixels must be a whole number of at least 1');
   return [...errors, ...findVariantErrors(image?.variants ?? {})];
