@@ -68,7 +68,8 @@ describe.each(['jpeg', 'png', 'webp', 'avif'] as const)('in a photo of the forma
       expect(PLACE.filter((text) => contains(cleaned, text))).toEqual([]);
       expect(cleaned).toHaveLength(original.length);
       const [before, after] = [await sharp(original).metadata(), await sharp(cleaned).metadata()];
-      expect(after).toMatchObject({ width: 40, height: 30, orientation: before.orientation ?? after.orientation });
+      expect(after).toMatchObject({ width: 40, height: 30 });
+      expect(after.orientation).toBe(before.orientation);
       expect(['Belfry camera', 'a lens'].map((text) => contains(after.exif!, text))).toEqual([true, true]);
       // In a PNG, sharp compresses XMP, so that it can only be removed as a whole.
       if (format !== 'png') expect(after.xmp!.toString()).toContain('dc:title="kept"');

@@ -10,7 +10,7 @@ const le16 = (value: number) => be16(value).reverse();
 const le32 = (value: number) => be32(value).reverse();
 
 /** A box of the ISO base media format. */
-export const box = (type: string, ...content: Buffer[]) => {
+const box = (type: string, ...content: Buffer[]) => {
   const bytes = Buffer.concat(content);
   return Buffer.concat([be32(bytes.length + 8), latin1(type), bytes]);
 };
