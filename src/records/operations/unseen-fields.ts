@@ -42,8 +42,8 @@ export async function setsUnseenField(
   before: StoredRecord | undefined,
   operation: OperationContext,
 ): Promise<boolean> {
-  for (const field of restrictedFields(checked.resource, input, operation)) {
-    if (isNeverVisible(field) || !(await isFieldVisible(checked, field, before!, operation))) return true;
-  }
+  const fields = restrictedFields(checked.resource, input, operation);
+  if (fields.some(isNeverVisible)) return true;
+  for (const field of fields) if (!(await isFieldVisible(checked, field, before!, operation))) return true;
   return false;
 }

@@ -159,11 +159,11 @@ test('two transactions that change one record run one after the other, and no ch
 });
 
 test('lock needs a transaction, and finds only records that its caller may read', async () => {
-  const { id } = await orders.create({ number: 'locked' });
+  const { id } = await orders.create({ number: 'to lock' });
   await expect(orders.lock(id)).rejects.toThrow('needs a transaction');
   await app.transaction(async (tx) => {
     const service = tx.service('order');
-    expect(await service.lock(id)).toMatchObject({ id, number: 'locked' });
+    expect(await service.lock(id)).toMatchObject({ id, number: 'to lock' });
     await expect(service.lock('0'.repeat(24))).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(service.lock('none')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(service.lock(id, { user: undefined })).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
