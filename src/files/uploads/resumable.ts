@@ -176,7 +176,14 @@ export function createResumableRoutes(context: FilesContext): Route[] {
 
   const item = '/files/resumable/:id';
   const optionsHeaders = describeServer(targets.largestFile);
-  const shared = { policy: 'public', body: 'raw', tags: ['files'], hidden: true, organisationKeys: true, optionsHeaders } as const;
+  const shared = {
+    policy: 'public',
+    body: 'raw',
+    tags: ['files'],
+    hidden: true,
+    organisationKeys: true,
+    optionsHeaders,
+  } as const;
   return [
     {
       ...shared,
