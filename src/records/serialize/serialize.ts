@@ -98,6 +98,11 @@ class RecordsToSerialize {
     return Array.isArray(this.#records) ? undefined : (this.#records as StoredRecord);
   }
 
+  /** The marked record or records; undefined if another viewer than the caller sees them. */
+  get forCaller(): StoredRecord | readonly StoredRecord[] | undefined {
+    return this.#viewer === undefined ? this.#records : undefined;
+  }
+
   async serialize(ofApp: RecordsContext, viewContext: ResolvedViewContext): Promise<unknown> {
     const context = this.#context ?? ofApp;
     const { resource } = context.entities.get(this.#resource)!;
@@ -172,6 +177,23 @@ function copyAndCollectRecords(
     holder[key] = copy;
     for (const [name, inner] of Object.entries(value)) copyAndCollectRecords(copy, name, inner, places, depth - 1);
   }
+}
+
+/** A stored record in a handler's value, and the keys that lead to it. */
+interface StoredRecordAt {
+  resource: string;
+  record: StoredRecord;
+  path: readonly string[];
+}
+
+/** Returns the stored records in a handler's value that `serializeResponse` serializes for the caller. */
+export function collectStoredRecords(value: unknown, path: readonly string[] = []): StoredRecordAt[] {
+  if (typeof value !== 'object' || value === null || path.length > MAX_DEPTH) return [];
+  if (value instanceof RecordsToSerialize) return collectStoredRecords(value.forCaller, path);
+  const resource = resourceNameOf(value);
+  if (resource !== undefined) return [{ resource, record: value as StoredRecord, path }];
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return [];
+  return Object.entries(value).flatMap(([key, inner]) => collectStoredRecords(inner, [...path, key]));
 }
 
 /**

@@ -24,6 +24,7 @@ import type { Entity } from '../../records/context.ts';
 import type { Records } from '../../records/index.ts';
 import { reserveId } from '../../records/operations/create.ts';
 import { assertIfMatch, parseIfMatchHeader, versionOf } from '../../records/operations/versions.ts';
+import { findReadableRecords, mayReadAgain } from '../../records/serialize/response-records.ts';
 import { serializeResponse, storedRecordOf } from '../../records/serialize/serialize.ts';
 import type { Deprecations } from './deprecation/index.ts';
 import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
@@ -204,8 +205,12 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
     return body;
   }
 
-  /** Runs the handler and serializes its result. Returns undefined if the handler has sent the response itself. */
-  async function runHandler(ctx: RouteContext): Promise<SuccessResponse | undefined> {
+  /**
+   * Runs the handler and serializes its result. Returns undefined if the handler has sent the response itself.
+   *
+   * @param onData receives the handler's value before it is serialized
+   */
+  async function runHandler(ctx: RouteContext, onData?: (data: unknown) => void): Promise<SuccessResponse | undefined> {
     if (!route.checksIfMatch) assertWritePreconditions(ctx.req, item, ctx.doc);
     const value = await route.handler(ctx);
     if (ctx.res.headersSent) {
@@ -214,7 +219,10 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
       endRequestSpan(ctx.req, ctx.res.statusCode);
       return undefined;
     }
-    const serialized = await mapResponseData(value, (data) => serializeResponse(records.context, data, ctx));
+    const serialized = await mapResponseData(value, (data) => {
+      onData?.(data);
+      return serializeResponse(records.context, data, ctx);
+    });
     return createSuccessResponse(status, withVersion(serialized, versionOf(records.entities, storedRecordOf(value))));
   }
 
@@ -224,9 +232,14 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
   }
 
   /** Rebuilds the response of a create that stored the record with this id. */
-  async function rebuildCreateResponse(id: string, ctx: RouteContext): Promise<SuccessResponse | undefined> {
+  async function rebuildCreateResponse(
+    id: string,
+    ctx: RouteContext,
+    onData: (data: unknown) => void,
+  ): Promise<SuccessResponse | undefined> {
     const record = await readCreatedRecord(id);
     if (record === undefined) return undefined;
+    onData(record);
     return createSuccessResponse(
       status,
       withVersion(await serializeResponse(records.context, record, ctx), entity!.versionOf(record)),
@@ -289,6 +302,10 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
           isHandled = true;
           return runHandler(ctx);
         }
+        let sent: unknown;
+        const onData = (data: unknown) => {
+          sent = data;
+        };
         return idempotent.run({
           req,
           res,
@@ -300,9 +317,11 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
             if (missingError !== undefined) throw missingError;
             reserveId(req, recordId);
             isHandled = true;
-            return runHandler({ ...ctx, input: await readInput(body) });
+            return runHandler({ ...ctx, input: await readInput(body) }, onData);
           },
-          rebuildCreateResponse: (recordId) => rebuildCreateResponse(recordId, ctx),
+          records: () => findReadableRecords(records.context, sent, ctx),
+          mayReadAgain: (of, data) => mayReadAgain(records.context, of, data, ctx),
+          rebuildCreateResponse: (recordId) => rebuildCreateResponse(recordId, ctx, onData),
           isCreated: async (recordId) => (await readCreatedRecord(recordId)) !== undefined,
         });
       });

@@ -13,6 +13,7 @@ import { identityOf } from '../../../platform/http/request-context.ts';
 import type { SuccessResponse } from '../../../platform/http/response.ts';
 import { newId } from '../../../platform/ids.ts';
 import { toCanonicalJson } from '../../../platform/json/canonical-json.ts';
+import type { ResponseRecord } from '../../../records/serialize/response-records.ts';
 import { toPublicError } from '../public-error.ts';
 import { createKeyLeases, type KeyLease, type StoredKey } from './key-leases.ts';
 import { decryptResponse, encryptResponse, type Outcome } from './stored-response.ts';
@@ -26,6 +27,10 @@ interface Attempt {
   body: unknown;
   /** Runs the handler; a record that it creates gets the id `recordId`. Undefined: the handler has sent the response itself. */
   run(recordId: string): Promise<SuccessResponse | undefined>;
+  /** The records in the response of `run` or `rebuildCreateResponse` that the caller may read. */
+  records(): Promise<readonly ResponseRecord[]>;
+  /** Whether the caller may still read the records in an earlier response. */
+  mayReadAgain(records: readonly ResponseRecord[], data: unknown): Promise<boolean>;
   /** Rebuilds the response of a create from the record with the reserved id; undefined while there is no such record. */
   rebuildCreateResponse(recordId: string): Promise<SuccessResponse | undefined>;
   /** Whether the record with the reserved id exists. */
@@ -97,7 +102,13 @@ export function createIdempotentRequests(
     keys.renewals.add(lease);
     const before = new Set(attempt.res.getHeaderNames());
     const storeOutcome = (status: number, outcome: Outcome) =>
-      warnIfNotStored(keys.storeResponse(lease, status, encryptResponse(keyring, lease.id, outcome, attempt, before)));
+      warnIfNotStored(
+        (async () => {
+          const records = 'answer' in outcome ? await attempt.records() : [];
+          const response = encryptResponse(keyring, lease.id, outcome, attempt, before, records);
+          await keys.storeResponse(lease, status, response);
+        })(),
+      );
     try {
       const recovered = isReclaimed ? await attempt.rebuildCreateResponse(recordId) : undefined;
       if (recovered !== undefined) markReplayed(attempt.res);
@@ -116,7 +127,11 @@ export function createIdempotentRequests(
     }
   }
 
-  function replayStoredResponse({ id }: KeyLease, { response }: StoredKey, { res, user }: Attempt): SuccessResponse {
+  async function replayStoredResponse(
+    { id }: KeyLease,
+    { response }: StoredKey,
+    { res, user, mayReadAgain }: Attempt,
+  ): Promise<SuccessResponse> {
     if (response === null) {
       throw new ApiError('CONFLICT', 'This request was already processed, but its response was too large to be stored');
     }
@@ -130,6 +145,12 @@ export function createIdempotentRequests(
         'FORBIDDEN',
         'The stored response requires a verified e-mail address, which you no longer have',
       );
+    // The user may have left an organisation, or lost the right to read the record in another way. Then a read responds with 404, too.
+    if ('answer' in stored.outcome && stored.records !== undefined && stored.records.length > 0) {
+      const { text } = stored.outcome.answer;
+      const { data } = text === undefined ? {} : JSON.parse(text);
+      if (!(await mayReadAgain(stored.records, data))) throw new ApiError('NOT_FOUND');
+    }
     markReplayed(res);
     for (const [name, value] of Object.entries(stored.headers)) res.setHeader(name, value);
     if ('answer' in stored.outcome) return stored.outcome.answer;

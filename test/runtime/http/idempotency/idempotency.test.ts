@@ -701,3 +701,14 @@ test('when web is killed between record and response, a repetition at another pr
   second.child.kill('SIGTERM');
   expect(await second.ended).toBe(0);
 });
+
+test('a create is repeated only to a client that may still read its record', async () => {
+  const key = newKey();
+  const send = (client = ann.call) => client('POST', '/api/drafts', { text: 'mine' }, withKey(key));
+  const { id } = (await send()).body.data;
+  expect(replayed(await send())).toBe('true');
+  await database.query('update drafts set author = $2 where id = $1', [id, bob.id]);
+  expect(codeOf(await send())).toEqual([404, 'NOT_FOUND']);
+  await database.query('update drafts set author = $2 where id = $1', [id, ann.id]);
+  expect((await send()).body.data.id).toBe(id);
+});
