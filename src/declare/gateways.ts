@@ -4,7 +4,7 @@ import { normalizeResourceName } from './naming.ts';
 import { formerNames } from './resource.ts';
 
 /** The former names of a resource. A declaration may also name a former table: `posts` stands for `post`. */
-function formerResourceNames({ declaration }: ResourceGateway): string[] {
+export function formerResourceNames({ declaration }: Pick<ResourceGateway, 'declaration'>): string[] {
   return formerNames(declaration).flatMap((declared) => {
     const words = normalizeResourceName(declared).split('-');
     return [words.join('-'), [...words.slice(0, -1), singularize(words.at(-1)!)].join('-')];

@@ -1,8 +1,10 @@
+import { formerResourceNames } from '../../declare/gateways.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { expandedRecordsIn, isStillReadable } from '../access/still-readable.ts';
 import { isInScope, isRecordVisible } from '../access/visibility.ts';
 import type { Entity, RecordsContext } from '../context.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
 import { collectStoredRecords } from './serialize.ts';
 
 /** A stored record in the data of a response. */
@@ -67,6 +69,12 @@ async function loadRecords(
   return (resource, id) => loaded.get(`${resource}/${id}`);
 }
 
+/** The resource of a stored response, which has the name that the resource had then; undefined if it is no longer declared. */
+function findResource({ entities, names }: RecordsContext, name: string): CompiledResource | undefined {
+  const resources = names.map((one) => entities.get(one)!.resource);
+  return entities.get(name)?.resource ?? resources.find((resource) => formerResourceNames(resource).includes(name));
+}
+
 /**
  * Whether the caller may still read the records in the data of an earlier response, with all of their fields. A record that no longer exists
  * is judged by the values in the response.
@@ -77,11 +85,17 @@ export async function mayReadAgain(
   data: unknown,
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
-  const placed = records.flatMap((record) => {
+  const placed = [];
+  for (const record of records) {
+    const of = findResource(context, record.resource);
+    if (of === undefined) return false;
     const own = dataAt(data, record.path);
-    return own === undefined ? [] : [{ ...record, data: own, of: context.entities.get(record.resource)!.resource }];
-  });
-  const find = await loadRecords(context, [...placed, ...placed.flatMap((one) => expandedRecordsIn(one.of, one.data))]);
+    if (own !== undefined) placed.push({ ...record, resource: of.name, data: own, of });
+  }
+  const find = await loadRecords(context, [
+    ...placed,
+    ...placed.flatMap((one) => expandedRecordsIn(context, one.of, one.data)),
+  ]);
   for (const { resource, id, data: own, of } of placed) {
     const record = find(resource, id) ?? toRecord(own);
     if (!(await isStillReadable(context, of, { data: own, record, find }, viewContext, false))) return false;
