@@ -8,6 +8,7 @@ import { addDoctorCommand } from './doctor/index.ts';
 import { addJobsCommand } from './jobs.ts';
 import { addKeysCommand } from './keys.ts';
 import { addMigrateCommand, addMigrationCommand } from './migration/index.ts';
+import { addNormalizeCommand } from './normalize.ts';
 import { addPrivacyCommand } from './privacy.ts';
 import type { AppOpener, OpenedApp } from './project.ts';
 import { addStartCommand } from './start.ts';
@@ -68,6 +69,7 @@ function createProgram(openApp: AppOpener): Command {
   addMigrationCommand(program, openApp);
   addAdminCommand(program, openApp);
   addDataCommands(program, openApp);
+  addNormalizeCommand(program, openApp);
   addKeysCommand(program, openApp);
   addWebhooksCommand(program, openApp);
   addJobsCommand(program, openApp);

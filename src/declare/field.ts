@@ -57,6 +57,8 @@ export interface FieldSpec {
   trim?: boolean;
   lowercase?: boolean;
   uppercase?: boolean;
+  /** Whether texts are stored in NFC. Left out: only if they are unique. */
+  normalize?: boolean;
   unique?: boolean;
   index?: boolean;
   checks?: readonly { check: Check<never>; message?: string | undefined }[];
@@ -203,6 +205,13 @@ export class Field<
   /** Whether leading and trailing white space is removed before validation. */
   trim(on = true): Field<T, P, I, C, W, M> {
     return this.#with({ trim: on });
+  }
+  /**
+   * Whether texts are stored in NFC, so that composed and decomposed letters (`é` and `e` with an accent) are one text. `normalize(false)` keeps
+   * and compares the characters exactly.
+   */
+  normalize(on = true): Field<T, P, I, C, W, M> {
+    return this.#with({ normalize: on });
   }
   /** Converts to lower case before validation. */
   lowercase(): Field<T, P, I, C, W, M> {

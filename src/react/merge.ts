@@ -115,8 +115,9 @@ function definitelyFails(value: unknown, condition: Condition): boolean {
     const [a, b] = [comparable(reference), comparable(one)];
     if (reference === undefined) return false;
     if (a === undefined || typeof a !== typeof b) return undefined;
-    // Some types of fields compare texts without their case.
-    return a === b || (String(a).toLowerCase() === String(b).toLowerCase() ? undefined : false);
+    // Some types of fields compare texts without their case, or composed and decomposed letters as the same.
+    const fold = (one: unknown) => String(one).toLowerCase().normalize();
+    return a === b || (fold(a) === fold(b) ? undefined : false);
   };
   const { eq, ne, in: oneOf, nin, exists } = condition as Record<string, unknown>;
   return (

@@ -12,6 +12,7 @@ import { createEncryption, type Encryption } from '../platform/crypto/encryption
 import type { Mail } from '../platform/mail/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Push } from '../push/index.ts';
+import { type NormalizationOptions, normalizeTexts } from '../records/bulk/normalize-texts.ts';
 import { createResourceTables, type Records, withArchives } from '../records/index.ts';
 import { withMigrationClient, withPostgres } from './connect.ts';
 import { createCore, createPlatform } from './core.ts';
@@ -41,6 +42,8 @@ export interface AppBulkRecords extends BulkRecords {
    * @throws StartupError if the database cannot be reached or lacks tables
    */
   ready(): Promise<void>;
+  /** Stores the texts of existing records in NFC. */
+  normalizeTexts(options?: NormalizationOptions): Promise<void>;
 }
 
 /** A whole app, assembled but not started. */
@@ -111,7 +114,11 @@ export function assembleApp(
     mail,
     encryption: createEncryption(platform, parts.encrypted ?? [], ready),
     startSession: accounts?.startSession,
-    bulk: { ...host.bulk, ready },
+    bulk: {
+      ...host.bulk,
+      ready,
+      normalizeTexts: (options = {}) => normalizeTexts(platform.database, compiled, options),
+    },
     administration: accounts && { ...accounts.administration, ready },
     parts,
     apis,

@@ -8,6 +8,7 @@ import { createWorkLogger } from '../platform/observability/log-work.ts';
 import { addProcessMetrics } from '../platform/observability/metrics.ts';
 import { addOutboxMetrics } from '../platform/outbox/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
+import { warnIfLocaleIsAsciiOnly } from '../platform/postgres/locale.ts';
 import { logConnectionLimits } from '../platform/postgres/server-limits.ts';
 import { createRedisCheck } from '../platform/redis/check.ts';
 import { VERSION } from '../platform/version.ts';
@@ -59,6 +60,11 @@ function startRelayRole({ platform, parts }: AssembledApp) {
     tracing: platform.tracing,
     settings: platform.settings.relay,
   });
+}
+
+/** Whether a resource of the app can be searched. */
+function isSearchable({ records }: AssembledApp): boolean {
+  return [...records.entities.values()].some(({ resource }) => resource.fields.some(({ spec }) => spec.searchable));
 }
 
 /** Creates the health checks of what every role needs. */
@@ -181,6 +187,7 @@ export async function startRoles(
   const registration = await withPostgresAndRedis(platform, async () => {
     await assertSchemaMatchesDeclarations(platform.database, assembly);
     await warnIfDatabaseIsNewer(platform.database, platform.log);
+    if (isSearchable(assembly)) await warnIfLocaleIsAsciiOnly(platform.database, platform.log);
     return encryption.registerKeys();
   });
   shutdown.addSupport(() => registration.deleteRegistration());

@@ -25,6 +25,14 @@ test('pending updates are shown in their order, and only in the fields that the 
   expect(applyToList(records, [update('3', { title: 'D' })], {})).toBe(records);
 });
 
+test('a record stays in a list whose filter has the same text in composed or decomposed letters, as on the server', () => {
+  const records: AnyRecord[] = [{ id: '1', name: 'x' }];
+  const change = update('1', { name: 're\u0301sume\u0301' });
+  expect(applyToList(records, [change], { where: { name: 'r\u00e9sum\u00e9' } })).toHaveLength(1);
+  expect(applyToList(records, [change], { where: { name: { ne: 'r\u00e9sum\u00e9' } } })).toHaveLength(1);
+  expect(applyToList(records, [change], { where: { name: 'resume' } })).toEqual([]);
+});
+
 test('dates are shown as responses contain them, and an expanded reference stays if it does not change', () => {
   const records: AnyRecord[] = [{ id: '1', author: ada, cover: { id: 'f', bytes: 1, url: '/f' } }];
   const changes = [update('1', { due: new Date(OLD), author: 'a', cover: 'g' })];

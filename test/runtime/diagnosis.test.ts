@@ -1,8 +1,11 @@
 import { readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { startRedisServers, withRedis } from '../../scripts/services/redis-servers.ts';
 import { createApp, defineJob, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
+import type { Logger } from '../../src/platform/observability/log.ts';
+import { warnIfLocaleIsAsciiOnly } from '../../src/platform/postgres/locale.ts';
 import type { App } from '../../src/runtime/create-app.ts';
 import { startTestApp } from '../support/app.ts';
 import { createMigrationProject } from '../support/database/migration-project.ts';
@@ -57,6 +60,28 @@ test('an app that can run has no errors; each check is listed', async () => {
     'ok Redis at 0:0 accepts writes (Redis 0)',
     'ok The clocks of Redis and this machine agree',
     'ok Redis keeps all keys when its memory is full (maxmemory-policy noeviction)',
+  ]);
+});
+
+test('a database whose locale knows only ASCII letters is a warning, here and at the start of an app that can be searched', async () => {
+  const name = `${new URL(env.DATABASE_URL!).pathname.slice(1)}_c`;
+  await query(`create database "${name}" template template0 encoding 'UTF8' locale_provider libc locale 'C'`);
+  onTestFinished(() => query(`drop database "${name}" with (force)`).then(() => undefined));
+  const DATABASE_URL = new URL(`/${name}`, env.DATABASE_URL).href;
+  expect(await findProblems({ DATABASE_URL })).toContain(
+    'warning The database has the locale C: searches find É and é only as they are written | create the database again with a locale that knows all letters, such as C.UTF-8 (docs/deployment.md#create-the-database)',
+  );
+  expect((await findProblems({})).filter((line) => line.includes('locale'))).toEqual([]);
+  const warnings: string[] = [];
+  const log = { warn: (text: string) => void warnings.push(text) } as unknown as Logger;
+  for (const connectionString of [env.DATABASE_URL, DATABASE_URL]) {
+    const client = new pg.Client({ connectionString });
+    await client.connect();
+    const write = async ({ text }: { text: string }) => (await client.query({ text, rowMode: 'array' })).rows as never;
+    await warnIfLocaleIsAsciiOnly({ write }, log).finally(() => client.end());
+  }
+  expect(warnings).toEqual([
+    expect.stringMatching(/^the database has the locale C, so searches find É and é only as they are written; create /),
   ]);
 });
 

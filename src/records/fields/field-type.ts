@@ -15,6 +15,7 @@ export const TYPED_MODIFIERS = [
   'trim',
   'lowercase',
   'uppercase',
+  'normalize',
   'unique',
   'index',
   'filterable',

@@ -23,11 +23,42 @@ export function toComparableText(value: unknown): string | undefined {
   return typeof value === 'string' && isStorable(value) ? value : undefined;
 }
 
-/** A text in its stored form: trimmed and in the declared case. */
+// The quick check of Unicode Standard Annex #15: every character before U+0300 is in NFC, and composes with no other one before it. Looking
+// for the others costs a fraction of normalizing.
+const NEEDS_NORMALIZATION = /[\u0300-\uffff]/;
+// Every character before U+00C0 is its own decomposition.
+const NEEDS_DECOMPOSITION = /[\u00c0-\uffff]/;
+
+/** Returns a text in NFC, the form in which composed and decomposed letters are the same characters. */
+export function toNfc(text: string): string {
+  return NEEDS_NORMALIZATION.test(text) ? text.normalize('NFC') : text;
+}
+
+/** Whether texts of a field are stored in NFC: strings, and long texts that must be unique, unless the declaration says otherwise. */
+export function isStoredInNfc({ normalize, unique, type }: FieldSpec): boolean {
+  return normalize ?? (type.kind === 'text' && unique === true);
+}
+
+/** A text in its stored form: trimmed, in the declared case, and in NFC unless the field keeps the characters as they are. */
 export function normalizeText(text: string, spec: FieldSpec): string {
   const trimmed = spec.trim ? text.trim() : text;
-  if (spec.lowercase) return trimmed.toLowerCase();
-  return spec.uppercase ? trimmed.toUpperCase() : trimmed;
+  const cased = spec.lowercase ? trimmed.toLowerCase() : spec.uppercase ? trimmed.toUpperCase() : trimmed;
+  // Last, because a text in NFC may leave it when its case changes.
+  return isStoredInNfc(spec) ? toNfc(cased) : cased;
+}
+
+/** A text of code, such as a value of a scope filter, in the form in which records hold it. */
+export function toComparedText(text: string, spec: FieldSpec): string {
+  return isStoredInNfc(spec.inner?.spec ?? spec) ? toNfc(text) : text;
+}
+
+/**
+ * The forms in which a field may hold a text that is compared with its values. Long texts are stored as they were sent: composed, decomposed, or as
+ * the compared text itself. Normalizing them in Postgres would cost many times as much as searching them, and would need indexes of its own.
+ */
+export function findStoredForms(text: string, spec: FieldSpec): string[] {
+  if (spec.type.kind !== 'text' || spec.normalize !== undefined || isStoredInNfc(spec)) return [text];
+  return NEEDS_DECOMPOSITION.test(text) ? [...new Set([toNfc(text), text.normalize('NFD'), text])] : [text];
 }
 
 /** Returns the number of code points of a well-formed text. `[...text].length` would take longer than parsing the JSON of a long text. */

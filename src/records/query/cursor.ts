@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
 import type { StoredRecord } from '../../declare/host.ts';
 import { isId } from '../../platform/ids.ts';
+import { fieldTypeOf } from '../fields/field-type.ts';
 import type { CompiledResource, SortTerm } from '../schema/compiled.ts';
 import type { ListQuery, Position } from './list-query.ts';
 import { queryError } from './parameter.ts';
-import { fieldSpecOf, toComparableValue } from './scope.ts';
+import { fieldSpecOf } from './scope.ts';
 
 const CHECKSUM_BYTES = 9;
 // Maximum characters of the values in a cursor: enough for several values of indexed fields. For longer values, the cursor names its record
@@ -60,7 +61,8 @@ function parseJsonOrUndefined(payload: string): unknown {
 /** The value of a sort term, in the form in which records hold it; undefined for a value of the wrong type. */
 function parseTermValue(resource: CompiledResource, { field }: SortTerm, value: unknown): unknown {
   if (value === null) return resource.field.has(field) ? null : undefined;
-  return toComparableValue(fieldSpecOf(resource, field)!, value);
+  const spec = fieldSpecOf(resource, field)!;
+  return fieldTypeOf(spec).comparable?.(value, spec);
 }
 
 function decodeCursor(

@@ -2,6 +2,7 @@ import { viewerThroughRelation } from '../../declare/actor.ts';
 import { allowsEveryRecord, type Viewer } from '../../declare/policy.ts';
 import type { Operator } from '../../declare/service.ts';
 import type { ApiError } from '../../platform/errors.ts';
+import { findStoredForms, toComparedText } from '../fields/text-rules.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { clientVisibleReverseRelations } from '../schema/relations.ts';
 import { type Condition, createComparison, type ListCondition } from './list-query.ts';
@@ -102,6 +103,13 @@ export function parseFieldFilter(
   return visibility === undefined ? [comparison] : [visibility, comparison];
 }
 
+/** The condition that a field contains a text, in one of the forms in which it may be stored. */
+function containsCondition({ name, spec }: CompiledField, text: string): ListCondition {
+  const forms = findStoredForms(toComparedText(text, spec), spec);
+  const any = forms.map((contains): ListCondition => ({ field: name, contains }));
+  return any.length === 1 ? any[0]! : { any };
+}
+
 /** `q` as a condition: at least one searchable field that the viewer may see contains the text. Undefined for an empty text. */
 export function parseSearch(resource: CompiledResource, text: string, viewer: QueryViewer): ListCondition | undefined {
   const fields = resource.fields.filter((field) => field.spec.searchable && !field.secret);
@@ -111,7 +119,7 @@ export function parseSearch(resource: CompiledResource, text: string, viewer: Qu
   }
   if (text === '') return undefined;
   const any = fields.map((field): ListCondition => {
-    const contains: ListCondition = { field: field.name, contains: text };
+    const contains = containsCondition(field, text);
     const visibility = fieldVisibilityCondition(resource, field, viewer);
     return visibility === undefined ? contains : { every: [visibility, contains] };
   });

@@ -1,6 +1,7 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import type { CountMode, Operator } from '../../declare/service.ts';
 import { fieldTypeOf, type Scalar } from '../fields/field-type.ts';
+import { findStoredForms } from '../fields/text-rules.ts';
 import type { CompiledResource, Relation, SortTerm } from '../schema/compiled.ts';
 import type { Join } from '../schema/relations.ts';
 
@@ -13,9 +14,16 @@ export interface Comparison {
   order?: (a: Scalar, b: Scalar) => number;
 }
 
+/** The comparison with a list that is the same as a comparison with each of its values. */
+const LIST_FORMS: Partial<Record<Operator, Operator>> = { eq: 'in', in: 'in', ne: 'nin', nin: 'nin' };
+
 /** A comparison of a field with a value in the form in which records hold it. */
 export function createComparison(field: string, spec: FieldSpec, op: Operator, value: unknown): Comparison {
   const { order } = fieldTypeOf(spec);
+  if (spec.type.kind === 'text' && LIST_FORMS[op] !== undefined) {
+    const forms = [value].flat().flatMap((one) => findStoredForms(one as string, spec));
+    if (forms.length > 1) return { field, op: LIST_FORMS[op], value: forms };
+  }
   return order === undefined ? { field, op, value } : { field, op, value, order };
 }
 

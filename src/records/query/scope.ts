@@ -5,6 +5,7 @@ import type { Operator } from '../../declare/service.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { createScopeErrorHandler } from '../access/rule-errors.ts';
 import { fieldTypeOf, type Scalar, supportedOperatorsOf } from '../fields/field-type.ts';
+import { toComparedText } from '../fields/text-rules.ts';
 import { dateType } from '../fields/types/date.ts';
 import { idType } from '../fields/types/id.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
@@ -22,7 +23,8 @@ export const EQUALITY_OPERATORS: ReadonlySet<string> = new Set(['eq', 'ne']);
  * type.
  */
 export function toComparableValue(spec: FieldSpec, value: unknown): Scalar | undefined {
-  return fieldTypeOf(spec).comparable?.(value, spec);
+  const comparable = fieldTypeOf(spec).comparable?.(value, spec);
+  return typeof comparable === 'string' ? toComparedText(comparable, spec) : comparable;
 }
 
 /**

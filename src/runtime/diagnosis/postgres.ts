@@ -3,6 +3,7 @@ import { withDeadline } from '../../platform/concurrency/deadline.ts';
 import { checkKeys } from '../../platform/crypto/register-keys.ts';
 import { compareClocks, type Finding, failure, ok, warning } from '../../platform/observability/finding.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { CASE_FIX, CASE_PROBLEM, findAsciiOnlyLocale } from '../../platform/postgres/locale.ts';
 import { describePostgresProblem, suggestPostgresFix } from '../../platform/postgres/problems.ts';
 import { areConnectionsAvailable, readConnectionLimits } from '../../platform/postgres/server-limits.ts';
 import { createClientConfig } from '../../platform/postgres/session.ts';
@@ -35,6 +36,8 @@ async function diagnoseServer({ database, env }: Platform): Promise<Finding[]> {
     );
   if (encoding !== 'UTF8')
     findings.push(failure(`The database has the encoding ${encoding}`, 'create it again with the encoding UTF8'));
+  const locale = await findAsciiOnlyLocale(database);
+  if (locale !== undefined) findings.push(warning(`The database has the locale ${locale}: ${CASE_PROBLEM}`, CASE_FIX));
   return findings;
 }
 

@@ -8,6 +8,7 @@ import { ApiError } from '../../../platform/errors.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { toNfc } from '../../../records/fields/text-rules.ts';
 import { escapePattern } from '../data/labels.ts';
 import type { AccountFields, AccountsTabContext } from './context.ts';
 
@@ -71,7 +72,7 @@ function pageStatement(
   const text = q.trim();
   if (isId(text)) terms.push(`u."id" = ${bind(text)}`);
   else if (text !== '') {
-    const pattern = bind(`%${escapePattern(text)}%`);
+    const pattern = bind(`%${escapePattern(toNfc(text))}%`);
     terms.push(
       `(${fields.searchColumns.map((column) => `u.${quoteIdentifier(column)} ilike ${pattern}`).join(' or ')})`,
     );

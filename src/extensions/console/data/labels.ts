@@ -3,6 +3,7 @@ import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import { isId } from '../../../platform/ids.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { toNfc } from '../../../records/fields/text-rules.ts';
 import type { DataContext } from './context.ts';
 import { fieldsOf, isSecretField, targetOf } from './field-info.ts';
 import { labelFieldOf } from './resource-info.ts';
@@ -93,7 +94,7 @@ export async function findRecordOptions(
   if (isId(q)) where = `where "id" = $${values.push(q)}`;
   else if (q !== '') {
     if (fields.length === 0) return [];
-    const pattern = `$${values.push(`%${escapePattern(q)}%`)}`;
+    const pattern = `$${values.push(`%${escapePattern(toNfc(q))}%`)}`;
     where = `where ${fields.map((name) => `${quoteIdentifier(snakeCase(name))} ilike ${pattern}`).join(' or ')}`;
   }
   const column = label === undefined ? 'null' : labelSql(label);

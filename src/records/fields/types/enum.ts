@@ -3,7 +3,17 @@ import { Field } from '../../../declare/field.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import { TEXT } from '../column-type.ts';
 import { COUNTED_VALUES, EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
-import { toComparableText } from '../text-rules.ts';
+import { toComparableText, toNfc } from '../text-rules.ts';
+
+/** Returns the declared value that is the same text, apart from composed and decomposed letters; undefined if there is none. */
+function findDeclaredValue(values: readonly string[], text: string): string | undefined {
+  if (values.includes(text)) return text;
+  const wanted = toNfc(text);
+  return values.find((value) => toNfc(value) === wanted);
+}
+
+const toDeclaredValue = (values: readonly string[], value: unknown) =>
+  typeof value === 'string' ? (findDeclaredValue(values, value) ?? value) : value;
 
 /** One of the declared values. */
 export const enumType = {
@@ -11,8 +21,11 @@ export const enumType = {
   field: <const V extends readonly [string, ...string[]]>(values: V): Field<V[number]> =>
     new Field({ type: enumType, values }),
   column: TEXT,
-  schema: (spec) =>
-    z.enum(spec.values as [string, ...string[]], { error: `Must be one of: ${spec.values!.join(', ')}` }),
+  schema: ({ values }) =>
+    z.preprocess(
+      (value) => toDeclaredValue(values!, value),
+      z.enum(values as [string, ...string[]], { error: `Must be one of: ${values!.join(', ')}` }),
+    ),
   jsonSchema: (spec) => ({ type: 'string', enum: spec.values }),
   jsonType: 'string',
   plainText: true,
@@ -31,6 +44,6 @@ export const enumType = {
   textual: true,
   indexMethod: () => 'btree',
   indexedBytes: ({ values }) => Math.max(...values!.map((value) => Buffer.byteLength(value))),
-  comparable: toComparableText,
-  fromQuery: (text, spec) => (spec.values!.includes(text) ? text : undefined),
+  comparable: (value, { values }) => toComparableText(toDeclaredValue(values!, value)),
+  fromQuery: (text, { values }) => findDeclaredValue(values!, text),
 } satisfies FieldType;

@@ -11,10 +11,10 @@ import {
   toComparableText,
 } from '../text-rules.ts';
 
-/** Short strings, trimmed unless the declaration says `trim(false)`. */
+/** Short strings, trimmed unless the declaration says `trim(false)`, and in NFC unless it says `normalize(false)`. */
 export const stringType = {
   kind: 'string',
-  field: (): Field<string> => new Field({ type: stringType, trim: true }),
+  field: (): Field<string> => new Field({ type: stringType, trim: true, normalize: true }),
   column: TEXT,
   schema: shortTextSchema,
   jsonSchema: (spec, _inner, direction) => textJsonSchema(spec, direction),
@@ -24,7 +24,7 @@ export const stringType = {
   freeText: true,
   operators: EQUALITY_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
-  modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
+  modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase', 'normalize'],
   aggregations: COUNTED_VALUES,
   errors: textBoundErrors,
   textual: true,

@@ -11,7 +11,7 @@ import {
   toComparableText,
 } from '../text-rules.ts';
 
-/** Long strings, stored unchanged. */
+/** Long strings, stored unchanged, or in NFC if they are unique or the declaration says `normalize()`. */
 export const textType = {
   kind: 'text',
   field: (): Field<string, 'optional', string, string, 'open', 'unfiltered'> => new Field({ type: textType }),
@@ -25,7 +25,7 @@ export const textType = {
   freeText: true,
   operators: [],
   comparisons: () => ORDER_COMPARISONS,
-  modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
+  modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase', 'normalize'],
   errors: textBoundErrors,
   textual: true,
   // A long text does not fit into a btree; a hash index finds equal texts of any length.
