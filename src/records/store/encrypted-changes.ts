@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StoredRecord } from '../../declare/host.ts';
-import type { Values } from '../operations/validate.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 
 /**
@@ -17,9 +16,9 @@ export function isSameEncryptedValue(value: unknown, stored: unknown): boolean {
 /** Leaves out the encrypted values that the record already has: the ciphertexts of equal values differ, so each would look like a change. */
 export function leaveOutSameEncryptedValues(
   { fields }: CompiledResource,
-  changes: Values,
+  changes: Record<string, unknown>,
   before: StoredRecord,
-): Values {
+): Record<string, unknown> {
   const same = fields.filter(
     (field) =>
       field.spec.encrypted &&
