@@ -46,6 +46,11 @@ export interface JobOptions<Input = undefined, Output = Input> extends JobSettin
   run(context: JobContext<Output>): unknown;
 }
 
+const defined = new Set<string>();
+
+/** The names of all jobs that `defineJob` has created in this process. An app uses them to find jobs that its code enqueues but `jobs` lacks. */
+export const definedJobNames: ReadonlySet<string> = defined;
+
 /**
  * Declares a kind of background work. Add it to the option `jobs` of `createApp`, and run it with `jobs.enqueue`.
  *
@@ -61,6 +66,7 @@ export function defineJob<Input = undefined, Output = Input>(
   name: string,
   options: JobOptions<Input, Output>,
 ): JobDeclaration<Input> {
+  defined.add(name);
   return { name, options };
 }
 

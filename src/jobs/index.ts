@@ -20,6 +20,7 @@ import { startJobWorker } from './worker.ts';
 export { compileJobs } from './declarations.ts';
 export { compileSchedules } from './schedules/declarations.ts';
 export { jobTables } from './tables.ts';
+export { checkEnqueuedJobs } from './undeclared.ts';
 
 /** The compiled jobs and schedules of an app. */
 export interface CompiledJobOptions {

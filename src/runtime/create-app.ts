@@ -10,7 +10,7 @@ import type { PushSender, SimulatedDevices } from '../declare/push.ts';
 import type { AnyResource, Resource, Service } from '../declare/resource.ts';
 import type { AnyService, DeclarationWithService, Transaction } from '../declare/service.ts';
 import { checkFiles } from '../files/index.ts';
-import { compileJobs, compileSchedules } from '../jobs/index.ts';
+import { checkEnqueuedJobs, compileJobs, compileSchedules } from '../jobs/index.ts';
 import { ConfigErrors } from '../platform/config/config-errors.ts';
 import { type Environment, readEnvironment, StartupError } from '../platform/config/environment.ts';
 import { readSettings, type Settings, type SettingsInput } from '../platform/config/settings.ts';
@@ -301,6 +301,7 @@ function checkAndAssemble(
   const parts = { projectMails, jobs: { jobs, schedules }, members: APP_MEMBERS };
   const declared = { ...options, resources, extensions, transports, ...parts };
   if (areOptionsValid) checkDeclarations(declared, settings, errors);
+  if (areOptionsValid) checkEnqueuedJobs(resources, jobs, errors);
   if (areOptionsValid && env && settings && errors.lines.length === 0) checkFiles(resources, env, settings, errors);
   const hasNoErrors = errors.lines.length === 0;
   const assembly = hasNoErrors && env && settings ? assembleApp(declared, env, settings, errors) : undefined;

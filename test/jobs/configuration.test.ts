@@ -5,7 +5,9 @@ import {
   defineExtension,
   defineJob,
   defineMail,
+  defineResource,
   defineUser,
+  f,
   type ScheduleDeclaration,
 } from '../../src/index.ts';
 
@@ -159,4 +161,35 @@ test('all errors in e-mails of the project are reported at once', () => {
   expect(errorsOf({ mails: { 'verify-email': {} } })).toEqual([
     'mails: must be a list of e-mails created with defineMail. To replace the texts of built-in e-mails, use mailTexts',
   ]);
+});
+
+test('hooks and routes that enqueue a job which is not in jobs are found at the start, by its name or its declaration', () => {
+  const makeThumbnail = defineJob('make-thumbnail', { run });
+  const listed = defineJob('listed', { run });
+  const photo = defineResource('photo', {
+    fields: { url: f.url() },
+    hooks: {
+      beforeCreate: (values) => values,
+      afterCreate: (_, { jobs }) => jobs.enqueue(makeThumbnail),
+      afterUpdate: async (_, __, { jobs }) => {
+        await jobs.enqueue('listedd');
+        await jobs.enqueue(listed);
+        // jobs.enqueue('not called')
+      },
+      afterDelete: (_, ctx) => ctx.jobs.enqueue(listed),
+    },
+    routes: (route) => [route.post('/:id/thumbnail', {}, ({ jobs }) => jobs?.enqueue(makeThumbnail))],
+  });
+  const resources = [defineUser(), photo];
+  const [unlisted, misspelled, inRoute, ...others] = errorsOf({ resources, jobs: [listed] });
+  expect(others).toEqual([]);
+  expect(unlisted).toContain(
+    'resource "photo": hooks.afterCreate enqueues the job "make-thumbnail", which is not in createApp({ jobs })',
+  );
+  expect(misspelled).toContain(
+    'hooks.afterUpdate enqueues the job "listedd", which is not in createApp({ jobs }). Did you mean "listed"?',
+  );
+  expect(inRoute).toContain('routes enqueues the job "make-thumbnail"');
+  const listedd = defineJob('listedd', { run });
+  expect(errorsOf({ resources, jobs: [listed, makeThumbnail, listedd] })).toEqual([]);
 });
