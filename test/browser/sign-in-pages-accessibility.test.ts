@@ -58,7 +58,7 @@ async function newTab(path: string): Promise<Page> {
 
 browserTest(
   'the pages of signed-out users have no accessibility violation and no overflow, light and dark, from 360 pixels',
-  180_000,
+  480_000,
   async () => {
     const refused: string[] = [];
     const page = await newTab('/auth/sign-in');

@@ -228,7 +228,7 @@ const OWN: Door[] = [
   },
   {
     route: 'DELETE /console/api/records/:resource/:id',
-    send: (client, id, body) => client('DELETE', `${RECORDS}/${id}`, body),
+    send: (client, id, body) => client('DELETE', `${RECORDS}/${id}`, body, { 'if-match': '*' }),
     isDone: isDeleted,
   },
   {
@@ -405,7 +405,7 @@ describe('the last active administrator', () => {
         batch(client, { op: 'upsert', by: 'email', data: { name: 'A', email: await targetEmail(id), roles: [] } }),
     ],
     ['an erasure', (client) => client('POST', '/api/auth/me/erase', { password: 'correct horse battery' })],
-    ['the data browser', (client, id) => client('DELETE', `${RECORDS}/${id}`)],
+    ['the data browser', (client, id) => client('DELETE', `${RECORDS}/${id}`, undefined, { 'if-match': '*' })],
     ['the data browser, in bulk', (client, id) => client('POST', `${RECORDS}/bulk`, { ids: [id], action: 'delete' })],
   ])('is kept: %s answers 409', async (_name, send) => {
     const last = await person('Last', ADMINISTRATOR);
