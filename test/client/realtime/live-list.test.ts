@@ -1,4 +1,5 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { LiveList, LiveListQuery } from '../../../src/client/realtime/live-list.ts';
 import { defineResource, defineUser, f, realtime, softDelete } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
@@ -26,11 +27,14 @@ const timeless = defineResource('timeless', {
   timestamps: false,
 });
 
-const { app, url, person } = await startTestApp({
+const { app, env, url, person } = await startTestApp({
   resources: [defineUser(), task, note, timeless],
   extensions: [realtime({ heartbeatSeconds: 1 }), softDelete()],
   settings: { rateLimit: { enabled: false } },
 });
+const database = new Client({ connectionString: env.DATABASE_URL! });
+await database.connect();
+afterAll(() => database.end());
 const [ada, bob] = [await person('Ada'), await person('Bob')];
 const tasks = app.service(task);
 const notes = app.service(note);
@@ -46,13 +50,19 @@ async function open(session: TestSession, path: string, query?: LiveListQuery): 
   await vi.waitUntil(() => list.status !== 'loading', { timeout: 60_000 });
   return list;
 }
-/** A board of its own for a test, with tasks of the ranks 1, 2, … */
+/**
+ * A board of its own for a test, with tasks of the ranks 1, 2, … Waits until their events are in the stream: a list that receives them after
+ * it was loaded only estimates its total.
+ */
 async function createBoard(count: number): Promise<{ board: string; ids: string[] }> {
   boards += 1;
   const board = `board ${boards}`;
   const made = await tasks.createMany(
     Array.from({ length: count }, (_, i) => ({ title: `t${i + 1}`, rank: i + 1, board })),
   );
+  await vi.waitUntil(async () => (await database.query('select from outbox limit 1')).rowCount === 0, {
+    timeout: 60_000,
+  });
   return { board, ids: made.map(({ id }) => id) };
 }
 const titles = (list: LiveList<Shown>) => list.data.map(({ title }) => title);
