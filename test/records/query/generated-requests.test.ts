@@ -244,8 +244,8 @@ test('any body of a create or an update is handled without a leak or a 5xx', asy
   expect(statuses.get(201)).toBeGreaterThan(10);
 });
 
-test('accepted values are returned as sent, with strings trimmed, from the create and the read alike', async () => {
-  const trimmed = (text: string) => text.trim();
+test('accepted values are returned as sent, with strings trimmed and in NFC, from the create and the read alike', async () => {
+  const stored = (text: string) => text.normalize('NFC').trim();
   const property = fc.asyncProperty(good, async (value) => {
     const made = await ann.call('POST', '/api/things', value);
     // A json value may be impossible to store, and a unique site may already be taken.
@@ -253,13 +253,13 @@ test('accepted values are returned as sent, with strings trimmed, from the creat
     expect(made.status).toBe(201);
     const { id, title, sealed, tags, count, numbers, at, price, data, place } = made.body.data;
     expect({ title, sealed, tags, count, numbers, at, place, price }).toEqual({
-      title: value.title?.trim(),
-      sealed: value.sealed?.trim(),
-      tags: value.tags?.map(trimmed),
+      title: value.title === undefined ? undefined : stored(value.title),
+      sealed: value.sealed === undefined ? undefined : stored(value.sealed),
+      tags: value.tags?.map(stored),
       count: value.count,
       numbers: value.numbers,
       at: value.at,
-      place: value.place === undefined ? undefined : { ...value.place, city: value.place.city.trim() },
+      place: value.place === undefined ? undefined : { ...value.place, city: stored(value.place.city) },
       price: value.price === 0 ? 0 : value.price,
     });
     if (value.data !== undefined && value.data !== null) expect(data).toEqual(JSON.parse(JSON.stringify(value.data)));
