@@ -100,7 +100,7 @@ const ANY_READ: Route = { method: 'GET', path: '/', handler: () => undefined };
 
 /**
  * Creates the check whether a credential may read the records of a resource. The credential needs the scopes of the routes that list and read
- * them; for a name without such routes, the scope `read` or `*`.
+ * them; for a name without such routes, the scope `read` or `*`. The API key of an organisation reads only resources of organisations.
  *
  * @param routes returns all routes of the app; called when a resource is checked for the first time
  * @returns a function that throws ApiError FORBIDDEN, naming the needed scope, for a credential that lacks it
@@ -113,7 +113,10 @@ export function createReadScopeCheck(
   const createChecks = (resource: string) => {
     const isRead = (route: Route) => route.resource === resource && (route.crud === 'list' || route.crud === 'read');
     const reads = routes().filter(isRead);
-    return (reads.length === 0 ? [ANY_READ] : reads).map((route) => createScopeCheck(route, authenticators()));
+    return (reads.length === 0 ? [ANY_READ] : reads).flatMap((route) => [
+      createScopeCheck(route, authenticators()),
+      (auth: Auth) => assertReachesRoute(route, auth),
+    ]);
   };
   return (auth, resource) => {
     const known = checks.get(resource) ?? createChecks(resource);

@@ -29,9 +29,16 @@ const NEEDS_NORMALIZATION = /[\u0300-\uffff]/;
 // Every character before U+00C0 is its own decomposition.
 const NEEDS_DECOMPOSITION = /[\u00c0-\uffff]/;
 
-/** Returns a text in NFC, the form in which composed and decomposed letters are the same characters. */
+// More marks on one letter than any language writes (the Stream-Safe Text Format of UAX #15). Normalizing sorts them in quadratic time, so a text
+// of a megabyte would block the process for minutes.
+const ENDLESS_MARKS = /\p{M}{31}/u;
+
+/**
+ * Returns a text in NFC, the form in which composed and decomposed letters are the same characters. A text with more than 30 marks on one letter
+ * stays as it is.
+ */
 export function toNfc(text: string): string {
-  return NEEDS_NORMALIZATION.test(text) ? text.normalize('NFC') : text;
+  return NEEDS_NORMALIZATION.test(text) && !ENDLESS_MARKS.test(text) ? text.normalize('NFC') : text;
 }
 
 /** Whether texts of a field are stored in NFC: strings, and long texts that must be unique, unless the declaration says otherwise. */
@@ -58,7 +65,8 @@ export function toComparedText(text: string, spec: FieldSpec): string {
  */
 export function findStoredForms(text: string, spec: FieldSpec): string[] {
   if (spec.type.kind !== 'text' || spec.normalize !== undefined || isStoredInNfc(spec)) return [text];
-  return NEEDS_DECOMPOSITION.test(text) ? [...new Set([toNfc(text), text.normalize('NFD'), text])] : [text];
+  if (!NEEDS_DECOMPOSITION.test(text) || ENDLESS_MARKS.test(text)) return [text];
+  return [...new Set([toNfc(text), text.normalize('NFD'), text])];
 }
 
 /** Returns the number of code points of a well-formed text. `[...text].length` would take longer than parsing the JSON of a long text. */

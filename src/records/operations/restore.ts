@@ -84,6 +84,7 @@ export async function restoreLocked(
   const together: string[] = [];
   for (const record of records) {
     const { id } = record;
+    await guardOf(context, resource, operation)?.check({ after: record }, operation, undefined);
     let changes: Values;
     try {
       changes = await prepareRestoredValues(context, entity, record, operation);

@@ -6,6 +6,7 @@ import {
   apiKeys,
   audit,
   defineExtension,
+  defineResource,
   defineUser,
   developerConsole,
   emailVerification,
@@ -53,13 +54,16 @@ export async function startPowerApp() {
   });
   const user = defineUser({
     // A project may let users change their address without a confirmation.
-    fields: { email: f.email().required().unique().filterable() },
+    fields: {
+      email: f.email().required().unique().filterable(),
+      company: f.ref('company', { onDelete: 'cascade' }),
+    },
     roles: ['support', 'editor'],
     softDelete: true,
   });
   const started = await startTestApp(
     {
-      resources: [user],
+      resources: [user, defineResource('company', { fields: { name: f.string() }, softDelete: true })],
       extensions: [
         audit(),
         apiKeys(),

@@ -473,6 +473,19 @@ test('a caller with a second factor changes ordinary accounts, and sends unchang
   expect((await stale('DELETE', `/api/users/${id}`)).status).toBe(204);
 });
 
+test('a restore that brings a privileged account back with another record needs the second factor', async () => {
+  const company = await app.service('company').create({ name: 'Acme' });
+  const { id } = await administrator();
+  await app.service('user').update(id, { company: company.id } as never);
+  await app.service('company').delete(company.id);
+  expect(await isDeleted(id)).toBe(true);
+  const restore = (client: Client) => client('POST', `/api/companies/${company.id}/restore`);
+  expect((await restore(stale)).body.error.code).toBe('RECENT_SIGN_IN_REQUIRED');
+  expect(await isDeleted(id)).toBe(true);
+  expect((await restore(await signInEarlier(root, 0))).status).toBe(200);
+  expect(await isRestored(id)).toBe(true);
+});
+
 test('the audit trail records who changed roles and status, and who deleted an account, also without audit: true', async () => {
   const { id } = await ordinary();
   await open.call('PATCH', `/api/users/${id}`, { roles: ['user', 'editor'], name: 'Ann' });
@@ -581,7 +594,7 @@ const OTHERS: RegExp[] = [
   /^DELETE \/api\/admin\/api-keys\/:id$/,
   /^(POST|DELETE) \/api\/invitations\/:id/,
   // Other features.
-  /^(POST|PUT|PATCH|DELETE) \/api\/(organisations|memberships|organisation-invitations\/preview|auth\/organisation|webhooks|realtime|push|files|uploads)(\/|$)/,
+  /^(POST|PUT|PATCH|DELETE) \/api\/(organisations|memberships|organisation-invitations\/preview|auth\/organisation|webhooks|realtime|push|files|uploads|companies)(\/|$)/,
   /^(POST|PUT|PATCH|DELETE) \/console\/api\/(webhooks|push|mails|jobs|operations|audit|reference)\//,
   /^POST \/console\/api\/accounts\/sections\/(invitations\/invitation(Resent|Revoked)|lockouts\/lockoutCleared)$/,
   /^POST \/console\/api\/accounts\/users\/:id\/panels\/(sessions|devices|known-devices|password|identities|api-keys|webhooks|organisations|email-verification\/verificationMailRequested)(\/|$)/,

@@ -31,7 +31,7 @@ const ticket = defineResource('ticket', {
 });
 const memo = defineResource('memo', {
   fields: { text: f.string().required(), photo: f.file({ types: ['image/png'] }), author: f.ref('user').owner() },
-  policies: { list: 'public', read: 'public' },
+  policies: { list: 'owner', read: 'owner' },
   batch: true,
   routes: (route) => [route.get('/:id/lines', () => [])],
 });
@@ -49,7 +49,7 @@ const probe = defineExtension({
 });
 
 const { app, url, person } = await startTestApp({
-  resources: [defineUser(), ticket, memo],
+  resources: [defineUser({ relations: { memos: f.reverse('memo', 'author') } }), ticket, memo],
   extensions: [...createAllExtensions(), probe],
   settings: { rateLimit: { enabled: false }, relay: { sweepMs: 50, pollMs: 50 } },
 });
@@ -126,6 +126,17 @@ test('every route refuses the API key of an organisation, except for those of th
   }
   expect(opened.sort()).toEqual([...OPEN].sort());
 }, 120_000);
+
+test('the API key of an organisation sees related records of other resources as a signed-out caller does', async () => {
+  await service('memo').create({ text: 'private', author: owner.id });
+  const made = await key.call('POST', '/api/tickets', { title: 'related' });
+  const path = `/api/tickets/${made.body.data.id}?include=author.memos`;
+  const within = await owner.call('GET', path, undefined, { 'X-Organisation': acme.id });
+  expect(within.body.data.author).toMatchObject({ email: expect.any(String), memos: { data: [{ text: 'private' }] } });
+  const { status, body } = await key.call('GET', path);
+  expect(status).toBe(200);
+  expect(JSON.stringify(body)).not.toMatch(/private|@/);
+});
 
 test('the API key of an organisation creates neither organisations nor records of its owner, and reads none', async () => {
   const { id } = await service('memo').create({ text: 'private', author: owner.id });

@@ -231,3 +231,14 @@ test('normalizing equals the function of JavaScript for every character', () => 
       if (toNfc(text) !== text.normalize('NFC')) expect(toNfc(text)).toBe(text.normalize('NFC'));
   }
 });
+
+test('a text with more than 30 marks on one letter stays as it is, because normalizing it would block the process', async () => {
+  const endless = `a${'\u0301'.repeat(200_000)}${'\u0323'.repeat(200_000)}`;
+  expect(toNfc(endless)).toBe(endless);
+  const name = `a${'\u0301'.repeat(20)}${'\u0323'.repeat(20)}`;
+  const made = await call('POST', '/api/items', { name, code: 'endless' });
+  expect([made.status, made.body.data.name]).toEqual([201, name]);
+  expect((await call('POST', '/api/items', { name: endless.slice(0, 100_000), code: 'x' })).status).toBe(422);
+  const short = `a${'\u0301'.repeat(15)}${'\u0323'.repeat(15)}`;
+  expect(toNfc(short)).toBe(short.normalize('NFC'));
+});
