@@ -23,7 +23,6 @@ function parseDateToIso(value: string | number | Date): string | undefined {
   return Number.isInteger(ms) && ms >= MIN_TIME && ms <= MAX_TIME ? new Date(ms).toISOString() : undefined;
 }
 
-const EIGHT_DIGITS = { minimum: 10_000_000, maximum: 99_999_999 };
 const EPOCH_TEXT = /^-?\d{6,}$/;
 // A day, a month or a time without dashes (20250131, 202501, 20250131120000) rather than a time in January 1970 or in the year 2611.
 const DATE_WITHOUT_DASHES =
@@ -103,8 +102,8 @@ export const dateType = {
   jsonSchema: (_spec, _inner, direction) => {
     const iso = { type: 'string', format: 'date-time' };
     const epoch = { type: 'integer', minimum: MIN_TIME, maximum: MAX_TIME, description: 'Epoch milliseconds' };
-    // In a query, a number with fewer than six digits is not read as epoch milliseconds, nor one with eight, which is a day without dashes.
-    const counted = direction === 'query' ? { ...epoch, minimum: 100_000, not: EIGHT_DIGITS } : epoch;
+    // A query also accepts shorter numbers and longer ones, unless they look like a day, a month or a time without dashes.
+    const counted = direction === 'query' ? { ...epoch, minimum: 100_000_000, maximum: 9_999_999_999_999 } : epoch;
     return direction === 'output' ? iso : { anyOf: [iso, { type: 'string', format: 'date' }, counted] };
   },
   jsonType: 'string',
