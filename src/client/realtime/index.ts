@@ -26,7 +26,11 @@ export interface Realtime {
    */
   subscribe<Data>(path: string, subscription: RecordSubscription, handlers: SubscribeHandlers<Data>): () => void;
   /** Iterates over changes. Leaving the loop ends the subscription. */
-  events<Data>(path: string, options?: EventsOptions): AsyncGenerator<RecordEvent<Data> | ResetEvent, void, undefined>;
+  events<Data>(
+    path: string,
+    subscription?: EventsOptions,
+    options?: EventsOptions,
+  ): AsyncGenerator<RecordEvent<Data> | ResetEvent, void, undefined>;
   /** Creates a list that follows changes. */
   liveList<Data>(path: string, query?: LiveListQuery): LiveList<Data>;
 }
@@ -47,7 +51,7 @@ export function createRealtime(requester: Requester, tokens: SessionSource): Rea
         onDisconnect: () => handlers.onDisconnect?.(),
         onError: (error) => handlers.onError?.(error),
       }),
-    events: (path, options = {}) => iterateEvents(hub, path, options),
+    events: (path, subscription, options) => iterateEvents(hub, path, { ...subscription, ...options }),
     liveList: (path, query = {}) => createLiveList(hub, requester, path, query),
   };
 }

@@ -85,8 +85,8 @@ export function createLazyRealtime(requester: Requester, tokens: SessionSource):
         stop?.();
       };
     },
-    async *events(path, options) {
-      yield* (await load()).events(path, options);
+    async *events(path, subscription, options) {
+      yield* (await load()).events(path, subscription, options);
     },
     liveList: <Data>(path: string, query?: LiveListQuery) =>
       createPendingList<Data>(load().then((realtime) => realtime.liveList<Data>(path, query))),

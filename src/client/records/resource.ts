@@ -112,8 +112,8 @@ export function createResource(requester: Requester, realtime: Realtime, path: s
     },
     subscribe: (subscription: RecordSubscription, handlers: SubscribeHandlers<LooseRecord>) =>
       realtime.subscribe(path, subscription, handlers),
-    events: (subscription?: EventsOptions, options?: Pick<EventsOptions, 'signal' | 'maxWaiting'>) =>
-      realtime.events<LooseRecord>(path, { ...subscription, ...options }),
+    events: (subscription?: EventsOptions, options?: EventsOptions) =>
+      realtime.events<LooseRecord>(path, subscription, options),
     liveList: (query?: LiveListQuery) => realtime.liveList<LooseRecord>(path, query),
   };
 }
