@@ -23,8 +23,8 @@ export function toComparableText(value: unknown): string | undefined {
   return typeof value === 'string' && isStorable(value) ? value : undefined;
 }
 
-// The quick check of Unicode Standard Annex #15: every character before U+0300 is in NFC, and composes with no other one before it. Looking
-// for the others costs a fraction of normalizing.
+// The quick check of Unicode Standard Annex #15: every character before U+0300 is in NFC, and composes with no other one before it. Searching
+// for other characters costs a fraction of normalizing.
 const NEEDS_NORMALIZATION = /[\u0300-\uffff]/;
 // Every character before U+00C0 is its own decomposition.
 const NEEDS_DECOMPOSITION = /[\u00c0-\uffff]/;

@@ -100,7 +100,7 @@ export async function importRecords(
   const keepIds = query.keepIds === 'true';
   const declared = data.host.bulk.resource(gateway.name);
   const passwords = passwordFieldsOf(gateway.declaration);
-  // Rows may change the users whom they name by their address, but not the address itself.
+  // A row may change the user with its address, but not the address itself.
   const isByAddress = upsertBy === undefined || upsertBy === 'email';
   const readOnly = isByAddress ? accountFieldsOfNew(data, gateway) : accountFieldsOf(data, gateway);
   const excluded = [...passwords, ...readOnly];
