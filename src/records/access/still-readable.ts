@@ -36,17 +36,20 @@ export function doesAccessDependOnRecord(
 
 const isObject = (value: unknown): value is Data => typeof value === 'object' && value !== null;
 
-/** Finds the field of a key in serialized data, which may be a former name of the field. */
-function findFieldOfKey(resource: CompiledResource, key: string): CompiledField | undefined {
-  const current = resource.field.get(key);
-  if (current !== undefined) return current;
+/**
+ * The fields whose value a key in serialized data may hold: the field of this name, and those that had it before. There can be both, because
+ * a new field may take the former name of another one.
+ */
+function fieldsOfKey(resource: CompiledResource, key: string): CompiledField[] {
   const column = snakeCase(key);
-  return resource.fields.find(({ spec }) => spec.renamedFrom?.some((former) => snakeCase(former) === column));
+  return resource.fields.filter(
+    ({ name, spec }) => name === key || spec.renamedFrom?.some((former) => snakeCase(former) === column),
+  );
 }
 
 /** Data that is expanded in serialized data. */
 interface ExpandedData {
-  /** The resource of the record; undefined if the reference is no longer declared. */
+  /** The resource of the record; undefined if the reference is no longer declared, or another one now has its name. */
   target: string | undefined;
   data: Data & { id: string };
 }
@@ -55,11 +58,12 @@ interface ExpandedData {
 function expandedDataIn(resource: CompiledResource, data: Data): ExpandedData[] {
   return Object.entries(data).flatMap(([key, value]) => {
     if (!isObject(value)) return [];
-    const field = findFieldOfKey(resource, key);
-    if (field !== undefined && field.target === undefined) return [];
+    const fields = fieldsOfKey(resource, key);
+    if (fields.length > 0 && fields.every((field) => field.target === undefined)) return [];
+    const target = fields.length === 1 ? fields[0]!.target : undefined;
     return (Array.isArray(value) ? value : [value])
       .filter((item): item is ExpandedData['data'] => isObject(item) && isId(item.id))
-      .map((item) => ({ target: field?.target, data: item }));
+      .map((item) => ({ target, data: item }));
   });
 }
 
@@ -75,7 +79,9 @@ export function expandedRecordsIn(context: RecordsContext, resource: CompiledRes
 
 /** Whether serialized data contains values of `encrypted()` fields, also in expanded records. */
 export function containsEncryptedValues(context: RecordsContext, resource: CompiledResource, data: Data): boolean {
-  if (resource.fields.some(({ name, spec }) => spec.encrypted && data[name] !== undefined)) return true;
+  const isSealed = ([key, value]: [string, unknown]) =>
+    value !== undefined && fieldsOfKey(resource, key).some(({ spec }) => spec.encrypted);
+  if (resource.fields.some(({ spec }) => spec.encrypted) && Object.entries(data).some(isSealed)) return true;
   return expandedDataIn(resource, data).some(
     ({ target, data: inner }) =>
       target !== undefined && containsEncryptedValues(context, context.entities.get(target)!.resource, inner),
@@ -92,11 +98,12 @@ async function isKeyVisible(
   record: StoredRecord | undefined,
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
-  const field = findFieldOfKey(entity.resource, name);
-  if (field === undefined) return true;
-  if (field.secret) return false;
-  if (field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, viewContext.user)) return true;
-  return record !== undefined && isFieldVisible(entity, field, record, viewContext);
+  for (const field of fieldsOfKey(entity.resource, name)) {
+    if (field.secret) return false;
+    if (field.visibleTo === undefined || allowsEveryRecord(field.visibleTo, viewContext.user)) continue;
+    if (record === undefined || !(await isFieldVisible(entity, field, record, viewContext))) return false;
+  }
+  return true;
 }
 
 async function isSerializedDataVisible(

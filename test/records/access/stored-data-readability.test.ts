@@ -59,6 +59,10 @@ const gateways = viewsOf(
     fields: {
       headline: f.string().renamedFrom('title', 'name'),
       staff: f.string().visibleTo('admin').renamedFrom('note'),
+      report: f.string().hidden().renamedFrom('text'),
+      text: f.string(),
+      number: f.string().encrypted().renamedFrom('code'),
+      code: f.string(),
     },
     policies: open,
   }),
@@ -117,6 +121,7 @@ test.each<[string, Record<string, unknown>, Viewer | undefined, boolean]>([
   ['an earlier former name', { name: 't' }, undefined, true],
   ['the former name of a field for admins, by an admin', { note: 'x' }, admin, true],
   ['the former name of a field for admins, by a user', { note: 'x' }, ann, false],
+  ['the former name of a hidden field, which a public field has now', { text: 'x' }, admin, false],
 ])('data with %s is checked by the rules of that field: %j', async (_, data, user, expected) => {
   expect(await readable({ resource: 'renamed', data, record: { id: idOf(9) }, user })).toBe(expected);
 });
@@ -205,4 +210,6 @@ test('the expanded records and encrypted values of serialized data are found, al
   expect(gateway.holdsEncrypted({ label: a, labels: [a], title: 't' })).toBe(false);
   expect(gateways.get('sealed')!.holdsEncrypted({ code: 'x' })).toBe(true);
   expect(gateways.get('sealed')!.holdsEncrypted({ title: 't' })).toBe(false);
+  expect(gateways.get('renamed')!.holdsEncrypted({ code: 'x' })).toBe(true);
+  expect(gateways.get('renamed')!.holdsEncrypted({ headline: 'x', code: undefined })).toBe(false);
 });
