@@ -8,13 +8,16 @@ const MAX_TRIES = 5;
 const PAUSE_MS = 40;
 
 /**
- * Retries a statement that conflicted with concurrent statements: up to five times, after a short random pause. Use it only for a
- * statement that is a transaction of its own, because a failed attempt must leave no changes behind.
+ * Retries a statement or a transaction that conflicted with concurrent ones: up to five times, after a short random pause. A failed attempt
+ * must leave no changes behind.
+ *
+ * @param retry runs a later attempt. Transactions whose statements are sent one by one should retry one after the other: on a slow machine,
+ *   each takes longer than the pause, and the same ones conflict again
  */
-export async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
+export async function retryConflicts<T>(run: () => Promise<T>, retry: () => Promise<T> = run): Promise<T> {
   for (let tried = 1; ; tried++) {
     try {
-      return await run();
+      return await (tried === 1 ? run : retry)();
     } catch (error) {
       if (tried === MAX_TRIES || !isConcurrencyConflict(error)) throw error;
       await sleep(Math.random() * tried * PAUSE_MS);

@@ -83,6 +83,9 @@ export function createTransactionContext(outside: RecordsContext, transaction: O
   return context;
 }
 
+/** The key of the queue of an entity in which transactions are retried. The other keys are ids. */
+const RETRIES = 'retries';
+
 /**
  * Creates `withTransaction` for operations outside of any transaction: it combines a write with the writes of its `before` hook. The first
  * write of the hook's service begins a transaction, in which the record is then written too. A hook that writes nothing needs no
@@ -114,6 +117,6 @@ export function createWithTransaction(
       return result;
     };
     // Retry after a conflict, as a single statement would be. Hooks run again, as they do when their record changes in the meantime.
-    return retryConflicts(attemptTransaction);
+    return retryConflicts(attemptTransaction, () => entity.queue(RETRIES, attemptTransaction));
   };
 }

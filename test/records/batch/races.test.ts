@@ -1,4 +1,5 @@
 // Batches against other clients that change the same records between the checks and the writes.
+import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
@@ -23,8 +24,31 @@ const hooked = defineResource('hooked', {
   policies,
   hooks: { beforeCreate: () => undefined },
 });
+/** Batches of two items, each of which holds its first value before it takes the second. */
+const BATCHES = 4;
+const holding = Promise.withResolvers<void>();
+const hooksOf = new Map<string, number>();
+const retries = { running: 0, most: 0 };
+const crossed = defineResource('crossed', {
+  fields: { code: f.string().unique(), batch: f.string() },
+  policies,
+  hooks: {
+    async beforeCreate({ batch: own }) {
+      const count = (hooksOf.get(own!) ?? 0) + 1;
+      hooksOf.set(own!, count);
+      if ([...hooksOf.values()].every((hooks) => hooks >= 2) && hooksOf.size === BATCHES) holding.resolve();
+      if (count === 2) await holding.promise;
+      if (count <= 2) return;
+      retries.running += 1;
+      retries.most = Math.max(retries.most, retries.running);
+      // On a busy machine, a transaction takes longer than the pause before it is retried.
+      await setTimeout(200);
+      retries.running -= 1;
+    },
+  },
+});
 const { app, call, env } = await startTestApp(
-  { resources: [defineUser(), team, player, roster, hooked] },
+  { resources: [defineUser(), team, player, roster, hooked, crossed] },
   {
     // Deadlocks are found sooner.
     env: ({ DATABASE_URL }) => ({
@@ -144,6 +168,20 @@ test('operations that run alone take the same unique values in opposite orders w
       const statuses = responses.map(({ status }) => status);
       expect(statuses.filter((status) => status !== 409)).toEqual([200]);
     }
+});
+
+test('batches that were retried after a conflict run one after the other, so that they do not conflict again', async () => {
+  const responses = await Promise.all(
+    [...['ab', 'ba'], ...['cd', 'dc']].map((codes) =>
+      batch(
+        'crosseds',
+        [...codes].map((code) => create({ code, batch: codes })),
+        'atomic',
+      ),
+    ),
+  );
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 200, 409, 409]);
+  expect(retries.most).toBe(1);
 });
 
 test('transactions that take the same unique values in opposite orders are committed, or fail with 409 or 503', async () => {
