@@ -134,8 +134,14 @@ browserTest(
     const { page, pageErrors } = await openConsole(browser, `${at}/console/accounts`);
     await page.evaluate(`sessionStorage.setItem('belfry.token', '${boss.token}')`);
     await page.goto(`${at}/console/accounts/users/${lost.id}`);
-    await page.getByRole('button', { name: 'Remove: Stolen laptop' }).click();
     const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Disable', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Disable' }).click();
+    await dialog.getByLabel('Your code').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await expect.poll(() => page.getByRole('button', { name: 'Disable', exact: true }).isEnabled()).toBe(true);
+    expect(await page.getByText('The account is disabled').count()).toBe(0);
+    await page.getByRole('button', { name: 'Remove: Stolen laptop' }).click();
     await dialog.getByRole('button', { name: 'Remove' }).click();
     await dialog.getByLabel('Your code').fill(wrongCode(boss.secret));
     await dialog.getByRole('button', { name: 'Confirm' }).click();

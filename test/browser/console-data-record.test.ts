@@ -196,10 +196,17 @@ browserTest('a record is deleted after a question, and restored with undo', 120_
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByText('Article deleted').waitFor();
   expect(await articles.first({ id })).toBeUndefined();
+  await page.goto(`${DATA}/article/${id}`);
+  await page.getByText('This record is deleted. Restore it to change it.').waitFor();
+  expect(await page.locator('.record-form :is(input, textarea, select)').count()).toBe(0);
+  await page.getByRole('button', { name: 'Restore' }).click();
+  await field(page, 'title').getByRole('textbox').waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByRole('heading', { name: 'Short life' }).waitFor();
   await page.getByRole('button', { name: 'History' }).click();
-  await page.getByText('Restored', { exact: true }).waitFor();
+  await page.getByText('Restored', { exact: true }).first().waitFor();
   await page.getByText('Created', { exact: true }).first().waitFor();
   await page.getByRole('button', { name: 'JSON and API' }).click();
   await page.getByText(`/api/articles/${id}`).first().waitFor();

@@ -180,6 +180,7 @@ browserTest(
     await page.getByRole('button', { name: 'Delete 3' }).click();
     await page.getByText('3 articles deleted').waitFor();
     await page.getByRole('heading', { name: 'No article matches' }).waitFor();
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('H1');
     await page.getByRole('button', { name: 'Undo' }).click();
     await untilCount(page, '3 articles');
   },

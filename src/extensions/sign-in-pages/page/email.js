@@ -9,7 +9,7 @@ import {
   requestedPath,
   takeLinkToken,
 } from './session.js';
-import { TYPED_EMAIL_KEY } from './sign-in.js';
+import { knownEmail } from './sign-in.js';
 import { texts } from './texts.js';
 
 const { email: text } = texts;
@@ -35,8 +35,7 @@ function showRequest(problem) {
     localStorage.setItem(REQUEST_KEY, JSON.stringify(started));
     showCode(started);
   }
-  const value = sessionStorage.getItem(TYPED_EMAIL_KEY) ?? '';
-  const form = createForm({ fields: [emailField({ value })], submit: text.submit, send });
+  const form = createForm({ fields: [emailField({ value: knownEmail() })], submit: text.submit, send });
   const box = problem === undefined ? undefined : problemBox(problem);
   showView(text.heading, box, paragraph(text.intro), form, backToSignIn());
 }

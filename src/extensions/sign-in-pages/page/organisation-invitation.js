@@ -1,14 +1,17 @@
 import { button, element, link, paragraph, problemBox, showView } from './dom.js';
 import {
+  config,
   forgetLinkToken,
   leave,
   offers,
   pagePath,
   readToken,
   request,
+  requestAsAnyone,
   requestAsUser,
   takeLinkToken,
 } from './session.js';
+import { rememberEmail } from './sign-in.js';
 import { texts } from './texts.js';
 
 const { organisationInvitation: text } = texts;
@@ -24,6 +27,7 @@ const signInLinks = () => [
 
 /** Only a session of the invited address can accept. */
 function showSignIn({ organisation, email }, problem) {
+  rememberEmail(email);
   const intro = paragraph(text.needsSignIn(email));
   showView(text.heading(organisation.name), ...(problem ? [problemBox(problem)] : []), intro, ...signInLinks());
 }
@@ -51,18 +55,34 @@ function showAcceptance(token, invitation) {
   );
 }
 
+/** Says why the link cannot be used, with a way on: to the app's pages, where members find their organisations. */
+function showProblem(message) {
+  showView(
+    text.headingWithoutName,
+    problemBox(message),
+    paragraph(text.askAgain),
+    element('p.footer', {}, link(config.afterSignIn, text.open)),
+  );
+}
+
+/** The address of the account that is signed in; undefined if none is. */
+const signedInEmail = async () =>
+  readToken() === undefined ? undefined : (await requestAsAnyone('GET', '/auth/me').catch(() => undefined))?.email;
+
 export async function showPage() {
   const token = takeLinkToken();
   if (token === undefined) {
-    showView(text.headingWithoutName, problemBox(text.noToken));
+    showProblem(text.noToken);
     return;
   }
   try {
     const invitation = await request('POST', '/organisation-invitations/preview', { token });
-    if (readToken() === undefined) showSignIn(invitation);
-    else showAcceptance(token, invitation);
+    const email = await signedInEmail();
+    if (email === undefined) showSignIn(invitation);
+    else if (email.toLowerCase() === invitation.email.toLowerCase()) showAcceptance(token, invitation);
+    else showSignIn(invitation, text.otherAccount(email));
   } catch (error) {
     if (error.code === 'INVALID_TOKEN') forgetLinkToken();
-    showView(text.headingWithoutName, problemBox(error.message));
+    showProblem(error.message);
   }
 }

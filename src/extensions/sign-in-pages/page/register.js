@@ -1,6 +1,7 @@
 import { element, link, showView } from './dom.js';
 import { createForm, emailField, newPasswordField } from './form.js';
 import { config, continueSignIn, pagePath, request } from './session.js';
+import { knownEmail } from './sign-in.js';
 import { labelFor, texts } from './texts.js';
 
 const AUTOCOMPLETE = { name: 'name', phone: 'tel', company: 'organization' };
@@ -22,7 +23,7 @@ export function showPage() {
   const { heading, submit, hasAccount, signIn } = texts.register;
   const [name, ...others] = registrationFields();
   const form = createForm({
-    fields: [name, emailField(), ...others],
+    fields: [name, emailField({ value: knownEmail() }), ...others],
     submit,
     send: async (values) => continueSignIn(await request('POST', '/auth/register', values)),
   });

@@ -7,8 +7,14 @@ import { texts } from './texts.js';
 
 const { signIn } = texts;
 
-/** Passes the address that the user has typed to the page of the sign-in by e-mail. */
-export const TYPED_EMAIL_KEY = 'belfry.email';
+/** The key in sessionStorage of an address that another page knows: typed by the user, or that of an invitation. */
+const KNOWN_EMAIL_KEY = 'belfry.email';
+
+/** Passes an address to the pages that ask for one. */
+export const rememberEmail = (email) => sessionStorage.setItem(KNOWN_EMAIL_KEY, email);
+
+/** The address that another page knows, or an empty text. */
+export const knownEmail = () => sessionStorage.getItem(KNOWN_EMAIL_KEY) ?? '';
 
 /** The offer of passkeys in the e-mail field, which must end before another request for a passkey starts. */
 let offer;
@@ -38,7 +44,10 @@ export async function showPage() {
   const providers = offers('providers') ? await listProviders().catch(() => []) : [];
   const hasPasskeys = offers('passkeys') && supportsPasskeys();
   const form = createForm({
-    fields: [emailField({ autocomplete: hasPasskeys ? 'username webauthn' : 'username' }), passwordField()],
+    fields: [
+      emailField({ autocomplete: hasPasskeys ? 'username webauthn' : 'username', value: knownEmail() }),
+      passwordField(),
+    ],
     submit: signIn.submit,
     send: async (values) => continueSignIn(await request('POST', '/auth/login', values)),
   });
@@ -46,7 +55,7 @@ export async function showPage() {
   if (hasPasskeys) offerPasskeysIn(emailInput);
 
   function openEmailPage() {
-    sessionStorage.setItem(TYPED_EMAIL_KEY, emailInput.value.trim());
+    rememberEmail(emailInput.value.trim());
     location.assign(pagePath('email'));
   }
 

@@ -133,7 +133,7 @@ export const texts = {
   },
   organisationInvitation: {
     heading: (organisation) => `Join ${organisation}`,
-    headingWithoutName: 'You are invited',
+    headingWithoutName: 'This link cannot be used',
     needsSignIn: (email) => `The invitation is for ${email}. Sign in with this address to accept it.`,
     signIn: 'Sign in',
     noAccount: 'No account yet?',
@@ -141,6 +141,9 @@ export const texts = {
     intro: (email, role) => `${email} is invited with the role “${role}”.`,
     accept: 'Accept the invitation',
     noToken: 'Open this page with the link in the e-mail.',
+    otherAccount: (email) => `You are signed in as ${email}.`,
+    askAgain: 'If you have accepted the invitation already, you are a member. Otherwise, ask for a new invitation.',
+    open: 'Continue',
   },
   twoFactor: {
     heading: 'Enter your code',

@@ -90,7 +90,8 @@ function EmailDialog({ account, close }) {
   return html`<${Dialog} title=${`E-mail address of ${account.name ?? account.email}`} onClose=${() => close(false)}>
     <form class="stack" onSubmit=${save}>
       <p class="soft">
-        The user is signed out everywhere, and the former address gets an e-mail. The new address counts as not verified.
+        The user is signed out everywhere, and the former address gets an e-mail. API keys keep working.
+        ${accountFacts.value.hasVerification && ' The new address counts as not verified.'}
       </p>
       <label>
         E-mail address
@@ -116,24 +117,22 @@ function EmailDialog({ account, close }) {
 /** The button that disables or enables the account. */
 function StatusButton({ account, onDone }) {
   const { id, isActive, isSelf } = account;
-  const send = (action) => async () => {
+  const send = (action, done) => async () => {
     try {
-      await sendAction(`${pathOf(id)}/${action}`, {});
+      if (await sendAction(`${pathOf(id)}/${action}`, {})) showToast(done);
     } finally {
       await onDone();
     }
   };
   if (!isActive)
     return html`<${ActionButton}
-      run=${send('enable')}
-      done="The account is enabled"
+      run=${send('enable', 'The account is enabled')}
       confirm=${{ title: 'Enable this account?', text: 'The user can sign in again, and their API keys and webhooks work again.', action: 'Enable' }}
     >Enable<//>`;
   return html`<${ActionButton}
     kind="danger quiet"
     disabled=${isSelf}
-    run=${send('disable')}
-    done="The account is disabled"
+    run=${send('disable', 'The account is disabled')}
     confirm=${{
       title: 'Disable this account?',
       text: 'All sessions end at once. The user cannot sign in, and their API keys and webhooks are refused until you enable the account again. No data is deleted.',

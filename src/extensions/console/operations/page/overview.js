@@ -19,10 +19,15 @@ const NAMES = { ok: 'OK', warning: 'Warning', error: 'Error' };
 const BASE = '/console/operations';
 const PATHS = { overview: '', processes: '/processes', queues: '/queues', slow: '/slow' };
 
-/** Says in one line whether the app works, and what needs attention. */
-function Verdict({ concerns }) {
+const countChecks = (count) => (count === 1 ? 'One check below has' : `${count} checks below have`);
+
+/** Says in one line whether the app works, and what needs attention. @param {{ concerns: any[], findings: any[] }} props */
+function Verdict({ concerns, findings }) {
+  const count = findings.filter(({ level }) => level !== 'ok').length;
   if (concerns.length === 0)
-    return html`<p class="operations-verdict good" role="status"><b>Everything works.</b> Servers, processes and queues are within their limits.</p>`;
+    return html`<p class=${`operations-verdict ${count > 0 ? 'warn' : 'good'}`} role="status">
+      <b>Everything works.</b> Servers, processes and queues are within their limits.${count > 0 && ` ${countChecks(count)} a remark.`}
+    </p>`;
   const hasErrors = concerns.some(({ level }) => level === 'error');
   return html`<div class=${`operations-verdict ${hasErrors ? 'bad' : 'warn'}`} role="status">
     <b>${concerns.length === 1 ? 'One thing needs' : `${concerns.length} things need`} attention.</b>
@@ -208,9 +213,8 @@ function Finding({ level, message, fix }) {
 
 const LEVELS = ['error', 'warning', 'ok'];
 
-/** The findings of `belfry doctor`, read once. */
-function Checks() {
-  const checks = useLoaded('/operations/checks');
+/** The findings of `belfry doctor`. */
+function Checks({ checks }) {
   return html`<${Section}
     title="Checks"
     actions=${html`${checks.data && html`<span class="soft">Checked <${Time} value=${checks.data.at} /></span>`}
@@ -232,9 +236,10 @@ function Checks() {
 /** Whether everything is fine, at a glance. */
 export function OverviewPage() {
   const overview = useLoaded('/operations/overview', { everyMs: POLL_MS });
+  const checks = useLoaded('/operations/checks');
   return html`<${Page} title="Operations" intro="The state of the running app. This page updates itself every 5 seconds.">
     <${Loaded} from=${overview}>
-      ${(data) => html`<${Verdict} concerns=${data.concerns} />
+      ${(data) => html`<${Verdict} concerns=${data.concerns} findings=${checks.data?.findings ?? []} />
         <${Figures} data=${data} />
         <${Section} title="Requests of the last five minutes"><${Requests} requests=${data.requests} /><//>
         <div class="operations-columns">
@@ -243,6 +248,6 @@ export function OverviewPage() {
         </div>
         <${Section} title="Versions"><${Versions} processes=${data.processes} /><//>`}
     <//>
-    <${Checks} />
+    <${Checks} checks=${checks} />
   <//>`;
 }

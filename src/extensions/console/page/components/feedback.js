@@ -26,11 +26,14 @@ export function showToast(text, { kind = 'done', action } = {}) {
   if (kind === 'done') setTimeout(removeToast, action === undefined ? TOAST_MS : UNDO_MS, id);
 }
 
-/** Shows the message of an error, with the details that belong to no field of a form. */
-export function showError(error) {
-  const details = Object.entries(error.details ?? {}).map(([name, text]) => `${name}: ${text}`);
-  showToast([error.message, ...details].join(' · '), { kind: 'error' });
+/** The message of an error, with the details that say more than the message. @param {{ message: string, details?: object }} error */
+export function describeError({ message, details }) {
+  const more = Object.entries(details ?? {}).filter(([, text]) => text !== message);
+  return [message, ...more.map(([name, text]) => `${name}: ${text}`)].join(' · ');
 }
+
+/** Shows the message of an error, with the details that belong to no field of a form. */
+export const showError = (error) => showToast(describeError(error), { kind: 'error' });
 
 export function Toasts() {
   return html`<div class="toasts" role="status" aria-live="polite">

@@ -21,11 +21,12 @@ function askForCode(problem) {
             required
             maxlength="64"
             value=${code}
+            aria-invalid=${problem === undefined ? undefined : 'true'}
             aria-describedby=${problem === undefined ? undefined : 'second-factor-problem'}
             onInput=${(event) => setCode(event.target.value)}
           />
         </label>
-        ${problem && html`<p id="second-factor-problem" class="field-error">${problem}</p>`}
+        ${problem && html`<p id="second-factor-problem" class="field-error" role="alert">${problem}</p>`}
         <footer>
           <button type="button" onClick=${() => close(undefined)}>Cancel</button>
           <button type="submit" class="primary">Confirm</button>

@@ -70,7 +70,7 @@ function Description({ id, field, isNew }) {
   ].filter(Boolean);
   if (!field.description && notes.length === 0) return null;
   return html`<p class="hint" id=${`${id}-hint`}>
-    ${field.description}${field.description && notes.length > 0 && ' '}
+    ${field.description}${field.description && notes.length > 0 && ' · '}
     ${notes.length > 0 && html`<span class="notes">${notes.join(' · ')}</span>`}
   </p>`;
 }
@@ -93,14 +93,15 @@ function LockedField({ id, field, record, value, labels, reason }) {
  * One field of a form: its name, what the declaration says about it, the control, and its error.
  *
  * @param {{ field: any, resource: any, record?: any, value: any, saved?: any, onChange: (value: any) => void, error?: string,
- *   labels: any, isNew?: boolean, isChanged?: boolean, onReset?: () => void }} props `saved`: the stored value
+ *   labels: any, isNew?: boolean, lock?: string, isChanged?: boolean, onReset?: () => void }} props `saved`: the stored value; `lock`: why
+ *   no field of the form can be set
  */
 export function FieldEditor(props) {
   const { field, value, saved, onChange, error, labels, isNew = false, isChanged = false, onReset } = props;
   const id = `field-${field.name}`;
-  const reason = lockedReason(field, isNew);
+  const reason = props.lock ?? lockedReason(field, isNew);
   if (reason !== undefined)
-    return html`<${LockedField} id=${id} field=${field} record=${props.record} value=${saved} labels=${labels} reason=${reason} />`;
+    return html`<${LockedField} id=${id} field=${field} record=${props.lock === undefined ? props.record : undefined} value=${saved} labels=${labels} reason=${reason} />`;
   const isGroup = GROUPS.includes(field.type) && !isConcealed(field);
   const describedBy = [error && `${id}-error`, `${id}-hint`].filter(Boolean).join(' ');
   const name = html`${field.name}${field.required && html`<span class="required" title="Required">*</span>`}`;

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
-import { confirmAction, Dialog, openDialog, showError, showToast } from '../../components/feedback.js';
+import { confirmAction, Dialog, describeError, openDialog, showError, showToast } from '../../components/feedback.js';
 import { Icon } from '../../components/icons.js';
 import { sendWithCode } from '../../components/second-factor.js';
 import { FieldEditor } from '../editors/editor.js';
@@ -12,7 +12,7 @@ import { nameOf, recordsPath } from '../schema.js';
  * Changes several records, and shows how many could not be changed, with the reasons.
  *
  * @param {{ action: 'delete' | 'restore' | 'update', values?: object }} change
- * @returns {Promise<{ done: string[], failed: { id: string, error: any }[] }>}
+ * @returns {Promise<{ done: string[], failed: { id: string, error: any }[] } | undefined>} undefined if the administrator cancels
  */
 async function changeAll(resource, ids, change) {
   let data;
@@ -20,18 +20,13 @@ async function changeAll(resource, ids, change) {
     const body = { ids, ...change, ...code };
     ({ data } = await call(recordsPath(resource, 'bulk'), { method: 'POST', body }));
   });
-  if (!isSent) return { done: [], failed: [] };
+  if (!isSent) return undefined;
   const failed = data.filter(({ error }) => error !== undefined && error !== null);
   const done = data.filter((one) => !failed.includes(one)).map(({ id }) => id);
   return { done, failed };
 }
 
 const countText = (resource, count) => `${count} ${nameOf(resource, count)}`;
-
-function errorText({ message, details }) {
-  const texts = Object.entries(details ?? {}).map(([name, text]) => `${name}: ${text}`);
-  return [message, ...texts].join(' · ');
-}
 
 function showFailures(resource, failed, verb) {
   return openDialog(
@@ -40,17 +35,19 @@ function showFailures(resource, failed, verb) {
       onClose=${() => close()}
     >
       <ul class="failures">
-        ${failed.map(({ id, error }) => html`<li key=${id}><code>${id}</code> ${errorText(error)}</li>`)}
+        ${failed.map(({ id, error }) => html`<li key=${id}><code>${id}</code> ${describeError(error)}</li>`)}
       </ul>
       <footer><button type="button" class="primary" onClick=${() => close()}>Close</button></footer>
     <//>`,
   );
 }
 
-/** Runs a change and reports its result. Returns whether the list must be read again. */
+/** Runs a change and reports its result. @returns {Promise<boolean>} false if the administrator cancels */
 async function runBulk(resource, ids, change, { verb, undo }) {
   try {
-    const { done, failed } = await changeAll(resource, ids, change);
+    const result = await changeAll(resource, ids, change);
+    if (result === undefined) return false;
+    const { done, failed } = result;
     if (done.length > 0) {
       const action = undo && { label: 'Undo', run: () => undo(done) };
       showToast(`${countText(resource, done.length)} ${verb}`, { action });
@@ -59,6 +56,7 @@ async function runBulk(resource, ids, change, { verb, undo }) {
   } catch (error) {
     showError(error);
   }
+  return true;
 }
 
 function SetFieldDialog({ resource, count, close }) {
@@ -114,10 +112,11 @@ export function BulkBar({ resource, rows, selected, onDone }) {
   const ids = [...selected];
   if (ids.length === 0) return null;
   const chosen = (rows ?? []).filter(({ id }) => selected.has(id));
-  const hasDeleted = chosen.some(({ deletedAt }) => deletedAt !== null && deletedAt !== undefined);
+  const isDeleted = ({ deletedAt }) => deletedAt !== null && deletedAt !== undefined;
+  const hasDeleted = chosen.some(isDeleted);
+  const isAllDeleted = hasDeleted && chosen.length === ids.length && chosen.every(isDeleted);
   const run = async (change, options) => {
-    await runBulk(resource, ids, change, options);
-    onDone();
+    if (await runBulk(resource, ids, change, options)) onDone();
   };
   const remove = async () => {
     const undo = resource.softDelete
@@ -142,14 +141,14 @@ export function BulkBar({ resource, rows, selected, onDone }) {
   };
   return html`<div class="bulk" role="region" aria-label="Selected records">
     <b role="status">${ids.length} selected</b>
-    <button type="button" onClick=${setField}>Set a field…</button>
+    ${!isAllDeleted && html`<button type="button" onClick=${setField}>Set a field…</button>`}
     ${
       hasDeleted &&
       html`<button type="button" onClick=${() => run({ action: 'restore' }, { verb: 'restored' })}>
         <${Icon} name="restore" />Restore
       </button>`
     }
-    <button type="button" class="danger" onClick=${remove}><${Icon} name="trash" />Delete</button>
+    ${!isAllDeleted && html`<button type="button" class="danger" onClick=${remove}><${Icon} name="trash" />Delete</button>`}
     <button type="button" class="plain" onClick=${onDone}>Clear</button>
   </div>`;
 }

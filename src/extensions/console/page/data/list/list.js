@@ -195,6 +195,13 @@ export function ListPage({ resource }) {
   useShortcuts(resource, { toggle, clear });
   const finish = async () => {
     clear();
+    // The bar that had the focus is gone.
+    if (
+      document.activeElement === null ||
+      document.activeElement.closest('.bulk') ||
+      document.activeElement === document.body
+    )
+      document.querySelector('#main h1')?.focus();
     await list.reload();
   };
   return html`<main id="main" class="page list-page">

@@ -46,7 +46,7 @@ function ImportResult({ result, isChecked }) {
       <b>${written.toLocaleString()}</b> ${verb},${' '}
       <b class=${rejected > 0 ? 'bad-text' : ''}>${rejected.toLocaleString()}</b> rejected.
     </p>
-    ${isChecked && warnings.map((text) => html`<p key=${text} class="form-error" role="alert">${text}.</p>`)}
+    ${isChecked && warnings.map((text) => html`<p key=${text} class="soft">${text}.</p>`)}
     ${
       shown.length > 0 &&
       html`<div class="table-box" tabindex="0" role="region" aria-label="Rejected rows">

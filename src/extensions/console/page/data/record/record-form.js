@@ -119,13 +119,13 @@ function ErrorSummary({ problems }) {
 /**
  * The fields of a record, to edit.
  *
- * @param {{ resource: any, form: ReturnType<typeof useDraft>, record?: any, labels: any, isNew: boolean, isReadOnly?: boolean,
- *   onSubmit: () => void, children: any }} props `children`: the buttons
+ * @param {{ resource: any, form: ReturnType<typeof useDraft>, record?: any, labels: any, isNew: boolean, lock?: string,
+ *   onSubmit: () => void, children: any }} props `lock`: why no field can be set; `children`: the buttons
  */
-export function RecordForm({ resource, form, record, labels, isNew, onSubmit, children }) {
+export function RecordForm({ resource, form, record, labels, isNew, lock, onSubmit, children }) {
   const submit = (event) => {
     event.preventDefault();
-    onSubmit();
+    if (lock === undefined) onSubmit();
   };
   const saveByKey = (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key === 's') submit(event);
@@ -143,6 +143,7 @@ export function RecordForm({ resource, form, record, labels, isNew, onSubmit, ch
         saved=${form.savedOf(field)}
         labels=${labels}
         isNew=${isNew}
+        lock=${lock}
         isChanged=${!isNew && form.isChanged(field)}
         error=${Object.hasOwn(form.problems.errors, field.name) ? form.problems.errors[field.name] : undefined}
         onChange=${(value) => form.change(field, value)}

@@ -227,7 +227,7 @@ function EditableRecord({ resource, id }) {
       ${
         // The form stays while another part is shown, so that its changes are not lost.
         html`<div hidden=${tab !== 'fields'}>
-          <${RecordForm} resource=${resource} form=${form} record=${record} labels=${meta.labels} isNew=${false} onSubmit=${save}>
+          <${RecordForm} resource=${resource} form=${form} record=${record} labels=${meta.labels} isNew=${false} lock=${meta.deleted ? 'Deleted' : undefined} onSubmit=${save}>
             ${!meta.deleted && html`<${SaveBar} form=${form} isBusy=${isBusy} label="Save" onCancel=${discard} />`}
           <//>
         </div>`
