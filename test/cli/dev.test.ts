@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -106,6 +106,10 @@ test('while belfry dev runs, a saved file restarts it, other commands use its da
   const printed = (text: string) =>
     vi.waitUntil(() => dev.out.output.includes(text), { timeout: 60_000, interval: 50 });
   await printed('src/app.ts changed, restarting.');
+  // SQL of the project, also in a folder that did not exist when the command started.
+  mkdirSync(join(project.folder, 'migrations'), { recursive: true });
+  writeFileSync(join(project.folder, 'migrations', '0001_note.sql'), 'select 1;');
+  await printed('migrations/0001_note.sql changed, restarting.');
   await printed('src/app.ts cannot be loaded:\n  - Error: half-written (src/app.ts:');
   await printed('Waiting for a file change.');
   project.writeApp(APP);

@@ -192,7 +192,8 @@ function startApp(
       'inherit',
     );
   const sources = existsSync(join(root, 'src')) ? join(root, 'src') : dirname(appFile);
-  return restartOnChange([sources, appFile], start, (line) => console.log(line.replaceAll(`${root}/`, '')));
+  const watched = [sources, appFile, join(root, 'migrations')];
+  return restartOnChange(watched, start, (line) => console.log(line.replaceAll(`${root}/`, '')));
 }
 
 /**
