@@ -1,9 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { assignProjects, PROJECTS } from './scripts/test/projects.ts';
 import { scaleRuns } from './test/support/vitest/fuzz-runs.ts';
 import { SlowFilesFirst } from './test/support/vitest/slow-files-first.ts';
 
 const sourceOf = (file: string) => fileURLToPath(new URL(`./src/${file}`, import.meta.url));
+
+const assigned = [...assignProjects(import.meta.dirname)];
 
 export default defineConfig({
   resolve: {
@@ -16,13 +19,20 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
-    // The tests of an app that the upgrade test creates.
-    exclude: ['**/node_modules/**', 'test/fixtures/upgrade/test/**'],
-    globalSetup: ['test/support/vitest/global-setup.ts'],
+    projects: PROJECTS.map((name) => ({
+      extends: true,
+      test: {
+        name,
+        include: assigned.filter(([, project]) => project === name).map(([file]) => file),
+        // A unit test that uses a service fails at once, whether services are running or not.
+        ...(name === 'unit' && { env: { TEST_DATABASE_URL: '', TEST_REDIS_URL: '' } }),
+      },
+    })),
     setupFiles: ['test/support/vitest/fixed-seed.ts', 'test/support/vitest/patient-waits.ts'],
     // Six processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry
     // again for each file would take half of the time. So a file must undo its changes to the process.
+    // Node imports Belfry itself, and keeps what it has compiled for later runs. Vite would transform a thousand modules in each process.
+    server: { deps: { external: [new RegExp(`^${RegExp.escape(`${import.meta.dirname}/src/`)}`)] } },
     pool: 'forks',
     sequence: { sequencer: SlowFilesFirst },
     isolate: false,

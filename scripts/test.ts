@@ -1,6 +1,6 @@
-// `npm test`: starts a temporary Postgres and Redis, runs vitest with them, and prints one line with the numbers.
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+// `npm test`: starts a temporary Postgres and Redis if the selected tests need them, runs vitest, and prints what the time was spent on.
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onStopRequest } from '../src/dev-servers/on-stop-request.ts';
 import { type GuardedProcess, runGuarded } from '../src/dev-servers/run-guarded.ts';
@@ -8,6 +8,9 @@ import type { Service } from '../src/dev-servers/server.ts';
 import { type Services, startServices } from '../src/dev-servers/start.ts';
 import { createTemporaryFolder } from '../src/dev-servers/temporary-folder.ts';
 import { providePgBouncer, startPgBouncer } from './services/pgbouncer.ts';
+import { type Selection, selectTests } from './test/arguments.ts';
+import { describeTimes, type Report, summarizeReport } from './test/report.ts';
+import { createRunDatabases, type RunDatabases } from './test/run-databases.ts';
 
 const CHROMIUM_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser'];
 
@@ -43,47 +46,14 @@ async function startPooler(
   return started;
 }
 
-/**
- * Returns the filter of vitest for an argument. `app` stands for the tests of src/app: as a part of any path, it would match hundreds of
- * other files.
- */
-function toPathFilter(argument: string): string {
-  return argument === 'app' ? 'test/app/' : argument;
-}
-
-interface Report {
-  numPassedTests: number;
-  numFailedTests: number;
-  numPendingTests: number;
-  numTodoTests: number;
-  testResults: { name: string; status: string; assertionResults: { status: string }[] }[];
-}
-
-const isSkipped = ({ status }: { status: string }) => status === 'pending' || status === 'skipped' || status === 'todo';
-
-/**
- * Returns `N passed, N failed`, and `, N skipped` if any were skipped: browser tests are skipped if there is no browser. A file that
- * failed without a failed test counts as one failure.
- */
-function summarizeReport(report: Report, chromium: string | undefined): string {
-  const brokenFiles = report.testResults.filter(
-    ({ status, assertionResults }) => status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
-  );
-  const skippedInBrowser = report.testResults
-    .filter(({ name }) => chromium === undefined && name.includes('/test/browser/'))
-    .flatMap(({ assertionResults }) => assertionResults.filter(isSkipped)).length;
-  const skipped = report.numPendingTests + report.numTodoTests - skippedInBrowser;
-  const failed = report.numFailedTests + brokenFiles.length;
-  const others = skipped ? `, ${skipped} skipped` : '';
-  return `${report.numPassedTests} passed, ${failed} failed${others}${skippedInBrowser ? `, ${skippedInBrowser} skipped: no Chromium` : ''}`;
-}
-
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = createTemporaryFolder('run');
 const reportFile = join(folder, 'report.json');
 /** The folder for temporary files of the tests. It is removed at the end, and by the next run if this one is killed. */
 const temporary = join(folder, 'tmp');
 mkdirSync(temporary);
+/** A line for each app that a test file starts. */
+const bootsFile = join(folder, 'boots.txt');
 let services: Services | undefined;
 let pooler: Service | undefined;
 let vitest: GuardedProcess | undefined;
@@ -96,44 +66,81 @@ const stop = async () => {
 };
 onStopRequest(stop);
 
-try {
-  const chromium = findChromium(process.env);
+/** Starts what the tests need. Returns the variables that tell them, and the databases of the run. */
+async function provideServices(): Promise<{ databases: RunDatabases; variables: Record<string, string> }> {
   services = await startServices({ mode: 'test', inMemory: true, announce: console.log });
   pooler = await startPooler(process.env, services.databaseUrl);
-  const args = [
-    join(root, 'node_modules/vitest/vitest.mjs'),
-    'run',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${reportFile}`,
-    ...process.argv.slice(2).map(toPathFilter),
-  ];
+  const databases = await createRunDatabases(services.databaseUrl, Boolean(process.env.TEST_DATABASE_URL));
+  const variables = {
+    TEST_DATABASE_URL: services.databaseUrl,
+    TEST_REDIS_URL: services.redisUrl,
+    TEST_TEMPLATE: databases.template,
+    TEST_DATABASE_PREFIX: databases.prefix,
+    ...(pooler === undefined ? {} : { TEST_POOLER_URL: pooler.url }),
+  };
+  return { databases, variables };
+}
+
+/** Returns the last lines of the run: what the time was spent on, and `N passed, N failed`. */
+function describeRun(projects: Selection['projects'], chromium: string | undefined, problem: string): string[] {
+  if (!existsSync(reportFile)) return ['vitest ended without a report'];
+  const report: Report = JSON.parse(readFileSync(reportFile, 'utf8'));
+  mkdirSync(join(root, 'test', '.output'), { recursive: true });
+  copyFileSync(reportFile, join(root, 'test', '.output', 'report.json'));
+  const boots = existsSync(bootsFile) ? readFileSync(bootsFile, 'utf8').split('\n').filter(Boolean) : [];
+  const isSkipped = (file: string) => chromium === undefined && projects.get(relative(root, file)) === 'browser';
+  const line = summarizeReport(report, isSkipped);
+  return [...describeTimes(report, projects, boots, root), line.includes(' 0 failed') ? line + problem : line];
+}
+
+try {
+  const chromium = findChromium(process.env);
+  const { args, projects, needsServices, note, isEmpty } = selectTests(root, process.argv.slice(2));
+  if (note !== '') console.log(note);
+  if (isEmpty) {
+    await stop();
+    console.log('0 passed, 0 failed');
+    process.exit();
+  }
+  const provided = needsServices ? await provideServices() : undefined;
   vitest = runGuarded(
-    { command: process.execPath, args, cwd: root, stopSignal: 'SIGTERM', graceMs: 5000 },
+    {
+      command: process.execPath,
+      args: [
+        join(root, 'node_modules/vitest/vitest.mjs'),
+        'run',
+        '--reporter=default',
+        '--reporter=json',
+        `--outputFile.json=${reportFile}`,
+        ...args,
+      ],
+      cwd: root,
+      stopSignal: 'SIGTERM',
+      graceMs: 5000,
+    },
     {
       ...process.env,
       NODE_ENV: 'test',
       TMPDIR: temporary,
+      TEST_BOOTS_FILE: bootsFile,
       // Compiling takes half of the time that a process needs to start.
       NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node'),
-      TEST_DATABASE_URL: services.databaseUrl,
-      TEST_REDIS_URL: services.redisUrl,
-      ...(pooler === undefined ? {} : { TEST_POOLER_URL: pooler.url }),
+      ...provided?.variables,
       ...(chromium === undefined ? {} : { TEST_CHROMIUM: chromium }),
     },
     'inherit',
   );
   const exitCode = await vitest.exited;
-  let line: string;
-  try {
-    line = summarizeReport(JSON.parse(readFileSync(reportFile, 'utf8')), chromium);
-    if (exitCode !== 0 && line.includes(' 0 failed')) line += '; vitest failed outside the tests, see above';
-  } catch {
-    line = 'vitest ended without a report';
-  }
-  process.exitCode = exitCode;
+  const forgotten = (await provided?.databases.finish()) ?? [];
+  if (forgotten.length > 0) console.error(`Test databases that were never dropped: ${forgotten.join(', ')}`);
+  process.exitCode = exitCode || (forgotten.length > 0 ? 1 : 0);
+  const lines = describeRun(
+    projects,
+    chromium,
+    process.exitCode === 0 ? '' : '; the run failed outside the tests, see above',
+  );
   await stop();
-  console.log(line);
+  for (const line of lines) console.log(line);
 } catch (error) {
   console.error((error as Error).message);
   await stop();

@@ -48,6 +48,7 @@ function copyRepository(): string {
   for (const path of [
     'src',
     'scripts/framework-app.ts',
+    'scripts/test',
     'migrations',
     'test/support',
     'package.json',

@@ -128,7 +128,7 @@ test('the first resource of the README has the routes, queries and access rules 
   const source = /export const task = ([\s\S]*)$/.exec(blocksOf('Declare a resource', 'ts')[0]!)![1]!;
   const declare = new Function('defineResource', 'f', `return ${source}`);
   const task = declare(defineResource, f) as ReturnType<typeof defineResource>;
-  const { call, person } = await startTestApp({ resources: [defineUser(), task] });
+  const { call, person } = await startTestApp({ resources: [defineUser(), task] }, { roles: 'all' });
   const [owner, other, admin] = [await person('Ann'), await person('Ben'), await person('Cay', ['user', 'admin'])];
 
   const created = await owner.call('POST', '/api/tasks', { title: 'text', due: '2029-01-01', notes: 'private' });

@@ -16,8 +16,8 @@ const user = defineUser({
   },
 });
 const listing = defineUser({ fields: { skills: f.refs('skill') } });
-const { app, env } = await startTestApp({ resources: [user, team] }, { start: { roles: ['web'] } });
-const lists = await startTestApp({ resources: [listing, skill] }, { start: { roles: ['web'] } });
+const { app, env } = await startTestApp({ resources: [user, team] });
+const lists = await startTestApp({ resources: [listing, skill] });
 const other = new pg.Client(env.DATABASE_URL);
 await other.connect();
 afterAll(() => other.end());

@@ -25,7 +25,9 @@ const { app, call, env } = await startTestApp({
       },
     }),
   ],
-  settings: { auth: { password: { logN: 4, r: 8, p: 1 }, legacyPassword: (hash, password) => hash === old(password) } },
+  settings: {
+    auth: { password: { logN: 4, r: 8, p: 1 }, legacyPassword: (hash, password) => hash === old(password) },
+  },
   listeners: (app) => app.on('user.created', () => void importEvents.push('user.created')),
 });
 const accounts = app.accounts!;

@@ -16,14 +16,11 @@ import { newId } from '../../src/platform/ids.ts';
 import { type ApiResponse, type Person, startTestApp } from '../support/app.ts';
 
 const password = 'correct horse battery';
-const { call, env, person } = await startTestApp(
-  {
-    resources: [defineUser()],
-    extensions: [emailVerification(), emailSignIn(), invitations(), apiKeys(), webhooks(), twoFactor()],
-    settings: { auth: { lockout: { maxAttempts: 0 } } },
-  },
-  { start: { roles: ['web'] } },
-);
+const { call, env, person } = await startTestApp({
+  resources: [defineUser()],
+  extensions: [emailVerification(), emailSignIn(), invitations(), apiKeys(), webhooks(), twoFactor()],
+  settings: { auth: { lockout: { maxAttempts: 0 } } },
+});
 const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

@@ -37,9 +37,20 @@ function launchOptions({ args = [], withoutArgs = [], env = {} }: BrowserOptions
   };
 }
 
-/** Starts the browser. The caller closes it. */
-export function startBrowser(options: BrowserOptions = {}): Promise<Browser> {
-  return chromium.launch(launchOptions(options));
+let shared: Promise<Browser> | undefined;
+
+/**
+ * Returns the browser of this process, which all its test files share. A test opens a context of its own, and the caller closes all
+ * contexts at the end: `closePages`.
+ */
+export function startBrowser(): Promise<Browser> {
+  shared ??= chromium.launch(launchOptions({}));
+  return shared;
+}
+
+/** Closes all contexts of the browser with their pages. The browser itself ends with the process. */
+export async function closePages(browser: Browser): Promise<void> {
+  await Promise.all(browser.contexts().map((context) => context.close()));
 }
 
 /** Starts a browser with a temporary profile. Only its pages may subscribe, because pages of other contexts are incognito. */

@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { startAccountsApp } from '../extensions/console/accounts/accounts-app.ts';
 import { codeOf, guard, PASSWORD, wrongCode } from '../extensions/two-factor/two-factor-user.ts';
-import { browserTest, startBrowser } from './browser.ts';
+import { browserTest, closePages, startBrowser } from './browser.ts';
 import { checkScreens, openConsole } from './console-app.ts';
 
 const { app, url, call, person, database, insertPasskey, insertIdentity } = await startAccountsApp('development');
@@ -11,7 +11,7 @@ let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 const AGENTS = [

@@ -49,11 +49,14 @@ const emptyThing = defineResource('empty-thing', { fields: { name: f.string().re
 /** Starts an app in development whose resources have a field of every type, and the console. */
 export async function startConsoleApp() {
   const { storage } = await createTestStorage();
-  return startTestApp({
-    resources: [article, topic, emptyThing, defineUser()],
-    extensions: [softDelete(), audit(), developerConsole()],
-    settings: { files: { storage } },
-  });
+  return startTestApp(
+    {
+      resources: [article, topic, emptyThing, defineUser()],
+      extensions: [softDelete(), audit(), developerConsole()],
+      settings: { files: { storage } },
+    },
+    { roles: 'all' },
+  );
 }
 
 /**

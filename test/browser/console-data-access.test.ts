@@ -3,7 +3,7 @@ import { beforeAll, expect } from 'vitest';
 import { audit, defineResource, defineUser, developerConsole, f, signInPages, twoFactor } from '../../src/index.ts';
 import { codeOf } from '../extensions/two-factor/two-factor-user.ts';
 import { createClient, startTestApp } from '../support/app.ts';
-import { browserTest, startBrowser } from './browser.ts';
+import { browserTest, closePages, startBrowser } from './browser.ts';
 import { checkScreens, openConsole, startConsoleApp } from './console-app.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -31,7 +31,7 @@ const startProduction = (extensions: Parameters<typeof startTestApp>[0]['extensi
         SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
         LOG_LEVEL: 'silent',
       }),
-      start: { roles: ['web', 'relay'] },
+      roles: ['web', 'relay'],
     },
   );
 
@@ -39,7 +39,7 @@ let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 const ada = await person('Ada');
@@ -262,7 +262,7 @@ browserTest('with sign-in pages, the console links to them, and their session op
   await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
 });
 
-const EMPTY = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] });
+const EMPTY = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] }, { roles: 'all' });
 
 browserTest('an app without resources of its own shows how to declare one', 60_000, async () => {
   const { page, pageErrors } = await openConsole(browser, `${EMPTY.url}/console`);

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { PNG } from '../files/support.ts';
-import { browserTest, startBrowser } from './browser.ts';
+import { browserTest, closePages, startBrowser } from './browser.ts';
 import { checkScreens, openConsole, startConsoleApp } from './console-app.ts';
 
 const { app, url, person } = await startConsoleApp();
@@ -12,7 +12,7 @@ let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 const ada = await person('Ada');

@@ -3,7 +3,7 @@ import { beforeAll, expect } from 'vitest';
 import { z } from 'zod';
 import { defineJob, defineUser, developerConsole } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
-import { browserTest, startBrowser } from './browser.ts';
+import { browserTest, closePages, startBrowser } from './browser.ts';
 import { checkScreens, openConsole, pressTabUntil } from './console-app.ts';
 
 const WIDE = 'Wide'.repeat(50);
@@ -28,18 +28,23 @@ const importFeed = defineJob('import-feed', {
 });
 const longest = defineJob(`w${'ww-ww'.repeat(11)}`, { run: () => undefined });
 
-const { app, url } = await startTestApp({
-  resources: [defineUser()],
-  jobs: [importFeed, slow, longest],
-  schedules: [{ cron: '0 2 * * *', timeZone: 'Europe/Berlin', job: importFeed, input: { url: 'https://example.com' } }],
-  extensions: [developerConsole()],
-});
-const without = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] });
+const { app, url } = await startTestApp(
+  {
+    resources: [defineUser()],
+    jobs: [importFeed, slow, longest],
+    schedules: [
+      { cron: '0 2 * * *', timeZone: 'Europe/Berlin', job: importFeed, input: { url: 'https://example.com' } },
+    ],
+    extensions: [developerConsole()],
+  },
+  { roles: 'all' },
+);
+const without = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] }, { roles: 'all' });
 let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 const openJobs = (below = '', at = url) => openConsole(browser, `${at}/console/jobs${below}`);

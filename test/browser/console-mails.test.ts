@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { defineUser, developerConsole } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
-import { browserTest, keepScreenshot, startBrowser } from './browser.ts';
+import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
 import { checkScreens, openConsole, pressTabUntil } from './console-app.ts';
 
 const HOSTILE = `<p id="p">Hallo</p><script>document.getElementById('p').textContent = 'hacked'</script>
@@ -10,23 +10,26 @@ const HOSTILE = `<p id="p">Hallo</p><script>document.getElementById('p').textCon
   <form action="/console/api/push/sends" method="post"><button>Senden</button></form>
   <a href="https://elsewhere.example.com/" target="_top">Weg von hier</a>`;
 
-const { app, url } = await startTestApp({
-  resources: [defineUser()],
-  extensions: [developerConsole()],
-  mailTexts: {
-    'verify-email': { de: () => ({ subject: 'Adresse bestätigen', text: 'Hallo', html: HOSTILE }) },
-    'sign-in': {
-      fr: () => {
-        throw new Error('no French yet');
+const { app, url } = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [developerConsole()],
+    mailTexts: {
+      'verify-email': { de: () => ({ subject: 'Adresse bestätigen', text: 'Hallo', html: HOSTILE }) },
+      'sign-in': {
+        fr: () => {
+          throw new Error('no French yet');
+        },
       },
     },
   },
-});
+  { roles: 'all' },
+);
 let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 const openMails = (below = '') => openConsole(browser, `${url}/console/mails${below}`);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { audit, defineJob, defineResource, defineUser, developerConsole, f, realtime } from '../../src/index.ts';
 import { createProcessStore } from '../../src/platform/processes/store.ts';
 import { startTestApp } from '../support/app.ts';
-import { browserTest, startBrowser } from './browser.ts';
+import { browserTest, closePages, startBrowser } from './browser.ts';
 import { checkScreens, openConsole } from './console-app.ts';
 
 const invoice = defineResource('invoice', {
@@ -15,15 +15,18 @@ const jobs = [
   defineJob('close-stale-invoices-of-organisations-without-members', { run: () => undefined }),
   defineJob('report', { run: () => undefined }),
 ];
-const { url, env, person, call } = await startTestApp({
-  resources: [invoice, defineUser()],
-  jobs,
-  extensions: [audit(), realtime(), developerConsole()],
-  settings: {
-    rateLimit: { enabled: true, global: { limit: 100_000, windowMs: 60_000 }, auth: { limit: 6, windowMs: 900_000 } },
-    slowLog: { requestMs: 0, statementMs: 0 },
+const { url, env, person, call } = await startTestApp(
+  {
+    resources: [invoice, defineUser()],
+    jobs,
+    extensions: [audit(), realtime(), developerConsole()],
+    settings: {
+      rateLimit: { enabled: true, global: { limit: 100_000, windowMs: 60_000 }, auth: { limit: 6, windowMs: 900_000 } },
+      slowLog: { requestMs: 0, statementMs: 0 },
+    },
   },
-});
+  { roles: 'all' },
+);
 const redis = new Redis(env.REDIS_URL!);
 afterAll(() => redis.disconnect());
 
@@ -31,7 +34,7 @@ let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 const HOURS_AGO = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();

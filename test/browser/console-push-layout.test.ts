@@ -2,16 +2,19 @@ import type { Browser } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { defineUser, developerConsole } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
-import { browserTest, startBrowser } from './browser.ts';
+import { browserTest, closePages, startBrowser } from './browser.ts';
 import { checkScreens, openConsole, pressTabUntil } from './console-app.ts';
 
-const { app, url, person } = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] });
+const { app, url, person } = await startTestApp(
+  { resources: [defineUser()], extensions: [developerConsole()] },
+  { roles: 'all' },
+);
 const simulated = app.simulated!;
 let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 browserTest(

@@ -2,21 +2,24 @@ import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { defineUser, developerConsole } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
-import { browserTest, keepScreenshot, startBrowser } from './browser.ts';
+import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
 import { openConsole } from './console-app.ts';
 
 const opened: unknown[] = [];
-const { app, url, person } = await startTestApp({
-  resources: [defineUser()],
-  extensions: [developerConsole()],
-  listeners: (app) => app.on('push.opened', (event) => opened.push(event)),
-});
+const { app, url, person } = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [developerConsole()],
+    listeners: (app) => app.on('push.opened', (event) => opened.push(event)),
+  },
+  { roles: 'all' },
+);
 const simulated = app.simulated!;
 let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 200">

@@ -143,6 +143,6 @@ export async function startReferenceApp(mode: 'development' | 'production' = 'de
         openapi: { title: 'Helpdesk', version: '2.3.0', description: 'Tickets, customers and <i>invoices</i>.' },
       },
     },
-    isProduction ? { env: () => PRODUCTION } : {},
+    { roles: 'all', ...(isProduction && { env: () => PRODUCTION }) },
   );
 }

@@ -22,19 +22,22 @@ const paid = z.object({ invoice: z.string(), amount: z.number().positive() });
 export const receiver = await startReceiver();
 afterAll(() => receiver.close());
 
-export const webhookApp = await startTestApp({
-  resources: [defineUser(), order, shipment],
-  extensions: [
-    webhooks({
-      retrySchedule: [],
-      pollMs: 100,
-      disableAfterFailures: 0,
-      maxEndpointsPerUser: 50,
-      events: { 'invoice.paid': { schema: paid, description: 'An invoice was <b>paid</b>' } },
-    }),
-    developerConsole(),
-  ],
-});
+export const webhookApp = await startTestApp(
+  {
+    resources: [defineUser(), order, shipment],
+    extensions: [
+      webhooks({
+        retrySchedule: [],
+        pollMs: 100,
+        disableAfterFailures: 0,
+        maxEndpointsPerUser: 50,
+        events: { 'invoice.paid': { schema: paid, description: 'An invoice was <b>paid</b>' } },
+      }),
+      developerConsole(),
+    ],
+  },
+  { roles: 'all' },
+);
 
 const COMPANIES = ['Acme Industries', 'Globex', 'Initech', 'Müller & Söhne Maschinenbau GmbH', 'Umbrella', 'Stark'];
 

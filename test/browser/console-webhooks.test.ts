@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
-import { browserTest, startBrowser } from './browser.ts';
+import { browserTest, closePages, startBrowser } from './browser.ts';
 import { checkScreens, openConsole } from './console-app.ts';
 import { receiver, seedWebhooks, webhookApp } from './console-webhooks-app.ts';
 
@@ -10,7 +10,7 @@ let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 browserTest(

@@ -5,13 +5,13 @@ import { beforeAll, expect } from 'vitest';
 import { defineExtension, defineUser, emailSignIn } from '../../src/index.ts';
 import { openMailbox, until } from '../extensions/email-sign-in/mailbox.ts';
 import { startTestApp } from '../support/app.ts';
-import { browserTest, startBrowser } from './browser.ts';
+import { browserTest, closePages, startBrowser } from './browser.ts';
 
 let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 const doc = readFileSync(new URL('../../docs/email-sign-in.md', import.meta.url), 'utf8');
@@ -54,7 +54,7 @@ const site = defineExtension({
     ],
   }),
 });
-const started = await startTestApp({ resources: [defineUser()], extensions: [emailSignIn(), site] });
+const started = await startTestApp({ resources: [defineUser()], extensions: [emailSignIn(), site] }, { roles: 'all' });
 const { url } = started;
 const { mailsTo } = await openMailbox(started);
 

@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { defineUser, oidc, simulatedProvider } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
-import { browserTest, keepScreenshot, startBrowser } from './browser.ts';
+import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
 
 /** Returns a port that is free now: the address of the app must be known before the app starts. */
 async function findFreePort(): Promise<number> {
@@ -55,13 +55,13 @@ await startTestApp(
     resources: [defineUser()],
     extensions: [oidc({ providers: { simulated: simulatedProvider() }, redirectUrls: [`${frontUrl}/auth/callback`] })],
   },
-  { env: () => ({ APP_URL: api, CORS_ORIGINS: frontUrl }), start: { port, roles: ['web'] } },
+  { env: () => ({ APP_URL: api, CORS_ORIGINS: frontUrl }), port },
 );
 let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 browserTest(

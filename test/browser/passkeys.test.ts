@@ -6,13 +6,13 @@ import type { Browser, CDPSession, Page } from 'playwright-core';
 import { beforeAll, expect, onTestFinished, vi } from 'vitest';
 import { defineExtension, defineUser, passkeys } from '../../src/index.ts';
 import { type Person, startTestApp } from '../support/app.ts';
-import { browserTest, startBrowser } from './browser.ts';
+import { browserTest, closePages, startBrowser } from './browser.ts';
 
 let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 /** The client of docs/passkeys.md. */
@@ -49,7 +49,7 @@ const shop = defineExtension({
 });
 const { app, call, person } = await startTestApp(
   { resources: [defineUser()], extensions: [passkeys({ secondFactor: true }), shop] },
-  { env: () => ({ PORT: String(port) }), start: { port } },
+  { env: () => ({ PORT: String(port) }), roles: 'all', port },
 );
 const reported: unknown[] = [];
 app.on('security.passkey_clone_suspected', (payload) => void reported.push(payload));

@@ -3,20 +3,23 @@ import type { Browser } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { apiKeys, defineResource, defineUser, f } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
-import { browserTest, keepScreenshot, startBrowser } from './browser.ts';
+import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
 
-const { url } = await startTestApp({
-  resources: [
-    defineUser(),
-    defineResource('post', { fields: { title: f.string() }, policies: { list: 'public', create: 'authenticated' } }),
-  ],
-  extensions: [apiKeys()],
-});
+const { url } = await startTestApp(
+  {
+    resources: [
+      defineUser(),
+      defineResource('post', { fields: { title: f.string() }, policies: { list: 'public', create: 'authenticated' } }),
+    ],
+    extensions: [apiKeys()],
+  },
+  { roles: 'all' },
+);
 let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 browserTest(

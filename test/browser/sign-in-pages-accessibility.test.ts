@@ -3,14 +3,14 @@ import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect, onTestFinished } from 'vitest';
 import { openMailbox } from '../support/mailbox.ts';
-import { browserTest, keepScreenshot, startBrowser } from './browser.ts';
+import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
 import { openPage, PASSWORD, startAppWithPages } from './sign-in-pages-app.ts';
 
 let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 const { app, origin, call } = await startAppWithPages({ required: true });

@@ -72,7 +72,7 @@ export async function startAppWithPages(verification: { required?: boolean } = {
       ],
       settings: { auth: { resetUrl: `${origin}/auth/reset` } },
     },
-    { env: () => ({ APP_URL: origin, PORT: String(port) }), start: { port } },
+    { env: () => ({ APP_URL: origin, PORT: String(port) }), roles: 'all', port },
   );
   return { ...started, origin };
 }

@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect, onTestFinished } from 'vitest';
 import { openMailbox } from '../support/mailbox.ts';
-import { browserTest, startBrowser } from './browser.ts';
+import { browserTest, closePages, startBrowser } from './browser.ts';
 import {
   openPage,
   PASSWORD,
@@ -18,7 +18,7 @@ let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 const { app, origin, person } = await startAppWithPages();

@@ -39,6 +39,7 @@ const { app, url, call, person } = await startTestApp(
     listeners: (app) => app.on('push.opened', (event) => opened.push(event)),
   },
   {
+    roles: 'all',
     env: () => ({
       VAPID_PUBLIC_KEY: vapid.publicKey,
       VAPID_PRIVATE_KEY: vapid.privateKey,

@@ -60,7 +60,7 @@ const options = {
     }),
   ],
 } as const;
-const running = await startTestApp(options);
+const running = await startTestApp(options, { roles: 'all' });
 const app = running.app as unknown as ReturnType<typeof createApp<typeof options.resources, typeof options.extensions>>;
 
 /** The app that the tests share. */

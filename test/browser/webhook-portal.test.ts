@@ -1,7 +1,7 @@
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
-import { browserTest, keepScreenshot, startBrowser } from './browser.ts';
+import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
 import { expectReadable } from './readable.ts';
 import { allowed, createLinkUrl, frameOf, openPage, portalApp, receiver, refused } from './webhook-portal-app.ts';
 
@@ -10,7 +10,7 @@ let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });

@@ -19,7 +19,7 @@ const project = createAppProject();
 project.writeApp(BLOG);
 afterAll(project.remove);
 const SVC_ENCRYPTION_KEYS = generateKey();
-const { app, url, env: own } = await startTestApp(blog, { env: () => ({ SVC_ENCRYPTION_KEYS }) });
+const { app, url, env: own } = await startTestApp(blog, { roles: 'all', env: () => ({ SVC_ENCRYPTION_KEYS }) });
 const stores = { DATABASE_URL: own.DATABASE_URL!, SVC_ENCRYPTION_KEYS };
 const login = (email: string, password: string) => createClient(url)('POST', '/api/auth/login', { email, password });
 

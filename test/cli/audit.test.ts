@@ -17,7 +17,7 @@ project.writeApp(`import { audit, createApp, defineResource, f } from 'belfry';
   export const app = (environment) => createApp({ resources: [note], extensions: [audit()] }, environment);`);
 afterAll(project.remove);
 const note = defineResource('note', { fields: { title: f.string() }, audit: true });
-const { app, env: own } = await startTestApp({ resources: [note], extensions: [audit()] });
+const { app, env: own } = await startTestApp({ resources: [note], extensions: [audit()] }, { roles: 'all' });
 const client = new Client({ connectionString: own.DATABASE_URL! });
 await client.connect();
 afterAll(() => client.end());

@@ -14,7 +14,7 @@ const tidy = defineJob('tidy', {
     return input;
   },
 });
-const { app } = await startTestApp({ resources: [], jobs: [tidy] });
+const { app } = await startTestApp({ resources: [], jobs: [tidy] }, { roles: 'all' });
 
 /** Runs a command in this process, on the running app. */
 const jobs = (args: string) => runCommand(`jobs ${args}`, app);

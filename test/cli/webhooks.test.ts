@@ -17,7 +17,7 @@ const project = createAppProject();
 project.writeApp(BLOG);
 afterAll(project.remove);
 const SVC_ENCRYPTION_KEYS = generateKey();
-const { app, env: own, person } = await startTestApp(blog, { env: () => ({ SVC_ENCRYPTION_KEYS }) });
+const { app, env: own, person } = await startTestApp(blog, { roles: 'all', env: () => ({ SVC_ENCRYPTION_KEYS }) });
 const client = new Client({ connectionString: own.DATABASE_URL });
 await client.connect();
 afterAll(() => client.end());

@@ -31,10 +31,7 @@ const draft = defineResource('draft', {
   fields: { author: f.ref('author').filterable() },
   policies: { ...open, list: 'authenticated' },
 });
-const { app, url } = await startTestApp(
-  { resources: [defineUser(), author, book, draft] },
-  { start: { roles: ['web'] } },
-);
+const { app, url } = await startTestApp({ resources: [defineUser(), author, book, draft] });
 const client = createClient<typeof app>({ url });
 
 const editor = await client.authors.create({ name: 'Bob' });

@@ -31,10 +31,7 @@ const note = defineResource('note', {
   policies: open,
 });
 
-const { app, url } = await startTestApp(
-  { resources: [defineUser(), post, note], extensions: [softDelete()] },
-  { start: { roles: ['web'] } },
-);
+const { app, url } = await startTestApp({ resources: [defineUser(), post, note], extensions: [softDelete()] });
 const client = createClient<typeof app>({ url });
 const posts = client.blogPosts;
 /** For requests that the types refuse. */

@@ -11,7 +11,7 @@ const post = defineResource('post', {
   policies: { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' },
   routes: (route) => [route.post('/:id/touch', { policy: 'public' }, ({ doc }) => doc)],
 });
-const { url, person } = await startTestApp({ resources: [defineUser(), post] }, { start: { roles: ['web'] } });
+const { url, person } = await startTestApp({ resources: [defineUser(), post] });
 
 /** Starts a server for one test. Returns its address and the requests that it has got. */
 async function startServer(respond: RequestListener): Promise<{ address: string; requests: IncomingMessage[] }> {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { defineResource, defineUser, disk, f, realtime } from '../../src/index.ts';
-import { browserTest, startBrowser } from '../browser/browser.ts';
+import { browserTest, closePages, startBrowser } from '../browser/browser.ts';
 import { startTestApp } from '../support/app.ts';
 import { bundleSuite, provideRuntime, RUNTIMES } from './runtime-programs.ts';
 import type { SuiteResult } from './runtime-suite.ts';
@@ -45,7 +45,7 @@ const { app, url } = await startTestApp(
     extensions: [realtime()],
     settings: { files: { storage: disk({ directory }) } },
   },
-  { start: { roles: ['web', 'relay'] }, env: () => ({ CORS_ORIGINS: siteUrl }) },
+  { roles: ['web', 'relay'], env: () => ({ CORS_ORIGINS: siteUrl }) },
 );
 
 /** The app that the suite calls. */
@@ -65,7 +65,7 @@ test.for(RUNTIMES)('the client works in $name', { timeout: 240_000 }, async (run
 
 browserTest('the client works in a page of another origin', 120_000, async () => {
   const browser = await startBrowser();
-  onTestFinished(() => browser.close());
+  onTestFinished(() => closePages(browser));
   const page = await browser.newPage();
   await page.goto(siteUrl);
   const { promise, resolve } = Promise.withResolvers<string>();

@@ -19,10 +19,10 @@ const ticket = defineResource('ticket', {
   policies: { read: 'public', create: 'public', update: 'public' },
   path: '/desk/tickets',
 });
-const { url, person } = await startTestApp(
-  { resources: [defineUser(), ticket], settings: { files: { storage: disk({ directory }) } } },
-  { start: { roles: ['web'] } },
-);
+const { url, person } = await startTestApp({
+  resources: [defineUser(), ticket],
+  settings: { files: { storage: disk({ directory }) } },
+});
 const ada = await person('Ada');
 const client = createClient({ url, token: ada.token });
 const tickets = client['desk/tickets']!;

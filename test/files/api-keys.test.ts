@@ -8,10 +8,11 @@ const note = defineResource('note', {
   fields: { scan: f.file() },
   policies: { list: 'authenticated', read: 'authenticated', create: 'authenticated' },
 });
-const { url, person } = await startTestApp(
-  { resources: [defineUser(), note], extensions: [apiKeys()], settings: { files: { storage } } },
-  { start: { roles: ['web'] } },
-);
+const { url, person } = await startTestApp({
+  resources: [defineUser(), note],
+  extensions: [apiKeys()],
+  settings: { files: { storage } },
+});
 const ada = await person('Ada');
 
 async function createKey(...scopes: string[]): Promise<string> {
@@ -29,7 +30,7 @@ test('an API key uploads only with the scope files:write, and the upload belongs
 });
 
 test('an app without a file field has no route for files', async () => {
-  const bare = await startTestApp({ resources: [defineUser()] }, { start: { roles: ['web'] } });
+  const bare = await startTestApp({ resources: [defineUser()] });
   expect((await bare.call('POST', '/api/files/uploads?field=note.scan')).status).toBe(404);
   const { paths } = (await bare.call('GET', '/api/openapi.json')).body;
   expect(Object.keys(paths).filter((path) => path.startsWith('/api/files'))).toEqual([]);

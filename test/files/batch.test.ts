@@ -12,10 +12,10 @@ const ticket = defineResource('ticket', {
   },
   policies: { list: 'authenticated', read: 'authenticated', create: 'authenticated' },
 });
-const { app, url, person } = await startTestApp(
-  { resources: [defineUser(), ticket], settings: { files: { storage } } },
-  { start: { roles: ['web'] } },
-);
+const { app, url, person } = await startTestApp({
+  resources: [defineUser(), ticket],
+  settings: { files: { storage } },
+});
 const ada = await person('Ada');
 const bob = await person('Bob');
 let titles = 0;

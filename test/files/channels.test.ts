@@ -21,11 +21,14 @@ const letter = defineResource('letter', {
   policies: { read: 'owner', list: 'owner' },
   audit: true,
 });
-const { app, url, person } = await startTestApp({
-  resources: [defineUser({ fields: { avatar: f.file() } }), letter],
-  extensions: [privacy(), audit(), webhooks({ allowPrivate: true })],
-  settings: { files: { storage } },
-});
+const { app, url, person } = await startTestApp(
+  {
+    resources: [defineUser({ fields: { avatar: f.file() } }), letter],
+    extensions: [privacy(), audit(), webhooks({ allowPrivate: true })],
+    settings: { files: { storage } },
+  },
+  { roles: 'all' },
+);
 const { database } = assemblyOf(app)!.platform;
 const store = (text: string, name = `${text}.txt`) =>
   app.files.store(Readable.from([Buffer.from(text)]), { name, type: 'text/plain' });

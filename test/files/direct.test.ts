@@ -17,7 +17,7 @@ const page = defineResource('page', {
   policies: { list: 'public', read: 'public', create: 'authenticated' },
 });
 const start = (storage: typeof bucket) =>
-  startTestApp({ resources: [defineUser(), page], settings: { files: { storage } } }, { start: { roles: ['web'] } });
+  startTestApp({ resources: [defineUser(), page], settings: { files: { storage } } });
 const { call, person, url } = await start(bucket);
 const ada = await person('Ada');
 const request = { field: 'page.image', name: 'a.png', type: 'image/png', bytes: PNG.length, direct: true };

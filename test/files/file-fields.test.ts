@@ -28,10 +28,11 @@ const album = defineResource('album', {
   policies: { create: 'authenticated' },
 });
 
-const { app, url, call, person } = await startTestApp(
-  { resources: [defineUser(), ticket, letter, album], extensions: [softDelete()], settings: { files: { storage } } },
-  { start: { roles: ['web'] } },
-);
+const { app, url, call, person } = await startTestApp({
+  resources: [defineUser(), ticket, letter, album],
+  extensions: [softDelete()],
+  settings: { files: { storage } },
+});
 const ada = await person('Ada');
 const bob = await person('Bob');
 const uploads = `${url}/api/files/uploads`;

@@ -15,10 +15,10 @@ const picture = defineResource('picture', {
   },
   policies: { list: 'public', read: 'public', create: 'authenticated' },
 });
-const { app, url, person } = await startTestApp(
-  { resources: [defineUser(), picture], settings: { files: { storage } } },
-  { start: { roles: ['web'] } },
-);
+const { app, url, person } = await startTestApp({
+  resources: [defineUser(), picture],
+  settings: { files: { storage } },
+});
 const ada = await person('Ada');
 const create = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: '#336699' } })

@@ -13,10 +13,10 @@ const fake = await startFakeS3();
 afterAll(() => fake.close());
 const secrets = { AWS_ACCESS_KEY_ID: fake.key.accessKeyId, AWS_SECRET_ACCESS_KEY: fake.key.secretAccessKey };
 const storage = s3({ bucket: fake.bucketName, region: fake.key.region, endpoint: fake.endpoint }, secrets);
-const { app, url, call, env } = await startTestApp(
-  { resources: [defineUser(), film], settings: { files: { storage } } },
-  { start: { roles: ['web'] } },
-);
+const { app, url, call, env } = await startTestApp({
+  resources: [defineUser(), film],
+  settings: { files: { storage } },
+});
 const { database } = assemblyOf(app)!.platform;
 const sweep = assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
 const MIB = 2 ** 20;
@@ -155,10 +155,7 @@ test('a request succeeds, too, if another one completes the upload while the pol
       },
     },
   });
-  const own = await startTestApp(
-    { resources: [defineUser(), guarded], settings: { files: { storage } } },
-    { start: { roles: ['web'] } },
-  );
+  const own = await startTestApp({ resources: [defineUser(), guarded], settings: { files: { storage } } });
   const location = own.url + (await startUpload('guarded.poster', PNG.length, own.url));
   fake.misbehave = (sent) => (isCopy(sent) ? { status: 403 } : undefined);
   expect((await send(location, PNG, { method: 'PATCH', ...partHeaders(0) })).status).toBe(503);

@@ -18,10 +18,10 @@ const photo = defineResource('photo', {
   },
   policies: { read: 'authenticated', create: 'authenticated' },
 });
-const { app, env, url, person } = await startTestApp(
-  { resources: [defineUser(), photo], settings: { files: { storage } } },
-  { start: { roles: ['web'] } },
-);
+const { app, env, url, person } = await startTestApp({
+  resources: [defineUser(), photo],
+  settings: { files: { storage } },
+});
 const ada = await person('Ada');
 
 const DATE = '1987:06:05';

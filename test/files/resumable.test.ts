@@ -19,7 +19,7 @@ const film = defineResource('film', {
 });
 const { app, url, call, person } = await startTestApp(
   { resources: [defineUser(), film], settings: { files: { storage } } },
-  { start: { roles: ['web'] }, env: () => ({ CORS_ORIGINS: 'https://app.example.com' }) },
+  { env: () => ({ CORS_ORIGINS: 'https://app.example.com' }) },
 );
 const ada = await person('Ada');
 

@@ -14,10 +14,7 @@ const page = defineResource('page', {
   fields: { file: f.file({ maxBytes: 50_000_000 }) },
   policies: { list: 'public', read: 'public' },
 });
-const { app, url, call } = await startTestApp(
-  { resources: [defineUser(), page], settings: { files: { storage } } },
-  { start: { roles: ['web'] } },
-);
+const { app, url, call } = await startTestApp({ resources: [defineUser(), page], settings: { files: { storage } } });
 const { database } = assemblyOf(app)!.platform;
 
 async function publish(body: Buffer, name: string, type?: string): Promise<{ file: StoredFile; link: string }> {

@@ -23,13 +23,10 @@ const paper = defineResource('paper', {
   },
   policies: { create: 'public' },
 });
-const { app, env, url, person } = await startTestApp(
-  {
-    resources: [defineUser(), paper],
-    settings: { files: { storage, uploadLimit: { limit: 1000, windowMs: 60_000 } } },
-  },
-  { start: { roles: ['web'] } },
-);
+const { app, env, url, person } = await startTestApp({
+  resources: [defineUser(), paper],
+  settings: { files: { storage, uploadLimit: { limit: 1000, windowMs: 60_000 } } },
+});
 const ada = await person('Ada');
 const sweep = assemblyOf(app)!.parts.sweeps!.find(({ name }) => name === 'unused files')!;
 

@@ -20,13 +20,10 @@ const ticket = defineResource('ticket', {
 });
 const memo = defineResource('memo', { fields: { scan: f.file() }, policies: { create: 'admin', update: 'admin' } });
 
-const { app, url, person } = await startTestApp(
-  {
-    resources: [defineUser(), ticket, memo],
-    settings: { files: { storage, pendingPerUser: 5, pendingBytesPerUser: 150_000 } },
-  },
-  { start: { roles: ['web'] } },
-);
+const { app, url, person } = await startTestApp({
+  resources: [defineUser(), ticket, memo],
+  settings: { files: { storage, pendingPerUser: 5, pendingBytesPerUser: 150_000 } },
+});
 const ada = await person('Ada');
 const uploads = `${url}/api/files/uploads`;
 const raw = (

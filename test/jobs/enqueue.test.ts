@@ -37,11 +37,14 @@ const ticket = defineResource('ticket', {
   ],
 });
 
-const { app, env, person } = await startTestApp({
-  resources: [defineUser(), ticket],
-  jobs: [greet, plain, big],
-  settings: { relay: { sweepMs: 200 } },
-});
+const { app, env, person } = await startTestApp(
+  {
+    resources: [defineUser(), ticket],
+    jobs: [greet, plain, big],
+    settings: { relay: { sweepMs: 200 } },
+  },
+  { roles: 'all' },
+);
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

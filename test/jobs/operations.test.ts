@@ -27,7 +27,7 @@ const note = defineResource('note', {
 const settings = { relay: { sweepMs: 100 } };
 const { app, env, person } = await startTestApp(
   { resources: [defineUser(), note], jobs: [report], extensions: [privacy()], settings },
-  { env: () => ({ METRICS_PORT: '0' }) },
+  { roles: 'all', env: () => ({ METRICS_PORT: '0' }) },
 );
 const parts = assemblyOf(app)!;
 const sql = new Client({ connectionString: env.DATABASE_URL! });

@@ -38,7 +38,7 @@ const note = defineResource('note', {
   ],
 });
 const declared = { resources: [defineUser(), note], jobs: [work, quick], settings: { relay: { sweepMs: 100 } } };
-const { app, env, person } = await startTestApp(declared);
+const { app, env, person } = await startTestApp(declared, { roles: 'all' });
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

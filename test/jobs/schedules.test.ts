@@ -14,7 +14,7 @@ const tidy = defineJob('tidy', {
   run: ({ scheduledAt }) => scheduledAt.toISOString(),
 });
 /** The apps that the tests start run no worker and no relay, so that each test runs the sweeps itself. */
-const { app, env } = await startTestApp({ resources: [defineUser()], jobs: [tidy] }, { start: { roles: ['web'] } });
+const { app, env } = await startTestApp({ resources: [defineUser()], jobs: [tidy] });
 const { platform } = assemblyOf(app)!;
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();

@@ -58,15 +58,18 @@ const send = defineJob('send', {
   },
 });
 
-const { app, env, call, person } = await startTestApp({
-  resources: [defineUser({ fields: { locale: f.string().optional() } }), ticket],
-  extensions: [
-    developerConsole(),
-    webhooks({ events: { 'ticket.opened': { schema: z.strictObject({ title: z.string() }) } } }),
-  ],
-  mails: [closed, plain],
-  jobs: [send],
-});
+const { app, env, call, person } = await startTestApp(
+  {
+    resources: [defineUser({ fields: { locale: f.string().optional() } }), ticket],
+    extensions: [
+      developerConsole(),
+      webhooks({ events: { 'ticket.opened': { schema: z.strictObject({ title: z.string() }) } } }),
+    ],
+    mails: [closed, plain],
+    jobs: [send],
+  },
+  { roles: 'all' },
+);
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

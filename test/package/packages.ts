@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { inject } from 'vitest';
 import { pack } from '../../scripts/package/pack.ts';
 import { waitFor } from '../../src/testing/wait.ts';
 
@@ -28,7 +28,9 @@ async function packAll(folder: string): Promise<Packages> {
  * @throws Error with the reason if they cannot be built
  */
 export async function providePackages(): Promise<Packages> {
-  const folder = inject('packagesFolder');
+  // The folder for temporary files belongs to the run.
+  const folder = join(tmpdir(), 'belfry-packages');
+  mkdirSync(folder, { recursive: true });
   const result = join(folder, 'result.json');
   try {
     mkdirSync(join(folder, 'building'));

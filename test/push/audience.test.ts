@@ -17,13 +17,16 @@ const transport: Transport = {
   },
 };
 const finished: unknown[] = [];
-const { app, person, env } = await startTestApp({
-  resources: [defineUser()],
-  transports: [transport],
-  // Long, so that no send returns before its result is complete.
-  settings: { relay: { sweepMs: 200 }, push: { waitMs: 100_000 } },
-  listeners: (app) => app.on('push.sent', (payload) => finished.push(payload)),
-});
+const { app, person, env } = await startTestApp(
+  {
+    resources: [defineUser()],
+    transports: [transport],
+    // Long, so that no send returns before its result is complete.
+    settings: { relay: { sweepMs: 200 }, push: { waitMs: 100_000 } },
+    listeners: (app) => app.on('push.sent', (payload) => finished.push(payload)),
+  },
+  { roles: 'all' },
+);
 const platform = await openPlatform(env);
 const sql = new Client({ connectionString: env.DATABASE_URL });
 await sql.connect();

@@ -11,13 +11,16 @@ const send: Transport['send'] = (_message, devices) => {
   return devices.map(() => ({ ok: true }));
 };
 
-const native = await startTestApp({ resources: [defineUser()], transports: [{ name: 'any', send }] });
-const withExpo = await startTestApp({
-  resources: [defineUser()],
-  transports: [
-    { name: 'expo', accepts: ({ token, platform }) => platform === 'ios' && token.startsWith('Expo'), send },
-  ],
-});
+const native = await startTestApp({ resources: [defineUser()], transports: [{ name: 'any', send }] }, { roles: 'all' });
+const withExpo = await startTestApp(
+  {
+    resources: [defineUser()],
+    transports: [
+      { name: 'expo', accepts: ({ token, platform }) => platform === 'ios' && token.startsWith('Expo'), send },
+    ],
+  },
+  { roles: 'all' },
+);
 
 const TOKENS = ['ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]', 'ExpoPushToken[xxxxxxxxxxxxxxxxxxxxxx]'];
 

@@ -17,7 +17,7 @@ const order = defineResource('order', {
     },
   },
 });
-const { app, env, person } = await startTestApp({ resources: [defineUser(), order] });
+const { app, env, person } = await startTestApp({ resources: [defineUser(), order] }, { roles: 'all' });
 const database = new Client({ connectionString: env.DATABASE_URL });
 await database.connect();
 afterAll(() => database.end());

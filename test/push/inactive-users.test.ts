@@ -24,7 +24,7 @@ const { app, person, env } = await startTestApp(
     transports: [transport],
     settings: { auth: { password: { logN: 4, r: 8, p: 1 }, devicesFollowSessions: false }, push: { waitMs: 60_000 } },
   },
-  { start: { roles: ['web', 'push-worker'] } },
+  { roles: ['web', 'push-worker'] },
 );
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();

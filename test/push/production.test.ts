@@ -5,7 +5,7 @@ import { startTestApp } from '../support/app.ts';
 import { openPlatform } from './platform.ts';
 
 // An app without roles creates the tables; the production platform uses the same database.
-const { env } = await startTestApp({ resources: [defineUser()] }, { start: { roles: [] } });
+const { env } = await startTestApp({ resources: [defineUser()] }, { roles: [] });
 const production = {
   ...env,
   NODE_ENV: 'production',

@@ -10,11 +10,14 @@ const phone: Transport = {
   send: (...args) => answer(...args),
 };
 const accepting: Transport['send'] = (_message, devices) => devices.map((_, i) => ({ ok: true, id: `p-${i}` }));
-const { app, url, call, person } = await startTestApp({
-  resources: [defineUser()],
-  extensions: [apiKeys()],
-  transports: [phone],
-});
+const { app, url, call, person } = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [apiKeys()],
+    transports: [phone],
+  },
+  { roles: 'all' },
+);
 const admin = await person('Ada', ['admin']);
 answer = accepting;
 

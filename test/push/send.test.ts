@@ -5,26 +5,29 @@ import { defineResource, defineUser, f } from '../../src/index.ts';
 import { type Person, startTestApp } from '../support/app.ts';
 
 const events: { name: string; payload: unknown }[] = [];
-const { app, person, env } = await startTestApp({
-  resources: [
-    defineUser(),
-    defineResource('greeting', {
-      fields: { text: f.string() },
-      routes: (route) => [
-        route.post(
-          '/send',
-          { policy: 'authenticated', input: z.record(z.string(), z.unknown()) },
-          ({ push, user, input }) => push.send({ to: user!.id, ...input }),
-        ),
-      ],
-    }),
-  ],
-  listeners: (app) => {
-    for (const name of ['push.sent', 'push.failed', 'push.receipt']) {
-      app.on(name, (payload) => events.push({ name, payload }));
-    }
+const { app, person, env } = await startTestApp(
+  {
+    resources: [
+      defineUser(),
+      defineResource('greeting', {
+        fields: { text: f.string() },
+        routes: (route) => [
+          route.post(
+            '/send',
+            { policy: 'authenticated', input: z.record(z.string(), z.unknown()) },
+            ({ push, user, input }) => push.send({ to: user!.id, ...input }),
+          ),
+        ],
+      }),
+    ],
+    listeners: (app) => {
+      for (const name of ['push.sent', 'push.failed', 'push.receipt']) {
+        app.on(name, (payload) => events.push({ name, payload }));
+      }
+    },
   },
-});
+  { roles: 'all' },
+);
 const sql = new Client({ connectionString: env.DATABASE_URL });
 await sql.connect();
 afterAll(() => sql.end());

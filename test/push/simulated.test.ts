@@ -9,15 +9,18 @@ import { openPlatform } from './platform.ts';
 
 const real: Transport = { name: 'real', send: (_message, devices) => devices.map(() => ({ ok: true, id: 'real' })) };
 const events: { name: string; payload: unknown }[] = [];
-const { app, person, env } = await startTestApp({
-  resources: [defineUser()],
-  transports: [real],
-  listeners: (app) => {
-    for (const name of ['push.simulated', 'push.opened', 'push.receipt']) {
-      app.on(name, (payload) => events.push({ name, payload }));
-    }
+const { app, person, env } = await startTestApp(
+  {
+    resources: [defineUser()],
+    transports: [real],
+    listeners: (app) => {
+      for (const name of ['push.simulated', 'push.opened', 'push.receipt']) {
+        app.on(name, (payload) => events.push({ name, payload }));
+      }
+    },
   },
-});
+  { roles: 'all' },
+);
 const simulated = app.simulated!;
 const notificationsOf = async (id: string) => (await simulated.list()).find((one) => one.id === id)?.notifications;
 

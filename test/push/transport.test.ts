@@ -30,13 +30,16 @@ const never: Transport = {
 const second: Transport = { name: 'second', accepts: (device) => device.platform === 'ios', send: never.send };
 
 const events: { name: string; payload: unknown }[] = [];
-const { app, person, env } = await startTestApp({
-  resources: [defineUser()],
-  transports: [never, phone, second],
-  listeners: (app) => {
-    for (const name of ['push.sent', 'push.failed']) app.on(name, (payload) => events.push({ name, payload }));
+const { app, person, env } = await startTestApp(
+  {
+    resources: [defineUser()],
+    transports: [never, phone, second],
+    listeners: (app) => {
+      for (const name of ['push.sent', 'push.failed']) app.on(name, (payload) => events.push({ name, payload }));
+    },
   },
-});
+  { roles: 'all' },
+);
 const sql = new Client({ connectionString: env.DATABASE_URL });
 await sql.connect();
 afterAll(() => sql.end());

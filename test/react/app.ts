@@ -50,7 +50,7 @@ export async function startReactApp() {
       extensions: [realtime()],
       settings: { rateLimit: { enabled: false } },
     },
-    { env: () => ({ CORS_ORIGINS: siteUrl }) },
+    { roles: 'all', env: () => ({ CORS_ORIGINS: siteUrl }) },
   );
   return { ...started, pages, siteUrl, posts: started.app.service(post), notes: started.app.service(note) };
 }

@@ -5,7 +5,7 @@ import { renderToString } from 'react-dom/server';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { type BelfryProviderProps, listOptions, recordOptions, resourceKey } from '../../src/react/index.ts';
-import { browserTest, startBrowser } from '../browser/browser.ts';
+import { browserTest, closePages, startBrowser } from '../browser/browser.ts';
 import { openPage, type ReactApi, startReactApp } from './app.ts';
 import { TestApp } from './components.ts';
 
@@ -19,7 +19,7 @@ let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 /** Creates the client of one request on a server: of a user, or signed out. */

@@ -13,7 +13,7 @@ const note = defineResource('note', {
   ],
 });
 const resources = [defineUser(), note] as const;
-const base = await startTestApp({ resources }, { start: { roles: ['web'] } });
+const base = await startTestApp({ resources });
 const production = {
   NODE_ENV: 'production',
   DRAIN_DELAY_MS: '0',

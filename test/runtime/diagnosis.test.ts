@@ -224,7 +224,7 @@ test('roles that no process has, and queues on which no process works, are found
     extensions: [webhooks()],
     jobs: [tidy],
   };
-  const { app, env: running } = await startTestApp(declared, { start: { roles: ['web', 'push-worker'] } });
+  const { app, env: running } = await startTestApp(declared, { roles: ['web', 'push-worker'] });
   const roleOf = ({ message }: { message: string }) => /^No process works on .* role (\S+)$/.exec(message)?.[1] ?? [];
   expect((await app.diagnose()).flatMap(roleOf)).toEqual(['relay', 'job-worker', 'webhook-worker']);
 

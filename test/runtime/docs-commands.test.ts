@@ -14,7 +14,7 @@ import { startCommand } from '../support/processes/command.ts';
 vi.setConfig({ testTimeout: 240_000 });
 
 const root = join(import.meta.dirname, '..', '..');
-const { person, url } = await startTestApp(blog);
+const { person, url } = await startTestApp(blog, { roles: 'all' });
 
 const textOf = (page: string) => readFileSync(join(root, 'docs', page), 'utf8');
 
@@ -63,7 +63,7 @@ test('the custom routes in docs/resources.md return what the page says', async (
   const [{ ticket }] = (await importExamples(textOf('resources.md').split('## Routes of your own')[1]!)) as [
     { ticket: Resource },
   ];
-  const { person, url } = await startTestApp({ resources: [defineUser(), ticket] });
+  const { person, url } = await startTestApp({ resources: [defineUser(), ticket] }, { roles: 'all' });
   const ada = await person('Ada');
   const stdout = await runCommands('resources.md', url, { TOKEN: ada.token });
   expect([...stdout.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])).toEqual(['200', '204']);
@@ -74,7 +74,7 @@ test('the custom routes in docs/resources.md return what the page says', async (
 test('the deprecated routes and fields in docs/upgrading.md announce what the page says', async () => {
   const section = textOf('upgrading.md').split('## Deprecate your own routes and fields')[1]!;
   const [{ article }, { ticket }] = (await importExamples(section)) as [{ article: Resource }, { ticket: Resource }];
-  const { person, url } = await startTestApp({ resources: [defineUser(), article, ticket] });
+  const { person, url } = await startTestApp({ resources: [defineUser(), article, ticket] }, { roles: 'all' });
   const ada = await person('Ada');
   const stdout = await runCommands('upgrading.md', url, { TOKEN: ada.token }, section);
   const responses = stdout.split(/(?=HTTP\/1\.1 )/);

@@ -27,10 +27,13 @@ const hostExtension = defineExtension({
   },
 });
 const note = defineResource('note', { fields: { text: f.text() }, retention: 30 });
-const { app, call, env, person } = await startTestApp({
-  resources: [defineUser(), thing, note],
-  extensions: [reportsExtension(), retentionExtension(), hostExtension],
-});
+const { app, call, env, person } = await startTestApp(
+  {
+    resources: [defineUser(), thing, note],
+    extensions: [reportsExtension(), retentionExtension(), hostExtension],
+  },
+  { roles: 'all' },
+);
 const ada = await person('Ada', ['user', 'admin']);
 
 const readText = (file: string) => readFileSync(join(import.meta.dirname, '..', '..', file), 'utf8');

@@ -1,9 +1,10 @@
-import { afterAll, onTestFinished, TestRunner } from 'vitest';
+import { appendFileSync } from 'node:fs';
+import { afterAll, expect, onTestFinished, TestRunner } from 'vitest';
+import type { ProcessRole } from '../../src/declare/process-role.ts';
 import type { AnyResource } from '../../src/declare/resource.ts';
 import { createApp } from '../../src/index.ts';
-import type { App, AppOptions } from '../../src/runtime/create-app.ts';
-import type { StartOptions } from '../../src/runtime/start.ts';
-import { createTestDatabase } from './database/test-database.ts';
+import { type App, type AppOptions, assemblyOf } from '../../src/runtime/create-app.ts';
+import { planTestDatabase } from './database/test-database.ts';
 
 /** The response to an HTTP call of a test. */
 export interface ApiResponse {
@@ -61,21 +62,33 @@ export interface TestApp<R extends readonly AnyResource[]> {
 
 let userCount = 0;
 
+/** Counts the app for the report at the end of the run (scripts/test/report.ts). */
+function noteBoot(): void {
+  const file = process.env.TEST_BOOTS_FILE;
+  if (file !== undefined) appendFileSync(file, `${expect.getState().testPath}\n`);
+}
+
 /**
  * Creates and starts an app for the whole test file, or for one test if called within it. The app is closed, and its database
  * dropped, after the last test of the file, or after that test.
  * Passwords are hashed with a low cost.
  *
- * @param testOptions `env`: environment variables in addition to (or instead of) the test's services
+ * @param testOptions
+ *   - `env`: environment variables in addition to (or instead of) the test's services
+ *   - `port`: default any free port
+ *   - `roles`: default `web` alone; `all` are those that the environment does not disable. A test that waits for deliveries, pushes, jobs or events names the roles that do this work. Each role
+ *     works in the background, whether there is anything to do or not, and takes time from the tests of other files.
  */
 export async function startTestApp<const R extends readonly AnyResource[]>(
   options: AppOptions<R>,
   testOptions: {
     env?: (services: { DATABASE_URL: string; REDIS_URL: string }) => Record<string, string>;
-    start?: StartOptions;
+    port?: number;
+    roles?: readonly ProcessRole[] | 'all';
   } = {},
 ): Promise<TestApp<R>> {
-  const database = await createTestDatabase();
+  const { port = 0, roles = ['web'] } = testOptions;
+  const database = planTestDatabase();
   const services = {
     DATABASE_URL: database.databaseUrl,
     REDIS_URL: database.redisUrl,
@@ -94,8 +107,9 @@ export async function startTestApp<const R extends readonly AnyResource[]>(
     await app.close();
     await database.drop();
   });
-  await app.migrate({ mode: 'sync' });
-  const { url } = await app.start({ port: 0, ...testOptions.start });
+  await database.createWithTables(assemblyOf(app)!);
+  noteBoot();
+  const { url } = await app.start({ port, ...(roles !== 'all' && { roles }) });
   const call = createClient(url);
   return {
     app,

@@ -5,13 +5,15 @@ import type { DatabaseServer } from './database-server.ts';
 const TEST_DATABASE_PREFIX = 'belfry_app_test_';
 const TEMPLATE_PREFIX = 'belfry_app_template_';
 
-/** The advisory lock of the server's database under which templates are created. An arbitrary number. */
-const LOCK = 5_120_773_906;
-
 /** s after which a test database or template counts as left behind by a killed process. */
 const LEFTOVER_AGE_S = 86_400;
 
 const nowInSeconds = () => Math.floor((performance.timeOrigin + performance.now()) / 1000);
+
+/** Returns the name of the template with a schema. @param fingerprint distinguishes the schema from all others */
+export function nameTemplate(fingerprint: string): string {
+  return `${TEMPLATE_PREFIX}${fingerprint.slice(0, 24)}`;
+}
 
 /** Returns the name of a new test database. It contains the time, so that a later run can tell how old it is. */
 export function nameTestDatabase(id: string): string {
@@ -36,13 +38,13 @@ async function dropLeftovers({ query }: DatabaseServer): Promise<void> {
   }
 }
 
-/** Runs work while no other process creates a template on this server. */
-async function withTemplateLock<T>(url: string, work: () => Promise<T>): Promise<T> {
+/** Runs work while no other process creates a template with this name on this server. */
+async function withTemplateLock<T>(url: string, name: string, work: () => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: url });
   client.on('error', () => undefined);
   await client.connect();
   try {
-    await client.query('select pg_advisory_lock($1)', [LOCK]);
+    await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [name]);
     return await work();
   } finally {
     await client.end();
@@ -50,22 +52,21 @@ async function withTemplateLock<T>(url: string, work: () => Promise<T>): Promise
 }
 
 /**
- * Returns the name of the template with a schema. All processes that use the server share it, so only the first one creates tables.
+ * Provides a template. All processes that use the server share it, so only the first one creates tables.
  *
- * @param fingerprint distinguishes the schema from all others
+ * @param name as `nameTemplate` returns it; a template with another name is not dropped as a leftover
  * @param createTables creates the tables in the new database with this name, and closes its connections
  */
 export async function provideTemplate(
   server: DatabaseServer,
   serverUrl: string,
-  fingerprint: string,
+  name: string,
   createTables: (database: string) => Promise<void>,
-): Promise<string> {
-  const name = `${TEMPLATE_PREFIX}${fingerprint.slice(0, 24)}`;
+): Promise<void> {
   const exists = async () => (await server.query('select from pg_database where datname = $1', [name])).length > 0;
-  if (await exists()) return name;
-  return withTemplateLock(serverUrl, async () => {
-    if (await exists()) return name;
+  if (await exists()) return;
+  await withTemplateLock(serverUrl, name, async () => {
+    if (await exists()) return;
     await dropLeftovers(server);
     // The template gets its name when it is complete, because a killed process may leave it half finished.
     const incomplete = `${name}_incomplete`;
@@ -74,6 +75,5 @@ export async function provideTemplate(
     await server.query(`comment on database ${incomplete} is '${nowInSeconds()}'`);
     await createTables(incomplete);
     await server.query(`alter database ${incomplete} rename to ${name}`);
-    return name;
   });
 }

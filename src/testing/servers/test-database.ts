@@ -8,7 +8,7 @@ import { clockStatements, SEARCH_PATH } from '../clock/database-clock.ts';
 import { createDatabaseServer, type DatabaseServer } from './database-server.ts';
 import { deleteRedisKeys } from './redis-keys.ts';
 import { provideTestServers } from './servers.ts';
-import { nameTestDatabase, provideTemplate } from './template.ts';
+import { nameTemplate, nameTestDatabase, provideTemplate } from './template.ts';
 
 /** The variables with which an app connects to a test database. */
 type Connection = Record<'DATABASE_URL' | 'REDIS_URL' | 'REDIS_PREFIX', string>;
@@ -75,7 +75,8 @@ export async function provideAppDatabase(): Promise<AppDatabase> {
       const fingerprint = createHash('sha256')
         .update([VERSION, computeFingerprint(app), ...ownSql].join(' '))
         .digest('hex');
-      const template = await provideTemplate(server, databaseUrl, fingerprint, async (database) => {
+      const template = nameTemplate(fingerprint);
+      await provideTemplate(server, databaseUrl, template, async (database) => {
         await createClock(server, database);
         await createTables(connectionTo(database));
       });

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { defineUser } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 
-const run = await startTestApp({ resources: [defineUser()], settings: { auth: { devicesFollowSessions: false } } });
+const run = await startTestApp(
+  { resources: [defineUser()], settings: { auth: { devicesFollowSessions: false } } },
+  { roles: 'all' },
+);
 
 test('with auth.devicesFollowSessions off, a device stays when its session ends', async () => {
   const ann = await run.person('Ann');

@@ -39,21 +39,24 @@ const provider = defineExtension({
     };
   },
 });
-const { app, call, url, person, env } = await startTestApp({
-  resources: [defineUser()],
-  extensions: [provider, apiKeys(), webhooks(), twoFactor()],
-  listeners(app) {
-    for (const name of [
-      'auth.registered',
-      'auth.login',
-      'auth.email_verified',
-      'security.identity_linked',
-      'security.identity_removed',
-      'security.login_failed',
-    ])
-      app.on(name, (payload: Record<string, unknown>) => void events.push([name, payload]));
+const { app, call, url, person, env } = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [provider, apiKeys(), webhooks(), twoFactor()],
+    listeners(app) {
+      for (const name of [
+        'auth.registered',
+        'auth.login',
+        'auth.email_verified',
+        'security.identity_linked',
+        'security.identity_removed',
+        'security.login_failed',
+      ])
+        app.on(name, (payload: Record<string, unknown>) => void events.push([name, payload]));
+    },
   },
-});
+  { roles: 'all' },
+);
 const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

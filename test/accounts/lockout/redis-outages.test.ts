@@ -5,10 +5,7 @@ import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 const proxy = await startTcpProxy(new URL(process.env.TEST_REDIS_URL!));
 afterAll(() => proxy.close());
-const { call, person } = await startTestApp(
-  { resources: [defineUser()] },
-  { env: () => ({ REDIS_URL: proxy.url }), start: { roles: ['web'] } },
-);
+const { call, person } = await startTestApp({ resources: [defineUser()] }, { env: () => ({ REDIS_URL: proxy.url }) });
 const secret = 'correct horse battery';
 const login = async (email: string, password: string) =>
   (await call('POST', '/api/auth/login', { email, password })).status;

@@ -18,7 +18,7 @@ const vault = defineResource('vault', {
   fields: { label: f.string(), pass: f.password().required() },
   policies: { create: 'authenticated' },
 });
-const { app, call, person } = await startTestApp({ resources: [defineUser(), vault] });
+const { app, call, person } = await startTestApp({ resources: [defineUser(), vault] }, { roles: 'all' });
 const root = await person('Root', ['user', 'admin']);
 
 let made = 0;
@@ -155,7 +155,7 @@ test('a check of the password field receives the whole record wherever a passwor
   const user = defineUser({
     fields: { badge: f.string().visibleTo('admin'), password: f.password().required().check(rule) },
   });
-  const { app, call } = await startTestApp({ resources: [user] });
+  const { app, call } = await startTestApp({ resources: [user] }, { roles: 'all' });
   const [name, email] = ['Ann', 'ann@example.com'];
   const values = { name, email, password: 'correct horse battery' };
   const { token, user: ann } = (await call('POST', '/api/auth/register', values)).body.data;

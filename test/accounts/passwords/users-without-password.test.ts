@@ -3,10 +3,13 @@ import { defineUser, f } from '../../../src/index.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
 
 const secret = 'correct horse battery';
-const { app, call, url } = await startTestApp({
-  resources: [defineUser({ fields: { password: f.password() } })],
-  settings: { auth: { legacyPassword: (hash, password) => hash === `plain:${password}` } },
-});
+const { app, call, url } = await startTestApp(
+  {
+    resources: [defineUser({ fields: { password: f.password() } })],
+    settings: { auth: { legacyPassword: (hash, password) => hash === `plain:${password}` } },
+  },
+  { roles: 'all' },
+);
 const register = (email: string) => call('POST', '/api/auth/register', { name: 'Ann', email });
 const login = async (email: string, password: string) =>
   (await call('POST', '/api/auth/login', { email, password })).status;

@@ -108,10 +108,10 @@ test('a link to the webhook portal needs a code or a recently confirmed second f
       ],
     }),
   });
-  const portal = await startTestApp(
-    { resources: [defineUser()], extensions: [twoFactor(), webhooks({ portal: true }), links] },
-    { start: { roles: ['web'] } },
-  );
+  const portal = await startTestApp({
+    resources: [defineUser()],
+    extensions: [twoFactor(), webhooks({ portal: true }), links],
+  });
   const { portalLink } = (portal.app as unknown as { webhooks: WebhookOperations }).webhooks;
   createLink = portalLink;
   const sql = new Postgres({ connectionString: portal.env.DATABASE_URL! });

@@ -85,7 +85,7 @@ export async function startPowerApp() {
       ],
       settings: { rateLimit: { enabled: false } },
     },
-    { env: () => PRODUCTION, start: { roles: ['web', 'relay'] } },
+    { env: () => PRODUCTION, roles: ['web', 'relay'] },
   );
   const { app, url, call, person, env } = started;
   const database = new Client({ connectionString: env.DATABASE_URL! });

@@ -10,26 +10,29 @@ const INVALID = { code: 'INVALID_TOKEN', message: 'This reset link is invalid or
 const events: { name: string; payload: Record<string, unknown> }[] = [];
 const steps: string[] = [];
 let stepFails = false;
-const { app, call, url, env, person } = await startTestApp({
-  resources: [defineUser()],
-  extensions: [
-    defineExtension({
-      name: 'reset-step',
-      setup: () => ({
-        async revocationStep({ userIds }, tx) {
-          if (stepFails) throw new Error('the step failed');
-          tx.afterCommit(() => steps.push(...userIds));
-        },
+const { app, call, url, env, person } = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [
+      defineExtension({
+        name: 'reset-step',
+        setup: () => ({
+          async revocationStep({ userIds }, tx) {
+            if (stepFails) throw new Error('the step failed');
+            tx.afterCommit(() => steps.push(...userIds));
+          },
+        }),
       }),
-    }),
-  ],
-  settings: { relay: { sweepMs: 50 }, auth: { password: { logN: 4, r: 8, p: 1 } } },
-  listeners(app) {
-    for (const name of ['auth.password_reset_requested', 'auth.password_reset'])
-      app.on(name, (payload: Record<string, unknown>) => void events.push({ name, payload }));
+    ],
+    settings: { relay: { sweepMs: 50 }, auth: { password: { logN: 4, r: 8, p: 1 } } },
+    listeners(app) {
+      for (const name of ['auth.password_reset_requested', 'auth.password_reset'])
+        app.on(name, (payload: Record<string, unknown>) => void events.push({ name, payload }));
+    },
   },
-});
-const web = await startTestApp({ resources: [defineUser()] }, { start: { roles: ['web'] } });
+  { roles: 'all' },
+);
+const web = await startTestApp({ resources: [defineUser()] });
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

@@ -7,36 +7,42 @@ import { startTestApp } from '../../support/app.ts';
 const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 10 });
 const cheap = { logN: 4, r: 8, p: 1 };
 
-const own = await startTestApp({
-  resources: [defineUser()],
-  settings: {
-    auth: { password: cheap, resetUrl: 'https://app.example.com/new?lang=de#form', resetTokenTtlMinutes: 5 },
-    mail: {
-      templates: {
-        passwordReset: async ({ user, link, minutes }) => ({
-          subject: `Hallo ${String(user.name)}`,
-          text: `${link} (${minutes} Minuten)`,
-          html: `<a href="${link}">Neu</a>`,
-        }),
+const own = await startTestApp(
+  {
+    resources: [defineUser()],
+    settings: {
+      auth: { password: cheap, resetUrl: 'https://app.example.com/new?lang=de#form', resetTokenTtlMinutes: 5 },
+      mail: {
+        templates: {
+          passwordReset: async ({ user, link, minutes }) => ({
+            subject: `Hallo ${String(user.name)}`,
+            text: `${link} (${minutes} Minuten)`,
+            html: `<a href="${link}">Neu</a>`,
+          }),
+        },
       },
     },
   },
-});
+  { roles: 'all' },
+);
 const placed = await startTestApp(
   {
     resources: [defineUser({ fields: { email: f.email().required().unique() } })],
     settings: { auth: { password: cheap } },
   },
-  { env: () => ({ APP_URL: 'https://api.example.com/base/' }) },
+  { roles: 'all', env: () => ({ APP_URL: 'https://api.example.com/base/' }) },
 );
-const limited = await startTestApp({
-  resources: [defineUser()],
-  settings: {
-    auth: { password: cheap },
-    rateLimit: { enabled: true, global: false, auth: { limit: 3, windowMs: 60_000 } },
-    relay: { sweepMs: 50 },
+const limited = await startTestApp(
+  {
+    resources: [defineUser()],
+    settings: {
+      auth: { password: cheap },
+      rateLimit: { enabled: true, global: false, auth: { limit: 3, windowMs: 60_000 } },
+      relay: { sweepMs: 50 },
+    },
   },
-});
+  { roles: 'all' },
+);
 const responses: Error[] = [];
 const smtp = await startSmtpServer({
   onRcptTo(_address, _session, done) {
@@ -51,7 +57,7 @@ const mailed = await startTestApp(
     settings: { auth: { password: cheap }, relay: { sweepMs: 50 } },
     listeners: (app) => app.on('auth.password_reset_requested', () => void events.push('requested')),
   },
-  { env: () => ({ SMTP_URL: smtp.url, MAIL_FROM: 'Belfry <bells@example.com>' }) },
+  { roles: 'all', env: () => ({ SMTP_URL: smtp.url, MAIL_FROM: 'Belfry <bells@example.com>' }) },
 );
 
 /** Returns the newest captured e-mail of an app once there is one. */
@@ -138,13 +144,16 @@ test('an e-mail that is sent again carries a new link, invalidates the previous 
 });
 
 test('a reset counts towards the rate limit of sign-ins', async () => {
-  const strict = await startTestApp({
-    resources: [defineUser()],
-    settings: {
-      auth: { password: cheap },
-      rateLimit: { enabled: true, global: false, auth: { limit: 3, windowMs: 3_600_000 } },
+  const strict = await startTestApp(
+    {
+      resources: [defineUser()],
+      settings: {
+        auth: { password: cheap },
+        rateLimit: { enabled: true, global: false, auth: { limit: 3, windowMs: 3_600_000 } },
+      },
     },
-  });
+    { roles: 'all' },
+  );
   const statuses = [];
   for (let i = 0; i < 5; i++) {
     const body = { token: 'x'.repeat(65), password: 'a staple that is new' };

@@ -40,7 +40,10 @@ const post = defineResource('post', {
     })),
   ],
 });
-const { app, call, person } = await startTestApp({ resources: [user, post], extensions: [webhooks(), realtime()] });
+const { app, call, person } = await startTestApp(
+  { resources: [user, post], extensions: [webhooks(), realtime()] },
+  { roles: 'all' },
+);
 const [ann, bob, root] = [await person('Ann'), await person('Bob'), await person('Root', ['user', 'admin'])];
 await app.service('user').update(ann.id, VALUES);
 const { id } = (await ann.call('POST', '/api/posts', { title: 'One', editors: [ann.id] })).body.data;
@@ -134,7 +137,7 @@ test('fields that the declaration already hides stay hidden', () => {
 
 test('a field that personalFields lists is as personal as one with pii()', async () => {
   const listed = defineUser({ fields: { motto: f.string(), hobby: f.string() }, personalFields: ['motto'] });
-  const own = await startTestApp({ resources: [listed, post], extensions: [privacy()] });
+  const own = await startTestApp({ resources: [listed, post], extensions: [privacy()] }, { roles: 'all' });
   const cat = await own.person('Cat');
   await own.app.service('user').update(cat.id, { motto: 'Never late', hobby: 'Chess' });
   const { body } = await cat.call('POST', '/api/posts', { title: 'One' });

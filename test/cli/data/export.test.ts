@@ -18,7 +18,7 @@ const note = defineResource('note', {
   },
   policies: { list: 'authenticated', read: 'authenticated', create: 'authenticated' },
 });
-const { app, person } = await startTestApp({ resources: [defineUser(), note] }, { start: { roles: ['web'] } });
+const { app, person } = await startTestApp({ resources: [defineUser(), note] });
 const folder = mkdtempSync(join(tmpdir(), 'belfry-export-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const [ada, bob] = [await person('Ada'), await person('Bob')];

@@ -28,10 +28,9 @@ const hooked = defineResource('hooked', {
   hooks: { beforeCreate: () => undefined },
 });
 const timeless = defineResource('timeless', { fields: { sku: f.string() }, timestamps: false });
-const { app, env, person } = await startTestApp(
-  { resources: [defineUser({ roles: ['user', 'editor'] }), product, hooked, timeless] },
-  { start: { roles: ['web'] } },
-);
+const { app, env, person } = await startTestApp({
+  resources: [defineUser({ roles: ['user', 'editor'] }), product, hooked, timeless],
+});
 const folder = mkdtempSync(join(tmpdir(), 'belfry-import-'));
 const client = new Client({ connectionString: env.DATABASE_URL! });
 await client.connect();

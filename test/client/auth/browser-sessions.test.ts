@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { cookieSession } from '../../../src/client/index.ts';
 import { defineUser, oidc, signInPages, simulatedProvider } from '../../../src/index.ts';
-import { browserTest, startBrowser } from '../../browser/browser.ts';
+import { browserTest, closePages, startBrowser } from '../../browser/browser.ts';
 import { openPage, press, signIn } from '../../browser/sign-in-pages-app.ts';
 import { startTestApp } from '../../support/app.ts';
 import { clientFiles, clientPages, newProfile, openShop, run, userOf } from './client-pages.ts';
@@ -59,14 +59,14 @@ const { person } = await startTestApp(
       clientPages(),
     ],
   },
-  { env: () => ({ APP_URL: origin, PORT: String(port) }), start: { port, roles: ['web'] } },
+  { env: () => ({ APP_URL: origin, PORT: String(port) }), port },
 );
 
 let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 const SIGN_IN = 'client.auth.signIn(given)';

@@ -17,10 +17,16 @@ export const OWN_PAGE = { origin: ORIGIN, 'sec-fetch-site': 'same-origin' };
 /** Starts an app for the test file, and returns what creates browsers whose pages keep their session in a cookie. */
 export async function startCookieApp() {
   const fake = await startFakeProvider();
-  const { url, person } = await startTestApp({
-    resources: [defineUser(), note],
-    extensions: [realtime(), oidc({ providers: { acme: { issuer: fake.issuer, clientId: 'a', clientSecret: 'b' } } })],
-  });
+  const { url, person } = await startTestApp(
+    {
+      resources: [defineUser(), note],
+      extensions: [
+        realtime(),
+        oidc({ providers: { acme: { issuer: fake.issuer, clientId: 'a', clientSecret: 'b' } } }),
+      ],
+    },
+    { roles: 'all' },
+  );
 
   /** A browser with the cookies of one origin, whose pages reach the handler through `fetch`. */
   function createBrowser(options: Partial<CookieSessionOptions> = {}) {

@@ -14,11 +14,14 @@ import { codeOf, forget, guard, PASSWORD, wrongCode } from '../../extensions/two
 import { startTestApp } from '../../support/app.ts';
 import { openMailbox } from '../../support/mailbox.ts';
 
-const { app, url, env, person } = await startTestApp({
-  resources: [defineUser()],
-  extensions: [twoFactor(), emailVerification(), emailSignIn(), invitations(), organisations()],
-  settings: { relay: { sweepMs: 50, pollMs: 50 } },
-});
+const { app, url, env, person } = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [twoFactor(), emailVerification(), emailSignIn(), invitations(), organisations()],
+    settings: { relay: { sweepMs: 50, pollMs: 50 } },
+  },
+  { roles: 'all' },
+);
 const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

@@ -18,7 +18,7 @@ const { url, person } = await startTestApp(
       }),
     ],
   },
-  { env: () => ({ APP_URL }), start: { roles: ['web'] } },
+  { env: () => ({ APP_URL }) },
 );
 beforeEach(() => fake.behave({ claims: { sub: 'ada', email: 'ada@provider.example.com', email_verified: true } }));
 const newClient = (options: ClientOptions = {}) => createClient({ url, ...options });

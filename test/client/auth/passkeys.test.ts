@@ -5,7 +5,7 @@ import { Client as PostgresClient } from 'pg';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { defineUser, passkeys } from '../../../src/index.ts';
-import { browserTest, startBrowser } from '../../browser/browser.ts';
+import { browserTest, closePages, startBrowser } from '../../browser/browser.ts';
 import { ageSessions } from '../../extensions/passkeys/passkey-user.ts';
 import { startTestApp } from '../../support/app.ts';
 import { clientPages, newProfile, openShop, run, userOf } from './client-pages.ts';
@@ -34,7 +34,7 @@ const { env, person } = await startTestApp(
       ),
     ],
   },
-  { env: () => ({ PORT: String(port) }), start: { port, roles: ['web'] } },
+  { env: () => ({ PORT: String(port) }), port },
 );
 const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
 await sql.connect();
@@ -44,7 +44,7 @@ let browser: Browser;
 beforeAll(async () => {
   if (process.env.TEST_CHROMIUM === undefined) return;
   browser = await startBrowser();
-  return () => browser.close();
+  return () => closePages(browser);
 });
 
 /** Opens a page in a browser with an authenticator of its own. @param options `touches`: whether its user touches it when it asks */

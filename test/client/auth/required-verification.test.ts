@@ -10,11 +10,14 @@ import { startTestApp } from '../../support/app.ts';
 import { openMailbox } from '../../support/mailbox.ts';
 
 const PASSWORD = 'correct horse battery';
-const { app, url } = await startTestApp({
-  resources: [defineUser()],
-  extensions: [emailVerification({ required: true })],
-  settings: { relay: { sweepMs: 50, pollMs: 50 } },
-});
+const { app, url } = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [emailVerification({ required: true })],
+    settings: { relay: { sweepMs: 50, pollMs: 50 } },
+  },
+  { roles: 'all' },
+);
 const newClient = (options: ClientOptions = {}) => createClient({ url, ...options });
 
 /** A storage of texts that two clients share, as two tabs share `localStorage`. */

@@ -11,10 +11,9 @@ import { defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const PASSWORD = 'correct horse battery';
-const { app, url, person } = await startTestApp(
-  { resources: [defineUser({ fields: { bio: f.string().optional() } })] },
-  { start: { roles: ['web'] } },
-);
+const { app, url, person } = await startTestApp({
+  resources: [defineUser({ fields: { bio: f.string().optional() } })],
+});
 const newClient = (options: ClientOptions = {}) => createClient({ url, ...options });
 const credentialsOf = ({ email }: { email: string }) => ({ email, password: PASSWORD });
 

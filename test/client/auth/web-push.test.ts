@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../../src/client/index.ts';
 import { defineUser } from '../../../src/index.ts';
-import { browserTest, startBrowser, startProfile } from '../../browser/browser.ts';
+import { browserTest, closePages, startBrowser, startProfile } from '../../browser/browser.ts';
 import { startDesktop } from '../../fakes/push/desktop.ts';
 import { startGooglePush } from '../../fakes/push/google-push.ts';
 import { redirect } from '../../fakes/push/redirect.ts';
@@ -28,6 +28,7 @@ const { app, url, person } = await startTestApp(
     listeners: (app) => app.on('push.opened', (event) => opened.push(event)),
   },
   {
+    roles: 'all',
     env: () => ({
       VAPID_PUBLIC_KEY: vapid.publicKey,
       VAPID_PRIVATE_KEY: vapid.privateKey,
@@ -85,7 +86,7 @@ browserTest(
   60_000,
   async () => {
     const browser = await startBrowser();
-    onTestFinished(() => browser.close());
+    onTestFinished(() => closePages(browser));
     const context = await browser.newContext();
     await context.grantPermissions([], { origin: url });
     const page = await openShop(context, url);

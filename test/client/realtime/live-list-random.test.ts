@@ -30,11 +30,14 @@ const item = defineResource('item', {
   batch: true,
 });
 
-const { app, call, env, url } = await startTestApp({
-  resources: [defineUser(), item],
-  extensions: [realtime({ heartbeatSeconds: 5, windowEvents: 200, windowSeconds: 10 }), softDelete()],
-  settings: { rateLimit: { enabled: false } },
-});
+const { app, call, env, url } = await startTestApp(
+  {
+    resources: [defineUser(), item],
+    extensions: [realtime({ heartbeatSeconds: 5, windowEvents: 200, windowSeconds: 10 }), softDelete()],
+    settings: { rateLimit: { enabled: false } },
+  },
+  { roles: ['web', 'relay'] },
+);
 const items = app.service(item);
 const redis = new Redis(env.REDIS_URL!);
 afterAll(() => redis.quit());

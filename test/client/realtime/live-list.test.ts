@@ -27,11 +27,14 @@ const timeless = defineResource('timeless', {
   timestamps: false,
 });
 
-const { app, env, url, person } = await startTestApp({
-  resources: [defineUser(), task, note, timeless],
-  extensions: [realtime({ heartbeatSeconds: 1 }), softDelete()],
-  settings: { rateLimit: { enabled: false } },
-});
+const { app, env, url, person } = await startTestApp(
+  {
+    resources: [defineUser(), task, note, timeless],
+    extensions: [realtime({ heartbeatSeconds: 1 }), softDelete()],
+    settings: { rateLimit: { enabled: false } },
+  },
+  { roles: ['web', 'relay'] },
+);
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();
 afterAll(() => database.end());

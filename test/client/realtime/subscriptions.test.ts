@@ -17,11 +17,14 @@ const note = defineResource('note', {
 });
 const secret = defineResource('secret', { fields: { title: f.string() }, policies: { list: 'admin', read: 'admin' } });
 
-const { app, url, person } = await startTestApp({
-  resources: [defineUser({ roles: ['user', 'admin'] }), post, note, secret],
-  extensions: [realtime({ heartbeatSeconds: 1, maxSubscriptions: 4 }), softDelete()],
-  settings: { rateLimit: { enabled: false } },
-});
+const { app, url, person } = await startTestApp(
+  {
+    resources: [defineUser({ roles: ['user', 'admin'] }), post, note, secret],
+    extensions: [realtime({ heartbeatSeconds: 1, maxSubscriptions: 4 }), softDelete()],
+    settings: { rateLimit: { enabled: false } },
+  },
+  { roles: ['web', 'relay'] },
+);
 const [ada, bob] = [await person('Ada'), await person('Bob')];
 const posts = app.service(post);
 const notes = app.service(note);
@@ -238,10 +241,7 @@ test('the signal of an iteration may stand in the second argument, as in other m
 });
 
 test('an app without realtime refuses subscriptions with an error that names the extension', async () => {
-  const plain = await startTestApp(
-    { resources: [defineUser(), post], extensions: [softDelete()] },
-    { start: { roles: ['web'] } },
-  );
+  const plain = await startTestApp({ resources: [defineUser(), post], extensions: [softDelete()] });
   const { log, errors } = record(createTestRealtime(plain.url), '/blog-posts');
   await noted(log, 'error');
   expect(errors[0]).toMatchObject({ status: 404, message: expect.stringContaining('realtime()') });

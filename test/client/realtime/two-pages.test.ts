@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { ApiError, createClient } from '../../../src/client/index.ts';
 import { createApp, defineResource, defineUser, f, realtime } from '../../../src/index.ts';
-import { browserTest, startBrowser } from '../../browser/browser.ts';
+import { browserTest, closePages, startBrowser } from '../../browser/browser.ts';
 import { startTestApp } from '../../support/app.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 import { clientPages, newProfile, openShop, run } from '../auth/client-pages.ts';
@@ -18,7 +18,7 @@ const options = {
   extensions: [realtime(), clientPages()],
   settings: { rateLimit: { enabled: false } },
 } as const;
-const { app, env, url, person } = await startTestApp(options, { start: { roles: ['web'] } });
+const { app, env, url, person } = await startTestApp(options);
 const tasks = app.service('task');
 
 /** A process that only relays changes to streams. */
@@ -71,7 +71,7 @@ browserTest(
       await tasks.create({ title: 'in both', owner: bob.id });
       for (const page of [pageOfAda, pageOfBob]) expect(await run(page, untilTitles(['in both', 'of Bob']))).toBe(true);
     } finally {
-      await browser.close();
+      await closePages(browser);
       proxy.close();
     }
   },

@@ -31,17 +31,20 @@ export async function startKeysApp(
   options: Parameters<typeof apiKeys>[0] = {},
   settings: Parameters<typeof startTestApp>[0]['settings'] = {},
 ) {
-  const started = await startTestApp({
-    resources: [defineUser({ roles: ['user', 'admin'] }), note, publicThing],
-    extensions: [
-      apiKeys({
-        routeScopes: { 'POST /probe/:name/poke': 'probe:poke', 'PUT /things/:id': 'things:change' },
-        ...options,
-      }),
-      defineExtension({ name: 'probe', setup: () => ({ routes: probeRoutes }) }),
-    ],
-    settings,
-  });
+  const started = await startTestApp(
+    {
+      resources: [defineUser({ roles: ['user', 'admin'] }), note, publicThing],
+      extensions: [
+        apiKeys({
+          routeScopes: { 'POST /probe/:name/poke': 'probe:poke', 'PUT /things/:id': 'things:change' },
+          ...options,
+        }),
+        defineExtension({ name: 'probe', setup: () => ({ routes: probeRoutes }) }),
+      ],
+      settings,
+    },
+    { roles: 'all' },
+  );
   const database = new Client({ connectionString: started.env.DATABASE_URL });
   await database.connect();
   afterAll(() => database.end());

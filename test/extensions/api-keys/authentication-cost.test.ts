@@ -18,7 +18,7 @@ const { url, app, person } = await startTestApp(
     settings: { rateLimit: { enabled: true, global: { limit, windowMs: 3_600_000 }, auth: false } },
   },
   // Only the web role runs, since relays query the database on their own.
-  { env: ({ DATABASE_URL }) => ({ DATABASE_URL: through(DATABASE_URL) }), start: { roles: ['web'] } },
+  { env: ({ DATABASE_URL }) => ({ DATABASE_URL: through(DATABASE_URL) }) },
 );
 app.on('security.invalid_api_key', (payload) => void refused.push(payload));
 const ann = await person('Ann');

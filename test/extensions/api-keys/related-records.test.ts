@@ -22,10 +22,13 @@ const ticket = defineResource('ticket', {
   },
   policies: { list: 'authenticated', read: 'authenticated', create: 'authenticated' },
 });
-const { app, url, person } = await startTestApp({
-  resources: [defineUser(), customer, product, ticket],
-  extensions: [apiKeys({ maxKeysPerUser: 50 }), realtime(), webhooks({ pollMs: 50 })],
-});
+const { app, url, person } = await startTestApp(
+  {
+    resources: [defineUser(), customer, product, ticket],
+    extensions: [apiKeys({ maxKeysPerUser: 50 }), realtime(), webhooks({ pollMs: 50 })],
+  },
+  { roles: 'all' },
+);
 
 let admin: Person;
 let customerId: string;

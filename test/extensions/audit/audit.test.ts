@@ -42,7 +42,7 @@ const { app, call, person, env, url } = await startTestApp(
     extensions: [audit(), softDelete(), apiKeys(), webhooks({ allowPrivate: true, requireHttps: false })],
     settings: { auth: { lockout: { maxAttempts: 2 } }, rateLimit: { enabled: false } },
   },
-  { env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64'), TRUST_PROXY: '1' }) },
+  { roles: 'all', env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64'), TRUST_PROXY: '1' }) },
 );
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();

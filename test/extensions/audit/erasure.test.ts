@@ -7,30 +7,33 @@ import { type Person, startTestApp } from '../../support/app.ts';
 const open = { list: 'public', read: 'public', create: 'authenticated', update: 'owner', delete: 'owner' } as const;
 const author = f.ref('user').owner();
 const place = f.object({ phone: f.string(), floor: f.string() });
-const { app, person, call, env } = await startTestApp({
-  resources: [
-    defineUser({ fields: { email: f.email().required().unique() }, audit: true }),
-    defineResource('note', {
-      fields: { title: f.string(), count: f.integer(), author },
-      policies: open,
-      audit: true,
-      softDelete: true,
-    }),
-    defineResource('card', {
-      fields: { title: f.string(), place, author },
-      policies: open,
-      audit: true,
-      onOwnerDelete: 'anonymize',
-    }),
-    defineResource('bill', {
-      fields: { title: f.string(), author },
-      policies: open,
-      audit: true,
-      onOwnerDelete: 'keep',
-    }),
-  ],
-  extensions: [audit(), privacy(), softDelete()],
-});
+const { app, person, call, env } = await startTestApp(
+  {
+    resources: [
+      defineUser({ fields: { email: f.email().required().unique() }, audit: true }),
+      defineResource('note', {
+        fields: { title: f.string(), count: f.integer(), author },
+        policies: open,
+        audit: true,
+        softDelete: true,
+      }),
+      defineResource('card', {
+        fields: { title: f.string(), place, author },
+        policies: open,
+        audit: true,
+        onOwnerDelete: 'anonymize',
+      }),
+      defineResource('bill', {
+        fields: { title: f.string(), author },
+        policies: open,
+        audit: true,
+        onOwnerDelete: 'keep',
+      }),
+    ],
+    extensions: [audit(), privacy(), softDelete()],
+  },
+  { roles: 'all' },
+);
 const trail = (app as unknown as { audit: AuditApi }).audit;
 const root = await person('Root', ['admin']);
 const database = new Client({ connectionString: env.DATABASE_URL! });

@@ -23,7 +23,7 @@ const options = {
   ],
   extensions: [developerConsole()],
 };
-const { app, url, call, env } = await startTestApp(options);
+const { app, url, call, env } = await startTestApp(options, { roles: 'all' });
 const API = '/console/api/jobs';
 const RUNS = `${API}/runs`;
 
@@ -172,7 +172,7 @@ test('counting stops at 10,000 jobs of a status, and says so', async () => {
 });
 
 test('an app without jobs has an empty overview', async () => {
-  const without = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] });
+  const without = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] }, { roles: 'all' });
   const { body } = await without.call('GET', `${API}/overview`);
   expect(body.data).toEqual({ kinds: [], cappedStatuses: [], schedules: [] });
 });
@@ -188,7 +188,7 @@ test('in production, administrators alone see and change jobs, and the audit tra
         SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
         LOG_LEVEL: 'silent',
       }),
-      start: { roles: ['web', 'relay'] },
+      roles: ['web', 'relay'],
     },
   );
   const [admin, ada] = [await production.person('Root', ['user', 'admin']), await production.person('Ada')];

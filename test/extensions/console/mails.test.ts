@@ -38,7 +38,7 @@ const { app, url, call } = await startTestApp(
       mail: { templates: { passwordReset: ({ minutes }) => ({ subject: 'Own reset', text: `${minutes}` }) } },
     },
   },
-  { env: () => ({ APP_URL: 'https://dev.example.com' }) },
+  { roles: 'all', env: () => ({ APP_URL: 'https://dev.example.com' }) },
 );
 const PAGE = '/console/api/mails';
 

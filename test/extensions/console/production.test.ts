@@ -33,7 +33,7 @@ const { app, call, person, url, env } = await startTestApp(
     settings,
     extensions: [softDelete(), audit(), apiKeys(), developerConsole({ production: true })],
   },
-  { env: () => PRODUCTION, start: { roles: ['web', 'relay'] } },
+  { env: () => PRODUCTION, roles: ['web', 'relay'] },
 );
 const API = '/console/api';
 const admin = await person('Root', ['user', 'admin']);
@@ -295,7 +295,7 @@ describe('the setting production', () => {
         settings,
         extensions: [softDelete(), audit(), developerConsole({ production: { policy: 'support' } })],
       },
-      { env: () => PRODUCTION, start: { roles: ['web'] } },
+      { env: () => PRODUCTION },
     );
     const [helper, boss] = [
       await other.person('Helper', ['user', 'support']),

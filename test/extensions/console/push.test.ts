@@ -2,7 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { audit, defineUser, developerConsole } from '../../../src/index.ts';
 import { type ApiResponse, type Client, startTestApp } from '../../support/app.ts';
 
-const { app, call, person } = await startTestApp({ resources: [defineUser()], extensions: [developerConsole()] });
+const { app, call, person } = await startTestApp(
+  { resources: [defineUser()], extensions: [developerConsole()] },
+  { roles: 'all' },
+);
 const API = '/console/api/push';
 const NO_ID = '000000000000000000000000';
 
@@ -203,6 +206,7 @@ describe('in production', async () => {
   const production = await startTestApp(
     { resources: [defineUser()], extensions: [audit(), developerConsole({ production: true })] },
     {
+      roles: 'all',
       env: () => ({
         NODE_ENV: 'production',
         DRAIN_DELAY_MS: '0',

@@ -58,7 +58,7 @@ const production = await startTestApp(options, {
     SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
     LOG_LEVEL: 'silent',
   }),
-  start: { roles: ['web', 'relay'] },
+  roles: ['web', 'relay'],
 });
 
 test('the console links the tabs of extensions, and serves their pages and scripts, but no other files', async () => {

@@ -15,11 +15,14 @@ const options = { resources: [defineUser()], extensions: [emailSignIn(), probe] 
 const settings = { relay: { sweepMs: 50 } };
 const failed: { email: string; reason?: string }[] = [];
 const recordFailed = (payload: { email: string }) => void failed.push(payload);
-const started = await startTestApp({
-  ...options,
-  settings,
-  listeners: (app) => app.on('security.login_failed', recordFailed),
-});
+const started = await startTestApp(
+  {
+    ...options,
+    settings,
+    listeners: (app) => app.on('security.login_failed', recordFailed),
+  },
+  { roles: 'all' },
+);
 const { app, call, env, url, person } = started;
 const mailbox = await openMailbox(started);
 const { sql, ask, verify, request, withLink, withCode, mailsTo, allComposed, sessionsOf, usersWith } = mailbox;
@@ -31,9 +34,12 @@ afterAll(() => other.close());
 const calls = [call, createClient(otherUrl)];
 
 // Composes no e-mails, so that the stored rows of requests can be compared.
-const web = await startTestApp(options, { start: { roles: ['web'] } });
+const web = await startTestApp(options);
 const webMailbox = await openMailbox(web);
-const closed = await startTestApp({ ...options, extensions: [emailSignIn({ register: false })], settings });
+const closed = await startTestApp(
+  { ...options, extensions: [emailSignIn({ register: false })], settings },
+  { roles: 'all' },
+);
 const closedMailbox = await openMailbox(closed);
 
 const PATH = '/api/auth/email-sign-in';
@@ -143,7 +149,10 @@ test('fifty concurrent guesses at the codes of several requests check five codes
 });
 
 test('after five wrong codes, the right code of that request is wrong, even without a lockout', async () => {
-  const lenient = await startTestApp({ ...options, settings: { auth: { lockout: { maxAttempts: 0 } } } });
+  const lenient = await startTestApp(
+    { ...options, settings: { auth: { lockout: { maxAttempts: 0 } } } },
+    { roles: 'all' },
+  );
   const { request: askFor, withCode: tryCode, withLink: openLink } = await openMailbox(lenient);
   const [asked, fresh] = [await askFor('guess@example.com'), await askFor('guess@example.com')];
   const guesses = await times(20, () => tryCode(asked, wrongCode(asked)));

@@ -6,12 +6,15 @@ import { openMailbox, statuses, until } from './mailbox.ts';
 
 const note = defineResource('note', { fields: { text: f.string() }, policies: { create: 'authenticated' } });
 const events: Record<string, unknown>[] = [];
-const started = await startTestApp({
-  resources: [defineUser(), note],
-  extensions: [emailSignIn(), twoFactor(), apiKeys(), webhooks(), audit()],
-  settings: { relay: { sweepMs: 50 } },
-  listeners: (app) => app.on('auth.email_verified', (payload: Record<string, unknown>) => void events.push(payload)),
-});
+const started = await startTestApp(
+  {
+    resources: [defineUser(), note],
+    extensions: [emailSignIn(), twoFactor(), apiKeys(), webhooks(), audit()],
+    settings: { relay: { sweepMs: 50 } },
+    listeners: (app) => app.on('auth.email_verified', (payload: Record<string, unknown>) => void events.push(payload)),
+  },
+  { roles: 'all' },
+);
 const { call, url, person } = started;
 const { sql, request, withLink, withCode, ask, allComposed, sessionsOf } = await openMailbox(started);
 

@@ -7,7 +7,7 @@ import { openMailbox } from './mailbox.ts';
 vi.setConfig({ testTimeout: 120_000 });
 
 const options = { resources: [defineUser()], extensions: [emailSignIn()] };
-const { app, env } = await startTestApp(options, { start: { roles: ['web'] } });
+const { app, env } = await startTestApp(options);
 
 test('no log line contains the token of a link, a code or the secret of the browser', async () => {
   const { url, output } = startProcess('test/fixtures/email-sign-in.ts', { ...env, LOG_LEVEL: 'trace' });

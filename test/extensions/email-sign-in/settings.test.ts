@@ -39,7 +39,7 @@ test('an app without accounts, with a field emailVerifiedAt of its own, or witho
 test('by default, the link points to /sign-in below APP_URL, with the token in the fragment', async () => {
   const env = () => ({ APP_URL: 'https://api.example.com/base/' });
   const { ask, mailsTo, allComposed } = await openMailbox(
-    await startTestApp({ resources, extensions: [emailSignIn()] }, { env }),
+    await startTestApp({ resources, extensions: [emailSignIn()] }, { roles: 'all', env }),
   );
   await ask('ann@example.com');
   await allComposed();
@@ -57,11 +57,14 @@ test('a project sets the page, the lifetime and the text in the language of the 
       }),
     },
   };
-  const started = await startTestApp({
-    resources: [defineUser({ fields: { locale: f.string() } })],
-    extensions: [emailSignIn({ url: 'https://app.example.com/in?app=1', expiresMinutes: 0.5 })],
-    mailTexts,
-  });
+  const started = await startTestApp(
+    {
+      resources: [defineUser({ fields: { locale: f.string() } })],
+      extensions: [emailSignIn({ url: 'https://app.example.com/in?app=1', expiresMinutes: 0.5 })],
+      mailTexts,
+    },
+    { roles: 'all' },
+  );
   const { ask, mailsTo, allComposed, sql } = await openMailbox(started);
   await ask('ann@example.com', { 'accept-language': 'de-CH, en;q=0.5' });
   const bob = await started.person('Bob');
@@ -80,10 +83,13 @@ test('a project sets the page, the lifetime and the text in the language of the 
 test('createUser sets additional fields; if required fields are missing, the 422 names them and link and code still work', async () => {
   let fields: Record<string, unknown> = {};
   const createUser = vi.fn((_about: { email: string }) => fields);
-  const started = await startTestApp({
-    resources: [defineUser({ fields: { phone: f.string().required(), handle: f.string().unique() } })],
-    extensions: [emailSignIn({ createUser })],
-  });
+  const started = await startTestApp(
+    {
+      resources: [defineUser({ fields: { phone: f.string().required(), handle: f.string().unique() } })],
+      extensions: [emailSignIn({ createUser })],
+    },
+    { roles: 'all' },
+  );
   const { request, withLink, withCode, usersWith } = await openMailbox(started);
   const asked = await request('ann@example.com');
   for (const signIn of [withLink, withCode]) {
@@ -104,7 +110,10 @@ test('createUser sets additional fields; if required fields are missing, the 422
 
 test('a local part that does not fit the field of names is left out, so that createUser and the default decide', async () => {
   const name = f.string().min(2).default('New member');
-  const started = await startTestApp({ resources: [defineUser({ fields: { name } })], extensions: [emailSignIn()] });
+  const started = await startTestApp(
+    { resources: [defineUser({ fields: { name } })], extensions: [emailSignIn()] },
+    { roles: 'all' },
+  );
   const { request, withLink } = await openMailbox(started);
   const { status, body } = await withLink(await request('a@example.com'));
   expect([status, body.data?.user.name]).toEqual([200, 'New member']);
@@ -116,7 +125,7 @@ test.each([
 ] as const)(
   'with %s, an address without an account gets no e-mail, and one with an account does',
   async (_what, extensions, auth) => {
-    const started = await startTestApp({ resources, extensions, settings: { auth } });
+    const started = await startTestApp({ resources, extensions, settings: { auth } }, { roles: 'all' });
     const { ask, request, withLink, mailsTo, allComposed } = await openMailbox(started);
     const { id } = await started.app
       .service('user')
@@ -129,11 +138,14 @@ test.each([
 );
 
 test('requests over the limit of an address get the same response but no e-mail, with and without an account', async () => {
-  const started = await startTestApp({
-    resources,
-    extensions: [emailSignIn({ mailLimit: { limit: 2, windowMs: 60_000 } })],
-    settings: { ...settings, rateLimit: { enabled: true, global: false, auth: false } },
-  });
+  const started = await startTestApp(
+    {
+      resources,
+      extensions: [emailSignIn({ mailLimit: { limit: 2, windowMs: 60_000 } })],
+      settings: { ...settings, rateLimit: { enabled: true, global: false, auth: false } },
+    },
+    { roles: 'all' },
+  );
   const { ask, mailsTo, allComposed, verify } = await openMailbox(started);
   const { email } = await started.person('Ann');
   for (const address of [email, 'nobody@example.com']) {
@@ -153,11 +165,14 @@ test('requests over the limit of an address get the same response but no e-mail,
 });
 
 test('both routes count towards the rate limit of sign-ins', async () => {
-  const started = await startTestApp({
-    resources,
-    extensions: [emailSignIn()],
-    settings: { rateLimit: { enabled: true, global: false, auth: { limit: 2, windowMs: 3_600_000 } } },
-  });
+  const started = await startTestApp(
+    {
+      resources,
+      extensions: [emailSignIn()],
+      settings: { rateLimit: { enabled: true, global: false, auth: { limit: 2, windowMs: 3_600_000 } } },
+    },
+    { roles: 'all' },
+  );
   const { ask, verify } = await openMailbox(started);
   const requests = [await ask('a@example.com'), await ask('b@example.com'), await ask('c@example.com')];
   expect(requests.map(({ status }) => status)).toEqual([202, 202, 429]);
@@ -169,7 +184,7 @@ test('both routes count towards the rate limit of sign-ins', async () => {
 test('an e-mail that is sent again carries new secrets, and those of the first attempt do not work', async () => {
   const started = await startTestApp(
     { resources, extensions: [emailSignIn()], settings },
-    { env: () => ({ SMTP_URL: smtp.url, MAIL_FROM: 'Belfry <bells@example.com>' }) },
+    { roles: 'all', env: () => ({ SMTP_URL: smtp.url, MAIL_FROM: 'Belfry <bells@example.com>' }) },
   );
   const { sql, ask, withLink } = await openMailbox(started);
   refusals.push(refusal(451, 'Later'));
@@ -194,7 +209,7 @@ test('a user without a password can remove another way to sign in, because e-mai
       return {};
     },
   });
-  const started = await startTestApp({ resources, extensions: [emailSignIn(), probe] });
+  const started = await startTestApp({ resources, extensions: [emailSignIn(), probe] }, { roles: 'all' });
   const { request, withLink, sql } = await openMailbox(started);
   const { id } = (await withLink(await request('ann@example.com'))).body.data.user;
   await expect(host!.transaction((tx) => host!.accounts!.assertCanStillSignIn(id, tx.database))).resolves.toBe(

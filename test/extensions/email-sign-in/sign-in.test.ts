@@ -7,15 +7,18 @@ import { codeOf, guard, verify as verifyFactor } from '../two-factor/two-factor-
 import { INVALID, openMailbox, statuses } from './mailbox.ts';
 
 const events: { name: string; payload: Record<string, unknown> }[] = [];
-const started = await startTestApp({
-  resources: [defineUser()],
-  extensions: [emailSignIn(), twoFactor()],
-  settings: { relay: { sweepMs: 50 } },
-  listeners(app) {
-    for (const name of ['auth.login', 'auth.registered', 'security.login_failed'])
-      app.on(name, (payload: Record<string, unknown>) => void events.push({ name, payload }));
+const started = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [emailSignIn(), twoFactor()],
+    settings: { relay: { sweepMs: 50 } },
+    listeners(app) {
+      for (const name of ['auth.login', 'auth.registered', 'security.login_failed'])
+        app.on(name, (payload: Record<string, unknown>) => void events.push({ name, payload }));
+    },
   },
-});
+  { roles: 'all' },
+);
 const { app, call, url, person } = started;
 const mailbox = await openMailbox(started);
 const { sql, ask, verify, request, withLink, withCode, mailsTo, allComposed, sessionsOf, usersWith } = mailbox;

@@ -7,26 +7,29 @@ import { openMailbox } from '../../support/mailbox.ts';
 const password = 'correct horse battery';
 const INVALID = { code: 'INVALID_TOKEN', message: 'This link or code is invalid or has expired' };
 const events: { undone: boolean; email: unknown }[] = [];
-const { app, call, url, env } = await startTestApp({
-  resources: [
-    defineUser({
-      fields: {
-        email: f
-          .email()
-          .required()
-          .unique()
-          .immutable()
-          .check((value: string) => !value.endsWith('@forbidden.example') || 'Must not be a throw-away address'),
-      },
-    }),
-  ],
-  extensions: [emailVerification(), apiKeys(), webhooks(), twoFactor()],
-  settings: { relay: { sweepMs: 50, pollMs: 50 } },
-  listeners: (app) =>
-    app.on('auth.email_changed', ({ undone, user }: { undone: boolean; user: { email: string } }) => {
-      events.push({ undone, email: user.email });
-    }),
-});
+const { app, call, url, env } = await startTestApp(
+  {
+    resources: [
+      defineUser({
+        fields: {
+          email: f
+            .email()
+            .required()
+            .unique()
+            .immutable()
+            .check((value: string) => !value.endsWith('@forbidden.example') || 'Must not be a throw-away address'),
+        },
+      }),
+    ],
+    extensions: [emailVerification(), apiKeys(), webhooks(), twoFactor()],
+    settings: { relay: { sweepMs: 50, pollMs: 50 } },
+    listeners: (app) =>
+      app.on('auth.email_changed', ({ undone, user }: { undone: boolean; user: { email: string } }) => {
+        events.push({ undone, email: user.email });
+      }),
+  },
+  { roles: 'all' },
+);
 const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

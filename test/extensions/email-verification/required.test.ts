@@ -6,13 +6,16 @@ import { openMailbox } from '../../support/mailbox.ts';
 
 const password = 'correct horse battery';
 let logins = 0;
-const { app, call, url } = await startTestApp({
-  resources: [defineUser()],
-  // The order matters: a login that is resumed after one step must not skip the other.
-  extensions: [twoFactor(), emailVerification({ required: true })],
-  settings: { relay: { sweepMs: 50, pollMs: 50 } },
-  listeners: (app) => app.on('auth.login', () => void logins++),
-});
+const { app, call, url } = await startTestApp(
+  {
+    resources: [defineUser()],
+    // The order matters: a login that is resumed after one step must not skip the other.
+    extensions: [twoFactor(), emailVerification({ required: true })],
+    settings: { relay: { sweepMs: 50, pollMs: 50 } },
+    listeners: (app) => app.on('auth.login', () => void logins++),
+  },
+  { roles: 'all' },
+);
 let people = 0;
 async function register() {
   people += 1;
@@ -109,11 +112,14 @@ test('a second factor is asked for as well: neither step can be used to skip the
 });
 
 test('above the limit of e-mails, a login keeps the newest link and code instead of ending them', async () => {
-  const limited = await startTestApp({
-    resources: [defineUser()],
-    extensions: [emailVerification({ required: true, mailLimit: { limit: 2, windowMs: 60_000 } })],
-    settings: { rateLimit: { enabled: true }, relay: { sweepMs: 50, pollMs: 50 } },
-  });
+  const limited = await startTestApp(
+    {
+      resources: [defineUser()],
+      extensions: [emailVerification({ required: true, mailLimit: { limit: 2, windowMs: 60_000 } })],
+      settings: { rateLimit: { enabled: true }, relay: { sweepMs: 50, pollMs: 50 } },
+    },
+    { roles: 'all' },
+  );
   const email = 'limited@example.com';
   const mailbox = openMailbox(limited.app, email);
   await limited.call('POST', '/api/auth/register', { name: 'Ada', email, password });

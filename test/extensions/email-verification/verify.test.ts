@@ -12,16 +12,19 @@ const note = defineResource('note', {
   policies: { create: 'verified', list: 'verified', read: 'verified' },
 });
 const events: { name: string; claimed: boolean }[] = [];
-const { app, call, url, env } = await startTestApp({
-  resources: [defineUser(), note],
-  extensions: [emailVerification()],
-  settings: { relay: { sweepMs: 50, pollMs: 50 }, auth: { lockout: { maxAttempts: 5 } } },
-  listeners: (app) =>
-    app.on(
-      'auth.email_verified',
-      ({ claimed }: { claimed: boolean }) => void events.push({ name: 'verified', claimed }),
-    ),
-});
+const { app, call, url, env } = await startTestApp(
+  {
+    resources: [defineUser(), note],
+    extensions: [emailVerification()],
+    settings: { relay: { sweepMs: 50, pollMs: 50 }, auth: { lockout: { maxAttempts: 5 } } },
+    listeners: (app) =>
+      app.on(
+        'auth.email_verified',
+        ({ claimed }: { claimed: boolean }) => void events.push({ name: 'verified', claimed }),
+      ),
+  },
+  { roles: 'all' },
+);
 const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

@@ -107,10 +107,13 @@ test('an invited user gets the declared default of the roles and the roles of th
     .array(f.enum(['member', 'editor', 'admin']))
     .default(['member'])
     .writableBy('admin');
-  const other = await startTestApp({
-    resources: [defineUser({ fields: { roles } })],
-    extensions: [invitations()],
-  });
+  const other = await startTestApp(
+    {
+      resources: [defineUser({ fields: { roles } })],
+      extensions: [invitations()],
+    },
+    { roles: 'all' },
+  );
   const root = { name: 'Root', email: 'root@example.com', password, roles: ['admin' as const] };
   await other.app.service('user').create(root);
   const { body } = await other.call('POST', '/api/auth/login', { email: root.email, password });
@@ -124,7 +127,7 @@ test('an invited user gets the declared default of the roles and the roles of th
 test('of twenty requests with one link at the same time, one registers and the others leave before their password is hashed', async () => {
   const created: string[] = [];
   const user = defineUser({ hooks: { beforeCreate: ({ email }) => void created.push(email) } });
-  const own = await startTestApp({ resources: [user], extensions: [invitations()] });
+  const own = await startTestApp({ resources: [user], extensions: [invitations()] }, { roles: 'all' });
   const root = await own.person('Root', ['user', 'admin']);
   const email = 'twenty@example.com';
   const mailbox = openMailbox(own.app, email);

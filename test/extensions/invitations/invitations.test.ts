@@ -8,15 +8,18 @@ import { getStartupError } from '../../support/startup-error.ts';
 const password = 'correct horse battery';
 const INVALID = { code: 'INVALID_TOKEN', message: 'This invitation is invalid or has expired' };
 const events: [name: string, payload: Record<string, unknown>][] = [];
-const { app, call, url, env } = await startTestApp({
-  resources: [defineUser({ fields: { team: f.string().max(20) }, roles: ['editor'] })],
-  extensions: [invitations({ policy: 'admin | editor', maxPending: 3 }), twoFactor(), audit()],
-  settings: { auth: { register: false }, relay: { sweepMs: 50, pollMs: 50 } },
-  listeners(app) {
-    for (const name of ['auth.invitation_sent', 'auth.invitation_accepted', 'auth.invitation_revoked', 'auth.login'])
-      app.on(name, (payload: Record<string, unknown>) => void events.push([name, payload]));
+const { app, call, url, env } = await startTestApp(
+  {
+    resources: [defineUser({ fields: { team: f.string().max(20) }, roles: ['editor'] })],
+    extensions: [invitations({ policy: 'admin | editor', maxPending: 3 }), twoFactor(), audit()],
+    settings: { auth: { register: false }, relay: { sweepMs: 50, pollMs: 50 } },
+    listeners(app) {
+      for (const name of ['auth.invitation_sent', 'auth.invitation_accepted', 'auth.invitation_revoked', 'auth.login'])
+        app.on(name, (payload: Record<string, unknown>) => void events.push([name, payload]));
+    },
   },
-});
+  { roles: 'all' },
+);
 const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

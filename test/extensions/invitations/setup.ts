@@ -14,11 +14,14 @@ type Role = 'admin' | 'editor' | 'user';
 
 /** Starts an app with invitations for the test file. */
 export async function startInvitationApp(options: InvitationOptions, settings: object = {}) {
-  const { app, call, url, env } = await startTestApp({
-    resources: [defineUser({ fields: { team: f.string().max(20) }, roles: ['editor'] })],
-    extensions: [invitations(options), emailVerification(), apiKeys()],
-    settings: { relay: { sweepMs: 50, pollMs: 50 }, ...settings },
-  });
+  const { app, call, url, env } = await startTestApp(
+    {
+      resources: [defineUser({ fields: { team: f.string().max(20) }, roles: ['editor'] })],
+      extensions: [invitations(options), emailVerification(), apiKeys()],
+      settings: { relay: { sweepMs: 50, pollMs: 50 }, ...settings },
+    },
+    { roles: 'all' },
+  );
   const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
   await sql.connect();
   afterAll(() => sql.end());

@@ -9,7 +9,7 @@ const people = [
 ];
 const { call, url } = await startTestApp(
   { resources: [defineUser()], extensions: [oidc({ providers: { simulated: simulatedProvider({ people }) } })] },
-  { env: () => ({ APP_URL }), start: { roles: ['web'] } },
+  { env: () => ({ APP_URL }) },
 );
 
 /** A browser that keeps the cookies of the simulated provider. */
@@ -94,7 +94,7 @@ test('it is a real server: it publishes metadata, and refuses other callbacks an
 test('the server stops with the app', async () => {
   const other = await startTestApp(
     { resources: [defineUser()], extensions: [oidc({ providers: { simulated: simulatedProvider() } })] },
-    { env: () => ({ APP_URL }), start: { roles: ['web'] } },
+    { env: () => ({ APP_URL }) },
   );
   const { origin } = await createBrowser(other.url).start('simulated');
   expect((await fetch(`${origin}/jwks`)).status).toBe(200);

@@ -34,7 +34,7 @@ const { call, url, env, person } = await startTestApp(
         app.on(name, (payload: Record<string, unknown>) => void events.push([name, payload]));
     },
   },
-  { env: () => ({ APP_URL }) },
+  { roles: 'all', env: () => ({ APP_URL }) },
 );
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();

@@ -48,11 +48,14 @@ const probe = defineExtension({
   },
 });
 
-const { app, url, person } = await startTestApp({
-  resources: [defineUser({ relations: { memos: f.reverse('memo', 'author') } }), ticket, memo],
-  extensions: [...createAllExtensions(), probe],
-  settings: { rateLimit: { enabled: false }, relay: { sweepMs: 50, pollMs: 50 } },
-});
+const { app, url, person } = await startTestApp(
+  {
+    resources: [defineUser({ relations: { memos: f.reverse('memo', 'author') } }), ticket, memo],
+    extensions: [...createAllExtensions(), probe],
+    settings: { rateLimit: { enabled: false }, relay: { sweepMs: 50, pollMs: 50 } },
+  },
+  { roles: 'all' },
+);
 const service = app.service as unknown as Services;
 const { organisations: api } = app as typeof app & { organisations: OrganisationsApi };
 let owner: Person;

@@ -90,19 +90,22 @@ describe('an app with roles and fields of its own', () => {
   });
 
   test('applies its scope, its roles and its global access together, and resumes a deletion that failed', async () => {
-    const { app, person } = await startTestApp({
-      resources: [defineUser({ roles: ['support'] }), ticket],
-      extensions: [
-        organisations({
-          roles: ['lead', 'editor', 'reader'],
-          fields: { plan: f.enum(['free', 'paid']).default('free').readOnly() },
-          globalAccess: 'support',
-        }),
-        apiKeys(),
-        privacy(),
-      ],
-      settings: { relay: { sweepMs: 50, pollMs: 50 } },
-    });
+    const { app, person } = await startTestApp(
+      {
+        resources: [defineUser({ roles: ['support'] }), ticket],
+        extensions: [
+          organisations({
+            roles: ['lead', 'editor', 'reader'],
+            fields: { plan: f.enum(['free', 'paid']).default('free').readOnly() },
+            globalAccess: 'support',
+          }),
+          apiKeys(),
+          privacy(),
+        ],
+        settings: { relay: { sweepMs: 50, pollMs: 50 } },
+      },
+      { roles: 'all' },
+    );
     const { organisations: api } = app as typeof app & { organisations: OrganisationsApi };
     const [lead, editor, reader] = [await person('lead'), await person('editor'), await person('reader')];
     const support = await person('support', ['user', 'support']);

@@ -31,10 +31,10 @@ const peeking = defineResource('peeking', {
   policies: { list: 'public', read: 'public', delete: (args) => args.doc?.title !== 'secret' },
   softDelete: true,
 });
-const { app, person } = await startTestApp(
-  { resources: [defineUser(), ticket, note, peeking], extensions: [organisations(), softDelete()] },
-  { start: { roles: ['web'] } },
-);
+const { app, person } = await startTestApp({
+  resources: [defineUser(), ticket, note, peeking],
+  extensions: [organisations(), softDelete()],
+});
 const { organisations: api } = app as typeof app & { organisations: OrganisationsApi };
 const [owner, admin, member, stranger] = [
   await person('owner'),

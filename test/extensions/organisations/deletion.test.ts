@@ -20,11 +20,14 @@ const ticket = defineResource('ticket', {
 });
 
 test('the deletion of an organisation completes although its records refer to each other by references that restrict deletions', async () => {
-  const { app, person } = await startTestApp({
-    resources: [defineUser(), project, ticket],
-    extensions: [organisations()],
-    settings: { relay: { sweepMs: 50, pollMs: 50 } },
-  });
+  const { app, person } = await startTestApp(
+    {
+      resources: [defineUser(), project, ticket],
+      extensions: [organisations()],
+      settings: { relay: { sweepMs: 50, pollMs: 50 } },
+    },
+    { roles: 'all' },
+  );
   const { organisations: api } = app as typeof app & { organisations: OrganisationsApi };
   const owner = await person('owner');
   const { id: organisation } = await api.create({ name: 'Acme' }, owner.id);
@@ -61,11 +64,14 @@ test('records of an organisation that refer to each other in circles with restri
   });
   // Does not belong to organisations, so its references still restrict.
   const pin = defineResource('pin', { fields: { step: f.ref('step', { onDelete: 'restrict' }) } });
-  const { app, person } = await startTestApp({
-    resources: [defineUser(), plan, step, pin],
-    extensions: [organisations(), softDelete()],
-    settings: { relay: { sweepMs: 50, pollMs: 50 } },
-  });
+  const { app, person } = await startTestApp(
+    {
+      resources: [defineUser(), plan, step, pin],
+      extensions: [organisations(), softDelete()],
+      settings: { relay: { sweepMs: 50, pollMs: 50 } },
+    },
+    { roles: 'all' },
+  );
   const { organisations: api } = app as typeof app & { organisations: OrganisationsApi };
   const [plans, steps, pins] = [app.service('plan'), app.service('step'), app.service('pin')];
   const owner = await person('owner');

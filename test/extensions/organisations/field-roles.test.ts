@@ -35,16 +35,19 @@ const ticket = defineResource('ticket', {
   },
   policies: { update: 'org:member' },
 });
-const { app, url, person } = await startTestApp({
-  resources: [defineUser(), project, ticket],
-  extensions: [
-    organisations({ fields: { plan: f.string().visibleTo('org:admin').writableBy('org:owner') } }),
-    apiKeys(),
-    webhooks({ allowPrivate: true, requireHttps: false }),
-    realtime(),
-  ],
-  settings: { relay: { sweepMs: 50, pollMs: 50 } },
-});
+const { app, url, person } = await startTestApp(
+  {
+    resources: [defineUser(), project, ticket],
+    extensions: [
+      organisations({ fields: { plan: f.string().visibleTo('org:admin').writableBy('org:owner') } }),
+      apiKeys(),
+      webhooks({ allowPrivate: true, requireHttps: false }),
+      realtime(),
+    ],
+    settings: { relay: { sweepMs: 50, pollMs: 50 } },
+  },
+  { roles: 'all' },
+);
 const { organisations: api } = app as typeof app & { organisations: OrganisationsApi };
 const service = app.service as unknown as Services;
 

@@ -29,18 +29,21 @@ import {
 } from './generated-resources.ts';
 
 async function checkIsolation(declared: readonly Declared[], roles: readonly number[][], steps: readonly Step[]) {
-  const { app, url, person, call } = await startTestApp({
-    resources: [defineUser(), ...declareTenants(declared), note],
-    extensions: [
-      organisations(),
-      softDelete(),
-      audit(),
-      apiKeys(),
-      realtime(),
-      webhooks({ allowPrivate: true, requireHttps: false }),
-    ],
-    settings: { relay: { sweepMs: 50, pollMs: 50 } },
-  });
+  const { app, url, person, call } = await startTestApp(
+    {
+      resources: [defineUser(), ...declareTenants(declared), note],
+      extensions: [
+        organisations(),
+        softDelete(),
+        audit(),
+        apiKeys(),
+        realtime(),
+        webhooks({ allowPrivate: true, requireHttps: false }),
+      ],
+      settings: { relay: { sweepMs: 50, pollMs: 50 } },
+    },
+    { roles: 'all' },
+  );
   const service = app.service as unknown as Services;
   const { organisations: api } = app as typeof app & { organisations: OrganisationsApi };
   const founder = await person('founder');

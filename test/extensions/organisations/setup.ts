@@ -52,19 +52,22 @@ const bookmark = defineResource('bookmark', {
 
 /** Starts an app with organisations for the test file. */
 export async function startOrganisationApp(options: OrganisationOptions = {}) {
-  const running = await startTestApp({
-    resources: [defineUser(), project, ticket, invoice, bookmark],
-    extensions: [
-      organisations({ audit: true, ...options }),
-      apiKeys(),
-      webhooks({ allowPrivate: true, requireHttps: false }),
-      softDelete(),
-      audit(),
-      privacy(),
-      realtime(),
-    ],
-    settings: { relay: { sweepMs: 50, pollMs: 50 } },
-  });
+  const running = await startTestApp(
+    {
+      resources: [defineUser(), project, ticket, invoice, bookmark],
+      extensions: [
+        organisations({ audit: true, ...options }),
+        apiKeys(),
+        webhooks({ allowPrivate: true, requireHttps: false }),
+        softDelete(),
+        audit(),
+        privacy(),
+        realtime(),
+      ],
+      settings: { relay: { sweepMs: 50, pollMs: 50 } },
+    },
+    { roles: 'all' },
+  );
   const { app, url } = running;
   const { organisations: api } = app as typeof app & {
     organisations: import('../../../src/index.ts').OrganisationsApi;

@@ -13,10 +13,10 @@ const note = defineResource('note', {
 const card = defineResource('card', { fields: { ...fields, organisation: tenant() } });
 
 // Without relay and workers, which send statements of their own.
-const { app, url, person } = await startTestApp(
-  { resources: [defineUser(), plain, board, card, note], extensions: [organisations()] },
-  { start: { roles: ['web'] } },
-);
+const { app, url, person } = await startTestApp({
+  resources: [defineUser(), plain, board, card, note],
+  extensions: [organisations()],
+});
 
 test('membership costs no statement: records of organisations take as many as other records', async () => {
   const owner = await person('owner');

@@ -18,7 +18,7 @@ const ticket = defineResource('ticket', { fields: { organisation: tenant(), titl
 // No worker runs, so created deliveries do not change.
 const { app, person, env } = await startTestApp(
   { resources: [defineUser(), ticket], extensions: [organisations(), webhooks({ pollMs: 100 })] },
-  { start: { roles: ['web', 'relay'] } },
+  { roles: ['web', 'relay'] },
 );
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();

@@ -27,10 +27,13 @@ const probe = defineExtension({
   },
 });
 const user = defineUser({ softDelete: true });
-const { app, person, call, env } = await startTestApp({
-  resources: [user],
-  extensions: [passkeys({ secondFactor: true }), softDelete(), audit(), probe],
-});
+const { app, person, call, env } = await startTestApp(
+  {
+    resources: [user],
+    extensions: [passkeys({ secondFactor: true }), softDelete(), audit(), probe],
+  },
+  { roles: 'all' },
+);
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();
 afterAll(() => database.end());

@@ -32,10 +32,13 @@ const toy = defineResource('toy', {
 const diary = defineResource('diary', { fields: { city: city(), name, author }, policies: own });
 const mark = defineResource('mark', { fields: { name }, policies: open });
 
-const { app, url, person, env } = await startTestApp({
-  resources: [defineUser(), pet, toy, diary, mark],
-  extensions: [realtime({ maxBufferedBytes: 100_000_000 }), privacy(), softDelete()],
-});
+const { app, url, person, env } = await startTestApp(
+  {
+    resources: [defineUser(), pet, toy, diary, mark],
+    extensions: [realtime({ maxBufferedBytes: 100_000_000 }), privacy(), softDelete()],
+  },
+  { roles: 'all' },
+);
 const redis = new Redis(env.REDIS_URL!);
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();

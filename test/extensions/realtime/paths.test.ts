@@ -22,10 +22,13 @@ const note = defineResource('note', {
 });
 const inner = defineResource('inner', { fields: { name: f.string() }, crud: false });
 
-const { app, url, call, person } = await startTestApp({
-  resources: [defineUser({ roles: ['user', 'admin'] }), post, article, secret, note, inner],
-  extensions: [realtime(), apiKeys()],
-});
+const { app, url, call, person } = await startTestApp(
+  {
+    resources: [defineUser({ roles: ['user', 'admin'] }), post, article, secret, note, inner],
+    extensions: [realtime(), apiKeys()],
+  },
+  { roles: ['web', 'relay'] },
+);
 const ada = await person('Ada');
 
 test('a leading slash addresses a resource by its path, also one with further slashes, and events echo the subscription', async () => {

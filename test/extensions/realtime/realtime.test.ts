@@ -46,12 +46,15 @@ const room = defineResource('room', {
 });
 const inner = defineResource('inner', { fields: { name: f.string() }, crud: false });
 
-const { app, call, person, url } = await startTestApp({
-  resources: [defineUser({ roles: ['user', 'admin', 'editor'] }), post, plain, diary, room, inner],
-  // A client that reads nothing between two heartbeats is disconnected, so the time between them must be longer than this process is ever busy.
-  extensions: [realtime({ heartbeatSeconds: 2, maxSubscriptions: 3 }), softDelete(), apiKeys()],
-  settings: { rateLimit: { enabled: false } },
-});
+const { app, call, person, url } = await startTestApp(
+  {
+    resources: [defineUser({ roles: ['user', 'admin', 'editor'] }), post, plain, diary, room, inner],
+    // A client that reads nothing between two heartbeats is disconnected, so the time between them must be longer than this process is ever busy.
+    extensions: [realtime({ heartbeatSeconds: 2, maxSubscriptions: 3 }), softDelete(), apiKeys()],
+    settings: { rateLimit: { enabled: false } },
+  },
+  { roles: ['web', 'relay'] },
+);
 const [ada, bob] = [await person('Ada'), await person('Bob')];
 const editor = await person('Editor', ['user', 'editor']);
 const admin = await person('Admin', ['user', 'admin']);

@@ -41,7 +41,7 @@ export async function startSecurityApp(
       listeners: (app) =>
         app.on('security.new_device', (payload) => void events.push(['security.new_device', payload])),
     },
-    { env: () => ({ TRUST_PROXY: 'true', APP_URL: 'https://app.example.com' }) },
+    { roles: 'all', env: () => ({ TRUST_PROXY: 'true', APP_URL: 'https://app.example.com' }) },
   );
   const { app, call, env } = started;
   const database = new Client({ connectionString: env.DATABASE_URL! });

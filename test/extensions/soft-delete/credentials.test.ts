@@ -41,7 +41,7 @@ const { app, call, person, env, url } = await startTestApp(
     settings: { auth: { password: { logN: 4, r: 8, p: 1 }, devicesFollowSessions: false } },
   },
   // Tests hold a lock until the transactions of many clients wait for it.
-  { env: () => ({ POOL_MAX: '28' }), start: { roles: ['web', 'push-worker'] } },
+  { env: () => ({ POOL_MAX: '28' }), roles: ['web', 'push-worker'] },
 );
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();

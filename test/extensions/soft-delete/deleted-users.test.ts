@@ -8,7 +8,7 @@ const declared = {
   resources: [defineUser({ softDelete: true })],
   extensions: [softDelete(), apiKeys(), twoFactor(), webhooks()],
 };
-const { call, person, env, url } = await startTestApp(declared, { start: { roles: ['web'] } });
+const { call, person, env, url } = await startTestApp(declared);
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();
 afterAll(() => database.end());

@@ -73,7 +73,7 @@ const task = defineResource('task', {
 });
 const { app, call, env } = await startTestApp(
   { resources: [defineUser(), room, booking, seat, draft, task], extensions: [softDelete()] },
-  { start: { roles: ['web'] }, env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64') }) },
+  { env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64') }) },
 );
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();

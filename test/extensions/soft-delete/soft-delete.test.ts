@@ -47,7 +47,7 @@ const { app, call, person, env } = await startTestApp(
     resources: [defineUser(), note, comment, plain, judged, untimed, stamped],
     extensions: [softDelete({ keepDays: 7 }), webhooks({ allowPrivate: true, requireHttps: false })],
   },
-  { env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64') }) },
+  { roles: 'all', env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64') }) },
 );
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();

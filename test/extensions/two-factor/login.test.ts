@@ -18,13 +18,13 @@ const listen = (made: { on: (name: string, handler: (payload: Record<string, unk
     made.on(name, (payload) => void events.push([name, payload]));
 };
 const options = { resources: [defineUser()], extensions: [twoFactor()] } as const;
-const { person, call, env, url } = await startTestApp({ ...options, listeners: listen });
+const { person, call, env, url } = await startTestApp({ ...options, listeners: listen }, { roles: 'all' });
 // A second process, for guarantees that hold across processes.
 const other = createApp({ ...options, settings: { auth: { password: { logN: 4, r: 8, p: 1 } } } }, env);
 listen(other as never);
 const { url: otherUrl } = await other.start({ port: 0, roles: ['web'] });
-const without = await startTestApp({ resources: [defineUser()] });
-const limited = await startTestApp({ ...options, settings: { rateLimit: { enabled: true } } });
+const without = await startTestApp({ resources: [defineUser()] }, { roles: 'all' });
+const limited = await startTestApp({ ...options, settings: { rateLimit: { enabled: true } } }, { roles: 'all' });
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();
 afterAll(async () => {

@@ -20,14 +20,11 @@ const order = defineResource('order', {
 const silent = defineResource('silent', { fields: { text: f.text() }, webhooks: false });
 const paid = z.object({ invoice: z.string(), amount: z.number().positive(), at: z.iso.datetime() });
 const events = { 'invoice.paid': { schema: paid, description: 'An invoice was paid' }, 'batch.done': { schema: paid } };
-const { url, call, person } = await startTestApp(
-  {
-    resources: [defineUser(), order, silent],
-    extensions: [webhooks({ events }), apiKeys()],
-    settings: { openapi: { enabled: false } },
-  },
-  { start: { roles: ['web'] } },
-);
+const { url, call, person } = await startTestApp({
+  resources: [defineUser(), order, silent],
+  extensions: [webhooks({ events }), apiKeys()],
+  settings: { openapi: { enabled: false } },
+});
 const ann = await person('Ann');
 const names = ['user', 'order'].flatMap((name) => ['created', 'updated', 'deleted'].map((one) => `${name}.${one}`));
 

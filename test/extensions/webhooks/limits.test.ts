@@ -16,16 +16,22 @@ const note = defineResource('note', {
   policies: { read: 'owner' },
 });
 const CONCURRENCY = 4;
-const { person } = await startTestApp({
-  resources: [defineUser(), note],
-  extensions: [webhooks({ concurrency: CONCURRENCY, maxEndpointsPerUser: 30, requireHttps: false })],
-});
+const { person } = await startTestApp(
+  {
+    resources: [defineUser(), note],
+    extensions: [webhooks({ concurrency: CONCURRENCY, maxEndpointsPerUser: 30, requireHttps: false })],
+  },
+  { roles: 'all' },
+);
 const dns = await startDnsServer((_, type) => (type === 'A' ? ['93.184.216.34'] : []));
 afterAll(() => dns.close());
-const strict = await startTestApp({
-  resources: [defineUser(), note],
-  extensions: [webhooks({ allowPrivate: false, requireHttps: true, nameServers: [dns.address] })],
-});
+const strict = await startTestApp(
+  {
+    resources: [defineUser(), note],
+    extensions: [webhooks({ allowPrivate: false, requireHttps: true, nameServers: [dns.address] })],
+  },
+  { roles: 'all' },
+);
 const receivers: Receiver[] = [];
 afterAll(() => Promise.all(receivers.map((one) => one.close())));
 async function receive(): Promise<Receiver> {

@@ -22,10 +22,10 @@ const letter = defineResource('letter', {
   },
 });
 const KEEP_DAYS = 3;
-const { env } = await startTestApp(
-  { resources: [user, letter], extensions: [webhooks({ keepDeliveriesDays: KEEP_DAYS }), privacy()] },
-  { start: { roles: ['web'] } },
-);
+const { env } = await startTestApp({
+  resources: [user, letter],
+  extensions: [webhooks({ keepDeliveriesDays: KEEP_DAYS }), privacy()],
+});
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 const database = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));

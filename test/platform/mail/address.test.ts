@@ -68,14 +68,11 @@ const note = defineResource('note', {
   fields: { contact: f.email().filterable() },
   policies: { create: 'public', list: 'public' },
 });
-const { app, call, person } = await startTestApp(
-  {
-    resources: [defineUser(), note],
-    extensions: [invitations(), organisations(), emailSignIn(), emailVerification({ required: false })],
-    settings: { auth: { password: { logN: 4, r: 8, p: 1 } } },
-  },
-  { start: { roles: ['web'] } },
-);
+const { app, call, person } = await startTestApp({
+  resources: [defineUser(), note],
+  extensions: [invitations(), organisations(), emailSignIn(), emailVerification({ required: false })],
+  settings: { auth: { password: { logN: 4, r: 8, p: 1 } } },
+});
 const secret = 'correct-horse-battery-9';
 
 test.each(accepted)('%s is an e-mail address', (address) => {

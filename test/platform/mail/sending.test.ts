@@ -39,7 +39,7 @@ const catchHost = defineExtension({
 });
 const { app, env } = await startTestApp(
   { resources: [defineUser()], extensions: [catchHost], settings: { relay: { sweepMs: 50 } } },
-  { env: () => ({ SMTP_URL: smtp.url, MAIL_FROM: 'Belfry <bells@example.com>' }) },
+  { roles: 'all', env: () => ({ SMTP_URL: smtp.url, MAIL_FROM: 'Belfry <bells@example.com>' }) },
 );
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();

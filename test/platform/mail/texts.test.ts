@@ -104,10 +104,13 @@ const german: MailOverrides = {
     de: ({ link, minutes }) => ({ subject: 'Neues Passwort', text: `${link} (${minutes} Minuten)` }),
   },
 };
-const { app, call } = await startTestApp({
-  resources: [defineUser({ fields: { locale: f.string().max(10) } })],
-  mailTexts: german,
-});
+const { app, call } = await startTestApp(
+  {
+    resources: [defineUser({ fields: { locale: f.string().max(10) } })],
+    mailTexts: german,
+  },
+  { roles: 'all' },
+);
 const GERMAN = { 'accept-language': 'de-CH,de;q=0.9,en;q=0.5' };
 const ENGLISH = { 'accept-language': 'en' };
 
@@ -140,7 +143,7 @@ test.each<[case_: string, given: Parameters<typeof resetSubject>[1], subject: st
 });
 
 test('without a field locale, the request for the reset link decides', async () => {
-  const other = await startTestApp({ resources: [defineUser()], mailTexts: german });
+  const other = await startTestApp({ resources: [defineUser()], mailTexts: german }, { roles: 'all' });
   const captured = () => other.app.captured.mails();
   expect(await resetSubject(other.call, { registration: ENGLISH, request: GERMAN }, captured)).toBe(DE);
   expect(await resetSubject(other.call, { registration: GERMAN, request: ENGLISH }, captured)).toBe(EN);

@@ -64,7 +64,7 @@ const options = {
   extensions: [probe()],
   settings: { relay: { pollMs: POLL_MS, sweepMs: HOUR } },
 };
-const { app, env } = await startTestApp(options);
+const { app, env } = await startTestApp(options, { roles: ['web', 'relay'] });
 const client = new pg.Client(env.DATABASE_URL);
 await client.connect();
 afterAll(() => client.end());

@@ -33,7 +33,7 @@ const options = {
   // No test waits for the poll: events that arrive in time come from a wake-up.
   settings: { relay: { pollMs: HOUR, sweepMs: HOUR } },
 };
-const { app, env } = await startTestApp(options);
+const { app, env } = await startTestApp(options, { roles: ['web', 'relay'] });
 const inTime = { timeout: 60_000, interval: 10 };
 
 test('a change reaches the consumers through a wake-up, without waiting for the poll', async () => {

@@ -6,7 +6,7 @@ import { openDatabase } from '../../../src/platform/postgres/database.ts';
 import { logConnectionLimits } from '../../../src/platform/postgres/server-limits.ts';
 import { startTestApp } from '../../support/app.ts';
 
-const { env } = await startTestApp({ resources: [defineUser()] }, { start: { roles: ['web'] } });
+const { env } = await startTestApp({ resources: [defineUser()] });
 
 /** Opens a number of sessions in the app's database as the owner of the database. */
 async function openSessions(count: number): Promise<pg.Client[]> {

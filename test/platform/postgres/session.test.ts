@@ -11,7 +11,9 @@ const sample = defineResource('sample', {
 });
 const { call } = await startTestApp(
   { resources: [sample] },
-  { env: ({ DATABASE_URL }) => ({ DATABASE_URL: `${DATABASE_URL}?options=${encodeURIComponent(requestedOptions)}` }) },
+  {
+    env: ({ DATABASE_URL }) => ({ DATABASE_URL: `${DATABASE_URL}?options=${encodeURIComponent(requestedOptions)}` }),
+  },
 );
 
 test('dates are UTC and ISO 8601 and numbers are exact, whatever the connection string sets', async () => {

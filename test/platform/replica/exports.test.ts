@@ -13,6 +13,7 @@ const proxy = await startTcpProxy(new URL(addresses.DATABASE_REPLICA_URL));
 const { url, person } = await startTestApp(
   { resources: [defineUser(), diary], extensions: [privacy()] },
   {
+    roles: 'all',
     env: () => ({
       ...addresses,
       DATABASE_REPLICA_URL: new URL(new URL(addresses.DATABASE_REPLICA_URL).pathname, proxy.url).href,

@@ -31,7 +31,7 @@ const options = {
 const REDIS_PREFIX = `replica-${randomBytes(4).toString('hex')}`;
 const variables = { ...addresses, REDIS_PREFIX, DATABASE_REPLICA_MAX_LAG_MS: '300000', METRICS_TOKEN: 'scrape' };
 await trustRedis(REDIS_PREFIX);
-const { app, url, call, person, env } = await startTestApp(options, { env: () => variables });
+const { app, url, call, person, env } = await startTestApp(options, { roles: 'all', env: () => variables });
 
 /** Starts another `web` process of the app. Returns its address. */
 async function startOtherProcess(more: Record<string, string> = {}): Promise<string> {

@@ -17,6 +17,7 @@ const note = defineResource('note', {
 const options = { resources: [defineUser(), note], settings: { auth: { password: { logN: 4, r: 8, p: 1 } } } } as const;
 const proxy = await startTcpProxy(new URL(addresses.DATABASE_REPLICA_URL));
 const { url, call, person, env } = await startTestApp(options, {
+  roles: 'all',
   env: () => ({
     ...addresses,
     DATABASE_REPLICA_URL: new URL(new URL(addresses.DATABASE_REPLICA_URL).pathname, proxy.url).href,

@@ -27,16 +27,19 @@ const transports = ['retry', 'gone', 'mixed', 'guard', 'window', 'stuck', 'refus
   },
 );
 const events: { name: string; payload: Record<string, unknown> }[] = [];
-const { app, person, env } = await startTestApp({
-  resources: [defineUser()],
-  transports,
-  settings: { relay: { sweepMs: 100 } },
-  listeners: (app) => {
-    for (const name of ['push.sent', 'push.failed', 'push.receipt', 'push.misconfigured']) {
-      app.on(name, (payload: Record<string, unknown>) => events.push({ name, payload }));
-    }
+const { app, person, env } = await startTestApp(
+  {
+    resources: [defineUser()],
+    transports,
+    settings: { relay: { sweepMs: 100 } },
+    listeners: (app) => {
+      for (const name of ['push.sent', 'push.failed', 'push.receipt', 'push.misconfigured']) {
+        app.on(name, (payload: Record<string, unknown>) => events.push({ name, payload }));
+      }
+    },
   },
-});
+  { roles: 'all' },
+);
 const admin = await person('Ada', ['admin']);
 const sql = new Client({ connectionString: env.DATABASE_URL });
 await sql.connect();

@@ -41,13 +41,16 @@ const bulk: Transport = {
 const plain: Transport = { ...bulk, name: 'plain', accepts: ({ platform }) => platform === 'ios' };
 delete plain.sendMany;
 const hanging: Transport = { name: 'hanging', send: () => new Promise(() => undefined) };
-const { app, env } = await startTestApp({
-  resources: [defineUser()],
-  transports: [bulk, plain, hanging],
-  // Calls that hang must not delay the end of the test.
-  settings: { graceMs: 500 },
-  listeners: (app) => app.on('push.sent', ({ id }: { id: string }) => finished.push(id)),
-});
+const { app, env } = await startTestApp(
+  {
+    resources: [defineUser()],
+    transports: [bulk, plain, hanging],
+    // Calls that hang must not delay the end of the test.
+    settings: { graceMs: 500 },
+    listeners: (app) => app.on('push.sent', ({ id }: { id: string }) => finished.push(id)),
+  },
+  { roles: 'all' },
+);
 const sql = new Client({ connectionString: env.DATABASE_URL });
 await sql.connect();
 afterAll(() => sql.end());

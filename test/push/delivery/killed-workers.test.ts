@@ -31,7 +31,7 @@ await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
 const asking = { name: 'asking', send: () => [] };
 const { app, env } = await startTestApp(
   { resources: [defineUser()], transports: [asking], settings: { relay: { sweepMs: 200 } } },
-  { start: { roles: ['web', 'relay'] } },
+  { roles: ['web', 'relay'] },
 );
 const platform = await openPlatform(env);
 const sql = new Client({ connectionString: env.DATABASE_URL });

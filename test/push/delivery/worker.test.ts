@@ -28,7 +28,7 @@ const options = {
 };
 
 // The sender runs no role that sends; two more apps are push-workers, as separate processes would be.
-const { app, env } = await startTestApp(options, { start: { roles: ['web'] } });
+const { app, env } = await startTestApp(options);
 const workers = [createApp(options, env), createApp(options, env)];
 await Promise.all(workers.map((worker) => worker.start({ roles: ['push-worker'] })));
 const platform = await openPlatform(env);

@@ -36,7 +36,7 @@ const { app, person, env } = await startTestApp(
       return [expoTransport({ url, accessToken: 'secret-of-expo' }), ...defaults];
     },
   },
-  { env: () => VAPID },
+  { roles: 'all', env: () => VAPID },
 );
 beforeEach(() => requests.splice(0));
 

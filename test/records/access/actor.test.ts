@@ -65,15 +65,18 @@ const guarded = defineResource('guarded', {
   },
 });
 
-const { app, call, person, env, url } = await startTestApp({
-  resources: [defineUser(), ticket, log, guarded],
-  extensions: [audit(), apiKeys()],
-  listeners: (own) => {
-    own.on('ticket.updated', async ({ record }) => {
-      if (record.title === 'listened to') await own.service('log').create({ text: 'listener' });
-    });
+const { app, call, person, env, url } = await startTestApp(
+  {
+    resources: [defineUser(), ticket, log, guarded],
+    extensions: [audit(), apiKeys()],
+    listeners: (own) => {
+      own.on('ticket.updated', async ({ record }) => {
+        if (record.title === 'listened to') await own.service('log').create({ text: 'listener' });
+      });
+    },
   },
-});
+  { roles: 'all' },
+);
 const [ada, root] = [await person('Ada'), await person('Root', ['user', 'admin'])];
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();

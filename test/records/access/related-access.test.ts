@@ -28,10 +28,13 @@ const note = defineResource('note', {
   },
 });
 
-const { app, person, url } = await startTestApp({
-  resources: [defineUser(), organisation, membership, ticket, note],
-  extensions: [realtime(), webhooks()],
-});
+const { app, person, url } = await startTestApp(
+  {
+    resources: [defineUser(), organisation, membership, ticket, note],
+    extensions: [realtime(), webhooks()],
+  },
+  { roles: 'all' },
+);
 const [ann, ben] = [await person('ann'), await person('ben')];
 const organisations = app.service(organisation);
 const [acme, bolt] = [

@@ -29,11 +29,14 @@ const memo = defineResource('memo', {
   fields: { text: f.string().required(), about: f.ref('story').populate() },
   policies: { list: 'verified', read: 'verified', create: 'admin' },
 });
-const { app, call, url, person } = await startTestApp({
-  resources: [defineUser(), story, memo],
-  extensions: [emailVerification(), realtime(), webhooks({ pollMs: 50, allowPrivate: true }), softDelete()],
-  settings: { relay: { pollMs: 50, sweepMs: 50 } },
-});
+const { app, call, url, person } = await startTestApp(
+  {
+    resources: [defineUser(), story, memo],
+    extensions: [emailVerification(), realtime(), webhooks({ pollMs: 50, allowPrivate: true }), softDelete()],
+    settings: { relay: { pollMs: 50, sweepMs: 50 } },
+  },
+  { roles: 'all' },
+);
 const users = (app as unknown as App).service('user');
 const setVerified = (id: string, verified: boolean) =>
   users.update(id, { emailVerifiedAt: verified ? new Date().toISOString() : null });

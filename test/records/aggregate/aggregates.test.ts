@@ -143,7 +143,7 @@ test('the hour that clocks repeat in autumn has two groups, and a day without an
 
 test('an hour in which clocks change by half an hour, or in its middle, has a group for each offset', async () => {
   const shift = defineResource('shift', { fields: { at: f.date().aggregatable() }, policies: { list: 'public' } });
-  const { app, call } = await startTestApp({ resources: [defineUser(), shift] }, { start: { roles: ['web'] } });
+  const { app, call } = await startTestApp({ resources: [defineUser(), shift] });
   const hours = async (timeZone: string, times: readonly string[]) => {
     await app.service(shift).deleteMany({});
     await app.service(shift).createMany(times.map((at) => ({ at })));

@@ -22,7 +22,7 @@ const product = defineResource('product', {
     delete: 'authenticated',
   },
 });
-const { app, call, person } = await startTestApp({ resources: [defineUser(), product] }, { start: { roles: ['web'] } });
+const { app, call, person } = await startTestApp({ resources: [defineUser(), product] });
 const ada = await person('Ada');
 
 const batch = (operations: unknown[], mode?: string) => ada.call('POST', '/api/products/batch', { mode, operations });

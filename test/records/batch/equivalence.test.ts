@@ -68,10 +68,7 @@ const place = defineResource('place', {
   fields: { name: f.string(), owner: f.ref('user').owner() },
   policies: { list: 'owner', read: 'owner', create: 'authenticated' },
 });
-const { app, env, person } = await startTestApp(
-  { resources: [defineUser(), place, ...resources, ...referrers] },
-  { start: { roles: ['web'] } },
-);
+const { app, env, person } = await startTestApp({ resources: [defineUser(), place, ...resources, ...referrers] });
 const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

@@ -28,10 +28,7 @@ const hooked = defineResource('hooked', {
     },
   },
 });
-const { app, call, url } = await startTestApp(
-  { resources: [defineUser(), part, log, hooked] },
-  { start: { roles: ['web'] } },
-);
+const { app, call, url } = await startTestApp({ resources: [defineUser(), part, log, hooked] });
 const parts = app.service(part);
 const logs = app.service(log);
 const send = (path: string, operations: readonly unknown[], mode = 'perItem') =>

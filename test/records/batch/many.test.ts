@@ -18,10 +18,7 @@ const hidden = defineResource('hidden', {
   fields: { code: f.string().required().unique(), text: f.string(), owner: f.ref('user').owner() },
   policies: { list: 'owner', read: 'owner', create: 'authenticated', update: 'owner', delete: 'owner' },
 });
-const { app, env, person } = await startTestApp(
-  { resources: [defineUser(), ticket, hidden] },
-  { start: { roles: ['web'] } },
-);
+const { app, env, person } = await startTestApp({ resources: [defineUser(), ticket, hidden] });
 const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

@@ -54,7 +54,6 @@ const { app, call, env } = await startTestApp(
     env: ({ DATABASE_URL }) => ({
       DATABASE_URL: `${DATABASE_URL}?options=${encodeURIComponent('-c deadlock_timeout=50')}`,
     }),
-    start: { roles: ['web'] },
   },
 );
 const teams = app.service(team);

@@ -17,10 +17,7 @@ const node = defineResource('node', {
   policies,
   routes: (route) => [route.get('/top', { policy: 'public' }, () => ({ top: true }))],
 });
-const { app, call } = await startTestApp(
-  { resources: [defineUser(), organisation, member, node] },
-  { start: { roles: ['web'] } },
-);
+const { app, call } = await startTestApp({ resources: [defineUser(), organisation, member, node] });
 const organisations = app.service(organisation);
 const members = app.service(member);
 const batch = (path: string, operations: readonly object[], mode = 'atomic') =>

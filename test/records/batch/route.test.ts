@@ -36,15 +36,12 @@ const hooked = defineResource('hooked', {
   },
 });
 const resources = [defineUser(), task, appendOnly, without, custom, hooked];
-const { app, env, url, call, person } = await startTestApp(
-  {
-    resources,
-    extensions: [apiKeys({ routeScopes: { 'DELETE /tasks/:id': 'tasks:remove' } }), softDelete(), audit()],
-    settings: { http: { batchBytes: 100_000 } },
-    listeners: (one) => one.on('hooked.created', ({ record }) => void asked.push(`listener ${record.text}`)),
-  },
-  { start: { roles: ['web'] } },
-);
+const { app, env, url, call, person } = await startTestApp({
+  resources,
+  extensions: [apiKeys({ routeScopes: { 'DELETE /tasks/:id': 'tasks:remove' } }), softDelete(), audit()],
+  settings: { http: { batchBytes: 100_000 } },
+  listeners: (one) => one.on('hooked.created', ({ record }) => void asked.push(`listener ${record.text}`)),
+});
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());
@@ -177,13 +174,10 @@ test('after hooks and listeners run for each item, in order, and not for a batch
 });
 
 test('rate limits count ten operations as one request', async () => {
-  const limited = await startTestApp(
-    {
-      resources: [appendOnly],
-      settings: { rateLimit: { enabled: true, global: { limit: 10, windowMs: 3_600_000 } } },
-    },
-    { start: { roles: ['web'] } },
-  );
+  const limited = await startTestApp({
+    resources: [appendOnly],
+    settings: { rateLimit: { enabled: true, global: { limit: 10, windowMs: 3_600_000 } } },
+  });
   const batch = (count: number) =>
     limited.call('POST', '/api/entries/batch', {
       operations: Array.from({ length: count }, () => ({ op: 'create', data: { text: 'x' } })),

@@ -44,7 +44,7 @@ const secret = defineResource('secret', {
     };
   },
 });
-const { app, call, env } = await startTestApp({ resources: [item, secret] }, { start: { roles: ['web'] } });
+const { app, call, env } = await startTestApp({ resources: [item, secret] });
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

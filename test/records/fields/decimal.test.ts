@@ -45,10 +45,7 @@ const sale = defineResource('sale', {
   aggregates: {},
   policies: { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' },
 });
-const { app, call, env } = await startTestApp(
-  { resources: [defineUser(), thing, sale], extensions: [softDelete()] },
-  { start: { roles: ['web'] } },
-);
+const { app, call, env } = await startTestApp({ resources: [defineUser(), thing, sale], extensions: [softDelete()] });
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();
 afterAll(() => database.end());

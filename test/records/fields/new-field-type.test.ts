@@ -74,10 +74,7 @@ const visit = defineResource('visit', {
   personalFields: ['at', 'usual'],
   scope: () => scope as never,
 });
-const { call, env, app } = await startTestApp(
-  { resources: [defineUser(), visit], extensions: [privacy()] },
-  { start: { roles: ['web'] } },
-);
+const { call, env, app } = await startTestApp({ resources: [defineUser(), visit], extensions: [privacy()] });
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();
 afterAll(() => database.end());
@@ -149,7 +146,7 @@ describe('a field type that only this test defines', () => {
 });
 
 test('the values of such a type are exported with the data of their owner, and erased with the account', async () => {
-  const running = await startTestApp({ resources: [defineUser(), visit], extensions: [privacy()] });
+  const running = await startTestApp({ resources: [defineUser(), visit], extensions: [privacy()] }, { roles: 'all' });
   const [ada, admin] = [await running.person('Ada'), await running.person('Cay', ['user', 'admin'])];
   const created = await ada.call('POST', '/api/visits', { at: '9:05', breaks: ['12:30'], usual: '7:00' });
   expect(created.status).toBe(201);

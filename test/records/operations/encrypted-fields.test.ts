@@ -37,7 +37,7 @@ afterAll(() => write.mockRestore());
 const key = randomBytes(32).toString('base64');
 const { call, app, env, person } = await startTestApp(
   { resources: [defineUser(), patient, visitor], extensions: [webhooks()] },
-  { env: () => ({ SVC_ENCRYPTION_KEYS: key, LOG_LEVEL: 'trace' }) },
+  { roles: 'all', env: () => ({ SVC_ENCRYPTION_KEYS: key, LOG_LEVEL: 'trace' }) },
 );
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();

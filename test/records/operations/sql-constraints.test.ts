@@ -30,10 +30,7 @@ const visit = defineResource('visit', {
   ],
 });
 
-const { app, call, env } = await startTestApp(
-  { resources: [desk, visit], extensions: [softDelete()] },
-  { start: { roles: ['web'] } },
-);
+const { app, call, env } = await startTestApp({ resources: [desk, visit], extensions: [softDelete()] });
 const bulk = app.bulk.resource('visit');
 const sql = new pg.Client({ connectionString: env.DATABASE_URL! });
 afterAll(() => sql.end());

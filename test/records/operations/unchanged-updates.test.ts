@@ -61,7 +61,7 @@ const vault = defineResource('vault', {
 });
 const { app, call, env, person } = await startTestApp(
   { resources: [defineUser({ roles: ['user', 'admin'] }), tag, item, hooked, timeless, vault], extensions: [audit()] },
-  { start: { roles: ['web'] }, env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64') }) },
+  { env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64') }) },
 );
 const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
 await sql.connect();

@@ -30,10 +30,13 @@ const touchy = defineResource('touchy', {
   policies: { create: 'public', read: ({ user }) => (user!.bio as string).length >= 0 },
 });
 
-const { url, call, person, app } = await startTestApp({
-  resources: [defineUser({ fields: { bio: f.string() } }), odd, span, locked, secret, touchy],
-  extensions: [webhooks()],
-});
+const { url, call, person, app } = await startTestApp(
+  {
+    resources: [defineUser({ fields: { bio: f.string() } }), odd, span, locked, secret, touchy],
+    extensions: [webhooks()],
+  },
+  { roles: 'all' },
+);
 const ann = await person('Ann');
 const bob = await person('Bob');
 

@@ -66,13 +66,10 @@ const draft = defineResource('draft', {
   policies: { ...open, create: 'authenticated', delete: 'owner | admin' },
   softDelete: true,
 });
-const { app, call, env, person } = await startTestApp(
-  {
-    resources: [user, ledger, org, place, job, badge, firm, page, topic, book, draft],
-    extensions: [softDelete(), audit()],
-  },
-  { start: { roles: ['web'] } },
-);
+const { app, call, env, person } = await startTestApp({
+  resources: [user, ledger, org, place, job, badge, firm, page, topic, book, draft],
+  extensions: [softDelete(), audit()],
+});
 const GONE = 'ffffffffffffffffffffffff';
 
 test('a client cannot refer to a record that is hidden from it, and gets the same error as for a missing one', async () => {

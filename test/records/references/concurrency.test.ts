@@ -13,10 +13,7 @@ const item = defineResource('item', {
   policies: open,
 });
 const tag = defineResource('tag', { fields: { name: f.string() }, policies: open });
-const { app, call, env } = await startTestApp(
-  { resources: [defineUser(), group, item, tag] },
-  { start: { roles: ['web'] } },
-);
+const { app, call, env } = await startTestApp({ resources: [defineUser(), group, item, tag] });
 
 async function query(text: string) {
   const client = new pg.Client(env.DATABASE_URL);

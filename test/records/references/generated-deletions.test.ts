@@ -17,10 +17,7 @@ const references = {
 const solid = defineResource('solid', { fields: references, policies: open });
 /** Records that are kept in the archive after their deletion. */
 const soft = defineResource('soft', { fields: references, policies: open, softDelete: true });
-const { app, call } = await startTestApp(
-  { resources: [defineUser(), solid, soft], extensions: [softDelete()] },
-  { start: { roles: ['web'] } },
-);
+const { app, call } = await startTestApp({ resources: [defineUser(), solid, soft], extensions: [softDelete()] });
 
 const events: string[] = [];
 for (const name of ['solid', 'soft'] as const)

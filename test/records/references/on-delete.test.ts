@@ -27,10 +27,10 @@ const note = defineResource('note', {
   },
   policies: open,
 });
-const { app, call } = await startTestApp(
-  { resources: [defineUser(), team, project, task, member, badge, label, note], extensions: [softDelete()] },
-  { start: { roles: ['web'] } },
-);
+const { app, call } = await startTestApp({
+  resources: [defineUser(), team, project, task, member, badge, label, note],
+  extensions: [softDelete()],
+});
 
 async function create(path: string, body: object): Promise<string> {
   const response = await call('POST', `/api/${path}`, body);

@@ -27,13 +27,10 @@ const view = defineResource('view', { fields: { post: f.ref('post', { onDelete: 
 const [writer, topic, badge] = ['writer', 'topic', 'badge'].map((name) =>
   defineResource(name, { fields: { name: f.string() }, policies: open }),
 );
-const { app, call, person } = await startTestApp(
-  {
-    resources: [defineUser({ roles: ['user', 'admin'] }), post, comment, view, writer!, topic!, badge!],
-    extensions: [softDelete()],
-  },
-  { start: { roles: ['web'] } },
-);
+const { app, call, person } = await startTestApp({
+  resources: [defineUser({ roles: ['user', 'admin'] }), post, comment, view, writer!, topic!, badge!],
+  extensions: [softDelete()],
+});
 const ada = await person('Ada');
 const posts = app.service(post);
 const comments = app.service(comment);

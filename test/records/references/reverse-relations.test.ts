@@ -37,10 +37,7 @@ const secret = defineResource('secret', {
 });
 const mark = defineResource('mark', { fields: { posts: f.refs('post') }, policies: open });
 const resources = [defineUser({ roles: ['user', 'admin'] }), post, comment, reply, task, secret, mark];
-const { app, call, person } = await startTestApp(
-  { resources, extensions: [softDelete()] },
-  { start: { roles: ['web'] } },
-);
+const { app, call, person } = await startTestApp({ resources, extensions: [softDelete()] });
 
 async function create(client: typeof call, path: string, body: object): Promise<string> {
   return (await client('POST', `/api/${path}`, body)).body.data.id;

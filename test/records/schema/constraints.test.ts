@@ -44,10 +44,7 @@ const stay = defineResource('stay', {
   policies: open,
 });
 
-const { app, call } = await startTestApp(
-  { resources: [defineUser(), booking, stay], extensions: [softDelete()] },
-  { start: { roles: ['web'] } },
-);
+const { app, call } = await startTestApp({ resources: [defineUser(), booking, stay], extensions: [softDelete()] });
 
 const at = (hour: number) => `2027-03-01T${String(hour).padStart(2, '0')}:00:00.000Z`;
 let courts = 0;
@@ -208,10 +205,7 @@ test('constraints between records of a resource with tenant() compare the record
     fields: { organisation: tenant(), desk: f.string(), from: f.integer(), to: f.integer(), code: f.string() },
     constraints: (c) => [c.exclude(['desk', c.range('from', 'to')]), c.unique(['code'])],
   });
-  const own = await startTestApp(
-    { resources: [defineUser(), slot], extensions: [organisations()] },
-    { start: { roles: ['web'] } },
-  );
+  const own = await startTestApp({ resources: [defineUser(), slot], extensions: [organisations()] });
   const organisation = (own.app.service as (name: string) => { create(input: object): Promise<{ id: string }> })(
     'organisation',
   );

@@ -24,10 +24,13 @@ const album = defineResource('album', {
   policies: open,
 });
 
-const { app, call, person } = await startTestApp({
-  resources: [defineUser(), tag, sheet, folder, post, album],
-  extensions: [webhooks()],
-});
+const { app, call, person } = await startTestApp(
+  {
+    resources: [defineUser(), tag, sheet, folder, post, album],
+    extensions: [webhooks()],
+  },
+  { roles: 'all' },
+);
 const make = async (name: 'tag' | 'sheet' | 'folder' | 'post', values: object) =>
   (await app.service(name).create(values as never)).id as string;
 

@@ -35,20 +35,17 @@ const sent = webhooks({ events: { 'post.told': { schema: z.object({ text: z.stri
 
 const resources = [defineUser(), note, count, post] as const;
 // Without a relay, events stay in the outbox.
-const running = await startTestApp(
-  {
-    resources,
-    extensions: [sent],
-    listeners(made) {
-      for (const name of ['note.created', 'note.updated', 'post.created']) {
-        made.on<{ record: { text?: string; title?: string } }>(name, ({ record }) => {
-          seen.push(`${name} ${record.text ?? record.title}`);
-        });
-      }
-    },
+const running = await startTestApp({
+  resources,
+  extensions: [sent],
+  listeners(made) {
+    for (const name of ['note.created', 'note.updated', 'post.created']) {
+      made.on<{ record: { text?: string; title?: string } }>(name, ({ record }) => {
+        seen.push(`${name} ${record.text ?? record.title}`);
+      });
+    }
   },
-  { start: { roles: ['web'] } },
-);
+});
 const { call, env } = running;
 const typed = () => createApp({ resources, extensions: [sent] }, env);
 // The type of `running.app` does not include the APIs of extensions.

@@ -45,13 +45,16 @@ const note = defineResource('note', {
   policies: { list: 'public', create: 'admin' },
 });
 
-const { app, env, person, call } = await startTestApp({
-  resources: [defineUser(), order, note],
-  listeners: (one) => {
-    one.on('order.created', ({ record }: { record: { number: string } }) => void seen.push(`event ${record.number}`));
-    one.on('note.created', ({ record }: { record: { text: string } }) => void seen.push(`event ${record.text}`));
+const { app, env, person, call } = await startTestApp(
+  {
+    resources: [defineUser(), order, note],
+    listeners: (one) => {
+      one.on('order.created', ({ record }: { record: { number: string } }) => void seen.push(`event ${record.number}`));
+      one.on('note.created', ({ record }: { record: { text: string } }) => void seen.push(`event ${record.text}`));
+    },
   },
-});
+  { roles: 'all' },
+);
 const orders = app.service('order');
 const notes = app.service('note');
 

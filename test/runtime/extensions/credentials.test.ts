@@ -41,11 +41,17 @@ const resources = () =>
       routes: (route) => [route.post('/publish', { scope: 'notes:publish' }, () => ({ done: true }))],
     }),
   ] as const;
-const plain = await startTestApp({ resources: resources(), extensions: [tokens, privacy(), realtime()] });
-const withKeys = await startTestApp({
-  resources: resources(),
-  extensions: [apiKeys(), tokens, webhooks(), privacy(), realtime()],
-});
+const plain = await startTestApp(
+  { resources: resources(), extensions: [tokens, privacy(), realtime()] },
+  { roles: 'all' },
+);
+const withKeys = await startTestApp(
+  {
+    resources: resources(),
+    extensions: [apiKeys(), tokens, webhooks(), privacy(), realtime()],
+  },
+  { roles: 'all' },
+);
 
 test.each([
   ['', plain],

@@ -22,7 +22,10 @@ test('two extensions never run each other’s jobs, whatever they and their jobs
   const two = worker('mail-sync', 'now', ran);
   // The queue for large audiences is called push-audiences.
   const three = worker('push', 'audiences', ran);
-  await startTestApp({ resources: [defineUser()], extensions: [one, two, three].map(({ extension }) => extension) });
+  await startTestApp(
+    { resources: [defineUser()], extensions: [one, two, three].map(({ extension }) => extension) },
+    { roles: 'all' },
+  );
   const ids = Array.from({ length: 10 }, (_, i) => `row-${i}`);
   for (const { add } of [one, two, three]) await add(ids);
   await vi.waitUntil(() => ran.length >= 30, { timeout: 60_000 });
@@ -35,7 +38,7 @@ test('two extensions never run each other’s jobs, whatever they and their jobs
 test('a job id may be any text (integers, colons, empty); the same text twice is one job, two texts are two jobs', async () => {
   const ran: string[] = [];
   const { extension, add } = worker('mail', 'send', ran);
-  await startTestApp({ resources: [defineUser()], extensions: [extension] });
+  await startTestApp({ resources: [defineUser()], extensions: [extension] }, { roles: 'all' });
   const ids = ['123', '0', '', 'a:b', 'a:b:c', 'a%3Ab', 'a b', 'é\u0000', 'x'.repeat(5000)];
   await add([...ids, ...ids]);
   await vi.waitUntil(() => ran.length >= ids.length, { timeout: 60_000 });

@@ -46,7 +46,10 @@ const { app, url, person, env } = await startTestApp(
     settings: { rateLimit: { enabled: true, global: false, auth: false } },
   },
   // Not a replica, so it is not used, but its metrics are exported.
-  { env: (services) => ({ ...services, METRICS_TOKEN: 'scrape', DATABASE_REPLICA_URL: services.DATABASE_URL }) },
+  {
+    roles: 'all',
+    env: (services) => ({ ...services, METRICS_TOKEN: 'scrape', DATABASE_REPLICA_URL: services.DATABASE_URL }),
+  },
 );
 const call = createClient(url);
 

@@ -66,7 +66,7 @@ const { app, call, person, env } = await startTestApp(
     resources: [defineUser(), post, secret, shy, watched, timeless],
     extensions: [webhooks()],
   },
-  { env: () => ({ CORS_ORIGINS: 'https://app.example.com' }), start: { roles: ['web'] } },
+  { env: () => ({ CORS_ORIGINS: 'https://app.example.com' }) },
 );
 const ann = await person('Ann');
 const bob = await person('Bob');

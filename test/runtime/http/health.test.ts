@@ -24,7 +24,7 @@ const slow = defineResource('slow', {
 });
 let waiting = Promise.withResolvers<object>();
 const declared = () => ({ resources: [note, slow], extensions: [looping] });
-const { env } = await startTestApp(declared(), { start: { roles: ['web'] } });
+const { env } = await startTestApp(declared());
 
 /** Starts another process of the app with its own settings. */
 async function startAnother(settings: Record<string, string>, roles: ('web' | 'relay' | 'push-worker')[]) {

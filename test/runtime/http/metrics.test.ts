@@ -8,7 +8,7 @@ const note = defineResource('note', {
   policies: { read: 'owner' },
 });
 const declared = () => ({ resources: [defineUser(), note], extensions: [webhooks({ retrySchedule: [1] })] });
-const { url, env, person } = await startTestApp(declared(), { start: { roles: ['web', 'relay'] } });
+const { url, env, person } = await startTestApp(declared(), { roles: ['web', 'relay'] });
 
 /** Another process of the same app, with its own metrics settings. */
 async function processOf(metrics: Record<string, string>, role: 'web' | 'relay' | 'webhook-worker') {

@@ -17,7 +17,7 @@ const note = defineResource('note', {
 const resources = [defineUser(), note] as const;
 // One key for all apps, because they share a database.
 const SVC_ENCRYPTION_KEYS = Buffer.alloc(32, 1).toString('base64');
-const base = await startTestApp({ resources }, { env: () => ({ SVC_ENCRYPTION_KEYS }), start: { roles: ['web'] } });
+const base = await startTestApp({ resources }, { env: () => ({ SVC_ENCRYPTION_KEYS }) });
 
 /** Sends requests to an app with these settings and its own prefix. Returns each status and the limit in the headers. */
 async function ask(rateLimit: SettingsInput['rateLimit'], paths: readonly string[], env: Record<string, string> = {}) {

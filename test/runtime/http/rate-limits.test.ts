@@ -45,7 +45,6 @@ const { url, app, env } = await startTestApp(
   },
   {
     env: () => ({ TRUST_PROXY: '1', REDIS_URL: proxy.url, CORS_ORIGINS: 'https://app.example.com' }),
-    start: { roles: ['web'] },
   },
 );
 

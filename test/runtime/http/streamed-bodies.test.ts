@@ -49,7 +49,7 @@ const sheet = defineResource('sheet', {
     ),
   ],
 });
-const { url, call } = await startTestApp({ resources: [sheet] }, { start: { roles: ['web'] } });
+const { url, call } = await startTestApp({ resources: [sheet] });
 
 async function post(path: string, body: unknown, headers: Record<string, string> = {}) {
   const response = await fetch(`${url}/api/sheets${path}`, { method: 'POST', body: body as never, headers });

@@ -8,7 +8,7 @@ import { blog } from '../../fixtures/blog/app.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
-const { url } = await startTestApp(blog);
+const { url } = await startTestApp(blog, { roles: 'all' });
 
 // Inside the project, so that packages resolve, but ignored by git and by the project's checks.
 mkdirSync(join(root, '.data'), { recursive: true });

@@ -7,7 +7,7 @@ import { type ApiResponse, type Client, createClient, startTestApp } from '../..
 import { type Json, readContract } from './contract.ts';
 import { faultsOf } from './validators.ts';
 
-const { app, url, env } = await startTestApp(blog);
+const { app, url, env } = await startTestApp(blog, { roles: 'all' });
 const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

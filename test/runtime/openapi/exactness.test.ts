@@ -37,7 +37,7 @@ const resources = [
   defineResource('plain', { fields: plain, policies: OPEN }),
   defineResource('lenient', { fields: lenient, policies: OPEN }),
 ];
-const { url, person } = await startTestApp({ resources }, { start: { roles: ['web'] } });
+const { url, person } = await startTestApp({ resources });
 const contract = await readContract(url);
 const { schemas } = contract.document.components;
 const ann = await person('Ann');

@@ -13,7 +13,7 @@ import { everyApp, SECRET } from './every-app.ts';
 const RUNS = scaleRuns(10);
 
 // Only the web role runs, so that nothing is sent to the generated addresses.
-const { app, url, person } = await startTestApp(everyApp, { start: { roles: ['web'] } });
+const { app, url, person } = await startTestApp(everyApp);
 const contract = await readContract(url);
 const ann = await person('Ann');
 const bob = await person('Bob');

@@ -1,7 +1,9 @@
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
-import { expect, test } from 'vitest';
-import { createTestDatabase } from './test-database.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { createApp, defineResource, defineUser, f } from '../../../src/index.ts';
+import { assemblyOf } from '../../../src/runtime/create-app.ts';
+import { createTestDatabase, planTestDatabase } from './test-database.ts';
 
 async function connect(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
@@ -30,6 +32,27 @@ test('drop removes the Redis keys of its own prefix and no others', async () => 
   expect(await redis.exists(`${other.redisPrefix}:a`)).toBe(1);
   redis.disconnect();
   await other.drop();
+});
+
+test('apps with the same tables, started at the same time and later, get a database with these tables each', async () => {
+  const onlyHere = defineResource('onlyInThisTest', { fields: { name: f.string() } });
+  const create = async () => {
+    const database = planTestDatabase();
+    const env = { NODE_ENV: 'test', DATABASE_URL: database.databaseUrl, REDIS_URL: database.redisUrl };
+    const app = createApp({ resources: [defineUser(), onlyHere] }, env);
+    await database.createWithTables(assemblyOf(app)!);
+    onTestFinished(async () => {
+      await app.close();
+      await database.drop();
+    });
+    return app;
+  };
+  const apps = [...(await Promise.all([create(), create(), create()])), await create()];
+  for (const [i, app] of apps.entries()) {
+    await app.service(onlyHere).create({ name: `record ${i}` });
+    const { data } = await app.service(onlyHere).list({});
+    expect(data.map(({ name }) => name)).toEqual([`record ${i}`]);
+  }
 });
 
 // The sessions of a pooler end with the pool of the database, so that none of them is left.

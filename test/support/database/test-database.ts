@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { inject } from 'vitest';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import type { AssembledApp } from '../../../src/runtime/assemble.ts';
+import { migrateDatabase } from '../../../src/runtime/migrations/migrate.ts';
+import { computeFingerprint } from '../../../src/runtime/migrations/sync.ts';
 import { createDatabaseServer } from '../../../src/testing/servers/database-server.ts';
 import { deleteRedisKeys } from '../../../src/testing/servers/redis-keys.ts';
+import { provideTemplate } from '../../../src/testing/servers/template.ts';
 
 /** The address of the PgBouncer in front of the test server, if all apps of this run connect through one (TEST_POOLER). */
 const poolerUrl = process.env.TEST_POOLER_URL ?? '';
@@ -18,17 +25,76 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-const server = createDatabaseServer(process.env.TEST_DATABASE_URL ?? '');
+const serverUrl = process.env.TEST_DATABASE_URL ?? '';
+const server = createDatabaseServer(serverUrl);
 const redisUrl = process.env.TEST_REDIS_URL ?? '';
+
+/** The databases of this run (scripts/test/run-databases.ts). */
+const TEMPLATE = process.env.TEST_TEMPLATE ?? '';
+const PREFIX = process.env.TEST_DATABASE_PREFIX ?? '';
+
+/** The addresses of a database that does not exist yet. An app is created with them, and its tables are then known. */
+export interface PlannedDatabase extends TestDatabase {
+  /** Creates the database with the tables of an app. The second app of this run with these tables creates a template, which further ones copy. */
+  createWithTables(app: AssembledApp): Promise<void>;
+}
 
 /** Creates a database from the run's template, and a Redis prefix, for one test file. Call `drop` when it is done. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const id = randomBytes(5).toString('hex');
-  const name = `${inject('databasePrefix')}${id}`;
-  const redisPrefix = `belfry-test-${id}`;
-  await server.copyDatabase(inject('templateDatabase'), name);
-  const url = server.addressOf(name);
+  const { name, database } = planDatabase();
+  await server.copyDatabase(TEMPLATE, name);
+  return database;
+}
+
+/** Whether no app of this run had these tables before. Most sets of tables occur once, and a template for each would take gigabytes. */
+function isFirstWith(fingerprint: string): boolean {
+  // The folder for temporary files belongs to the run.
+  const folder = join(tmpdir(), 'belfry-tables');
+  mkdirSync(folder, { recursive: true });
+  try {
+    writeFileSync(join(folder, fingerprint), '', { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  }
+}
+
+async function createTables(database: string, { tables, declared, platform }: AssembledApp): Promise<void> {
+  const client = new Client({ connectionString: server.addressOf(database) });
+  await client.connect();
+  try {
+    await migrateDatabase(client, { tables, declared }, { mode: 'sync' }, platform.log);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Plans a database, and a Redis prefix, for one app. Call `drop` when it is done. */
+export function planTestDatabase(): PlannedDatabase {
+  const { name, database } = planDatabase();
   return {
+    ...database,
+    async createWithTables(app) {
+      const fingerprint = computeFingerprint(app).slice(0, 24);
+      if (isFirstWith(fingerprint)) {
+        await server.copyDatabase(TEMPLATE, name);
+        await createTables(name, app);
+        return;
+      }
+      const template = `${TEMPLATE}_${fingerprint}`;
+      await provideTemplate(server, serverUrl, template, (empty) => createTables(empty, app));
+      await server.copyDatabase(template, name);
+    },
+  };
+}
+
+function planDatabase(): { name: string; database: TestDatabase } {
+  const id = randomBytes(5).toString('hex');
+  const name = `${PREFIX}${id}`;
+  const redisPrefix = `belfry-test-${id}`;
+  const url = server.addressOf(name);
+  const database: TestDatabase = {
     databaseUrl: url,
     appVariables:
       poolerUrl === ''
@@ -46,4 +112,5 @@ export async function createTestDatabase(): Promise<TestDatabase> {
       );
     },
   };
+  return { name, database };
 }

@@ -12,11 +12,14 @@ const letter = defineResource('letter', {
 });
 
 const PAGE_BYTES = 10_000;
-const { app, person } = await startTestApp({
-  resources: [defineUser({ roles: ['user', 'admin'] }), sheet, letter],
-  extensions: [audit()],
-  settings: { http: { pageBytes: PAGE_BYTES } },
-});
+const { app, person } = await startTestApp(
+  {
+    resources: [defineUser({ roles: ['user', 'admin'] }), sheet, letter],
+    extensions: [audit()],
+    settings: { http: { pageBytes: PAGE_BYTES } },
+  },
+  { roles: 'all' },
+);
 const root = await person('Root', ['user', 'admin']);
 
 const path = (resource: string, limit: number) => `/api/admin/audit?resource=${resource}&action=created&limit=${limit}`;

@@ -19,7 +19,7 @@ const options = () => ({
   // Small batches, so that both relays write.
   settings: { relay: { batch: 5, streams: 4 } },
 });
-const { app, env } = await startTestApp(options(), { start: { roles: ['web'] } });
+const { app, env } = await startTestApp(options());
 const others = [createApp(options(), env), createApp(options(), env)];
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();

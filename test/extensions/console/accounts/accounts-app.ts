@@ -50,6 +50,7 @@ export async function startAccountsApp(
       },
     },
     {
+      roles: 'all',
       env: () => ({ ...(mode === 'production' && PRODUCTION), APP_URL: 'https://app.example.com' }),
       ...(mode === 'production' && { start: { roles: ['web', 'relay'] } }),
     },

@@ -5,16 +5,19 @@ import { startTestApp } from '../../../support/app.ts';
 import { startTcpProxy } from '../../../support/tcp-proxy.ts';
 
 const declaration = { resources: [defineUser()], extensions: [developerConsole()] };
-const { app, call, person, env } = await startTestApp({
-  ...declaration,
-  settings: { rateLimit: { enabled: true, auth: { limit: 3, windowMs: 600_000 } } },
-});
+const { app, call, person, env } = await startTestApp(
+  {
+    ...declaration,
+    settings: { rateLimit: { enabled: true, auth: { limit: 3, windowMs: 600_000 } } },
+  },
+  { roles: 'all' },
+);
 
 test('while Redis is down, clearing a lock fails in every place, and the lock remains', async () => {
   const proxy = await startTcpProxy(new URL(env.REDIS_URL!));
   const other = await startTestApp(
     { ...declaration, settings: { auth: { lockout: { maxAttempts: 1 } } } },
-    { env: () => ({ REDIS_URL: proxy.url }), start: { roles: ['web', 'relay'] } },
+    { env: () => ({ REDIS_URL: proxy.url }), roles: ['web', 'relay'] },
   );
   const user = await other.person('Locked');
   await other.call('POST', '/api/auth/login', { email: user.email, password: 'wrong' });

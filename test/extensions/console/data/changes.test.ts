@@ -5,7 +5,7 @@ import { startTestApp } from '../../../support/app.ts';
 const note = defineResource('note', { fields: { title: f.string() }, softDelete: true });
 const other = defineResource('other', { fields: { title: f.string() } });
 const options = { resources: [defineUser(), note, other], extensions: [softDelete(), developerConsole()] };
-const { app, url, env } = await startTestApp(options, { start: { roles: ['web'] } });
+const { app, url, env } = await startTestApp(options);
 
 /** Opens a stream; `text` has what it has sent so far. */
 async function open(query = '') {

@@ -9,14 +9,11 @@ const report = defineResource('report', {
   fields: { title: f.string().required(), paper: f.file({ types: ['text/plain'] }), pages: f.array(f.file()) },
   softDelete: true,
 });
-const { app, url, call } = await startTestApp(
-  {
-    resources: [defineUser(), report],
-    settings: { files: { storage } },
-    extensions: [softDelete(), developerConsole()],
-  },
-  { start: { roles: ['web'] } },
-);
+const { app, url, call } = await startTestApp({
+  resources: [defineUser(), report],
+  settings: { files: { storage } },
+  extensions: [softDelete(), developerConsole()],
+});
 const API = '/console/api';
 const store = (text: string, name: string) =>
   app.files.store(Readable.from([Buffer.from(text)]), { name, type: 'text/plain' });

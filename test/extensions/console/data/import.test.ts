@@ -15,7 +15,7 @@ const { app, url, person } = await startTestApp(
       SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
       LOG_LEVEL: 'silent',
     }),
-    start: { roles: ['web', 'relay'] },
+    roles: ['web', 'relay'],
   },
 );
 const coupons = app.service('coupon');

@@ -31,7 +31,7 @@ const task = defineResource('task', {
   audit: true,
 });
 const options = { resources: [defineUser(), project, task], extensions: [softDelete(), audit(), developerConsole()] };
-const { app, url, call, person } = await startTestApp(options, { start: { roles: ['web'] } });
+const { app, url, call, person } = await startTestApp(options);
 const API = '/console/api';
 const tasks = app.service('task');
 const ada = await person('Ada');

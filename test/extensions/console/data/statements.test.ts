@@ -9,14 +9,11 @@ const item = defineResource('item', {
   softDelete: true,
 });
 // Without relay and workers, which send statements of their own.
-const { app, call } = await startTestApp(
-  {
-    resources: [defineUser(), label, item],
-    extensions: [softDelete(), developerConsole()],
-    settings: { http: { pageBytes: 100_000 } },
-  },
-  { start: { roles: ['web'] } },
-);
+const { app, call } = await startTestApp({
+  resources: [defineUser(), label, item],
+  extensions: [softDelete(), developerConsole()],
+  settings: { http: { pageBytes: 100_000 } },
+});
 const API = '/console/api/records/item';
 const labels = await app.service('label').createMany(Array.from({ length: 20 }, (_, i) => ({ name: `Label ${i}` })));
 const items = await app.service('item').createMany(

@@ -14,10 +14,7 @@ const product = defineResource('product', {
   },
   policies: { list: 'none' },
 });
-const { app, url, call } = await startTestApp(
-  { resources: [defineUser(), product], extensions: [developerConsole()] },
-  { start: { roles: ['web'] } },
-);
+const { app, url, call } = await startTestApp({ resources: [defineUser(), product], extensions: [developerConsole()] });
 const API = `${url}/console/api/records/product`;
 const products = app.service('product');
 await products.createMany([

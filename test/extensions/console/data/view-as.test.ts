@@ -47,13 +47,10 @@ function byReader({ user, doc }: { user: { id: string } | undefined; doc: { read
   return user !== undefined && doc.reader === user.id;
 }
 
-const { app, call, person } = await startTestApp(
-  {
-    resources: [defineUser({ roles: ['editor'] }), shelf, note, inbox, folder],
-    extensions: [organisations(), developerConsole()],
-  },
-  { start: { roles: ['web'] } },
-);
+const { app, call, person } = await startTestApp({
+  resources: [defineUser({ roles: ['editor'] }), shelf, note, inbox, folder],
+  extensions: [organisations(), developerConsole()],
+});
 const owner = await person('Ada');
 const admin = await person('Root', ['user', 'admin']);
 const editor = await person('Ed', ['user', 'editor']);

@@ -31,10 +31,10 @@ const strict = defineResource('strict', {
     },
   },
 });
-const { app, call, person } = await startTestApp(
-  { resources: [defineUser(), team, task, plain, strict], extensions: [softDelete(), developerConsole()] },
-  { start: { roles: ['web'] } },
-);
+const { app, call, person } = await startTestApp({
+  resources: [defineUser(), team, task, plain, strict],
+  extensions: [softDelete(), developerConsole()],
+});
 const API = '/console/api/records';
 const tasks = app.service('task');
 const ifMatch = (version: string) => ({ 'if-match': `"${version}"` });

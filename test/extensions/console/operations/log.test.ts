@@ -7,7 +7,7 @@ import { API, resources } from './operations-app.ts';
 test('the log of all processes is read from a line on', async () => {
   const other = await startTestApp(
     { resources, extensions: [developerConsole()] },
-    { env: () => ({ NODE_ENV: 'development', LOG_LEVEL: 'warn' }), start: { roles: ['web'] } },
+    { env: () => ({ NODE_ENV: 'development', LOG_LEVEL: 'warn' }) },
   );
   other.app.on('note.created', () => {
     throw new Error('this listener fails in a test');

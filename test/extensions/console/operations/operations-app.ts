@@ -56,7 +56,7 @@ export const API = '/console/api/operations';
 
 /** Starts an app in production for the test file, with an administrator, and a connection to its Redis. */
 export async function startOperationsApp() {
-  const started = await startTestApp(declarations, { env: () => PRODUCTION });
+  const started = await startTestApp(declarations, { roles: 'all', env: () => PRODUCTION });
   const admin = await started.person('Root', ['user', 'admin']);
   const redis = new Redis(started.env.REDIS_URL!);
   afterAll(() => redis.disconnect());

@@ -45,7 +45,7 @@ test('while Redis is down, the overview says so, and the other pages say what th
   const proxy = await startTcpProxy(new URL(env.REDIS_URL!));
   const other = await startTestApp(
     { resources, extensions: [developerConsole()] },
-    { env: () => ({ REDIS_URL: proxy.url }), start: { roles: ['web', 'relay', 'job-worker'] } },
+    { env: () => ({ REDIS_URL: proxy.url }), roles: ['web', 'relay', 'job-worker'] },
   );
   expect((await other.call('GET', `${API}/queues`)).status).toBe(200);
   await proxy.close();

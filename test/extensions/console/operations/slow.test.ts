@@ -74,18 +74,21 @@ test('the statistics of Postgres contain no values, and no statements whose text
 });
 
 test('without slow work, the slow log stays empty with the default thresholds', async () => {
-  const other = await startTestApp({ resources, extensions: [developerConsole()] });
+  const other = await startTestApp({ resources, extensions: [developerConsole()] }, { roles: 'all' });
   await other.call('GET', '/api/notes');
   const { body } = await other.call('GET', `${API}/slow`);
   expect(body.data.thresholds).toEqual({ requestMs: 500, statementMs: 200 });
 });
 
 test('requests to the console and to its receiver count neither as load nor as slow work of the app', async () => {
-  const other = await startTestApp({
-    resources,
-    settings: { slowLog: { requestMs: 0, statementMs: 0 } },
-    extensions: [developerConsole()],
-  });
+  const other = await startTestApp(
+    {
+      resources,
+      settings: { slowLog: { requestMs: 0, statementMs: 0 } },
+      extensions: [developerConsole()],
+    },
+    { roles: 'all' },
+  );
   const ask = async (path: string) => (await other.call('GET', path)).body.data;
   await ask('/console/api/resources/note?limit=1');
   await other.call('POST', '/console/receiver/any', {});

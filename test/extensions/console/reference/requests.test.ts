@@ -6,10 +6,7 @@ import { everyApp } from '../../../runtime/openapi/every-app.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { documents, examples, type FormRequest, type Operation, requests, samples, type Values } from './pages.ts';
 
-const { url } = await startTestApp(
-  { ...everyApp, extensions: [...everyApp.extensions, developerConsole()] },
-  { start: { roles: ['web'] } },
-);
+const { url } = await startTestApp({ ...everyApp, extensions: [...everyApp.extensions, developerConsole()] });
 const contract = await readContract(url);
 const { document } = contract;
 const operations = documents.listOperations(document);

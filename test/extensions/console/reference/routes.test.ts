@@ -34,10 +34,13 @@ const team = defineResource('team', {
 const resources = [user, team];
 const API = '/console/api/reference';
 
-const { app, call, person, url } = await startTestApp({
-  resources,
-  extensions: [softDelete(), audit(), apiKeys(), webhooks(), emailVerification(), developerConsole()],
-});
+const { app, call, person, url } = await startTestApp(
+  {
+    resources,
+    extensions: [softDelete(), audit(), apiKeys(), webhooks(), emailVerification(), developerConsole()],
+  },
+  { roles: 'all' },
+);
 const production = await startTestApp(
   {
     resources,
@@ -52,6 +55,7 @@ const production = await startTestApp(
     settings: { rateLimit: { enabled: false }, openapi: { enabled: false } },
   },
   {
+    roles: 'all',
     env: () => ({
       NODE_ENV: 'production',
       DRAIN_DELAY_MS: '0',
@@ -106,10 +110,13 @@ test('roles of organisations are shown as declared, in the map, the reference an
     policies: { list: 'org:member', create: 'org:admin | support', update: ['org:admin', () => false] },
     routes: (route) => [route.post('/:id/close', { policy: 'org:admin' }, () => undefined)],
   });
-  const tenants = await startTestApp({
-    resources: [defineUser({ roles: ['support'] }), ticket],
-    extensions: [organisations(), developerConsole()],
-  });
+  const tenants = await startTestApp(
+    {
+      resources: [defineUser({ roles: ['support'] }), ticket],
+      extensions: [organisations(), developerConsole()],
+    },
+    { roles: 'all' },
+  );
   const read = async (path: string) => (await tenants.call('GET', path)).body;
   const byName = ({ name }: { name: string }) => name === 'ticket';
   const { access, routes } = (await read(`${API}/map`)).data.resources.find(byName);

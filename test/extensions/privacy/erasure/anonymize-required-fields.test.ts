@@ -49,7 +49,7 @@ const { person, env, call } = await startTestApp(
     resources: [defineUser(), thing],
     extensions: [privacy(), softDelete(), webhooks({ allowPrivate: true, requireHttps: false })],
   },
-  { env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64') }) },
+  { roles: 'all', env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64') }) },
 );
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();

@@ -31,7 +31,7 @@ const { app, person, env } = await startTestApp(
     resources: [defineUser(), memo, diary, pin],
     extensions: [privacy(), webhooks({ retrySchedule: ['1h'], pollMs: 50, events: told })],
   },
-  { env: () => ({ SVC_ENCRYPTION_KEYS: generateKey() }) },
+  { roles: 'all', env: () => ({ SVC_ENCRYPTION_KEYS: generateKey() }) },
 );
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();

@@ -111,7 +111,7 @@ const { app, call, person, env, url } = await startTestApp(
         made.on(name, (event) => void heard.push(event as never));
     },
   },
-  { env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64') }) },
+  { roles: 'all', env: () => ({ SVC_ENCRYPTION_KEYS: randomBytes(32).toString('base64') }) },
 );
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();

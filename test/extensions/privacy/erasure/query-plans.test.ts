@@ -16,10 +16,13 @@ const card = defineResource('card', {
   onOwnerDelete: 'anonymize',
   softDelete: true,
 });
-const { person, env } = await startTestApp({
-  resources: [defineUser(), note, card],
-  extensions: [privacy(), softDelete(), webhooks()],
-});
+const { person, env } = await startTestApp(
+  {
+    resources: [defineUser(), note, card],
+    extensions: [privacy(), softDelete(), webhooks()],
+  },
+  { roles: 'all' },
+);
 const client = new pg.Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 afterAll(() => client.end());

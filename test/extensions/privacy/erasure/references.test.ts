@@ -19,10 +19,13 @@ const review = defineResource('review', {
   },
   policies: open,
 });
-const { app, env, person } = await startTestApp({
-  resources: [defineUser(), article, comment, review],
-  extensions: [privacy()],
-});
+const { app, env, person } = await startTestApp(
+  {
+    resources: [defineUser(), article, comment, review],
+    extensions: [privacy()],
+  },
+  { roles: 'all' },
+);
 
 test('an erasure deletes or clears all references to what it deletes, also those that restrict deletions', async () => {
   const [ada, bob] = [await person('Ada'), await person('Bob')];

@@ -11,7 +11,7 @@ const PHOTOS = 800;
 const OTHERS = 600;
 const patience = { timeout: 90_000, interval: 100 };
 
-const { env, person } = await startTestApp(erasing, { start: { roles: ['web'] } });
+const { env, person } = await startTestApp(erasing);
 const [database, holder] = [1, 2].map(() => new Client({ connectionString: env.DATABASE_URL! })) as [Client, Client];
 await Promise.all([database.connect(), holder.connect()]);
 afterAll(() => Promise.all([database.end(), holder.end()]));

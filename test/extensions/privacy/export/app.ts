@@ -52,7 +52,7 @@ const data = defineResource('data', { ...own, path: '/some-data', collection: 's
 /** Starts an app with an example of everything that an export contains. */
 export async function startPrivacyApp() {
   const extensions = [privacy(), softDelete(), audit(), apiKeys(), webhooks({ allowPrivate: true })];
-  return startTestApp({ resources: [user, diary, task, datum, data], extensions });
+  return startTestApp({ resources: [user, diary, task, datum, data], extensions }, { roles: 'all' });
 }
 
 /** Polls until an export is ready or has failed, and returns its state. */

@@ -19,7 +19,10 @@ test.each([true, false])(
   'a record that is deleted or restored during an export is in it exactly once; timestamps: %s',
   async (timestamps) => {
     const note = defineResource('note', { fields, timestamps, softDelete: true });
-    const running = await startTestApp({ resources: [defineUser(), note], extensions: [privacy(), softDelete()] });
+    const running = await startTestApp(
+      { resources: [defineUser(), note], extensions: [privacy(), softDelete()] },
+      { roles: 'all' },
+    );
     const ada = await running.person('Ada');
     const made = async (title: string) => (await ada.call('POST', '/api/notes', { title })).body.data.id as string;
     const ids = {

@@ -14,7 +14,7 @@ const TEXT = 'repeat(md5(i::text), 50)';
 const PATH = '/api/auth/me/export';
 
 // This app runs no worker, so the workers of the tests are the only ones.
-const running = await startTestApp(diaries, { start: { roles: ['web', 'relay'] } });
+const running = await startTestApp(diaries, { roles: ['web', 'relay'] });
 const { env, person } = running;
 const platform = await openPlatform(env);
 afterAll(() => platform.close());

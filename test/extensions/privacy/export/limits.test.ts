@@ -3,14 +3,11 @@ import { defineUser, privacy } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 
 // No worker runs, so every export stays pending.
-const { person, app } = await startTestApp(
-  {
-    resources: [defineUser()],
-    extensions: [privacy({ exportsPerDay: 2 })],
-    settings: { rateLimit: { enabled: true } },
-  },
-  { start: { roles: ['web'] } },
-);
+const { person, app } = await startTestApp({
+  resources: [defineUser()],
+  extensions: [privacy({ exportsPerDay: 2 })],
+  settings: { rateLimit: { enabled: true } },
+});
 const PATH = '/api/auth/me/export';
 
 test('a requester can start exportsPerDay exports of a user per day; polling their state does not count', async () => {
@@ -50,7 +47,7 @@ test('one of many concurrent calls starts an export, and the others do not count
 test('in development the response names the limit, the wait and the setting', async () => {
   const development = await startTestApp(
     { resources: [defineUser()], extensions: [privacy({ exportsPerDay: 1 })] },
-    { env: () => ({ NODE_ENV: 'development', LOG_LEVEL: 'silent' }), start: { roles: ['web'] } },
+    { env: () => ({ NODE_ENV: 'development', LOG_LEVEL: 'silent' }) },
   );
   const cleo = await development.person('Cleo');
   expect((await cleo.call('GET', PATH)).status).toBe(202);

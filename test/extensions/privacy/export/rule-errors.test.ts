@@ -33,7 +33,7 @@ const written = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => 
 afterAll(() => written.mockRestore());
 const running = await startTestApp(
   { resources: [defineUser(), note, judged, scoped], extensions: [privacy()] },
-  { env: () => ({ LOG_LEVEL: 'error' }) },
+  { roles: 'all', env: () => ({ LOG_LEVEL: 'error' }) },
 );
 const { app, person } = running;
 

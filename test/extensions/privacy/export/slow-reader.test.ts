@@ -10,11 +10,14 @@ import { finished, hereOf } from './app.ts';
 
 const STALL_MS = 1500;
 const diary = defineResource('diary', { fields: { text: f.text(), author: f.ref('user').owner() } });
-const { app, person, url } = await startTestApp({
-  resources: [defineUser(), diary],
-  extensions: [privacy()],
-  settings: { http: { stallMs: STALL_MS } },
-});
+const { app, person, url } = await startTestApp(
+  {
+    resources: [defineUser(), diary],
+    extensions: [privacy()],
+    settings: { http: { stallMs: STALL_MS } },
+  },
+  { roles: 'all' },
+);
 
 test('a client that reads slowly receives the whole export, even if it takes longer than the stall limit', {
   timeout: 120_000,

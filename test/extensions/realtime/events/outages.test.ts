@@ -24,7 +24,7 @@ const options = {
 let proxy: Awaited<ReturnType<typeof startTcpProxy>> | undefined;
 const { app, url, env, person } = await startTestApp(options, {
   env: () => ({ METRICS_TOKEN: 'of-the-test' }),
-  start: { roles: ['web', 'relay', 'webhook-worker'] },
+  roles: ['web', 'relay', 'webhook-worker'],
 });
 afterAll(() => proxy?.close());
 const redis = new Redis(env.REDIS_URL!);

@@ -35,7 +35,7 @@ const options = {
 } as const;
 const { app, url, call, env, person } = await startTestApp(
   { ...options, settings: { rateLimit: { enabled: false }, auth: {} } },
-  { env: () => ({ METRICS_TOKEN: 'of-the-test' }) },
+  { roles: ['web', 'relay'], env: () => ({ METRICS_TOKEN: 'of-the-test' }) },
 );
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();

@@ -23,21 +23,24 @@ const TAB = '/console/api/webhooks';
 export async function startWebhooksConsole() {
   const receiver = await startReceiver();
   afterAll(() => receiver.close());
-  const running = await startTestApp({
-    resources: [defineUser(), note],
-    extensions: [
-      audit(),
-      apiKeys(),
-      webhooks({
-        retrySchedule: [],
-        pollMs: 100,
-        disableAfterFailures: 5,
-        maxEndpointsPerUser: 3,
-        events: { 'invoice.paid': { schema: z.object({ invoice: z.string() }), description: 'An invoice was paid' } },
-      }),
-      developerConsole(),
-    ],
-  });
+  const running = await startTestApp(
+    {
+      resources: [defineUser(), note],
+      extensions: [
+        audit(),
+        apiKeys(),
+        webhooks({
+          retrySchedule: [],
+          pollMs: 100,
+          disableAfterFailures: 5,
+          maxEndpointsPerUser: 3,
+          events: { 'invoice.paid': { schema: z.object({ invoice: z.string() }), description: 'An invoice was paid' } },
+        }),
+        developerConsole(),
+      ],
+    },
+    { roles: 'all' },
+  );
 
   /** Calls a route of the tab, as the page of the console does in development. */
   const ask = (method: string, path: string, body?: unknown) => running.call(method, TAB + path, body);

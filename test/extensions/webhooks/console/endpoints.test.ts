@@ -157,10 +157,13 @@ test('the routes of the tab accept requests of the page of the console only', as
 
 test('an endpoint whose last attempt failed is retrying for people, everywhere, and active in the API', async () => {
   const note = defineResource('note', { fields: { text: f.text(), owner: f.ref('user').owner() } });
-  const retrying = await startTestApp({
-    resources: [defineUser(), note],
-    extensions: [webhooks({ retrySchedule: ['1h'], pollMs: 100 }), developerConsole()],
-  });
+  const retrying = await startTestApp(
+    {
+      resources: [defineUser(), note],
+      extensions: [webhooks({ retrySchedule: ['1h'], pollMs: 100 }), developerConsole()],
+    },
+    { roles: 'all' },
+  );
   const kim = await retrying.person('Kim');
   const create = async (events: string[]) =>
     (await kim.call('POST', '/api/webhooks', { url: receiver.url, events })).body.data.id;

@@ -5,19 +5,22 @@ import { startTestApp } from '../../../support/app.ts';
 
 const receiver = await startReceiver();
 afterAll(() => receiver.close());
-const { app, call, person } = await startTestApp({
-  resources: [defineUser({ roles: ['dev', 'faulty'] })],
-  extensions: [
-    webhooks({
-      policy({ user }) {
-        if (user?.roles?.includes('faulty')) throw new Error('the policy failed');
-        return user?.roles?.includes('dev') ?? false;
-      },
-      retrySchedule: [],
-    }),
-    developerConsole(),
-  ],
-});
+const { app, call, person } = await startTestApp(
+  {
+    resources: [defineUser({ roles: ['dev', 'faulty'] })],
+    extensions: [
+      webhooks({
+        policy({ user }) {
+          if (user?.roles?.includes('faulty')) throw new Error('the policy failed');
+          return user?.roles?.includes('dev') ?? false;
+        },
+        retrySchedule: [],
+      }),
+      developerConsole(),
+    ],
+  },
+  { roles: 'all' },
+);
 
 const TAB = '/console/api/webhooks';
 const create = (owner: string) =>

@@ -18,6 +18,7 @@ const { app, call, person, url } = await startTestApp(
     ],
   },
   {
+    roles: 'all',
     env: () => ({
       NODE_ENV: 'production',
       DRAIN_DELAY_MS: '0',

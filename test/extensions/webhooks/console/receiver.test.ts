@@ -84,10 +84,10 @@ test('the receiver keeps the newest 100 requests', async () => {
 });
 
 test('an app that refuses private addresses says why no endpoint can lead to the receiver', async () => {
-  const { call, person: register } = await startTestApp(
-    { resources: [defineUser()], extensions: [webhooks({ allowPrivate: false }), developerConsole()] },
-    { start: { roles: ['web'] } },
-  );
+  const { call, person: register } = await startTestApp({
+    resources: [defineUser()],
+    extensions: [webhooks({ allowPrivate: false }), developerConsole()],
+  });
   const { body } = await call('GET', '/console/api/webhooks/receiver');
   expect(body.data).toMatchObject({ obstacle: expect.stringContaining('allowPrivate: false'), requests: [] });
   const { id } = await register('Ada');

@@ -12,10 +12,13 @@ const note = defineResource('note', {
 const schedule = [20, 40];
 // The sweep never runs here, so these tests do not depend on it.
 const pollMs = 3_600_000;
-const { person, app } = await startTestApp({
-  resources: [defineUser(), note],
-  extensions: [webhooks({ retrySchedule: schedule, timeoutMs: 3000, pollMs, disableAfterFailures: 2 })],
-});
+const { person, app } = await startTestApp(
+  {
+    resources: [defineUser(), note],
+    extensions: [webhooks({ retrySchedule: schedule, timeoutMs: 3000, pollMs, disableAfterFailures: 2 })],
+  },
+  { roles: 'all' },
+);
 
 let receiver: Receiver;
 let ann: Person;

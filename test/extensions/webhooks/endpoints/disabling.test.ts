@@ -15,10 +15,10 @@ const made = (options: object = {}) =>
     resources: [defineUser(), note],
     extensions: [webhooks({ retrySchedule: [], pollMs: 50, disableAfterFailures: 3, ...options })],
   }) as const;
-const first = await startTestApp(made(), { env: () => ({ APP_URL: 'https://belfry.example.com' }) });
+const first = await startTestApp(made(), { roles: 'all', env: () => ({ APP_URL: 'https://belfry.example.com' }) });
 const { app, env } = first;
-const quiet = await startTestApp(made({ notifyOwner: false, disableAfterFailures: 0 }));
-const patient = await startTestApp(made({ retrySchedule: ['5s', '30s'] }));
+const quiet = await startTestApp(made({ notifyOwner: false, disableAfterFailures: 0 }), { roles: 'all' });
+const patient = await startTestApp(made({ retrySchedule: ['5s', '30s'] }), { roles: 'all' });
 const second = createApp(made(), env);
 await second.start({ roles: ['relay', 'webhook-worker', 'push-worker'] });
 const client = new Client({ connectionString: env.DATABASE_URL });

@@ -11,12 +11,15 @@ const resources = [defineUser(), post, secretPlan] as const;
 
 const dns = await startDnsServer((_, type) => (type === 'A' ? ['93.184.216.34'] : []));
 afterAll(() => dns.close());
-const { person, call, env } = await startTestApp({
-  resources,
-  extensions: [
-    webhooks({ maxEndpointsPerUser: 3, allowPrivate: false, maxUrlLength: 100, nameServers: [dns.address] }),
-  ],
-});
+const { person, call, env } = await startTestApp(
+  {
+    resources,
+    extensions: [
+      webhooks({ maxEndpointsPerUser: 3, allowPrivate: false, maxUrlLength: 100, nameServers: [dns.address] }),
+    ],
+  },
+  { roles: 'all' },
+);
 const ann = await person('Ann');
 const bob = await person('Bob');
 const root = await person('Root', ['admin']);

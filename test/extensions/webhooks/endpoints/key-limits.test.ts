@@ -17,18 +17,21 @@ const story = defineResource('story', {
 });
 const hidden = defineResource('hidden', { fields: { text: f.string() }, policies: { read: 'admin' }, webhooks: false });
 
-const started = await startTestApp({
-  resources: [defineUser({ roles: ['user', 'admin'] }), note, story, hidden],
-  extensions: [
-    apiKeys({ maxKeysPerUser: 100 }),
-    webhooks({
-      pollMs: 50,
-      retrySchedule: [1000, 60_000],
-      maxEndpointsPerUser: 100,
-      events: { 'invoice.paid': { schema: z.object({ amount: z.number() }) } },
-    }),
-  ],
-});
+const started = await startTestApp(
+  {
+    resources: [defineUser({ roles: ['user', 'admin'] }), note, story, hidden],
+    extensions: [
+      apiKeys({ maxKeysPerUser: 100 }),
+      webhooks({
+        pollMs: 50,
+        retrySchedule: [1000, 60_000],
+        maxEndpointsPerUser: 100,
+        events: { 'invoice.paid': { schema: z.object({ amount: z.number() }) } },
+      }),
+    ],
+  },
+  { roles: 'all' },
+);
 const { app, env, person, url: base } = started;
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();

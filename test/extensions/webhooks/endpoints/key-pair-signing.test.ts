@@ -89,7 +89,7 @@ const note = defineResource('note', {
 const encryptionKey = Buffer.alloc(32, 7).toString('base64');
 const { person, env } = await startTestApp(
   { resources: [defineUser(), note], extensions: [webhooks({ maxEndpointsPerUser: 100 })] },
-  { env: () => ({ SVC_ENCRYPTION_KEYS: encryptionKey }) },
+  { roles: 'all', env: () => ({ SVC_ENCRYPTION_KEYS: encryptionKey }) },
 );
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();

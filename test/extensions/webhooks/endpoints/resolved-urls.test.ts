@@ -27,14 +27,20 @@ const dns = await startDnsServer((name, type) => {
 afterAll(() => dns.close());
 
 const options = { requireHttps: true, maxEndpointsPerUser: 100, nameServers: [dns.address] };
-const strict = await startTestApp({
-  resources: [defineUser()],
-  extensions: [webhooks({ ...options, allowPrivate: false })],
-});
-const open = await startTestApp({
-  resources: [defineUser()],
-  extensions: [webhooks({ ...options, allowPrivate: true })],
-});
+const strict = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [webhooks({ ...options, allowPrivate: false })],
+  },
+  { roles: 'all' },
+);
+const open = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [webhooks({ ...options, allowPrivate: true })],
+  },
+  { roles: 'all' },
+);
 const ann = await strict.person('Ann');
 const body = (host: string) => ({ url: `https://${host}/hooks`, events: ['*'] });
 

@@ -19,10 +19,11 @@ const declared = (options: object = {}) => ({
 const disabledEvents: { webhook: { id: string }; owner: string; reason: string }[] = [];
 const { app, call, person, env, url } = await startTestApp(declared(), {
   // A test holds a lock until the transactions of seven clients wait for it.
+  roles: 'all',
   env: () => ({ APP_URL: 'https://belfry.example.com', POOL_MAX: '28' }),
 });
 app.on('webhook.disabled', (payload) => void disabledEvents.push(payload as never));
-const quiet = await startTestApp(declared({ notifyOwner: false }));
+const quiet = await startTestApp(declared({ notifyOwner: false }), { roles: 'all' });
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());

@@ -11,7 +11,7 @@ const note = defineResource('note', {
 });
 const made = (options: object = {}) =>
   ({ resources: [defineUser(), note], extensions: [webhooks({ cleanMs: 100, ...options })] }) as const;
-const { person, env, call } = await startTestApp(made());
+const { person, env, call } = await startTestApp(made(), { roles: 'all' });
 const withoutGrace = createApp(made({ secretGraceHours: 0 }), env);
 const { url: urlWithoutGrace } = await withoutGrace.start({ port: 0, roles: ['web'] });
 const client = new Client({ connectionString: env.DATABASE_URL });

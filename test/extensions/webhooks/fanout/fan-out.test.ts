@@ -20,7 +20,7 @@ const note = defineResource('note', {
 const user = defineUser({ roles: ['user', 'admin', 'clerk'] });
 const made = { resources: [user, notice, riddle, note], extensions: [webhooks({ pollMs: 100 })] } as const;
 // No worker runs, so created deliveries do not change.
-const { app, person, env } = await startTestApp(made, { start: { roles: ['web', 'relay'] } });
+const { app, person, env } = await startTestApp(made, { roles: ['web', 'relay'] });
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 afterAll(() => client.end());

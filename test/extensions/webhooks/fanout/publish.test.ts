@@ -33,7 +33,7 @@ const extension = webhooks({
     },
   },
 });
-const running = await startTestApp({ resources: [defineUser(), note], extensions: [extension] });
+const running = await startTestApp({ resources: [defineUser(), note], extensions: [extension] }, { roles: 'all' });
 const { person, env, url } = running;
 const made = () => createApp({ resources: [defineUser(), note], extensions: [extension] }, env);
 // The type of the test helper does not know the APIs that extensions add.

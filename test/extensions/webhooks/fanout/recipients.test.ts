@@ -38,10 +38,13 @@ const seat = defineResource('seat', {
   scope: async ({ user, service }) => ({ holder: user && (await service('user').read(user.id)).name }),
 });
 
-const { app, person } = await startTestApp({
-  resources: [defineUser({ roles: ['user', 'admin', 'auditor'] }), diary, article, quiet, puzzle, seat],
-  extensions: [webhooks({ retrySchedule: [], pollMs: 100, maxEndpointsPerUser: 50 })],
-});
+const { app, person } = await startTestApp(
+  {
+    resources: [defineUser({ roles: ['user', 'admin', 'auditor'] }), diary, article, quiet, puzzle, seat],
+    extensions: [webhooks({ retrySchedule: [], pollMs: 100, maxEndpointsPerUser: 50 })],
+  },
+  { roles: 'all' },
+);
 const ann = await person('Ann');
 const bob = await person('Bob');
 const root = await person('Root', ['user', 'admin']);
@@ -213,10 +216,13 @@ test('a disabled user receives nothing, and the endpoints of a deleted user are 
 });
 
 test('a globalPolicy function runs for each event with the current state of the owner', async () => {
-  const own = await startTestApp({
-    resources: [defineUser(), puzzle],
-    extensions: [webhooks({ globalPolicy: ({ user }) => user?.name === 'Chief', pollMs: 100 })],
-  });
+  const own = await startTestApp(
+    {
+      resources: [defineUser(), puzzle],
+      extensions: [webhooks({ globalPolicy: ({ user }) => user?.name === 'Chief', pollMs: 100 })],
+    },
+    { roles: 'all' },
+  );
   const sql = new Client(own.env.DATABASE_URL);
   await sql.connect();
   onTestFinished(() => sql.end());
@@ -250,10 +256,13 @@ test.each([
 ])(
   'if globalPolicy is %s, an owner who no longer meets it gets no retries, and gets the rest once they meet it again',
   async (_what, globalPolicy) => {
-    const own = await startTestApp({
-      resources: [defineUser({ roles: ['user', 'admin', 'ops'] }), puzzle],
-      extensions: [webhooks({ globalPolicy, pollMs: 50, retrySchedule: [50, 50, 50] })],
-    });
+    const own = await startTestApp(
+      {
+        resources: [defineUser({ roles: ['user', 'admin', 'ops'] }), puzzle],
+        extensions: [webhooks({ globalPolicy, pollMs: 50, retrySchedule: [50, 50, 50] })],
+      },
+      { roles: 'all' },
+    );
     const sql = new Client(own.env.DATABASE_URL);
     await sql.connect();
     onTestFinished(() => sql.end());

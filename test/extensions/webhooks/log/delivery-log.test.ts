@@ -17,7 +17,10 @@ const options = {
   // The sweep that deletes old deliveries runs once, when the app starts.
   cleanMs: 3_600_000,
 };
-const { app, person, env } = await startTestApp({ resources: [defineUser(), note], extensions: [webhooks(options)] });
+const { app, person, env } = await startTestApp(
+  { resources: [defineUser(), note], extensions: [webhooks(options)] },
+  { roles: 'all' },
+);
 const [client, other] = [1, 2].map(() => new Client({ connectionString: env.DATABASE_URL })) as [Client, Client];
 await Promise.all([client.connect(), other.connect()]);
 const opened: Receiver[] = [];

@@ -4,10 +4,10 @@ import { defineUser, webhooks } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { finishDeliveries } from '../../../support/webhooks/deliveries.ts';
 
-const { env, person } = await startTestApp(
-  { resources: [defineUser()], extensions: [webhooks({ pollMs: 3_600_000 })] },
-  { start: { roles: ['web'] } },
-);
+const { env, person } = await startTestApp({
+  resources: [defineUser()],
+  extensions: [webhooks({ pollMs: 3_600_000 })],
+});
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 afterAll(() => client.end());

@@ -30,7 +30,7 @@ const extension = webhooks({
   events: { 'invoice.paid': { schema: z.object({}) } },
 });
 const made = { resources: [defineUser(), note, diary, draft, riddle], extensions: [extension] } as const;
-const running = await startTestApp(made);
+const running = await startTestApp(made, { roles: 'all' });
 const { person, env, call } = running;
 const app = running.app as unknown as ReturnType<typeof createApp<typeof made.resources, typeof made.extensions>>;
 const client = new Client({ connectionString: env.DATABASE_URL });

@@ -9,7 +9,10 @@ import { type Person, startTestApp } from '../../../support/app.ts';
 import { ALL_DELIVERIES, finishDeliveries } from '../../../support/webhooks/deliveries.ts';
 
 const options = { pollMs: 50, maxEndpointsPerUser: 3, events: { 'number.drawn': { schema: z.unknown() } } };
-const { person, env } = await startTestApp({ resources: [defineUser()], extensions: [webhooks(options)] });
+const { person, env } = await startTestApp(
+  { resources: [defineUser()], extensions: [webhooks(options)] },
+  { roles: 'all' },
+);
 const CONNECTIONS = 6;
 const clients = Array.from({ length: CONNECTIONS }, () => new Client({ connectionString: env.DATABASE_URL }));
 await Promise.all(clients.map((one) => one.connect()));

@@ -20,7 +20,7 @@ const options = {
 };
 const made = { resources: [defineUser(), note], extensions: [webhooks(options)] } as const;
 const hasty = { ...made, extensions: [webhooks({ ...options, timeoutMs: 400 })] } as const;
-const { app, person, call, env } = await startTestApp(made);
+const { app, person, call, env } = await startTestApp(made, { roles: 'all' });
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 const opened: { close(): Promise<unknown> }[] = [];

@@ -42,7 +42,7 @@ const options = {
     organisations(),
   ],
 } as const;
-const running = await startTestApp(options, { env: () => ({ APP_URL: 'https://api.example.com' }) });
+const running = await startTestApp(options, { roles: 'all', env: () => ({ APP_URL: 'https://api.example.com' }) });
 const { url, env, person } = running;
 const app = running.app as unknown as ReturnType<typeof createApp<typeof options.resources, typeof options.extensions>>;
 const receiver: Receiver = await startReceiver();

@@ -5,7 +5,7 @@ import { startTestApp } from '../../../support/app.ts';
 import { getStartupError } from '../../../support/startup-error.ts';
 
 const start = (portal: NonNullable<Parameters<typeof webhooks>[0]>['portal']) =>
-  startTestApp({ resources: [defineUser()], extensions: [webhooks({ portal })] }, { start: { roles: ['web'] } });
+  startTestApp({ resources: [defineUser()], extensions: [webhooks({ portal })] });
 
 const embedded = await start({
   frameAncestors: ['https://app.example.com', 'http://localhost:3000'],

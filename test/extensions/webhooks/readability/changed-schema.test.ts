@@ -84,7 +84,7 @@ const after = [
   defineResource('unreadable-shelf', { fields: { writer }, ...owned }),
 ];
 
-const old = await startTestApp({ resources: before, extensions });
+const old = await startTestApp({ resources: before, extensions }, { roles: 'all' });
 const sql = new Client({ connectionString: old.env.DATABASE_URL });
 await sql.connect();
 const receivers = new Map<string, Receiver>();

@@ -33,7 +33,7 @@ const made = {
   resources: [defineUser(), patient, visit],
   extensions: [webhooks({ retrySchedule: ['1h'], pollMs: 50 }), privacy()],
 } as const;
-const { app, person, env } = await startTestApp(made, { env: () => ({ SVC_ENCRYPTION_KEYS: old }) });
+const { app, person, env } = await startTestApp(made, { roles: 'all', env: () => ({ SVC_ENCRYPTION_KEYS: old }) });
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 afterAll(() => client.end());

@@ -14,7 +14,7 @@ const report = defineResource('report', {
 test('an owner with a value that cannot be decrypted gets no delivery: a policy must not take the value as missing', async () => {
   const { app, person, env } = await startTestApp(
     { resources: [user, report], extensions: [webhooks()] },
-    { start: { roles: ['web', 'relay'] } },
+    { roles: ['web', 'relay'] },
   );
   const client = new Client({ connectionString: env.DATABASE_URL });
   await client.connect();

@@ -45,27 +45,30 @@ const archived = defineResource('archived', {
   softDelete: true,
 });
 
-const { app, person, env } = await startTestApp({
-  resources: [
-    defineUser({ roles: ['user', 'admin', 'auditor', 'nurse'] }),
-    diary,
-    article,
-    folder,
-    page,
-    riddle,
-    archived,
-  ],
-  extensions: [
-    softDelete(),
-    webhooks({
-      retrySchedule: ['1h', '1h'],
-      pollMs: 50,
-      maxEndpointsPerUser: 50,
-      disableAfterFailures: 1,
-      events: { 'number.drawn': { schema: z.unknown() } },
-    }),
-  ],
-});
+const { app, person, env } = await startTestApp(
+  {
+    resources: [
+      defineUser({ roles: ['user', 'admin', 'auditor', 'nurse'] }),
+      diary,
+      article,
+      folder,
+      page,
+      riddle,
+      archived,
+    ],
+    extensions: [
+      softDelete(),
+      webhooks({
+        retrySchedule: ['1h', '1h'],
+        pollMs: 50,
+        maxEndpointsPerUser: 50,
+        disableAfterFailures: 1,
+        events: { 'number.drawn': { schema: z.unknown() } },
+      }),
+    ],
+  },
+  { roles: 'all' },
+);
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 const opened: Receiver[] = [];

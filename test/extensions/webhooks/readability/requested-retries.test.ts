@@ -8,10 +8,13 @@ const diary = defineResource('diary', {
   fields: { text: f.text(), writer: f.ref('user').owner() },
   policies: { read: 'owner' },
 });
-const { app, person, env } = await startTestApp({
-  resources: [defineUser(), diary],
-  extensions: [webhooks({ retrySchedule: [], pollMs: 50, disableAfterFailures: 1 })],
-});
+const { app, person, env } = await startTestApp(
+  {
+    resources: [defineUser(), diary],
+    extensions: [webhooks({ retrySchedule: [], pollMs: 50, disableAfterFailures: 1 })],
+  },
+  { roles: 'all' },
+);
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 const receiver = await startReceiver();

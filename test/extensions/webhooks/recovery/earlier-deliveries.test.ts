@@ -12,10 +12,10 @@ import { type Person, startTestApp } from '../../../support/app.ts';
 const user = defineUser();
 const KEEP_DAYS = 3;
 // Only the web role runs: the tests run the sweeps themselves.
-const { person, env } = await startTestApp(
-  { resources: [user], extensions: [webhooks({ keepDeliveriesDays: KEEP_DAYS })] },
-  { start: { roles: ['web'] } },
-);
+const { person, env } = await startTestApp({
+  resources: [user],
+  extensions: [webhooks({ keepDeliveriesDays: KEEP_DAYS })],
+});
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 const log = createLogger('silent', 'test');

@@ -13,7 +13,7 @@ const note = defineResource('note', {
 const options = { retrySchedule: [1500], timeoutMs: 120_000, pollMs: 150, cleanMs: 200, keepDeliveriesDays: 1 };
 const made = { resources: [defineUser(), note], extensions: [webhooks(options)] } as const;
 
-const { app, person, env } = await startTestApp(made);
+const { app, person, env } = await startTestApp(made, { roles: 'all' });
 const second = createApp(made, env);
 await second.start({ roles: ['relay', 'webhook-worker'] });
 const client = new Client({ connectionString: env.DATABASE_URL });
@@ -169,10 +169,13 @@ test('endpoints and logs of a deleted user are removed', async () => {
 });
 
 test('the log of a deleted user is removed within a minute, however long it is', async () => {
-  const rare = await startTestApp({
-    resources: [defineUser(), note],
-    extensions: [webhooks()],
-  });
+  const rare = await startTestApp(
+    {
+      resources: [defineUser(), note],
+      extensions: [webhooks()],
+    },
+    { roles: 'all' },
+  );
   const { id: userId, call } = await rare.person('Long');
   const made = await call('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['note.created'] });
   const other = new Client({ connectionString: rare.env.DATABASE_URL });

@@ -55,6 +55,7 @@ const declared = (relay: string) => ({
 const postgres = await startTcpProxy(new URL(process.env.TEST_DATABASE_URL!));
 let direct = '';
 const { person, env } = await startTestApp(declared('first'), {
+  roles: 'all',
   env: (own) => {
     direct = own.DATABASE_URL;
     return { DATABASE_URL: new URL(new URL(own.DATABASE_URL).pathname, postgres.url).href };

@@ -13,10 +13,7 @@ import { startTestApp } from '../../../support/app.ts';
 
 // Only the web role runs: the tests run every sweep themselves, and nothing is sent.
 const user = defineUser();
-const { person, env } = await startTestApp(
-  { resources: [user], extensions: [webhooks()] },
-  { start: { roles: ['web'] } },
-);
+const { person, env } = await startTestApp({ resources: [user], extensions: [webhooks()] });
 const database = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
 afterAll(() => database.close());
 

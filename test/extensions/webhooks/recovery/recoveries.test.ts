@@ -22,7 +22,7 @@ const made = {
   ],
 } as const;
 // Only the web role runs: the tests take the pages and send the messages themselves.
-const { app, person, call, env } = await startTestApp(made, { start: { roles: ['web'] } });
+const { app, person, call, env } = await startTestApp(made);
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 const database = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));

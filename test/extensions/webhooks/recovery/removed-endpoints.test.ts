@@ -13,7 +13,7 @@ import { rowsRead } from '../../../support/database/query-plan.ts';
 
 const user = defineUser();
 // Only the web role runs: the test runs the sweep itself.
-const { env } = await startTestApp({ resources: [user], extensions: [webhooks()] }, { start: { roles: ['web'] } });
+const { env } = await startTestApp({ resources: [user], extensions: [webhooks()] });
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 const log = createLogger('silent', 'test');

@@ -35,7 +35,7 @@ async function readStoredContexts(databaseUrl: string): Promise<{ contexts: numb
 test('without tracing, no context is stored, and receivers get no traceparent', async () => {
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());
-  const { person, env } = await startTestApp(createOptions());
+  const { person, env } = await startTestApp(createOptions(), { roles: 'all' });
   const ann = await person('Ann');
   await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.*'] });
   const headers = { traceparent: '00-a0892f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
@@ -61,6 +61,7 @@ test("an app uses the host application's tracer provider, and leaves it in place
   });
   const { app, person } = await startTestApp(createOptions(), {
     // The host's provider may support more than Belfry's own.
+    roles: 'all',
     env: () => ({
       OTEL_EXPORTER_OTLP_ENDPOINT: unused.url,
       OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
@@ -96,6 +97,7 @@ test('an app that set up tracing itself removes it when it closes', async () => 
   const collector = await startCollector();
   onTestFinished(() => collector.close());
   const { app, url, env } = await startTestApp(createOptions(), {
+    roles: 'all',
     env: () => ({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER: 'always_on' }),
   });
   await fetch(`${url}/api/notes/000000000000000000000000`);

@@ -56,6 +56,7 @@ const { app, url, person } = await startTestApp(
     extensions: [webhooks({ allowPrivate: true, requireHttps: false, retrySchedule: [0] }), importer],
   },
   {
+    roles: 'all',
     env: () => ({
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=north%20wing',

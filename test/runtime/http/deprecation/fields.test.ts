@@ -54,7 +54,7 @@ const { call, app, person, url } = await startTestApp(
     ],
     extensions: [softDelete(), realtime(), webhooks()],
   },
-  { env: () => ({ LOG_LEVEL: 'silent' }) },
+  { roles: 'all', env: () => ({ LOG_LEVEL: 'silent' }) },
 );
 const north = await app.service(region).create({ name: 'North' });
 const sub = await app.service(company).create({ name: 'Sub', region: north.id });

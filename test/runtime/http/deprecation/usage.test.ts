@@ -23,7 +23,7 @@ const written = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => 
 afterAll(() => written.mockRestore());
 const { call, app, url, person } = await startTestApp(
   { resources: [defineUser(), post] },
-  { env: () => ({ LOG_LEVEL: 'info', METRICS_TOKEN: 'scrape' }), start: { roles: ['web'] } },
+  { env: () => ({ LOG_LEVEL: 'info', METRICS_TOKEN: 'scrape' }) },
 );
 const { id } = await app.service(post).create({ title: 'Old' });
 

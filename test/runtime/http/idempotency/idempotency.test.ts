@@ -91,7 +91,7 @@ const { app, call, person, env, url } = await startTestApp(
     extensions: [softDelete(), webhooks()],
   },
   // Without a relay, events stay in the outbox, where they can be counted.
-  { env: () => ({ TRUST_PROXY: 'loopback' }), start: { roles: ['web'] } },
+  { env: () => ({ TRUST_PROXY: 'loopback' }) },
 );
 const ann = await person('Ann');
 const bob = await person('Bob');

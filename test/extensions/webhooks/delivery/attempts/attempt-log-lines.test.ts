@@ -6,7 +6,7 @@ import { startBlog } from '../../../../support/processes/app-process.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
-const { env, person } = await startTestApp(blog, { start: { roles: ['web'] } });
+const { env, person } = await startTestApp(blog);
 const receiver: Receiver = await startReceiver();
 afterAll(() => receiver.close());
 

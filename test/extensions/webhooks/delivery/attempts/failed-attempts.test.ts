@@ -11,7 +11,10 @@ const note = defineResource('note', {
 });
 const timeoutMs = 2000;
 const options = { retrySchedule: [1], timeoutMs, pollMs: 50, cleanMs: 100, maxEndpointsPerUser: 5 };
-const { app, person, env } = await startTestApp({ resources: [defineUser(), note], extensions: [webhooks(options)] });
+const { app, person, env } = await startTestApp(
+  { resources: [defineUser(), note], extensions: [webhooks(options)] },
+  { roles: 'all' },
+);
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 const opened: { close(): Promise<unknown> }[] = [];

@@ -10,10 +10,13 @@ const note = defineResource('note', {
   policies: { read: 'owner' },
 });
 // Every setting that affects fairness has its default: ten concurrent requests and 10 s per response.
-const { person, env } = await startTestApp({
-  resources: [defineUser(), note],
-  extensions: [webhooks({ maxEndpointsPerUser: 50, events: { 'number.drawn': { schema: z.unknown() } } })],
-});
+const { person, env } = await startTestApp(
+  {
+    resources: [defineUser(), note],
+    extensions: [webhooks({ maxEndpointsPerUser: 50, events: { 'number.drawn': { schema: z.unknown() } } })],
+  },
+  { roles: 'all' },
+);
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 const opened: Receiver[] = [];

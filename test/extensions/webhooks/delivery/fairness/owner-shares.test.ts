@@ -9,10 +9,13 @@ const note = defineResource('note', {
   policies: { read: 'owner' },
 });
 // The default concurrency. A hanging request does not time out while a test runs.
-const { person, env } = await startTestApp({
-  resources: [defineUser(), note],
-  extensions: [webhooks({ timeoutMs: 120_000, disableAfterFailures: 0 })],
-});
+const { person, env } = await startTestApp(
+  {
+    resources: [defineUser(), note],
+    extensions: [webhooks({ timeoutMs: 120_000, disableAfterFailures: 0 })],
+  },
+  { roles: 'all' },
+);
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 const receivers: Receiver[] = [];

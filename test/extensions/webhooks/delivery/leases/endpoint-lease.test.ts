@@ -12,10 +12,13 @@ const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
   policies: { read: 'owner' },
 });
-const { app, person, env } = await startTestApp({
-  resources: [defineUser(), note],
-  extensions: [webhooks({ pollMs: 50, retrySchedule: [50], events: { 'number.drawn': { schema: z.unknown() } } })],
-});
+const { app, person, env } = await startTestApp(
+  {
+    resources: [defineUser(), note],
+    extensions: [webhooks({ pollMs: 50, retrySchedule: [50], events: { 'number.drawn': { schema: z.unknown() } } })],
+  },
+  { roles: 'all' },
+);
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 const opened: Receiver[] = [];

@@ -17,7 +17,7 @@ const options = {
   extensions: [webhooks({ allowPrivate: true, requireHttps: false, retrySchedule: [50] })],
   settings: { relay: { pollMs: 100 } },
 };
-const { person, env } = await startTestApp(options);
+const { person, env } = await startTestApp(options, { roles: 'all' });
 const redis = new Redis(env.REDIS_URL!);
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
@@ -143,7 +143,7 @@ test('a failure ends the wait, and the delivery is retried', async () => {
 });
 
 test('a worker that stops releases its waiting leases and ends their jobs at once', async () => {
-  const one = await startTestApp(options, { start: { roles: ['web', 'relay'] } });
+  const one = await startTestApp(options, { roles: ['web', 'relay'] });
   const receiver = await startReceiver();
   receivers.push(receiver);
   const who = await one.person('Ben');
@@ -169,10 +169,13 @@ test('a worker that stops releases its waiting leases and ends their jobs at onc
 });
 
 test('leases that wait hold neither the requests nor the jobs of a worker', async () => {
-  const few = await startTestApp({
-    ...options,
-    extensions: [webhooks({ allowPrivate: true, requireHttps: false, concurrency: 1 })],
-  });
+  const few = await startTestApp(
+    {
+      ...options,
+      extensions: [webhooks({ allowPrivate: true, requireHttps: false, concurrency: 1 })],
+    },
+    { roles: 'all' },
+  );
   const receiver = await startReceiver();
   receivers.push(receiver);
   const who = await few.person('Cem');

@@ -22,7 +22,7 @@ const options = {
   events: { 'number.drawn': { schema: z.unknown() } },
 };
 const made = { resources: [defineUser(), note], extensions: [webhooks(options)] } as const;
-const { person, env } = await startTestApp(made);
+const { person, env } = await startTestApp(made, { roles: 'all' });
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 const opened: { close(): Promise<unknown> }[] = [];

@@ -14,7 +14,7 @@ const declared = {
   resources: [defineUser(), note],
   extensions: [webhooks({ concurrency: CONSUMERS / 2, pollMs: 200 })],
 } as const;
-const { app, env, person } = await startTestApp(declared, { start: { roles: ['web', 'relay'] } });
+const { app, env, person } = await startTestApp(declared, { roles: ['web', 'relay'] });
 const workers = [createApp(declared, env), createApp(declared, env)];
 const receiver = await startReceiver();
 afterAll(async () => {

@@ -9,7 +9,7 @@ import { startBlog } from '../../../../support/processes/app-process.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
-const { env, person } = await startTestApp(blog, { start: { roles: ['web', 'relay'] } });
+const { env, person } = await startTestApp(blog, { roles: ['web', 'relay'] });
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 afterAll(() => client.end());

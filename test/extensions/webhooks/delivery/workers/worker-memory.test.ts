@@ -12,7 +12,7 @@ import { startProcess } from '../../../../support/processes/app-process.ts';
 
 const MB = 2 ** 20;
 const EACH = 3;
-const { env, person } = await startTestApp(notes, { start: { roles: ['web', 'relay'] } });
+const { env, person } = await startTestApp(notes, { roles: ['web', 'relay'] });
 const closing: (() => unknown)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
 

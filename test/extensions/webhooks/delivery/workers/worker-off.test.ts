@@ -7,7 +7,7 @@ const note = defineResource('note', { fields: { text: f.text(), owner: f.ref('us
 const declared = { resources: [defineUser(), note], extensions: [webhooks()] };
 
 test('with WEBHOOKS_WORKER=off, web processes create deliveries and send none; a separate worker sends them', async () => {
-  const { person, env } = await startTestApp(declared, { env: () => ({ WEBHOOKS_WORKER: 'off' }) });
+  const { person, env } = await startTestApp(declared, { roles: 'all', env: () => ({ WEBHOOKS_WORKER: 'off' }) });
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());
   const ann = await person('Ann');
