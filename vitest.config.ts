@@ -24,15 +24,18 @@ export default defineConfig({
       test: {
         name,
         include: assigned.filter(([, project]) => project === name).map(([file]) => file),
+        // Chromium draws on the processor. More of them at once than this would be slow enough for tests to reach their time limits, so the
+        // tests of pages run after all others.
+        ...(name === 'browser' && { maxWorkers: 3, sequence: { groupOrder: 1 } }),
         // A unit test that uses a service fails at once, whether services are running or not.
         ...(name === 'unit' && { env: { TEST_DATABASE_URL: '', TEST_REDIS_URL: '' } }),
       },
     })),
     setupFiles: ['test/support/vitest/fixed-seed.ts', 'test/support/vitest/patient-waits.ts'],
-    // Six processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry
-    // again for each file would take half of the time. So a file must undo its changes to the process.
     // Node imports Belfry itself, and keeps what it has compiled for later runs. Vite would transform a thousand modules in each process.
     server: { deps: { external: [new RegExp(`^${RegExp.escape(`${import.meta.dirname}/src/`)}`)] } },
+    // Six processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry
+    // again for each file would take half of the time. So a file must undo its changes to the process.
     pool: 'forks',
     sequence: { sequencer: SlowFilesFirst },
     isolate: false,
