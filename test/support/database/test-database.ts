@@ -35,14 +35,16 @@ const PREFIX = process.env.TEST_DATABASE_PREFIX ?? '';
 
 /** The addresses of a database that does not exist yet. An app is created with them, and its tables are then known. */
 export interface PlannedDatabase extends TestDatabase {
+  /** Creates the database without tables. */
+  create(): Promise<void>;
   /** Creates the database with the tables of an app. The second app of this run with these tables creates a template, which further ones copy. */
   createWithTables(app: AssembledApp): Promise<void>;
 }
 
 /** Creates a database from the run's template, and a Redis prefix, for one test file. Call `drop` when it is done. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const { name, database } = planDatabase();
-  await server.copyDatabase(TEMPLATE, name);
+  const database = planTestDatabase();
+  await database.create();
   return database;
 }
 
@@ -73,12 +75,14 @@ async function createTables(database: string, { tables, declared, platform }: As
 /** Plans a database, and a Redis prefix, for one app. Call `drop` when it is done. */
 export function planTestDatabase(): PlannedDatabase {
   const { name, database } = planDatabase();
+  const create = () => server.copyDatabase(TEMPLATE, name);
   return {
     ...database,
+    create,
     async createWithTables(app) {
       const fingerprint = computeFingerprint(app).slice(0, 24);
       if (isFirstWith(fingerprint)) {
-        await server.copyDatabase(TEMPLATE, name);
+        await create();
         await createTables(name, app);
         return;
       }
