@@ -15,7 +15,7 @@ function git(...args: string[]): string {
 const isTest = (path: string) => /^(test|examples)\/.*\.test\.ts$/.test(path);
 
 /** The call of a test or suite up to its title: `test(`, `test.skipIf(…)(`, `describe.each([…])(`. The parentheses of the first call are counted. */
-const CALL = /\b(?:test|it|describe)(?:\.\w+)*\(/g;
+const CALL = /\b(?:test|it|describe)(?:\.\w+)*(?:<[\s\S]{0,400}?>(?=\())?\(/g;
 
 /** Returns the position after the parenthesis that closes the one before `start`; texts in between may contain parentheses. */
 function skipArguments(text: string, start: number): number {
