@@ -77,7 +77,8 @@ export function selectTests(root: string, given: readonly string[]): Selection {
   if (read.since !== undefined) {
     const changed = listChangedFiles(root, read.since === '' ? undefined : read.since);
     const affected = selectAffected(root, files, changed, readReferences);
-    note = `${changed.length} changed files can affect ${affected.length} of ${files.length} test files.`;
+    const subject = changed.length === 1 ? '1 changed file' : `${changed.length} changed files`;
+    note = `${subject} can affect ${affected.length} of ${files.length} test files.`;
     files = affected;
     filters = affected;
   }

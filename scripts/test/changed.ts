@@ -8,8 +8,8 @@ const SHARED =
   /^(package(-lock)?\.json|tsconfig\.json|vitest\.config\.ts|scripts\/(bootstrap\.mjs|test\.ts|test\/.*)|scripts\/node\/.*|test\/support\/(app\.ts|(vitest|database)\/.*))$/;
 
 /**
- * Where all of Belfry is put together. Almost every test starts an app, so behind these files each test would depend on each file. What
- * lies behind them is found by its folder instead: `test/` mirrors `src/`.
+ * The files that put all of Belfry together. Almost every test starts an app, so through them every test would depend on every file. The
+ * search stops here; tests of what lies behind are found by their folder instead, because `test/` mirrors `src/`.
  */
 const DOORS = new Set([
   'src/index.ts',

@@ -140,7 +140,7 @@ test('a change of what all tests share selects everything, and no change selects
   expect(selectTests(root, ['--changed'])).toMatchObject({ isEmpty: true, needsServices: true });
   write('test/support/app.ts', '');
   const { note, isEmpty } = selectTests(root, ['--changed']);
-  expect({ note, isEmpty }).toEqual({ note: '1 changed files can affect 8 of 8 test files.', isEmpty: false });
+  expect({ note, isEmpty }).toEqual({ note: '1 changed file can affect 8 of 8 test files.', isEmpty: false });
   git('checkout', '--quiet', '.');
   write('test/accounts/login.test.ts', '');
   git('commit', '--quiet', '--all', '--message=more');

@@ -76,8 +76,9 @@ function noteBoot(): void {
  * @param testOptions
  *   - `env`: environment variables in addition to (or instead of) the test's services
  *   - `port`: default any free port
- *   - `roles`: default `web` alone; `all` are those that the environment does not disable. A test that waits for deliveries, pushes, jobs or events names the roles that do this work. Each role
- *     works in the background, whether there is anything to do or not, and takes time from the tests of other files.
+ *   - `roles`: default `web` alone; `all` are those that the environment does not disable. A test that waits for deliveries, pushes, jobs
+ *     or events names the roles that do this work. Each role works in the background even if there is nothing to do, and so takes time
+ *     from the tests of other files.
  */
 export async function startTestApp<const R extends readonly AnyResource[]>(
   options: AppOptions<R>,

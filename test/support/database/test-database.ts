@@ -37,7 +37,7 @@ const PREFIX = process.env.TEST_DATABASE_PREFIX ?? '';
 export interface PlannedDatabase extends TestDatabase {
   /** Creates the database without tables. */
   create(): Promise<void>;
-  /** Creates the database with the tables of an app. The second app of this run with these tables creates a template, which further ones copy. */
+  /** Creates the database with the tables of an app. The second app of a run with the same tables creates a template, which later ones copy. */
   createWithTables(app: AssembledApp): Promise<void>;
 }
 
