@@ -58,8 +58,9 @@ export function startProfile(options: BrowserOptions = {}): Promise<BrowserConte
   return chromium.launchPersistentContext('', launchOptions(options));
 }
 
-/** Saves a screenshot of the page in `test/.output/`, for manual review. */
+/** Saves a screenshot of the page in `test/.output/` for review, if TEST_SCREENSHOTS is set. Drawing takes longer than most tests. */
 export async function keepScreenshot(page: Page, name: string): Promise<void> {
+  if (!process.env.TEST_SCREENSHOTS) return;
   const folder = join(import.meta.dirname, '..', '.output');
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });

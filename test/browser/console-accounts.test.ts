@@ -3,7 +3,8 @@ import { beforeAll, expect } from 'vitest';
 import { startAccountsApp } from '../extensions/console/accounts/accounts-app.ts';
 import { codeOf, guard, PASSWORD, wrongCode } from '../extensions/two-factor/two-factor-user.ts';
 import { browserTest, closePages, startBrowser } from './browser.ts';
-import { checkScreens, openConsole } from './console-app.ts';
+import { openConsole } from './console-app.ts';
+import { checkScreens } from './screens.ts';
 
 const { app, url, call, person, database, insertPasskey, insertIdentity } = await startAccountsApp('development');
 const production = await startAccountsApp('production');
@@ -77,7 +78,7 @@ browserTest('administrators find a user, see the whole account, and act on it', 
   await page.getByLabel('Status').selectOption('disabled');
   await expect.poll(() => page.url()).toContain('status=disabled');
   await expect.poll(() => rows.count()).toBe(7);
-  await checkScreens(page, 'accounts-users');
+  await checkScreens(page, 'console-accounts-users');
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.getByRole('button', { name: 'Clear' }).click();
   await page.getByLabel('Search').fill('kather');
@@ -89,7 +90,7 @@ browserTest('administrators find a user, see the whole account, and act on it', 
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Katherine');
   await page.getByRole('region', { name: 'Sessions' }).getByText('Firefox on Windows').waitFor();
   await page.getByText('<img src=x onerror=alert(1)>').waitFor();
-  await checkScreens(page, 'accounts-user');
+  await checkScreens(page, 'console-accounts-user');
   await page.setViewportSize({ width: 1280, height: 900 });
 
   await page.getByRole('button', { name: 'End: Firefox on Windows' }).press('Enter');
@@ -102,7 +103,7 @@ browserTest('administrators find a user, see the whole account, and act on it', 
   await page.getByRole('link', { name: 'Open the account' }).click();
   await page.getByRole('button', { name: 'Change roles…' }).click();
   await page.getByRole('dialog').getByLabel('support').check();
-  await checkScreens(page, 'accounts-roles', [360, 1280]);
+  await checkScreens(page, 'console-accounts-roles', [360, 1280]);
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.getByRole('button', { name: 'Save roles' }).click();
   await page.getByText('The roles are changed').waitFor();
@@ -146,14 +147,14 @@ browserTest(
     await dialog.getByLabel('Your code').fill(wrongCode(boss.secret));
     await dialog.getByRole('button', { name: 'Confirm' }).click();
     await dialog.locator('.field-error').waitFor();
-    await checkScreens(page, 'accounts-code', [360, 1280]);
+    await checkScreens(page, 'console-accounts-code', [360, 1280]);
     await dialog.getByLabel('Your code').fill(codeOf(boss.secret));
     await dialog.getByLabel('Your code').press('Enter');
     await page.getByText('The passkey is removed').waitFor();
     await page.goto(`${at}/console/accounts/users/${boss.id}`);
     await page.getByText('This is your own account').waitFor();
     expect(await page.getByRole('button', { name: 'Disable', exact: true }).isDisabled()).toBe(true);
-    await checkScreens(page, 'accounts-own', [360, 1280]);
+    await checkScreens(page, 'console-accounts-own', [360, 1280]);
     expect(pageErrors.filter((text) => !/status of (401|404|422)/.test(text))).toEqual([]);
   },
 );
@@ -168,7 +169,7 @@ browserTest('invitations are sent and revoked, and a locked address is unlocked'
   const { page, pageErrors } = await openConsole(browser, `${url}/console/accounts/invitations`);
   const rows = page.getByRole('table', { name: 'Invitations' }).locator('tbody tr');
   await expect.poll(() => rows.count()).toBe(12);
-  await checkScreens(page, 'accounts-invitations', [390, 1280]);
+  await checkScreens(page, 'console-accounts-invitations', [390, 1280]);
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.getByRole('button', { name: 'Invite a user' }).click();
   const dialog = page.getByRole('dialog');
@@ -176,7 +177,7 @@ browserTest('invitations are sent and revoked, and a locked address is unlocked'
   await dialog.getByLabel('editor').check();
   await dialog.getByRole('button', { name: 'Invite a user' }).click();
   await dialog.getByText('Is already invited').waitFor();
-  await checkScreens(page, 'accounts-invite', [360, 1280]);
+  await checkScreens(page, 'console-accounts-invite', [360, 1280]);
   await page.setViewportSize({ width: 1280, height: 900 });
   await dialog.getByLabel('E-mail address').fill('new@example.com');
   await dialog.getByRole('button', { name: 'Invite a user' }).click();
@@ -191,7 +192,7 @@ browserTest('invitations are sent and revoked, and a locked address is unlocked'
   await page.getByLabel('E-mail address').fill('Locked@example.com');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Unlock: locked@example.com' }).waitFor();
-  await checkScreens(page, 'accounts-lockouts', [360, 1280]);
+  await checkScreens(page, 'console-accounts-lockouts', [360, 1280]);
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.getByRole('button', { name: 'Unlock: locked@example.com' }).click();
   await page.getByText('0 of 3').waitFor();

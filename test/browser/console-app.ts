@@ -1,11 +1,8 @@
-import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import { audit, defineResource, defineUser, developerConsole, f, softDelete } from '../../src/index.ts';
 import { createTestStorage } from '../files/support.ts';
 import { startTestApp } from '../support/app.ts';
-import { keepScreenshot } from './browser.ts';
-import { expectReadable } from './readable.ts';
 
 const topic = defineResource('topic', {
   fields: { name: f.string().required().unique().searchable() },
@@ -84,28 +81,6 @@ export async function openConsole(
   await page.goto(address);
   await page.locator('main h1').waitFor();
   return { page, pageErrors };
-}
-
-/** Widths for axe, which takes long: the narrow and the wide layout. */
-const AXE_WIDTHS = [360, 1280];
-
-/** Checks contrast and overflow on every screen, accessibility in both layouts, and keeps a screenshot of each. */
-export async function checkScreens(page: Page, name: string, widths = [360, 390, 1280, 1920]): Promise<void> {
-  await page.evaluate(axe.source);
-  for (const width of widths) {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.setViewportSize({ width, height: 900 });
-      await page.emulateMedia({ colorScheme });
-      // The columns of a list follow its width.
-      await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
-      await keepScreenshot(page, `console-data-${name}-${width}-${colorScheme}`);
-      await expectReadable(page);
-      if (!AXE_WIDTHS.includes(width)) continue;
-      const { violations } = await page.evaluate<AxeResults>('axe.run()');
-      const found = violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-      expect(found, `${name}, ${width}, ${colorScheme}`).toEqual([]);
-    }
-  }
 }
 
 /** Presses Tab until an expression is true, and returns the elements that had the focus, with whether each has a visible outline. */

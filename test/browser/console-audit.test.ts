@@ -1,7 +1,8 @@
 import type { Browser } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { browserTest, closePages, startBrowser } from './browser.ts';
-import { checkScreens, openConsole, startConsoleApp } from './console-app.ts';
+import { openConsole, startConsoleApp } from './console-app.ts';
+import { checkScreens } from './screens.ts';
 
 const { url, person } = await startConsoleApp();
 let browser: Browser;
@@ -34,7 +35,7 @@ browserTest(
     await expect.poll(() => page.locator('.audit-entries li').count()).toBe(1);
     await page.getByRole('button', { name: 'Verify the chain' }).click();
     await page.getByText(/\d+ entries are intact/).waitFor();
-    await checkScreens(page, 'audit');
+    await checkScreens(page, 'console-audit');
     expect(pageErrors).toEqual([]);
   },
 );

@@ -4,7 +4,8 @@ import { audit, defineResource, defineUser, developerConsole, f, signInPages, tw
 import { codeOf } from '../extensions/two-factor/two-factor-user.ts';
 import { createClient, startTestApp } from '../support/app.ts';
 import { browserTest, closePages, startBrowser } from './browser.ts';
-import { checkScreens, openConsole, startConsoleApp } from './console-app.ts';
+import { openConsole, startConsoleApp } from './console-app.ts';
+import { checkScreens } from './screens.ts';
 
 const PASSWORD = 'correct horse battery';
 const FIRST_VIEW_BYTES = 150_000;
@@ -71,7 +72,7 @@ browserTest(
     expect(await shownValue('budget').textContent()).toBe('hidden by visibleTo: owner | admin');
     expect(await shownValue('notes').textContent()).toBe('hidden by hidden()');
     expect(await page.getByRole('button', { name: 'Save' }).count()).toBe(0);
-    await checkScreens(page, 'viewer', [360, 1280]);
+    await checkScreens(page, 'console-viewer', [360, 1280]);
     await viewAs(page, 'Ada');
     await expect.poll(() => shownValue('budget').textContent(), { timeout: 30_000 }).toBe('9.5');
     await viewAs(page, 'visitor');
@@ -178,7 +179,7 @@ browserTest(
     };
     await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
     await page.getByLabel('Password').waitFor();
-    await checkScreens(page, 'sign-in', [360, 1280]);
+    await checkScreens(page, 'console-sign-in', [360, 1280]);
     await signIn(user.email);
     await page.getByRole('heading', { name: 'You may not use the console' }).waitFor();
     await page.getByRole('button', { name: 'Use another account' }).click();
@@ -268,7 +269,7 @@ browserTest('an app without resources of its own shows how to declare one', 60_0
   const { page, pageErrors } = await openConsole(browser, `${EMPTY.url}/console`);
   await page.getByRole('heading', { name: 'This app declares no resources yet' }).waitFor();
   await page.getByText("defineResource('post'").waitFor();
-  await checkScreens(page, 'no-resources', [360, 1280]);
+  await checkScreens(page, 'console-no-resources', [360, 1280]);
   expect(pageErrors).toEqual([]);
 });
 
@@ -298,7 +299,7 @@ browserTest(
       await page.goto(`${DATA}/${path}`);
       await page.locator('main h1').waitFor();
       await page.evaluate(`document.documentElement.dir = 'rtl'`);
-      await checkScreens(page, `rtl-${path.includes('/') ? 'record' : 'list'}`, [360, 1280]);
+      await checkScreens(page, `console-rtl-${path.includes('/') ? 'record' : 'list'}`, [360, 1280]);
     }
   },
 );

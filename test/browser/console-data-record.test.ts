@@ -3,7 +3,8 @@ import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { PNG } from '../files/support.ts';
 import { browserTest, closePages, startBrowser } from './browser.ts';
-import { checkScreens, openConsole, startConsoleApp } from './console-app.ts';
+import { openConsole, startConsoleApp } from './console-app.ts';
+import { checkScreens } from './screens.ts';
 
 const { app, url, person } = await startConsoleApp();
 const articles = app.service('article');
@@ -134,7 +135,7 @@ browserTest('a conflict shows three versions of each field, and saves what the u
   const choose = (name: string, choice: string) =>
     dialog.getByRole('group', { name }).getByRole('radio', { name: choice }).check();
   await dialog.waitFor();
-  await checkScreens(page, 'conflict', [360, 1280]);
+  await checkScreens(page, 'console-conflict', [360, 1280]);
   expect(await dialog.getByRole('button', { name: 'Save with these choices' }).isDisabled()).toBe(true);
   await choose('title', 'Stored now');
   await choose('views', 'Yours');
@@ -300,12 +301,12 @@ browserTest('the record page fits every screen, light and dark, and is accessibl
   await field(page, 'views').getByRole('textbox').fill('-4');
   await save(page);
   await page.getByRole('alert').waitFor();
-  await checkScreens(page, 'record');
+  await checkScreens(page, 'console-record');
   await page.getByRole('button', { name: 'History' }).click();
   await page.getByText('Created', { exact: true }).first().waitFor();
-  await checkScreens(page, 'history', [360, 1280]);
+  await checkScreens(page, 'console-history', [360, 1280]);
   await page.getByRole('button', { name: 'JSON and API' }).click();
   await page.getByText('Read it').waitFor();
-  await checkScreens(page, 'json', [360, 1280]);
+  await checkScreens(page, 'console-json', [360, 1280]);
   expect(pageErrors.filter((text) => !text.includes('status of 422'))).toEqual([]);
 });

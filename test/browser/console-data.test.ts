@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { browserTest, closePages, startBrowser } from './browser.ts';
-import { checkScreens, openConsole, startConsoleApp } from './console-app.ts';
+import { openConsole, startConsoleApp } from './console-app.ts';
+import { checkScreens } from './screens.ts';
 
 const WIDE = 'Wide'.repeat(50);
 const { app, url, person } = await startConsoleApp();
@@ -214,13 +215,13 @@ browserTest('the list fits every screen, light and dark, and is accessible', 300
   const { page, pageErrors } = await openConsole(browser, `${DATA}/article?status[eq]=published`);
   await untilCount(page, '20 articles');
   await page.getByLabel('Select all records of this page').check();
-  await checkScreens(page, 'list');
+  await checkScreens(page, 'console-list');
   await page.goto(`${DATA}/empty-thing`);
   await page.getByRole('heading', { name: 'No empty things yet' }).waitFor();
-  await checkScreens(page, 'empty', [360, 1280]);
+  await checkScreens(page, 'console-empty', [360, 1280]);
   await app.service('topic').create({ name: WIDE });
   await page.goto(`${DATA}/topic`);
   await page.getByRole('link', { name: `Open ${WIDE}` }).waitFor();
-  await checkScreens(page, 'long', [360, 1280]);
+  await checkScreens(page, 'console-long', [360, 1280]);
   expect(pageErrors).toEqual([]);
 });

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { defineJob, defineUser, developerConsole } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { browserTest, closePages, startBrowser } from './browser.ts';
-import { checkScreens, openConsole, pressTabUntil } from './console-app.ts';
+import { openConsole, pressTabUntil } from './console-app.ts';
+import { checkScreens } from './screens.ts';
 
 const WIDE = 'Wide'.repeat(50);
 let releaseSlow = () => {};
@@ -57,7 +58,7 @@ browserTest('without declared jobs, the page shows how to declare one, on every 
   await page.getByRole('heading', { name: 'This app declares no jobs' }).waitFor();
   expect(await page.getByText("defineJob('greet'").isVisible()).toBe(true);
   expect(await page.getByRole('navigation', { name: 'Jobs' }).count()).toBe(0);
-  await checkScreens(page, 'jobs-none');
+  await checkScreens(page, 'console-jobs-none');
   expect(pageErrors).toEqual([]);
 });
 
@@ -157,16 +158,16 @@ browserTest(
     await app.jobs.enqueue(slow);
     const { page, pageErrors } = await openJobs(`/runs/${failed.id}`);
     await untilStatus(page, 'Failed');
-    await checkScreens(page, 'jobs-run');
+    await checkScreens(page, 'console-jobs-run');
     await page.goto(`${url}/console/jobs`);
     await page.getByRole('link', { name: '1 running' }).last().waitFor();
-    await checkScreens(page, 'jobs-overview');
+    await checkScreens(page, 'console-jobs-overview');
     await page.goto(`${url}/console/jobs/runs`);
     await runLinks(page).first().waitFor();
-    await checkScreens(page, 'jobs-list', [360, 1280]);
+    await checkScreens(page, 'console-jobs-list', [360, 1280]);
     await page.goto(`${url}/console/jobs/enqueue`);
     await page.getByLabel('Unique key').waitFor();
-    await checkScreens(page, 'jobs-enqueue', [360, 1280]);
+    await checkScreens(page, 'console-jobs-enqueue', [360, 1280]);
     const seen = await pressTabUntil(page, `document.activeElement.textContent.trim() === 'Enqueue'`);
     expect(new Set(seen.map(({ tag }) => tag))).toEqual(new Set(['A', 'SELECT', 'TEXTAREA', 'INPUT', 'BUTTON']));
     expect(seen.filter(({ isOutlined }) => !isOutlined)).toEqual([]);

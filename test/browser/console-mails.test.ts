@@ -3,7 +3,8 @@ import { beforeAll, expect } from 'vitest';
 import { defineUser, developerConsole } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
-import { checkScreens, openConsole, pressTabUntil } from './console-app.ts';
+import { openConsole, pressTabUntil } from './console-app.ts';
+import { checkScreens } from './screens.ts';
 
 const HOSTILE = `<p id="p">Hallo</p><script>document.getElementById('p').textContent = 'hacked'</script>
   <img src="x" onerror="document.getElementById('p').textContent = 'hacked'">
@@ -176,13 +177,13 @@ browserTest(
     const { page, pageErrors } = await openMails('/captured');
     await page.getByRole('link', { name: 'WideWide' }).waitFor();
     await page.getByRole('link', { name: 'Your order no. 1019' }).waitFor();
-    await checkScreens(page, 'mails-captured', [360, 1280]);
+    await checkScreens(page, 'console-mails-captured', [360, 1280]);
     await page.getByRole('link', { name: 'WideWide' }).click();
     await frameOf(page).locator('p').first().waitFor();
-    await checkScreens(page, 'mails-long', [360, 1280]);
+    await checkScreens(page, 'console-mails-long', [360, 1280]);
     await page.goto(`${url}/console/mails/texts/new-device`);
     await frameOf(page).locator('p').first().waitFor();
-    await checkScreens(page, 'mails-template');
+    await checkScreens(page, 'console-mails-template');
     const seen = await pressTabUntil(page, `document.activeElement.textContent.trim() === 'Dark'`);
     expect(new Set(seen.map(({ tag }) => tag))).toEqual(new Set(['A', 'SELECT', 'BUTTON']));
     expect(seen.filter(({ isOutlined }) => !isOutlined)).toEqual([]);

@@ -5,7 +5,8 @@ import { audit, defineJob, defineResource, defineUser, developerConsole, f, real
 import { createProcessStore } from '../../src/platform/processes/store.ts';
 import { startTestApp } from '../support/app.ts';
 import { browserTest, closePages, startBrowser } from './browser.ts';
-import { checkScreens, openConsole } from './console-app.ts';
+import { openConsole } from './console-app.ts';
+import { checkScreens } from './screens.ts';
 
 const invoice = defineResource('invoice', {
   fields: { number: f.string().required(), amount: f.integer() },
@@ -147,26 +148,26 @@ browserTest(
     await page.getByRole('heading', { name: 'Operations' }).waitFor();
     await page.getByText('Processes run 3 different versions').waitFor();
     await page.getByText('The environment is valid').waitFor();
-    await checkScreens(page, 'operations-overview');
+    await checkScreens(page, 'console-operations-overview');
 
     await page.getByRole('link', { name: 'Processes', exact: true }).click();
     await page.getByText('3 versions run side by side.').waitFor();
     await page.getByText('this one').waitFor();
-    await checkScreens(page, 'operations-processes');
+    await checkScreens(page, 'console-operations-processes');
 
     await page.getByRole('link', { name: 'Queues and outbox' }).click();
     await page.getByRole('link', { name: 'webhooks', exact: true }).waitFor();
-    await checkScreens(page, 'operations-queues', [360, 1280]);
+    await checkScreens(page, 'console-operations-queues', [360, 1280]);
     await page.getByRole('link', { name: 'webhooks', exact: true }).click();
     await page.getByText('canceling statement due to statement timeout').first().waitFor();
-    await checkScreens(page, 'operations-queue', [360]);
+    await checkScreens(page, 'console-operations-queue', [360]);
 
     await call('POST', '/api/invoices', { number: '2030-12' });
     await page.getByRole('link', { name: 'Slow work' }).click();
     await page.getByText('/api/invoices').first().waitFor();
     await page.getByRole('button', { name: 'Slowest' }).click();
     expect(page.url()).toContain('order=slowest');
-    await checkScreens(page, 'operations-slow', [360, 1280]);
+    await checkScreens(page, 'console-operations-slow', [360, 1280]);
     await page.getByRole('button', { name: 'All runs in Postgres' }).click();
     await page.getByText('To switch it on').or(page.getByLabel('Statements in Postgres')).waitFor();
 
@@ -176,7 +177,7 @@ browserTest(
     await page.getByText('locked, ends').first().waitFor();
     await page.reload();
     await page.getByText('locked, ends').first().waitFor();
-    await checkScreens(page, 'operations-limits', [360, 1280]);
+    await checkScreens(page, 'console-operations-limits', [360, 1280]);
     await page.getByRole('button', { name: 'Unlock', exact: true }).click();
     await page.getByText('No failed attempts, no lock.').waitFor();
     const { status } = await ada.call('GET', '/api/auth/me');
@@ -184,7 +185,7 @@ browserTest(
 
     await page.getByRole('link', { name: 'Log', exact: true }).click();
     await page.getByText('relation "invoices" does not exist').waitFor();
-    await checkScreens(page, 'operations-log', [360, 1280]);
+    await checkScreens(page, 'console-operations-log', [360, 1280]);
     const ofConsole = page.locator('.operations-log li', { hasText: '/console/api/operations/log' });
     expect(await ofConsole.count()).toBe(0);
     await page.getByLabel('Show console requests').check();

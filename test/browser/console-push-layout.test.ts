@@ -3,7 +3,8 @@ import { beforeAll, expect } from 'vitest';
 import { defineUser, developerConsole } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { browserTest, closePages, startBrowser } from './browser.ts';
-import { checkScreens, openConsole, pressTabUntil } from './console-app.ts';
+import { openConsole, pressTabUntil } from './console-app.ts';
+import { checkScreens } from './screens.ts';
 
 const { app, url, person } = await startTestApp(
   { resources: [defineUser()], extensions: [developerConsole()] },
@@ -26,7 +27,7 @@ browserTest(
     await page.getByText('There are no users yet.').waitFor();
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
     expect(await page.getByRole('button', { name: 'Add' }).isDisabled()).toBe(true);
-    await checkScreens(page, 'push-empty', [360, 1280, 1920]);
+    await checkScreens(page, 'console-push-empty', [360, 1280, 1920]);
     for (const [below, title] of [
       ['sends', 'Nothing has been sent yet'],
       ['devices', 'No devices yet'],
@@ -34,7 +35,7 @@ browserTest(
     ] as const) {
       await page.goto(`${url}/console/push/${below}`);
       await page.getByRole('heading', { name: title }).waitFor();
-      await checkScreens(page, `push-empty-${below}`, [360]);
+      await checkScreens(page, `console-push-empty-${below}`, [360]);
     }
     expect(pageErrors).toEqual([]);
   },
@@ -85,22 +86,22 @@ browserTest(
     await page.getByLabel('Image').fill(LONGEST);
     await page.getByRole('button', { name: 'Send' }).click();
     await page.locator('[aria-invalid="true"]').first().waitFor();
-    await checkScreens(page, 'push-long', [360, 1280, 1920]);
+    await checkScreens(page, 'console-push-long', [360, 1280, 1920]);
     expect(await page.evaluate(`getComputedStyle(document.body).colorScheme`)).toBe('light dark');
     await page.goto(`${url}/console/push/sends/${id}`);
     await page.getByRole('list', { name: 'Results by device' }).getByText('no transport').first().waitFor();
-    await checkScreens(page, 'push-send', [360, 1280]);
+    await checkScreens(page, 'console-push-send', [360, 1280]);
     for (const [below, table] of [
       ['sends', 'Sends'],
       ['devices', 'Devices'],
     ] as const) {
       await page.goto(`${url}/console/push/${below}`);
       await page.getByRole('table', { name: table }).waitFor();
-      await checkScreens(page, `push-${below}`, [360, 1280]);
+      await checkScreens(page, `console-push-${below}`, [360, 1280]);
     }
     await page.getByRole('link', { name: 'Busy' }).click();
     await page.getByRole('heading', { name: 'Newest pushes' }).waitFor();
-    await checkScreens(page, 'push-device', [360, 1280]);
+    await checkScreens(page, 'console-push-device', [360, 1280]);
   },
 );
 

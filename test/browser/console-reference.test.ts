@@ -1,8 +1,9 @@
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { browserTest, closePages, startBrowser } from './browser.ts';
-import { checkScreens, openConsole } from './console-app.ts';
+import { openConsole } from './console-app.ts';
 import { startReferenceApp } from './console-reference-app.ts';
+import { checkScreens } from './screens.ts';
 
 const { url, app, person } = await startReferenceApp();
 let browser: Browser;
@@ -34,7 +35,7 @@ browserTest(
     await page.getByRole('link', { name: 'API', exact: true }).click();
     await page.getByRole('heading', { name: 'Helpdesk reference' }).waitFor();
     expect(await page.locator('main').textContent()).toContain('Tickets, customers and <i>invoices</i>.');
-    await checkScreens(page, 'reference', [360, 1920]);
+    await checkScreens(page, 'console-reference', [360, 1920]);
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.locator('main h1').press('/');
@@ -55,7 +56,7 @@ browserTest(
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('combobox', { name: 'As a user' }).click();
     await dialog.getByRole('option', { name: 'Ada' }).click();
-    await checkScreens(page, 'reference-caller', [360, 1280]);
+    await checkScreens(page, 'console-reference-caller', [360, 1280]);
     await dialog.getByRole('button', { name: 'Start session' }).click();
     await page.getByRole('button', { name: 'Send as Ada.' }).waitFor();
 
@@ -94,7 +95,7 @@ browserTest(
     await page.getByText('Sent before').click();
     await page.getByRole('button', { name: '422' }).click();
     await expect.poll(() => page.getByLabel('priority').inputValue()).toBe('nine');
-    await checkScreens(page, 'reference-operation');
+    await checkScreens(page, 'console-reference-operation');
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.reload();
@@ -156,7 +157,7 @@ browserTest('the map shows resources with their references, by mouse, keyboard, 
   const { page, pageErrors } = await openConsole(browser, `${REFERENCE}/map/resources`);
   const frame = page.getByRole('group', { name: /Drawing of the map/ });
   await frame.waitFor();
-  await checkScreens(page, 'reference-map');
+  await checkScreens(page, 'console-reference-map');
 
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.locator('.reference-box', { hasText: /^contract/ }).click();
@@ -169,7 +170,7 @@ browserTest('the map shows resources with their references, by mouse, keyboard, 
   await page.getByRole('complementary', { name: 'Resource invoice' }).waitFor();
   await page.goBack();
   await details.waitFor();
-  await checkScreens(page, 'reference-map-resource', [390, 1280]);
+  await checkScreens(page, 'console-reference-map-resource', [390, 1280]);
 
   await page.setViewportSize({ width: 1280, height: 900 });
   await details.getByRole('button', { name: 'Close the details' }).click();
@@ -202,7 +203,7 @@ browserTest('the map shows resources with their references, by mouse, keyboard, 
       text.replace(/^(list|read|create|update|delete|Other routes)/, '').trim(),
     ),
   ).toEqual(['Customer', 'Yes', 'Yes', 'Yes', 'No', 'No', '–']);
-  await checkScreens(page, 'reference-access');
+  await checkScreens(page, 'console-reference-access');
   expect(pageErrors).toEqual([]);
 });
 

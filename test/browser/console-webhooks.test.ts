@@ -1,8 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { browserTest, closePages, startBrowser } from './browser.ts';
-import { checkScreens, openConsole } from './console-app.ts';
+import { openConsole } from './console-app.ts';
 import { receiver, seedWebhooks, webhookApp } from './console-webhooks-app.ts';
+import { checkScreens } from './screens.ts';
 
 const { url, person } = webhookApp;
 const HOME = `${url}/console/webhooks`;
@@ -22,7 +23,7 @@ browserTest(
     await page.getByRole('link', { name: 'Webhooks' }).click();
     await page.getByRole('heading', { name: 'Webhooks' }).waitFor();
     await page.getByRole('figure').waitFor();
-    await checkScreens(page, 'webhooks-overview', [360, 1280]);
+    await checkScreens(page, 'console-webhooks-overview', [360, 1280]);
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('button', { name: 'Last 7 days' }).click();
@@ -39,7 +40,7 @@ browserTest(
     await expect.poll(() => page.getByRole('row').count()).toBe(7);
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByRole('button', { name: 'Show more' }).waitFor();
-    await checkScreens(page, 'webhooks-endpoints', [360, 1280]);
+    await checkScreens(page, 'console-webhooks-endpoints', [360, 1280]);
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('navigation', { name: 'Webhooks' }).getByRole('link', { name: 'Deliveries' }).click();
@@ -48,7 +49,7 @@ browserTest(
     await expect.poll(() => page.locator('tbody .status.good').count()).toBe(0);
     await page.getByRole('row').nth(1).waitFor();
     expect(page.url()).toContain('status=failed');
-    await checkScreens(page, 'webhooks-deliveries', [390, 1920]);
+    await checkScreens(page, 'console-webhooks-deliveries', [390, 1920]);
     await page.setViewportSize({ width: 1280, height: 900 });
     const [, first] = (await page.getByRole('row').nth(1).getByRole('link').nth(1).getAttribute('href'))!.split(
       'endpoints/',
@@ -60,7 +61,7 @@ browserTest(
     await page.getByText('Event id').waitFor();
     await page.getByRole('link', { name: 'Explain', exact: true }).last().click();
     await page.getByText('It was tried, and failed after 1 attempt: status 503.').waitFor();
-    await checkScreens(page, 'webhooks-explain', [360, 1280]);
+    await checkScreens(page, 'console-webhooks-explain', [360, 1280]);
     expect(pageErrors).toEqual([]);
   },
 );
@@ -79,7 +80,7 @@ browserTest(
     await page.getByLabel('URL').fill(receiver.url);
     await page.getByLabel('Description').fill('Orders of <script>Ada</script>');
     await page.getByText('order.*').click();
-    await checkScreens(page, 'webhooks-new', [360]);
+    await checkScreens(page, 'console-webhooks-new', [360]);
     await page.getByRole('button', { name: 'Create' }).click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.textContent()).toContain('whsec_');
@@ -100,13 +101,13 @@ browserTest(
       })
       .toBe(1);
     await page.setViewportSize({ width: 1280, height: 900 });
-    await checkScreens(page, 'webhooks-endpoint', [390, 1280]);
+    await checkScreens(page, 'console-webhooks-endpoint', [390, 1280]);
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('link', { name: 'order.created' }).click();
     await page.getByText('<img src=x onerror=alert(1)>').waitFor();
     await page.getByText('webhook-signature: v1,').waitFor();
-    await checkScreens(page, 'webhooks-delivery', [360, 1920]);
+    await checkScreens(page, 'console-webhooks-delivery', [360, 1920]);
     receiver.answer(204);
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('button', { name: 'Send again' }).click();
@@ -152,11 +153,11 @@ browserTest(
     await expect.poll(() => page.getByRole('row').count()).toBe(2);
     await page.getByRole('button', { name: 'Python' }).click();
     await page.getByText('hmac.compare_digest').waitFor();
-    await checkScreens(page, 'webhooks-events', [390]);
+    await checkScreens(page, 'console-webhooks-events', [390]);
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('link', { name: 'invoice.paid' }).click();
     await page.getByText('"amount"').first().waitFor();
-    await checkScreens(page, 'webhooks-event', [1280]);
+    await checkScreens(page, 'console-webhooks-event', [1280]);
 
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole('link', { name: 'Receiver' }).click();
@@ -173,7 +174,7 @@ browserTest(
     await page.locator('.webhooks-requests').getByText('responded 500').waitFor();
     await page.locator('.webhooks-summary').first().click();
     await page.getByText('The signature is valid').waitFor();
-    await checkScreens(page, 'webhooks-receiver', [360, 1280]);
+    await checkScreens(page, 'console-webhooks-receiver', [360, 1280]);
     expect(pageErrors).toEqual([]);
   },
 );

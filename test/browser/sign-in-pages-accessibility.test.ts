@@ -1,9 +1,9 @@
-// Every sign-in page, wide and narrow, light and dark: axe-core finds nothing, nothing overflows, and screenshots are kept for review.
-import axe, { type AxeResults } from 'axe-core';
+// Every sign-in page, wide and narrow, light and dark: axe-core finds nothing, and nothing overflows.
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect, onTestFinished } from 'vitest';
 import { openMailbox } from '../support/mailbox.ts';
-import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
+import { browserTest, closePages, startBrowser } from './browser.ts';
+import { checkScreens } from './screens.ts';
 import { openPage, PASSWORD, startAppWithPages } from './sign-in-pages-app.ts';
 
 let browser: Browser;
@@ -15,32 +15,8 @@ beforeAll(async () => {
 
 const { app, origin, call } = await startAppWithPages({ required: true });
 
-const SIZES = { wide: { width: 1280, height: 900 }, narrow: { width: 360, height: 740 } } as const;
-
-/** Scripts reach the page past its policy, which allows no inline script. */
-async function runAxe(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<AxeResults>('axe.run()');
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-  );
-}
-
 /** Checks what a page shows now, in all sizes and colours. */
-async function checkPage(page: Page, name: string): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const [size, viewport] of Object.entries(SIZES)) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await page.setViewportSize(viewport);
-      await keepScreenshot(page, `sign-in-pages-${name}-${size}-${colorScheme}`);
-      expect(await runAxe(page), `${name}, ${size}, ${colorScheme}`).toEqual([]);
-      const overflow = await page.evaluate(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      expect(overflow, `${name}, ${size}: pixels that are outside`).toBe(0);
-    }
-  }
-}
+const checkPage = (page: Page, name: string) => checkScreens(page, `sign-in-pages-${name}`, [360, 1280]);
 
 /** The targets that people touch, apart from links in a text, with a height of less than 44 pixels. */
 const smallTargets = (page: Page) =>

@@ -1,8 +1,7 @@
-import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { browserTest, closePages, keepScreenshot, startBrowser } from './browser.ts';
-import { expectReadable } from './readable.ts';
+import { checkScreens } from './screens.ts';
 import { allowed, createLinkUrl, frameOf, openPage, portalApp, receiver, refused } from './webhook-portal-app.ts';
 
 const { person, app } = portalApp;
@@ -13,23 +12,10 @@ beforeAll(async () => {
   return () => closePages(browser);
 });
 
-const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+/** A portal is shown in the narrow frame of a page as well as on its own. */
+const WIDTHS = [360, 390, 1280];
 
-/** Checks contrast, overflow and accessibility on every screen, and keeps a screenshot of each. */
-async function checkScreens(page: Page, name: string): Promise<void> {
-  await page.evaluate(axe.source);
-  for (const width of [360, 390, 1280]) {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.setViewportSize({ width, height: 900 });
-      await page.emulateMedia({ colorScheme });
-      await expectReadable(page);
-      const { violations } = await page.evaluate<AxeResults>('axe.run()');
-      const found = violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-      expect(found, `${name}, ${width}, ${colorScheme}`).toEqual([]);
-      await keepScreenshot(page, `webhook-portal-${name}-${width}-${colorScheme}`);
-    }
-  }
-}
+const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
 
 browserTest(
   'a customer creates an endpoint with the events that they see described, stores its secret, and receives a test',
@@ -39,7 +25,7 @@ browserTest(
     const { page, pageErrors } = await openPage(browser, await createLinkUrl(ann.id));
     await heading(page, 'Webhooks').waitFor();
     expect(new URL(page.url()).hash).toBe('');
-    await checkScreens(page, 'empty');
+    await checkScreens(page, 'webhook-portal-empty', WIDTHS);
     await page.getByRole('link', { name: 'Add an endpoint' }).click();
     await page.getByLabel('URL').fill('nothing');
     await page.getByRole('button', { name: 'Add the endpoint' }).click();
@@ -51,7 +37,7 @@ browserTest(
     await page.getByText('"invoice": "text"').waitFor();
     await page.getByRole('checkbox', { name: 'order.created' }).check();
     await page.getByRole('checkbox', { name: 'invoice.paid' }).check();
-    await checkScreens(page, 'new');
+    await checkScreens(page, 'webhook-portal-new', WIDTHS);
     await page.getByRole('button', { name: 'Add the endpoint' }).click();
     await page.getByRole('heading', { name: 'Store this secret now' }).waitFor();
     const { data } = (await ann.call('GET', '/api/webhooks')).body;
@@ -61,7 +47,7 @@ browserTest(
     const secret = await page.locator('.secret code').textContent();
     expect(secret).toMatch(/^whsec_/);
     expect(await page.locator('.block code').textContent()).toContain(secret);
-    await checkScreens(page, 'verify');
+    await checkScreens(page, 'webhook-portal-verify', WIDTHS);
     await page.getByRole('button', { name: 'I have stored it' }).click();
     expect(await page.getByText(secret!).count()).toBe(0);
     await page.getByRole('link', { name: 'Test and repair' }).click();
@@ -72,7 +58,7 @@ browserTest(
       .getByText(/^Status 200 · \d+ ms$/)
       .first()
       .waitFor();
-    await checkScreens(page, 'test');
+    await checkScreens(page, 'webhook-portal-test', WIDTHS);
     expect(await page.title()).toBe('Webhooks · Acme');
     expect(pageErrors.filter((text) => !text.includes('422'))).toEqual([]);
   },
@@ -97,12 +83,12 @@ browserTest(
     await ann.call('PATCH', `/api/webhooks/${other.body.data.id}`, { enabled: false });
     const { page, pageErrors } = await openPage(browser, await createLinkUrl(ann.id));
     await page.getByText('Disabled because you disabled it.').waitFor();
-    await checkScreens(page, 'list');
+    await checkScreens(page, 'webhook-portal-list', WIDTHS);
     await page.getByRole('link', { name: receiver.url, exact: true }).click();
     await page.getByRole('button', { name: /invoice\.paid/ }).click();
     await page.getByText('</pre><script>document.title=2</script>').waitFor();
     await page.getByText('"invoice": "<b>7</b>"').waitFor();
-    await checkScreens(page, 'delivery');
+    await checkScreens(page, 'webhook-portal-delivery', WIDTHS);
     receiver.answer(204);
     await page.getByRole('button', { name: 'Send again' }).click();
     await page.locator('.deliveries').getByText('Succeeded').waitFor();
@@ -150,7 +136,7 @@ browserTest(
     await press('button', 'Save changes');
     await page.getByText('The changes are saved.').waitFor();
     expect(await read()).toMatchObject({ description: 'Shop', events: ['*'], rateLimit: null });
-    await checkScreens(page, 'settings');
+    await checkScreens(page, 'webhook-portal-settings', WIDTHS);
     const isAsking = () => page.evaluate(`document.activeElement.closest('.confirm') !== null`);
     const ask = async (name: string) => {
       await press('button', name);
@@ -218,7 +204,7 @@ browserTest(
     const ann = await person('Ann');
     const { page } = await openPage(browser, await createLinkUrl(ann.id, { expiresIn: '3s' }));
     await heading(page, 'This link has expired').waitFor({ timeout: 30_000 });
-    await checkScreens(page, 'ended');
+    await checkScreens(page, 'webhook-portal-ended', WIDTHS);
     const { hash } = new URL(await createLinkUrl(ann.id));
     await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
     await heading(page, 'Webhooks').waitFor();

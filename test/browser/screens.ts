@@ -1,5 +1,7 @@
+import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { keepScreenshot } from './browser.ts';
 
 /**
  * Elements that are wider than the page, or outside of it, which must not exist. What is in an element that scrolls sideways may be outside,
@@ -61,8 +63,41 @@ const faintTexts = (page: Page): Promise<string[]> =>
     return faint;
   })()`);
 
-/** Checks that nothing is wider than the page, and that every text has enough contrast. */
-export async function expectReadable(page: Page): Promise<void> {
-  expect(await overflowing(page)).toEqual([]);
-  expect(await faintTexts(page)).toEqual([]);
+/** Widths for axe, which takes long: the narrow and the wide layout. */
+const AXE_WIDTHS = [360, 1280];
+
+/**
+ * Returns what axe-core finds on a page. Only colours depend on the colour scheme, so all other rules are checked in light mode alone.
+ */
+async function findViolations(page: Page, colorScheme: 'light' | 'dark'): Promise<string[]> {
+  const options = {
+    resultTypes: ['violations'],
+    ...(colorScheme === 'dark' && { runOnly: ['color-contrast'] }),
+  };
+  const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+  );
+}
+
+/**
+ * Checks what a page shows now in light and in dark mode: nothing is wider than the page, every text has enough contrast, and axe-core
+ * finds nothing. Keeps a screenshot of each if TEST_SCREENSHOTS is set.
+ */
+export async function checkScreens(page: Page, name: string, widths = [360, 390, 1280, 1920]): Promise<void> {
+  // Past the policy of the page, which allows no inline script.
+  await page.evaluate(axe.source);
+  for (const width of widths) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      // The columns of a list follow its width.
+      await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
+      await keepScreenshot(page, `${name}-${width}-${colorScheme}`);
+      const screen = `${name}, ${width}, ${colorScheme}`;
+      expect(await overflowing(page), screen).toEqual([]);
+      expect(await faintTexts(page), screen).toEqual([]);
+      if (AXE_WIDTHS.includes(width)) expect(await findViolations(page, colorScheme), screen).toEqual([]);
+    }
+  }
 }
