@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { test } from 'vitest';
 
-/** If undefined, there is no browser, and these tests are skipped. */
-const executablePath = process.env.TEST_CHROMIUM;
+/** If `profile` is undefined, there is no browser, and these tests are skipped. */
+const { TEST_CHROMIUM: profile, TEST_HEADLESS_SHELL: pages = profile } = process.env;
 
 /**
  * A test that needs a browser. It skips itself at run time: if all tests of a file are skipped up front, its services are not closed.
@@ -13,7 +13,7 @@ const executablePath = process.env.TEST_CHROMIUM;
  */
 export function browserTest(name: string, timeout: number, run: () => Promise<void>): void {
   test(name, { timeout }, async ({ skip }) => {
-    skip(executablePath === undefined, 'no Chromium');
+    skip(profile === undefined, 'no Chromium');
     await run();
   });
 }
@@ -27,10 +27,10 @@ interface BrowserOptions {
   env?: Record<string, string>;
 }
 
-function launchOptions({ args = [], withoutArgs = [], env = {} }: BrowserOptions) {
+function launchOptions(executablePath: string, { args = [], withoutArgs = [], env = {} }: BrowserOptions) {
   const usual = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-component-update', '--disable-sync'];
   return {
-    executablePath: executablePath!,
+    executablePath,
     ignoreDefaultArgs: withoutArgs,
     args: [...usual, ...args],
     env: { ...process.env, ...env },
@@ -44,7 +44,7 @@ let shared: Promise<Browser> | undefined;
  * contexts at the end: `closePages`.
  */
 export function startBrowser(): Promise<Browser> {
-  shared ??= chromium.launch(launchOptions({}));
+  shared ??= chromium.launch(launchOptions(pages!, {}));
   return shared;
 }
 
@@ -55,7 +55,7 @@ export async function closePages(browser: Browser): Promise<void> {
 
 /** Starts a browser with a temporary profile. Only its pages may subscribe, because pages of other contexts are incognito. */
 export function startProfile(options: BrowserOptions = {}): Promise<BrowserContext> {
-  return chromium.launchPersistentContext('', launchOptions(options));
+  return chromium.launchPersistentContext('', launchOptions(profile!, options));
 }
 
 /** Saves a screenshot of the page in `test/.output/` for review, if TEST_SCREENSHOTS is set. Drawing takes longer than most tests. */

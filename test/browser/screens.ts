@@ -1,4 +1,6 @@
-import axe, { type AxeResults } from 'axe-core';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { keepScreenshot } from './browser.ts';
@@ -66,12 +68,15 @@ const faintTexts = (page: Page): Promise<string[]> =>
 /** Widths for axe, which takes long: the narrow and the wide layout. */
 const AXE_WIDTHS = [360, 1280];
 
-/**
- * Returns what axe-core finds on a page. Only colours depend on the colour scheme, so all other rules are checked in light mode alone.
- */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Returns what axe-core finds on a page. Only colours depend on the colour scheme, so all other rules are checked in light mode alone. */
 async function findViolations(page: Page, colorScheme: 'light' | 'dark'): Promise<string[]> {
   const options = {
     resultTypes: ['violations'],
+    // It would ask the frames, in which it is not.
+    iframes: false,
+    selectors: false,
     ...(colorScheme === 'dark' && { runOnly: ['color-contrast'] }),
   };
   const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
@@ -86,7 +91,8 @@ async function findViolations(page: Page, colorScheme: 'light' | 'dark'): Promis
  */
 export async function checkScreens(page: Page, name: string, widths = [360, 390, 1280, 1920]): Promise<void> {
   // Past the policy of the page, which allows no inline script.
-  await page.evaluate(axe.source);
+  if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(AXE);
+  const widest = widths.findLast((width) => AXE_WIDTHS.includes(width));
   for (const width of widths) {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.setViewportSize({ width, height: 900 });
@@ -97,7 +103,8 @@ export async function checkScreens(page: Page, name: string, widths = [360, 390,
       const screen = `${name}, ${width}, ${colorScheme}`;
       expect(await overflowing(page), screen).toEqual([]);
       expect(await faintTexts(page), screen).toEqual([]);
-      if (AXE_WIDTHS.includes(width)) expect(await findViolations(page, colorScheme), screen).toEqual([]);
+      if (colorScheme === 'light' ? AXE_WIDTHS.includes(width) : width === widest)
+        expect(await findViolations(page, colorScheme), screen).toEqual([]);
     }
   }
 }
