@@ -14,6 +14,7 @@ import {
 } from '../../../src/index.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
 import { type ApiResponse, type Client, createClient, startTestApp } from '../../support/app.ts';
+import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 import {
   comparable,
   type Declared,
@@ -353,6 +354,6 @@ test('nothing of an organisation reaches a user who is not its member, on any ch
       fc.array(step, { minLength: 150, maxLength: 150 }),
       checkIsolation,
     ),
-    { numRuns: 3, endOnFailure: true },
+    { numRuns: scaleRuns(2), endOnFailure: true },
   );
 }, 300_000);

@@ -163,7 +163,7 @@ test('no response with changed signed data signs in, and no changed response is 
       // A signature has several encodings, so some changes keep it valid. Its challenge can be used only once anyway.
       expect(part === 'signature' ? [200, 401, 422] : [401, 422]).toContain(status);
     }),
-    { numRuns: scaleRuns(150) },
+    { numRuns: scaleRuns(60) },
   );
 });
 
@@ -181,6 +181,6 @@ test('no changed creation is an internal error, and a stored one keeps the id of
       expect(rows).toEqual([{ credential_id: json.id }]);
       await ada.call('DELETE', `/api/auth/passkeys/${stored.data.id}`);
     }),
-    { numRuns: scaleRuns(150) },
+    { numRuns: scaleRuns(60) },
   );
 });

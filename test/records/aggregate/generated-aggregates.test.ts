@@ -223,7 +223,7 @@ test('aggregates equal those computed from the list of the same viewer', async (
       expect(byGroup(body.data)).toEqual(byGroup(expected));
       expect(body.meta).toEqual({ groups: expected.length, truncated: false });
     }),
-    { numRuns: scaleRuns(400) },
+    { numRuns: scaleRuns(150) },
   );
 });
 

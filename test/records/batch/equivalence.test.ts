@@ -4,6 +4,7 @@ import { Client as PostgresClient } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { ApiError, defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
+import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 
 const fields = {
   sku: f.string().required().unique().filterable().max(5),
@@ -347,7 +348,7 @@ for (const variant of Object.keys(variants) as Variant[]) {
           if (failed.length === 1) expect(new Set(places)).toEqual(new Set(failed));
         }
       }),
-      { numRuns: 40 },
+      { numRuns: scaleRuns(20) },
     );
   });
 }

@@ -4,6 +4,7 @@ import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { createCursorAfter } from '../../../src/records/query/cursor.ts';
 import { compileResources } from '../../../src/records/schema/compile.ts';
 import { type Client, startTestApp } from '../../support/app.ts';
+import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 
 const row = defineResource('row', {
   fields: {
@@ -117,7 +118,7 @@ test('cursors and page numbers return the same records in the same order, each o
       expect(idsOf(paged)).toEqual(idsOf(data));
     },
   );
-  await fc.assert(property, { numRuns: 40 });
+  await fc.assert(property, { numRuns: scaleRuns(20) });
 });
 
 test('records without the value come last, or first in descending order, and the id breaks ties', async () => {

@@ -232,16 +232,16 @@ test('any query string of a list or a read is handled without a leak or a 5xx', 
   const property = fc.asyncProperty(query, fc.boolean(), fc.boolean(), (text, signedIn, one) =>
     ask(signedIn ? ann.call : call, 'GET', `/api/things${one ? `/${base.id}` : ''}?${text}`),
   );
-  await fc.assert(property, { numRuns: scaleRuns(200) });
-  expect(statuses.get(200)).toBeGreaterThan(10);
+  await fc.assert(property, { numRuns: scaleRuns(100) });
+  expect(statuses.get(200)).toBeGreaterThan(5);
 });
 
 test('any body of a create or an update is handled without a leak or a 5xx', async () => {
   const property = fc.asyncProperty(body, fc.boolean(), (text, creating) =>
     creating ? ask(ann.call, 'POST', '/api/things', text) : ask(ann.call, 'PATCH', `/api/things/${base.id}`, text),
   );
-  await fc.assert(property, { numRuns: scaleRuns(200) });
-  expect(statuses.get(201)).toBeGreaterThan(10);
+  await fc.assert(property, { numRuns: scaleRuns(100) });
+  expect(statuses.get(201)).toBeGreaterThan(5);
 });
 
 test('accepted values are returned as sent, with strings trimmed and in NFC, from the create and the read alike', async () => {

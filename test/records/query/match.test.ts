@@ -9,6 +9,7 @@ import { parseListQuery } from '../../../src/records/query/parse.ts';
 import { scopeConditions } from '../../../src/records/query/scope.ts';
 import { compileResources } from '../../../src/records/schema/compile.ts';
 import { startTestApp } from '../../support/app.ts';
+import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 
 /** No condition of these tests is about related records. */
 const noLookUp = () => Promise.reject(new Error('no related records'));
@@ -162,7 +163,7 @@ test('a scope filter matches the same records in the database and in memory', as
       expect(body.data.map((record: { id: string }) => record.id)).toEqual(inMemory(conditions));
     },
   );
-  await fc.assert(property, { numRuns: 250 });
+  await fc.assert(property, { numRuns: scaleRuns(100) });
 });
 
 const written = (value: unknown) => encodeURIComponent(String(value));
@@ -194,7 +195,7 @@ test('the filters of a query match the same records in the database and in memor
     expect(ids).toEqual(inMemory(parse().conditions as Condition[]));
     found += ids.length;
   });
-  await fc.assert(property, { numRuns: 250 });
+  await fc.assert(property, { numRuns: scaleRuns(100) });
   expect(found).toBeGreaterThan(250);
 });
 

@@ -7,7 +7,7 @@ import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { type Client, startTestApp } from '../../support/app.ts';
 import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 
-const RUNS = scaleRuns(40);
+const RUNS = scaleRuns(20);
 
 const VIEWERS = ['nobody', 'stranger', 'owner', 'admin'] as const;
 type Viewer = (typeof VIEWERS)[number];

@@ -152,6 +152,6 @@ test('whatever the steps, migrations and sync both end with the schema that sync
       // After a failure, the end of the test removes them.
       for (const project of projects) await project.remove();
     }),
-    { numRuns: scaleRuns(4) },
+    { numRuns: scaleRuns(2) },
   );
 });

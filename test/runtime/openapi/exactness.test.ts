@@ -49,7 +49,7 @@ for (const [path, body] of [
   made[path] = (await ann.call('POST', path, body)).body.data.id;
 }
 
-const RUNS = scaleRuns(50);
+const RUNS = scaleRuns(25);
 const cases = [
   ['PlainCreate', 'POST', '/api/plains'],
   ['PlainUpdate', 'PATCH', '/api/plains'],

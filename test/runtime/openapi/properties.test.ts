@@ -10,7 +10,7 @@ import { requestsOf } from './arbitrary.ts';
 import { readContract } from './contract.ts';
 import { everyApp, SECRET } from './every-app.ts';
 
-const RUNS = scaleRuns(10);
+const RUNS = scaleRuns(6);
 
 // Only the web role runs, so that nothing is sent to the generated addresses.
 const { app, url, person } = await startTestApp(everyApp);
