@@ -1,4 +1,4 @@
-// Checked only by the compiler. The types of the client follow from the declarations; generated-types.test.ts compiles the same program with
+// Checked only by the compiler. The types of the client follow from the declarations; compiled-types.test.ts compiles the same program with
 // the interface that `belfry types` writes.
 import { expectTypeOf, test } from 'vitest';
 import { type Client, createClient } from '../../src/client/index.ts';

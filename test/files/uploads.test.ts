@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
-import { defineResource, defineUser, f } from '../../src/index.ts';
+import { apiKeys, defineResource, defineUser, f } from '../../src/index.ts';
 import { assemblyOf } from '../../src/runtime/create-app.ts';
 import { startTestApp } from '../support/app.ts';
 import { createTestStorage, PNG, send } from './support.ts';
@@ -22,6 +22,7 @@ const memo = defineResource('memo', { fields: { scan: f.file() }, policies: { cr
 
 const { app, url, person } = await startTestApp({
   resources: [defineUser(), ticket, memo],
+  extensions: [apiKeys()],
   settings: { files: { storage, pendingPerUser: 5, pendingBytesPerUser: 150_000 } },
 });
 const ada = await person('Ada');
@@ -259,4 +260,24 @@ test('an upload that is removed while its bytes arrive leaves no bytes in the st
   await writer.close();
   expect((await response).status).toBe(404);
   expect(await listStored()).toEqual([]);
+});
+
+test('an API key uploads only with the scope files:write, and the upload belongs to its user', async () => {
+  const bob = await person('Bob');
+  const upload = async (scope: string) => {
+    const { body } = await bob.call('POST', '/api/auth/api-keys', { name: scope, scopes: [scope] });
+    return send(`${uploads}?field=ticket.anything`, 'text', { token: body.data.key });
+  };
+  const refused = await upload('tickets:write');
+  expect([refused.status, refused.body.error.message]).toEqual([403, 'This needs the scope "files:write"']);
+  const { status, body } = await upload('files:write');
+  expect(status).toBe(201);
+  expect((await bob.call('POST', '/api/tickets', { anything: body.data.id })).status).toBe(201);
+});
+
+test('an app without a file field has no route for files', async () => {
+  const bare = await startTestApp({ resources: [defineUser()] });
+  expect((await bare.call('POST', '/api/files/uploads?field=ticket.anything')).status).toBe(404);
+  const { paths } = (await bare.call('GET', '/api/openapi.json')).body;
+  expect(Object.keys(paths).filter((path) => path.startsWith('/api/files'))).toEqual([]);
 });

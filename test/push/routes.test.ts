@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { apiKeys, defineUser } from '../../src/index.ts';
+import { createPush } from '../../src/push/index.ts';
 import type { Transport } from '../../src/push/transport.ts';
 import { createClient, type Person, startTestApp } from '../support/app.ts';
+import { generateVapidKeys } from '../support/vapid-keys.ts';
+import { openPlatform } from './platform.ts';
 
 let answer: Transport['send'];
 const phone: Transport = {
@@ -10,7 +13,7 @@ const phone: Transport = {
   send: (...args) => answer(...args),
 };
 const accepting: Transport['send'] = (_message, devices) => devices.map((_, i) => ({ ok: true, id: `p-${i}` }));
-const { app, url, call, person } = await startTestApp(
+const { app, url, call, person, env } = await startTestApp(
   {
     resources: [defineUser()],
     extensions: [apiKeys()],
@@ -157,8 +160,29 @@ test('if a user registers more than 100 devices, the least recently seen ones ar
   const ann = await person('Ann');
   const ids: string[] = [];
   for (let i = 0; i < 2; i++) ids.push(await register(ann));
-  ids.push(...(await Promise.all(Array.from({ length: 98 }, () => register(ann)))));
+  for (let round = 0; round < 14; round++)
+    ids.push(...(await Promise.all(Array.from({ length: 7 }, () => register(ann)))));
   for (let i = 0; i < 2; i++) ids.push(await register(ann));
   const { body } = await ann.call('GET', '/api/auth/devices');
   expect(body.data.map((device: { id: string }) => device.id).toSorted()).toEqual(ids.slice(2).toSorted());
+});
+
+const { publicKey, privateKey } = generateVapidKeys();
+const VAPID = {
+  VAPID_PUBLIC_KEY: publicKey,
+  VAPID_PRIVATE_KEY: privateKey,
+  VAPID_SUBJECT: 'mailto:push@example.com',
+};
+
+test.each([
+  ['VAPID keys and the transport web-push', VAPID, 'web-push', ['/push/client.js', '/push/sw.js', '/push/key.js']],
+  ['VAPID keys and no transport web-push', VAPID, 'other', []],
+  ['a transport web-push of its own and no VAPID keys', {}, 'web-push', []],
+])('an app with %s serves the right pages to browsers', async (_, variables, name, paths) => {
+  const platform = await openPlatform({ ...env, ...variables });
+  try {
+    expect(createPush(platform, [{ name, send: accepting }]).parts.pages!.map(({ path }) => path)).toEqual(paths);
+  } finally {
+    await platform.close();
+  }
 });

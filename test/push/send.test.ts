@@ -1,10 +1,24 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineResource, defineUser, f } from '../../src/index.ts';
+import { ApiError, defineResource, defineUser, f } from '../../src/index.ts';
 import { type Person, startTestApp } from '../support/app.ts';
 
 const events: { name: string; payload: unknown }[] = [];
+const hookResults: unknown[] = [];
+const order = defineResource('order', {
+  fields: { title: f.string(), customer: f.ref('user').owner() },
+  policies: { create: 'authenticated', read: 'owner', update: 'owner' },
+  hooks: {
+    async afterCreate({ customer }, { push }) {
+      hookResults.push(await push.send({ to: String(customer), title: 'Thank you' }));
+    },
+    async beforeUpdate({ title }, { customer }, { push }) {
+      await push.enqueue({ to: String(customer), title: `Now ${title}` });
+      if (title === 'refused') throw new ApiError('CONFLICT', 'No');
+    },
+  },
+});
 const { app, person, env } = await startTestApp(
   {
     resources: [
@@ -19,6 +33,7 @@ const { app, person, env } = await startTestApp(
           ),
         ],
       }),
+      order,
     ],
     listeners: (app) => {
       for (const name of ['push.sent', 'push.failed', 'push.receipt']) {
@@ -173,6 +188,33 @@ test('many concurrent sends each get their own result', async () => {
   expect(results.map((result) => result.results)).toEqual(sends.map(({ device }) => [{ device, ok: true }]));
   expect(new Set(results.map((result) => result.id)).size).toBe(100);
   expect(events).toHaveLength(100);
+});
+
+test('after hooks send with ctx.push; a push that a before hook enqueues is stored in the transaction of the change', async () => {
+  const ann = await person('Ann');
+  const device = await register(ann);
+  const { rows } = await sql.query('select count(*) from pushes');
+  const newTitles = async () => {
+    const text = `select message->>'title' as title from pushes order by created_at offset $1`;
+    return (await sql.query(text, [rows[0].count])).rows.map(({ title }) => title);
+  };
+  const { id } = (await ann.call('POST', '/api/orders', {})).body.data;
+  expect(hookResults).toEqual([
+    { id: expect.any(String), status: 'captured', devices: 1, results: [{ device, ok: true }] },
+  ]);
+
+  expect((await ann.call('PATCH', `/api/orders/${id}`, { title: 'refused' })).status).toBe(409);
+  expect(await newTitles()).toEqual(['Thank you']);
+  expect((await ann.call('PATCH', `/api/orders/${id}`, { title: 'packed' })).status).toBe(200);
+  expect(await newTitles()).toEqual(['Thank you', 'Now packed']);
+
+  await expect(
+    app.transaction(async (tx) => {
+      await tx.service('order').update(id, { title: 'sent' });
+      throw new Error('rolled back');
+    }),
+  ).rejects.toThrow('rolled back');
+  expect(await newTitles()).toEqual(['Thank you', 'Now packed']);
 });
 
 describe('a receipt', () => {

@@ -9,6 +9,10 @@ const run = await startTestApp({
   resources: [defineUser()],
   listeners: (app) => app.on('push.opened', (payload) => opened.push(payload)),
 });
+const lasting = await startTestApp(
+  { resources: [defineUser()], settings: { auth: { devicesFollowSessions: false } } },
+  { roles: 'all' },
+);
 const sql = new Client({ connectionString: run.env.DATABASE_URL });
 await sql.connect();
 let count = 0;
@@ -308,4 +312,25 @@ test.each([
   const response = await ann.call('POST', `${DEVICES}/opened`, body);
   expect(response.status).toBe(422);
   expect(Object.keys(response.body.error.details)).toEqual([field]);
+});
+
+test('with auth.devicesFollowSessions off, a device stays when its session ends', async () => {
+  const ann = await lasting.person('Ann');
+  const { body } = await ann.call('POST', DEVICES, { token: 'a-token', platform: 'ios' });
+  expect(body.data.signedIn).toBe(false);
+  await ann.call('POST', '/api/auth/logout');
+  const result = await lasting.app.push.send({ to: ann.id, title: 'Still there' });
+  expect(result).toMatchObject({ status: 'captured', devices: 1, results: [{ device: body.data.id, ok: true }] });
+});
+
+test('a tap is stored with the push if only one device of the user received it', async () => {
+  const [ann, admin] = [await lasting.person('Ann'), await lasting.person('Ada', ['admin'])];
+  const register = (token: string) => ann.call('POST', DEVICES, { token, platform: 'ios' });
+  const opened = async (id: string) => (await admin.call('GET', `/api/push/${id}`)).body.data.counts.opened;
+  const [first] = [await register('first-token'), await register('second-token')];
+  const { id: one } = await lasting.app.push.send({ deviceIds: [first.body.data.id], title: 'Hi' });
+  const { id: both } = await lasting.app.push.send({ to: ann.id, title: 'Hi' });
+  for (const pushId of [both, one]) await ann.call('POST', `${DEVICES}/opened`, { pushId });
+  await expect.poll(() => opened(one)).toBe(1);
+  expect(await opened(both)).toBe(0);
 });

@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { defineUser } from '../../../src/index.ts';
 import { readSettings } from '../../../src/platform/config/settings.ts';
 import { type ApiResponse, startTestApp } from '../../support/app.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 const secret = 'correct horse battery';
 const wrong = 'wrong horse battery';
@@ -21,6 +22,9 @@ const brief = await startTestApp({
   settings: { auth: { lockout: { maxAttempts: 2, windowMinutes: 60, lockMinutes: 0.005 } } },
 });
 const off = await startTestApp({ resources: [defineUser()], settings: { auth: { lockout: { maxAttempts: 0 } } } });
+const proxy = await startTcpProxy(new URL(process.env.TEST_REDIS_URL!));
+afterAll(() => proxy.close());
+const proxied = await startTestApp({ resources: [defineUser()] }, { env: () => ({ REDIS_URL: proxy.url }) });
 const redis = new Redis(env.REDIS_URL!);
 afterAll(() => redis.disconnect());
 
@@ -177,6 +181,50 @@ test('maxAttempts 0 turns the lockout off', async () => {
   for (let i = 0; i < 8; i++) expect((await attempt(wrong)).status).toBe(401);
   expect((await attempt(secret)).status).toBe(200);
   expect(await redis.keys(`${off.env.REDIS_PREFIX}:lockout:*`)).toEqual([]);
+});
+
+/** Signs in to the app whose Redis a test can take away. */
+const loginByProxy = async (email: string, password: string) =>
+  (await proxied.call('POST', '/api/auth/login', { email, password })).status;
+
+/** Returns whether a failed sign-in was counted in Redis. */
+async function isCounted(): Promise<boolean> {
+  proxy.sent.length = 0;
+  await loginByProxy('somebody-else@example.com', secret);
+  return proxy.sent.some((chunk) => chunk.includes('lockedUntil'));
+}
+
+async function reopenProxy(): Promise<void> {
+  proxy.reopen();
+  await expect.poll(isCounted, { timeout: 60_000 }).toBe(true);
+}
+
+test.each(['shut', 'hang'] as const)('while Redis is down (%s) each process locks by itself', async (how) => {
+  await reopenProxy();
+  const [ann, bob] = [await proxied.person('Ann'), await proxied.person('Bob')];
+  proxy[how]();
+  expect(await loginByProxy(bob.email, secret)).toBe(200);
+  const failed = await Promise.all(Array.from({ length: 20 }, () => loginByProxy(ann.email, wrong)));
+  expect(failed.sort()).toEqual([...Array(5).fill(401), ...Array(15).fill(429)]);
+  expect(await loginByProxy(ann.email, secret)).toBe(429);
+  const right = await Promise.all(Array.from({ length: 12 }, () => loginByProxy(bob.email, secret)));
+  expect(right).toEqual(Array(12).fill(200));
+});
+
+test('when Redis fails during attempts, all of them still get a response', async () => {
+  await reopenProxy();
+  const ann = await proxied.person('Ann');
+  const responses = Promise.all(Array.from({ length: 30 }, () => loginByProxy(ann.email, secret)));
+  await loginByProxy(ann.email, secret);
+  proxy.shut();
+  expect(await responses).toEqual(Array(30).fill(200));
+});
+
+test('failed sign-ins are counted in Redis again after it recovers', async () => {
+  await reopenProxy();
+  proxy.shut();
+  expect(await isCounted()).toBe(false);
+  await reopenProxy();
 });
 
 test.each([

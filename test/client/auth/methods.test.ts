@@ -1,6 +1,11 @@
 import { Client as PostgresClient } from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { type ClientOptions, createClient, type SignInResult } from '../../../src/client/index.ts';
+import {
+  type ClientOptions,
+  createClient,
+  type KeyValueStorage,
+  type SignInResult,
+} from '../../../src/client/index.ts';
 import {
   defineUser,
   emailSignIn,
@@ -18,6 +23,14 @@ const { app, url, env, person } = await startTestApp(
   {
     resources: [defineUser()],
     extensions: [twoFactor(), emailVerification(), emailSignIn(), invitations(), organisations()],
+    settings: { relay: { sweepMs: 50, pollMs: 50 } },
+  },
+  { roles: 'all' },
+);
+const required = await startTestApp(
+  {
+    resources: [defineUser()],
+    extensions: [emailVerification({ required: true })],
     settings: { relay: { sweepMs: 50, pollMs: 50 } },
   },
   { roles: 'all' },
@@ -246,4 +259,46 @@ test('a session works in the organisation that its user chooses, and an invited 
   expect(await organisation.previewInvitation({ token })).toMatchObject({ organisation: { name: 'Acme' } });
   expect(await organisation.acceptInvitation({ token })).toMatchObject({ role: 'member' });
   expect(await organisation.choose('acme-methods')).toMatchObject({ role: 'member' });
+});
+
+/** A storage of texts that two clients share, as two tabs share `localStorage`. */
+function createTexts(): KeyValueStorage {
+  const texts = new Map<string, string>();
+  return {
+    getItem: async (key) => texts.get(key) ?? null,
+    setItem: async (key, value) => void texts.set(key, value),
+    removeItem: async (key) => void texts.delete(key),
+  };
+}
+
+/** @throws TypeError unless the sign-in waits for a verified address */
+function asUnverified<User>(result: SignInResult<User>) {
+  if (result.status !== 'emailVerification') throw new TypeError(`The sign-in has the status ${result.status}`);
+  return result;
+}
+
+const newRequiredClient = (options: ClientOptions = {}) => newClient({ url: required.url, ...options });
+
+test('a registration goes on with the code of the e-mail', async () => {
+  const { auth } = newRequiredClient();
+  const mailbox = openMailbox(required.app, 'ada@required.example.com');
+  const fields = { name: 'Ada', email: 'ada@required.example.com', password: PASSWORD };
+  const registered = asUnverified(await auth.register(fields));
+  expect(auth.session).toBeUndefined();
+  await expect(registered.verify({ code: '000000' })).rejects.toMatchObject({ code: 'INVALID_TOKEN' });
+  const { code } = await mailbox.next();
+  expect(await registered.verify({ code })).toMatchObject({ status: 'signedIn', user: { name: 'Ada' } });
+  expect(auth.session?.user).toMatchObject({ email: 'ada@required.example.com' });
+});
+
+test('the link of the e-mail goes on with the registration in another tab of the browser, and nowhere else', async () => {
+  const flowStorage = createTexts();
+  const mailbox = openMailbox(required.app, 'bob@required.example.com');
+  const fields = { name: 'Bob', email: 'bob@required.example.com', password: PASSWORD };
+  await newRequiredClient({ flowStorage }).auth.register(fields);
+  const { token } = await mailbox.next();
+  await expect(newRequiredClient().auth.email.verify({ token })).rejects.toMatchObject({ status: 401 });
+  const tab = newRequiredClient({ flowStorage });
+  expect(await tab.auth.email.verify({ token })).toMatchObject({ status: 'signedIn', user: { name: 'Bob' } });
+  expect(await flowStorage.getItem('belfry.verificationToken')).toBeNull();
 });

@@ -4,9 +4,8 @@ import { audit, defineUser, f, invitations, twoFactor } from '../../../src/index
 import { createClient, startTestApp } from '../../support/app.ts';
 import { openMailbox } from '../../support/mailbox.ts';
 import { getStartupError } from '../../support/startup-error.ts';
+import { INVALID, password, startInvitationApp } from './setup.ts';
 
-const password = 'correct horse battery';
-const INVALID = { code: 'INVALID_TOKEN', message: 'This invitation is invalid or has expired' };
 const events: [name: string, payload: Record<string, unknown>][] = [];
 const { app, call, url, env } = await startTestApp(
   {
@@ -20,6 +19,9 @@ const { app, call, url, env } = await startTestApp(
   },
   { roles: 'all' },
 );
+const rateLimit = { enabled: true, auth: false } as const;
+const limited = await startInvitationApp({ mailLimit: { limit: 2, windowMs: 60_000 } }, { rateLimit });
+const unlimited = await startInvitationApp({ mailLimit: false }, { rateLimit });
 const sql = new PostgresClient({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());
@@ -231,6 +233,41 @@ test('an invited user is not asked for a second factor, but an invited owner of 
   await admin.call('POST', '/api/invitations', { email: ada.email });
   const { token } = await openMailbox(app, ada.email).next('You are invited');
   expect((await accept({ token }, ada.call)).body.data).toMatchObject({ mfaRequired: true });
+});
+
+const LIMITED = {
+  code: 'RATE_LIMITED',
+  message: 'This address has received too many invitations; try again later',
+};
+
+test('a resend above the limit of the address is refused, and the link that was sent last keeps working', async () => {
+  const admin = await limited.createPerson(['admin']);
+  const { id, mailbox } = await limited.invite(admin.call);
+  expect((await admin.call('POST', `/api/invitations/${id}/resend`)).status).toBe(200);
+  const { token } = await mailbox.next();
+  const refused = await admin.call('POST', `/api/invitations/${id}/resend`);
+  expect(refused).toMatchObject({ status: 429, body: { error: LIMITED } });
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await limited.accept({ token, name: 'Ann' })).status).toBe(200);
+});
+
+test('an invitation above the limit of the address is refused and not stored, and refused requests do not count', async () => {
+  const admin = await limited.createPerson(['admin']);
+  const { id, email } = await limited.invite(admin.call);
+  for (let request = 0; request < 3; request++)
+    expect((await admin.call('POST', '/api/invitations', { email })).body.error.code).toBe('CONFLICT');
+  expect((await admin.call('POST', `/api/invitations/${id}/resend`)).status).toBe(200);
+  await admin.call('DELETE', `/api/invitations/${id}`);
+  expect((await admin.call('POST', '/api/invitations', { email })).body.error).toMatchObject(LIMITED);
+  expect((await limited.sql.query('select 1 from invitations where email = $1', [email])).rowCount).toBe(0);
+});
+
+test('without a limit of e-mails, only the number of requests of a client is limited', async () => {
+  const admin = await unlimited.createPerson(['admin']);
+  const { id } = await unlimited.invite(admin.call);
+  const resend = () => admin.call('POST', `/api/invitations/${id}/resend`);
+  for (let request = 0; request < 30; request++) expect((await resend()).status).toBe(200);
+  expect((await resend()).status).toBe(429);
 });
 
 test('wrong settings are configuration errors', () => {

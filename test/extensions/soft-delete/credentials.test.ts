@@ -1,8 +1,10 @@
-// What deleting a user revokes in its own transaction. No relay runs here, so nothing else can revoke it.
+// What deleting a user revokes in its own transaction, and what a relay does afterwards. A relay runs only in tests that start
+// it, so nothing else can revoke it.
 import { Client } from 'pg';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import {
   apiKeys,
+  createApp,
   defineExtension,
   defineResource,
   defineUser,
@@ -20,26 +22,27 @@ const team = defineResource('team', {
   fields: { member: f.ref('user') },
   hooks: { beforeDelete: async ({ member }, { service }) => void (await service('user').delete(String(member))) },
 });
-const { app, call, person, env, url } = await startTestApp(
-  {
-    resources: [defineUser({ softDelete: true }), team],
-    extensions: [
-      softDelete(),
-      apiKeys(),
-      twoFactor(),
-      webhooks(),
-      privacy(),
-      defineExtension({
-        name: 'failing-step',
-        setup: () => ({
-          async revocationStep() {
-            if (stepFails) throw new Error('the step failed');
-          },
-        }),
+const declared = {
+  resources: [defineUser({ softDelete: true }), team],
+  extensions: [
+    softDelete(),
+    apiKeys(),
+    twoFactor(),
+    webhooks(),
+    privacy(),
+    defineExtension({
+      name: 'failing-step',
+      setup: () => ({
+        async revocationStep() {
+          if (stepFails) throw new Error('the step failed');
+        },
       }),
-    ],
-    settings: { auth: { password: { logN: 4, r: 8, p: 1 }, devicesFollowSessions: false } },
-  },
+    }),
+  ],
+  settings: { auth: { password: { logN: 4, r: 8, p: 1 }, devicesFollowSessions: false } },
+};
+const { app, call, person, env, url } = await startTestApp(
+  declared,
   // Tests hold a lock until the transactions of many clients wait for it.
   { env: () => ({ POOL_MAX: '28' }), roles: ['web', 'push-worker'] },
 );
@@ -56,12 +59,18 @@ const endpoint = { url: 'https://example.com/hook', events: ['user.*'] };
 let devices = 0;
 const token = () => `token-of-a-device-${++devices}-0123456789`;
 
+/** A user with a second factor and an endpoint. */
+async function guarded(name: string) {
+  const who = await guard(await person(name), sql);
+  expect((await who.call('POST', '/api/webhooks', endpoint)).status).toBe(201);
+  return who;
+}
+
 /** A user with one of each credential or target: everything that signs in, receives or fetches on their behalf. */
 async function equipped(name: string) {
-  const who = await guard(await person(name), sql);
+  const who = await guarded(name);
   const key = (await who.call('POST', '/api/auth/api-keys', { name: 'CI', scopes: ['*'] })).body.data.key as string;
   expect((await who.call('POST', '/api/auth/devices', { ...device, token: token() })).status).toBe(201);
-  expect((await who.call('POST', '/api/webhooks', endpoint)).status).toBe(201);
   const link = await vi.waitFor(
     async () => {
       const { body } = await who.call('GET', '/api/auth/me/export');
@@ -209,4 +218,50 @@ test('a session stored for a user while their account is being erased is removed
     { timeout: 60_000, interval: 50 },
   );
   expect((await live(fay.id)).sessions).toBe(0);
+});
+
+/** Starts a relay and resolves once it has handled all events and started all sweeps. */
+async function relay(): Promise<void> {
+  const relaying = createApp(declared, env);
+  onTestFinished(() => relaying.close());
+  await relaying.start({ roles: ['relay'] });
+  await vi.waitUntil(async () => (await sql.query('select from outbox')).rowCount === 0, { timeout: 60_000 });
+}
+
+const remove = async (id: string) => expect((await root.call('DELETE', `/api/users/${id}`)).status).toBe(204);
+const counted = async (table: string, column: string, id: string) =>
+  (await sql.query(`select from ${table} where ${column} = $1`, [id])).rowCount;
+
+test('the relay keeps what users create after they were restored', async () => {
+  const ada = await guarded('Ada');
+  await remove(ada.id);
+  await restore(ada.id);
+  expect((await ada.call('GET', '/api/auth/me')).status).toBe(401);
+  const { body } = await verify(call, await challenge(call, ada), codeOf(ada.secret));
+  const back = createClient(url, body.data.token);
+  const made = await back('POST', '/api/auth/api-keys', { name: 'CI', scopes: ['*'] });
+  const kept = (await back('POST', '/api/webhooks', endpoint)).body.data.id;
+  await relay();
+  const key = createClient(url, made.body.data.key);
+  expect([(await back('GET', '/api/auth/me')).status, (await key('GET', `/api/users/${ada.id}`)).status]).toEqual([
+    200, 200,
+  ]);
+  expect((await back('GET', '/api/webhooks')).body.data).toMatchObject([{ id: kept, enabled: true }]);
+});
+
+test('a deleted user is signed out but keeps their second factor, which is removed once the user can no longer be restored', async () => {
+  const bob = await guarded('Bob');
+  await remove(bob.id);
+  await relay();
+  expect(await counted('sessions', 'user_id', bob.id)).toBe(0);
+  await restore(bob.id);
+  expect((await bob.call('GET', '/api/auth/me')).status).toBe(401);
+  const { body } = await call('POST', '/api/auth/login', { email: bob.email, password: PASSWORD });
+  expect(body.data).toMatchObject({ mfaRequired: true });
+  await remove(bob.id);
+  await relay();
+  expect(await counted('two_factors', 'user_id', bob.id)).toBe(1);
+  await sql.query('delete from users_deleted where id = $1', [bob.id]);
+  await relay();
+  await expect.poll(() => counted('two_factors', 'user_id', bob.id)).toBe(0);
 });

@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApp, defineUser } from '../../../src/index.ts';
 import { createPushSweeps } from '../../../src/push/delivery/sweeps.ts';
+import { createPush } from '../../../src/push/index.ts';
 import type { Transport } from '../../../src/push/transport.ts';
 import { startTestApp } from '../../support/app.ts';
 import { openPlatform } from '../platform.ts';
@@ -203,4 +204,58 @@ describe('the sweep', () => {
       expect(rows).toEqual([{ id: young!.id }]);
     }
   });
+});
+
+// An app without roles creates the tables; the platforms of the next tests use its database.
+const { env: bare } = await startTestApp({ resources: [defineUser()] }, { roles: [] });
+const production = {
+  ...bare,
+  NODE_ENV: 'production',
+  APP_URL: 'https://api.example.com',
+  SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
+};
+
+test('in production a push that no transport accepts fails for every device, and nothing is captured', async () => {
+  const own = await openPlatform(production);
+  const push = createPush(own, []);
+  const events: unknown[] = [];
+  own.events.on('push.failed', (payload) => events.push(payload));
+  const worker = await push.parts.workers!['push-worker']!();
+  try {
+    const result = await push.sender.send({ tokens: ['one', 'two'], title: 'Hi' });
+    const failed = { device: null, ok: false, error: 'No push transport accepts this device' };
+    expect(result).toEqual({ id: result.id, status: 'failed', devices: 2, results: [failed, failed] });
+    expect(events).toEqual([{ id: result.id, status: 'failed', devices: 2 }]);
+    expect(await push.captured.pushes()).toEqual([]);
+  } finally {
+    await worker.stop();
+    await own.close();
+  }
+});
+
+test('while Redis is down a send is stored and queued within its wait time, and sent once Redis is available again', async () => {
+  const away = await openPlatform({ ...bare, REDIS_URL: 'redis://127.0.0.1:1' }, { waitMs: 400 });
+  const push = createPush(away, []);
+  const ids: string[] = [];
+  try {
+    const started = performance.now();
+    const result = await push.sender.send({ tokens: ['one'], title: 'Hi' });
+    expect(result).toMatchObject({ status: 'queued', devices: 1 });
+    const { id } = await push.sender.enqueue({ tokens: ['two'], title: 'Hi' });
+    ids.push(result.id, id);
+    expect(performance.now() - started).toBeLessThan(8000);
+    await away.database.write({ text: `update push_chunks set due_at = now() - interval '1 minute'`, values: [] });
+  } finally {
+    await away.close();
+  }
+  const back = await openPlatform(bare);
+  const other = createPush(back, []);
+  const worker = await other.parts.workers!['push-worker']!();
+  try {
+    await other.parts.sweeps!.find((sweep) => sweep.name === 'push jobs')!.run();
+    await expect.poll(async () => (await other.captured.pushes()).map((push) => push.id).sort()).toEqual(ids.sort());
+  } finally {
+    await worker.stop();
+    await back.close();
+  }
 });

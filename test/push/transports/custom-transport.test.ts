@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createApp, defineUser } from '../../../src/index.ts';
+import type { Transport, TransportDevice } from '../../../src/push/transport.ts';
 import { expoTransport } from '../../fixtures/expo-transport.ts';
 import { startTestApp } from '../../support/app.ts';
 import { vapid } from './web-push/local.ts';
 
+const DEVICES = '/api/auth/devices';
 const VAPID = {
   VAPID_PUBLIC_KEY: vapid.publicKey,
   VAPID_PRIVATE_KEY: vapid.privateKey,
@@ -43,7 +45,7 @@ beforeEach(() => requests.splice(0));
 const TOKEN = 'ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]';
 async function registerPhone() {
   const ann = await person('Ann');
-  const { status, body } = await ann.call('POST', '/api/auth/devices', { token: TOKEN, platform: 'ios' });
+  const { status, body } = await ann.call('POST', DEVICES, { token: TOKEN, platform: 'ios' });
   expect(status).toBe(201);
   return { ann, device: body.data.id as string };
 }
@@ -60,7 +62,7 @@ test('an added transport sends to the devices that it accepts; the default trans
   const { ann, device } = await registerPhone();
   const subscription = { endpoint: 'https://127.0.0.1:1/x', keys: { p256dh: vapid.publicKey, auth: 'a'.repeat(22) } };
   const token = JSON.stringify(subscription);
-  expect((await ann.call('POST', '/api/auth/devices', { token, platform: 'web' })).status).toBe(201);
+  expect((await ann.call('POST', DEVICES, { token, platform: 'web' })).status).toBe(201);
   response = { status: 200, body: { data: [{ status: 'ok', id: 'ticket-1' }] } };
 
   const sent = await app.push.send({ to: ann.id, title: 'Hi', url: '/posts/1', sound: false, ttl: 0 });
@@ -92,7 +94,7 @@ test('a device that an added transport reports as unregistered is removed', asyn
     body: { data: [{ status: 'error', message: 'not registered', details: { error: 'DeviceNotRegistered' } }] },
   };
   expect(await app.push.send({ to: ann.id, title: 'Hi' })).toMatchObject({ status: 'failed' });
-  await expect.poll(async () => (await ann.call('GET', '/api/auth/devices')).body.data).toEqual([]);
+  await expect.poll(async () => (await ann.call('GET', DEVICES)).body.data).toEqual([]);
 });
 
 test('a retryable failure of an added transport is retried, and the receipt reports the success', async () => {
@@ -121,4 +123,50 @@ test('a transports function that does not return a list is a configuration error
   );
   const wrong = { ...env, VAPID_SUBJECT: 'nobody' };
   expect(() => createApp({ resources, transports: (defaults) => defaults }, wrong)).toThrow('VAPID_SUBJECT');
+});
+
+const FAULT = expect.stringContaining('Expo push token');
+const sent: TransportDevice[] = [];
+const send: Transport['send'] = (_message, devices) => {
+  sent.push(...devices);
+  return devices.map(() => ({ ok: true }));
+};
+
+const native = await startTestApp({ resources: [defineUser()], transports: [{ name: 'any', send }] }, { roles: 'all' });
+const withExpo = await startTestApp(
+  {
+    resources: [defineUser()],
+    transports: [
+      { name: 'expo', accepts: ({ token, platform }) => platform === 'ios' && token.startsWith('Expo'), send },
+    ],
+  },
+  { roles: 'all' },
+);
+
+const TOKENS = [TOKEN, 'ExpoPushToken[xxxxxxxxxxxxxxxxxxxxxx]'];
+
+test.each(TOKENS.flatMap((token) => ['ios', 'android', 'web'].map((platform) => [token, platform])))(
+  '%s is refused as a token of %s with a message that names Expo, registered or raw',
+  async (token, platform) => {
+    const ann = await native.person('Ann');
+    const answer = await ann.call('POST', DEVICES, { token: ` ${token}`, platform });
+    expect([answer.status, answer.body.error.details]).toEqual([422, { token: FAULT }]);
+    expect((await ann.call('GET', DEVICES)).body.data).toEqual([]);
+    await expect(native.app.push.send({ tokens: ['native', token], platform, title: 'Hi' })).rejects.toMatchObject({
+      status: 422,
+      details: expect.objectContaining({ 'tokens.1': FAULT }),
+    });
+    expect(sent).toEqual([]);
+  },
+);
+
+test('an app with a transport for Expo tokens registers them and sends to them, on the platforms that the transport accepts', async () => {
+  const ann = await withExpo.person('Ann');
+  const [token, raw] = TOKENS;
+  const registered = await ann.call('POST', DEVICES, { token, platform: 'ios' });
+  expect(registered.status).toBe(201);
+  const { status } = await withExpo.app.push.send({ to: ann.id, tokens: [raw], platform: 'ios', title: 'Hi' });
+  expect([status, sent.map((device) => device.token)]).toEqual(['sent', [token, raw]]);
+  const refused = await ann.call('POST', DEVICES, { token: raw, platform: 'android' });
+  expect([refused.status, refused.body.error.details]).toEqual([422, { token: FAULT }]);
 });

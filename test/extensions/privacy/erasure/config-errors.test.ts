@@ -119,3 +119,26 @@ test.each([
 test('without the extension, its options are configuration errors that name it', () => {
   expect(configErrorsOf({ onOwnerDelete: 'keep' }, {}, [])).toContain('it requires the extension privacy()');
 });
+
+test('references that an erasure can neither keep nor clear are configuration errors', () => {
+  const start = (...fields: [Parameters<typeof defineResource>[1]['fields'], 'keep' | 'delete'][]) =>
+    createApp(
+      {
+        resources: [
+          defineUser(),
+          ...fields.map(([own, onOwnerDelete], i) => defineResource(`thing${i}`, { fields: own, onOwnerDelete })),
+        ],
+        extensions: [privacy()],
+      },
+      env,
+    );
+  expect(() => start([{ author, approver: f.ref('user', { onDelete: 'restrict' }).required() }, 'delete'])).toThrow(
+    `field "approver": an erasure deletes records of "user" and clears references to them, but the field is required`,
+  );
+  expect(() => start([{ owner: f.ref('user', { onDelete: 'setNull' }).owner() }, 'keep'])).toThrow(
+    `field "owner": onOwnerDelete: 'keep' keeps the id of an erased user`,
+  );
+  expect(() => start([{ owner: f.ref('user', { onDelete: 'restrict' }).required().owner() }, 'delete'])).not.toThrow(
+    'an erasure deletes',
+  );
+});

@@ -200,3 +200,62 @@ test('an endpoint whose last attempt failed is retrying for people, everywhere, 
   await kim.call('PATCH', `/api/webhooks/${refused}`, { enabled: false });
   expect((await read(`/endpoints/${refused}`)).state).toBe('disabled');
 });
+
+/** An app whose policy refuses users. */
+const refusing = await startTestApp(
+  {
+    resources: [defineUser({ roles: ['dev', 'faulty'] })],
+    extensions: [
+      webhooks({
+        policy({ user }) {
+          if (user?.roles?.includes('faulty')) throw new Error('the policy failed');
+          return user?.roles?.includes('dev') ?? false;
+        },
+        retrySchedule: [],
+      }),
+      developerConsole(),
+    ],
+  },
+  { roles: 'all' },
+);
+/** Sends a request of the tab in that app. */
+const askRefusing: typeof ask = (method, path, body) => refusing.call(method, `/console/api/webhooks${path}`, body);
+const create = (owner: string) =>
+  askRefusing('POST', '/endpoints', { owner, url: receiver.url, events: ['user.deleted'], description: 'x' });
+
+test.each(['user', 'faulty'])(
+  'no endpoint is created for a user with the role %s, whom the policy refuses',
+  async (role) => {
+    const ada = await refusing.person('Ada', ['user', role]);
+    const own = await ada.call('POST', '/api/webhooks', { url: receiver.url, events: ['*'] });
+    const { status, body } = await create(ada.id);
+    expect([own.status, status, body.error.code]).toEqual([403, 403, 'FORBIDDEN']);
+    expect(body.error.message).toContain('policy');
+    expect((await askRefusing('POST', '/receiver/endpoints', { owner: ada.id, events: ['*'] })).status).toBe(403);
+    expect((await askRefusing('GET', `/endpoints?owner=${ada.id}`)).body.data).toEqual([]);
+  },
+);
+
+test('endpoints of an owner whom the policy no longer allows can be read and deleted, but not changed', async () => {
+  const bob = await refusing.person('Bob', ['user', 'dev']);
+  const { status, body } = await create(bob.id);
+  expect(status).toBe(201);
+  const path = `/endpoints/${body.data.id}`;
+  const sent = await askRefusing('POST', `${path}/test`);
+  expect(sent.body.data.status).toBe('succeeded');
+  await refusing.app.service('user').update(bob.id, { roles: ['user'] });
+
+  const since = new Date(Date.now() - 60_000).toISOString();
+  const changes: [method: string, path: string, body?: object][] = [
+    ['PATCH', path, { events: ['user.deleted'] }],
+    ['POST', `${path}/rotate-secret`, {}],
+    ['POST', `${path}/test`],
+    ['POST', `${path}/recover`, { since }],
+    ['POST', `/deliveries/${sent.body.data.id}/retry`],
+  ];
+  for (const change of changes)
+    expect([change[1], (await askRefusing(...change)).body.error?.code]).toEqual([change[1], 'FORBIDDEN']);
+  expect((await askRefusing('GET', path)).status).toBe(200);
+  expect((await askRefusing('GET', `${path}/deliveries`)).body.data).toHaveLength(1);
+  expect((await askRefusing('DELETE', path)).status).toBe(204);
+});

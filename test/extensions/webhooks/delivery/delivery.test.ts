@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeEach, expect, test, vi } from 'vitest';
-import { defineResource, defineUser, f, verifyWebhook, webhooks } from '../../../../src/index.ts';
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { createApp, defineResource, defineUser, f, verifyWebhook, webhooks } from '../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../../support/app.ts';
 
@@ -222,4 +222,61 @@ test('an endpoint that is deleted while a retry waits is not called again', asyn
   await write('other');
   await other.received(1);
   expect(receiver.requests.length).toBeLessThanOrEqual(calls + 1); // one may have been in progress
+});
+
+test('with WEBHOOKS_WORKER=off, web processes create deliveries and send none; a separate worker sends them', async () => {
+  const declared = { resources: [defineUser(), note], extensions: [webhooks()] };
+  const { person, env } = await startTestApp(declared, { roles: 'all', env: () => ({ WEBHOOKS_WORKER: 'off' }) });
+  const who = await person('Ann');
+  const { id } = (await who.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.created'] })).body.data;
+  const states = async () =>
+    (await who.call('GET', `/api/webhooks/${id}/deliveries`)).body.data.map(({ status }: { status: string }) => status);
+  await who.call('POST', '/api/notes', { text: 'x' });
+  await vi.waitUntil(async () => (await states()).length === 1, { timeout: 60_000, interval: 20 });
+  expect(await states()).toEqual(['pending']);
+  expect(receiver.requests).toHaveLength(0);
+
+  const worker = createApp(declared, { ...env, WEBHOOKS_WORKER: 'on' });
+  onTestFinished(() => worker.close());
+  await worker.start({ roles: ['webhook-worker'] });
+  await receiver.received(1);
+});
+
+test('with 20 producers, 20 consumers and 2,000 deliveries, each is sent once, and no worker waits for others to finish', {
+  timeout: 240_000,
+}, async () => {
+  const PRODUCERS = 20;
+  const CONSUMERS = 20;
+  const EACH = 100;
+  const declared = {
+    resources: [defineUser(), note],
+    extensions: [webhooks({ concurrency: CONSUMERS / 2, pollMs: 200 })],
+  } as const;
+  const { app, env, person } = await startTestApp(declared, { roles: ['web', 'relay'] });
+  const workers = [createApp(declared, env), createApp(declared, env)];
+  onTestFinished(async () => void (await Promise.all(workers.map((worker) => worker.close()))));
+  const people = await Promise.all(Array.from({ length: PRODUCERS }, (_, i) => person(`Person${i}`)));
+  await Promise.all(
+    people.map(({ id, call }) =>
+      call('POST', '/api/webhooks', { url: `${receiver.url}/${id}`, events: ['note.created'] }),
+    ),
+  );
+  // The first half waits before any worker sends; the second half is created while they send.
+  const produce = async ({ id }: { id: string }, service: typeof app.service) => {
+    for (let i = 0; i < EACH / 2; i++) await service('note').create({ text: `${i}`, owner: id });
+  };
+  await Promise.all(people.map((one) => app.transaction(({ service }) => produce(one, service as typeof app.service))));
+  await Promise.all(workers.map((worker) => worker.start({ roles: ['webhook-worker', 'relay'] })));
+  await Promise.all(people.map((one) => produce(one, app.service)));
+  const total = PRODUCERS * EACH;
+  await vi.waitUntil(() => receiver.requests.length >= total, { timeout: 90_000, interval: 100 });
+
+  const records = receiver.requests.map(({ body }) => JSON.parse(body).data.id as string);
+  expect(new Set(records).size).toBe(total);
+  expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(total);
+  expect(records).toHaveLength(total);
+  const byPerson = Map.groupBy(receiver.requests, ({ path }) => path);
+  expect([...byPerson.values()].map((list) => list.length)).toEqual(Array(PRODUCERS).fill(EACH));
+  const firsts = [...byPerson.values()].map((list) => receiver.requests.indexOf(list[0]!));
+  expect(Math.max(...firsts)).toBeLessThan(total * 0.75);
 });
