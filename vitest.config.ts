@@ -34,13 +34,13 @@ export default defineConfig({
     setupFiles: ['test/support/vitest/fixed-seed.ts', 'test/support/vitest/patient-waits.ts'],
     // Node imports Belfry itself, and keeps what it has compiled for later runs. Vite would transform a thousand modules in each process.
     server: { deps: { external: [new RegExp(`^${RegExp.escape(`${import.meta.dirname}/src/`)}`)] } },
-    // Six processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry
+    // Four processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry
     // again for each file would take half of the time. So a file must undo its changes to the process.
     pool: 'forks',
     sequence: { sequencer: SlowFilesFirst },
     isolate: false,
-    // Tests wait for processes, servers and timers most of the time, so two cores have work for more processes than that.
-    maxWorkers: 6,
+    // On two cores, more processes would take longer: each one compiles the same code again.
+    maxWorkers: 4,
     // Generous, so that the suite also passes on a busy machine.
     testTimeout: scaleRuns(180_000),
     hookTimeout: 180_000,

@@ -9,7 +9,7 @@ export type Project = (typeof PROJECTS)[number];
 export const DEFAULT_PROJECTS: readonly Project[] = ['unit', 'app', 'process', 'browser'];
 
 /** Packing, installing and upgrading apps, the image, and the documentation. */
-const RELEASE = /^test\/(package|image|api|create-belfry)\/|^test\/(docs|readme|contributing)\.test\.ts$/;
+const RELEASE = /^test\/(package|image|api|create-belfry|docs)\/|^test\/(readme|contributing)\.test\.ts$/;
 
 /** Packages and helpers with which a file starts processes and servers. */
 const STARTS_PROCESSES =

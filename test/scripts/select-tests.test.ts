@@ -31,7 +31,7 @@ const FILES = {
   'test/cli/spawn.test.ts': `import { spawn } from 'node:child_process';`,
   'test/browser/browser.ts': `import { chromium } from '${BROWSER_PACKAGE}';`,
   'test/browser/console-data.test.ts': `import '../support/app.ts';\nimport './browser.ts';`,
-  'test/docs.test.ts': `readdir('docs');`,
+  'test/docs/examples.test.ts': `readdir('docs');`,
   'test/package/upgrade.test.ts': '',
 };
 
@@ -70,7 +70,7 @@ test('the project of a file follows from what it and its helpers import', () => 
     'test/browser/console-data.test.ts': 'browser',
     'test/cli/spawn.test.ts': 'process',
     'test/cli/start.test.ts': 'process',
-    'test/docs.test.ts': 'release',
+    'test/docs/examples.test.ts': 'release',
     'test/package/upgrade.test.ts': 'release',
     'test/platform/text/pad.test.ts': 'unit',
     'test/records/list.test.ts': 'app',
@@ -156,5 +156,5 @@ test('a change of what all tests share selects everything, and no change selects
 test('within the documentation, --changed selects its tests if their project is named', () => {
   const { root, write } = createRepository();
   write('docs/lists.md', '# All lists');
-  expect(selectTests(root, ['--changed', '--project', 'release']).args.at(-1)).toBe('test/docs.test.ts');
+  expect(selectTests(root, ['--changed', '--project', 'release']).args.at(-1)).toBe('test/docs/examples.test.ts');
 });

@@ -21,6 +21,8 @@ export const SLOW_FILES = [
   'test/runtime/http/idempotency/idempotency.test.ts',
   'test/extensions/privacy/export/large-export.test.ts',
   'test/cli/project.test.ts',
+  'test/docs/testing.test.ts',
+  'test/docs/commands.test.ts',
   'test/testing/runs-and-servers.test.ts',
   'test/scripts/chaos.test.ts',
   'test/platform/redis/sentinels.test.ts',

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '..', '..');
 const docs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
 const pages = ['README.md', ...docs.map((name) => `docs/${name}`)];
 const linkedPages = [...pages, 'CONTRIBUTING.md', 'SECURITY.md', 'examples/helpdesk/README.md'];
@@ -115,7 +115,7 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
     JSON.stringify({
       extends: '../../tsconfig.json',
       compilerOptions: { jsx: 'react-jsx', lib: ['esnext', 'dom'] },
-      include: ['*.ts', '*.tsx', '../support/vitest/global-setup.ts'],
+      include: ['*.ts', '*.tsx'],
     }),
   );
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
