@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { assignProjects, PROJECTS } from './scripts/test/projects.ts';
@@ -7,6 +8,9 @@ import { SlowFilesFirst } from './test/support/vitest/slow-files-first.ts';
 const sourceOf = (file: string) => fileURLToPath(new URL(`./src/${file}`, import.meta.url));
 
 const assigned = [...assignProjects(import.meta.dirname)];
+
+/** The number of processes that run test files: one per core within these limits. Each one compiles the same code again. */
+const countProcesses = (least: number) => Math.min(6, Math.max(least, availableParallelism()));
 
 export default defineConfig({
   resolve: {
@@ -26,7 +30,7 @@ export default defineConfig({
         include: assigned.filter(([, project]) => project === name).map(([file]) => file),
         // Chromium draws on the processor. More of them at once than this would be slow enough for tests to reach their time limits, so the
         // tests of pages run after all others.
-        ...(name === 'browser' && { maxWorkers: 3, sequence: { groupOrder: 1 } }),
+        ...(name === 'browser' && { maxWorkers: countProcesses(3), sequence: { groupOrder: 1 } }),
         // A unit test that uses a service fails at once, whether services are running or not.
         ...(name === 'unit' && { env: { TEST_DATABASE_URL: '', TEST_REDIS_URL: '' } }),
       },
@@ -34,13 +38,12 @@ export default defineConfig({
     setupFiles: ['test/support/vitest/fixed-seed.ts', 'test/support/vitest/patient-waits.ts'],
     // Node imports Belfry itself, and keeps what it has compiled for later runs. Vite would transform a thousand modules in each process.
     server: { deps: { external: [new RegExp(`^${RegExp.escape(`${import.meta.dirname}/src/`)}`)] } },
-    // Four processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry
-    // again for each file would take half of the time. So a file must undo its changes to the process.
+    // Each test file has its own database. A process is reused for the next file, because loading Belfry again for each file would take half
+    // of the time. So a file must undo its changes to the process.
     pool: 'forks',
     sequence: { sequencer: SlowFilesFirst },
     isolate: false,
-    // On two cores, more processes would take longer: each one compiles the same code again.
-    maxWorkers: 4,
+    maxWorkers: countProcesses(4),
     // Generous, so that the suite also passes on a busy machine.
     testTimeout: scaleRuns(180_000),
     hookTimeout: 180_000,
