@@ -15,8 +15,11 @@ beforeAll(async () => {
 
 const { app, origin, call } = await startAppWithPages({ required: true });
 
-/** Checks what a page shows now, in all sizes and colours. */
-const checkPage = (page: Page, name: string) => checkScreens(page, `sign-in-pages-${name}`, [360, 1280]);
+/** Checks what a page shows now, in all sizes and colours, and leaves it narrow. */
+async function checkPage(page: Page, name: string): Promise<void> {
+  await checkScreens(page, `sign-in-pages-${name}`, [360, 1280]);
+  await page.setViewportSize({ width: 360, height: 740 });
+}
 
 /** The targets that people touch, apart from links in a text, with a height of less than 44 pixels. */
 const smallTargets = (page: Page) =>

@@ -160,6 +160,7 @@ test('if a user registers more than 100 devices, the least recently seen ones ar
   const ann = await person('Ann');
   const ids: string[] = [];
   for (let i = 0; i < 2; i++) ids.push(await register(ann));
+  // A hundred at once would wait for each other longer than a request may.
   for (let round = 0; round < 14; round++)
     ids.push(...(await Promise.all(Array.from({ length: 7 }, () => register(ann)))));
   for (let i = 0; i < 2; i++) ids.push(await register(ann));

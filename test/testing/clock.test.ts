@@ -1,69 +1,9 @@
 import { expect, test } from 'vitest';
-import { createApp, defineJob, defineUser } from '../../src/index.ts';
 import { createTestApp } from '../../src/testing/index.ts';
 import { app } from './fixture.ts';
 
 const testApp = await createTestApp(app);
 const { clock, signInAs, api } = testApp;
-
-const ticks: string[] = [];
-let fails = true;
-const nightly = defineJob('nightly', { run: ({ scheduledAt }) => void ticks.push(scheduledAt.toISOString()) });
-const flaky = defineJob('flaky', {
-  retry: { attempts: 2, firstDelayMs: 3_600_000, maxDelayMs: 3_600_000 },
-  run() {
-    if (fails) throw new Error('not yet');
-    return 'done';
-  },
-});
-
-const {
-  app: jobsApp,
-  clock: jobsClock,
-  settle,
-} = await createTestApp((environment) =>
-  createApp(
-    {
-      resources: [defineUser()],
-      jobs: [nightly, flaky],
-      schedules: [{ cron: '0 2 * * *', timeZone: 'Europe/Berlin', job: nightly }],
-    },
-    environment,
-  ),
-);
-
-// The other tests move the clock of the schedules, too, past the ticks that these expect. So these come first.
-test('settle waits for jobs, and the clock makes retries and later jobs due', async () => {
-  const { id } = await jobsApp.jobs.enqueue(flaky);
-  await settle();
-  expect(await jobsApp.jobs.get(id)).toMatchObject({ status: 'waiting', attempts: 1, error: 'Error: not yet' });
-  fails = false;
-  await jobsClock.advance('2h');
-  expect(await jobsApp.jobs.get(id)).toMatchObject({ status: 'succeeded', attempts: 2 });
-  const later = await jobsApp.jobs.enqueue(flaky, undefined, { runAt: Date.now() + 86_400_000 * 3 });
-  await jobsClock.advance('2d');
-  expect(await jobsApp.jobs.get(later.id)).toMatchObject({ status: 'waiting' });
-  await jobsClock.advance('25h');
-  expect(await jobsApp.jobs.get(later.id)).toMatchObject({ status: 'succeeded' });
-});
-
-test('schedules follow the clock: a jump over several ticks enqueues the latest one', async () => {
-  await jobsClock.set('2030-06-30T23:00:00Z');
-  ticks.length = 0;
-  await jobsClock.advance('2h');
-  expect(ticks).toEqual(['2030-07-01T00:00:00.000Z']);
-  await jobsClock.advance('23h');
-  expect(ticks).toEqual(['2030-07-01T00:00:00.000Z', '2030-07-02T00:00:00.000Z']);
-  await jobsClock.advance('10d');
-  expect(ticks.slice(2)).toEqual(['2030-07-12T00:00:00.000Z']);
-});
-
-test('a clock that goes back repeats no tick', async () => {
-  await jobsClock.set('2030-06-30T23:00:00Z');
-  const before = ticks.length;
-  await jobsClock.advance('3h');
-  expect(ticks).toHaveLength(before);
-});
 
 test('a session expires when the clock has advanced past its life', async () => {
   const ada = await signInAs();

@@ -1,6 +1,6 @@
 import { scryptSync } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createPasswordHasher } from '../../../src/accounts/passwords/password-hash.ts';
 import { anyCharacter } from '../../support/any-text.ts';
 
@@ -144,4 +144,47 @@ test('every verification in a burst completes', async () => {
     Array.from({ length: 50 }, (_, index) => cheap.verify(index % 2 === 0 ? 'right' : 'wrong', stored)),
   );
   expect(responses).toEqual(Array.from({ length: 50 }, (_, index) => index % 2 === 0));
+});
+
+const secret = 'correct horse battery';
+
+test('without a verifier, a foreign hash matches no password', async () => {
+  const foreign = 'md5$5ebe2294ecd0e0f08eab7690d2a6ee69';
+  expect(await cheap.verify(secret, foreign)).toBe(false);
+  expect(cheap.needsRehash(foreign)).toBe(true);
+});
+
+test('a verifier that hangs counts as a wrong password after ten seconds and does not block other sign-ins', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const failures: unknown[] = [];
+  let startedChecks = 0;
+  const verify = () => {
+    startedChecks += 1;
+    return new Promise<boolean>(() => undefined);
+  };
+  const failed = (error: unknown) => void failures.push(error);
+  const hasher = createPasswordHasher(CHEAP, { legacy: { verify, failed } });
+  const own = await hasher.hash(secret);
+  const hanging = Promise.all([hasher.verify(secret, 'a'), hasher.verify(secret, 'b')]);
+  await vi.waitUntil(() => startedChecks === 2, { timeout: 60_000, interval: 20 });
+  const other = createPasswordHasher(CHEAP);
+  const next = hasher.hash(secret);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await hanging).toEqual([false, false]);
+  expect(failures).toEqual([expect.any(Error), expect.any(Error)]);
+  expect(await other.verify(secret, await next)).toBe(true);
+  expect(await other.verify(secret, own)).toBe(true);
+});
+
+test('any verifier result other than true is a wrong password', async () => {
+  const legacy = { verify: () => 'yes' as unknown as boolean, failed: () => undefined };
+  const hasher = createPasswordHasher(CHEAP, { legacy });
+  expect(await hasher.verify(secret, 'anything')).toBe(false);
+});
+
+test('a password with NUL is wrong even if the verifier accepts it', async () => {
+  const hasher = createPasswordHasher(CHEAP, { legacy: { verify: () => true, failed: () => undefined } });
+  expect(await hasher.verify('a\0b', 'anything')).toBe(false);
+  expect(await hasher.verify('ab', 'anything')).toBe(true);
 });

@@ -346,14 +346,18 @@ async function checkIsolation(declared: readonly Declared[], roles: readonly num
   }
 }
 
-test('nothing of an organisation reaches a user who is not its member, on any channel, for any declarations', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(tenantArbitrary, { minLength: NAMES.length, maxLength: NAMES.length }),
-      membershipArbitrary,
-      fc.array(step, { minLength: 150, maxLength: 150 }),
-      checkIsolation,
-    ),
-    { numRuns: scaleRuns(2), endOnFailure: true },
-  );
-}, 300_000);
+test(
+  'nothing of an organisation reaches a user who is not its member, on any channel, for any declarations',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(tenantArbitrary, { minLength: NAMES.length, maxLength: NAMES.length }),
+        membershipArbitrary,
+        fc.array(step, { minLength: 150, maxLength: 150 }),
+        checkIsolation,
+      ),
+      { numRuns: scaleRuns(2), endOnFailure: true },
+    );
+  },
+  scaleRuns(300_000),
+);

@@ -317,7 +317,7 @@ async function runAsBatch(
 
 for (const variant of Object.keys(variants) as Variant[]) {
   test(`a batch of ${variant} records does the same as the single routes in order, in either mode`, {
-    timeout: 300_000,
+    timeout: scaleRuns(300_000),
   }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operationOf(variant), { minLength: 1, maxLength: 15 }), async (operations) => {

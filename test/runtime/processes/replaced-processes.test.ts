@@ -1,5 +1,4 @@
 // Nothing is lost when processes are killed, or replaced by those of another version.
-import { Client } from 'pg';
 import { Pool } from 'undici';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { CHECK_EVERY_MS, provideHaproxy, startHaproxy } from '../../../scripts/services/haproxy.ts';
@@ -11,53 +10,10 @@ import { createTestDatabase } from '../../support/database/test-database.ts';
 import { createRoleEnv, startBlog, startProcess } from '../../support/processes/app-process.ts';
 
 const database = await createTestDatabase();
-const sql = new Client({ connectionString: database.databaseUrl });
-await sql.connect();
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
+afterAll(() => database.drop());
 const env = { ...createRoleEnv(database), TRUST_PROXY: 'loopback', CHEAP_PASSWORDS: 'on' };
 const patience = { timeout: 90_000, interval: 50 };
 const longWait = { ...patience, interval: 250 };
-const LOCK = 4711;
-
-/** Registers a user. Returns the token of the session. */
-async function register(url: string, email: string): Promise<string> {
-  const account = { name: 'Ada', email, password: 'a bell rings at noon' };
-  return (await createClient(url)('POST', '/api/auth/register', account)).body.data.token;
-}
-
-test('a process that is killed in an atomic batch leaves no record and no event of it', {
-  timeout: 120_000,
-}, async () => {
-  const web = startBlog('web', env);
-  const url = await web.url();
-  const token = await register(url, 'ada@example.com');
-  // One of the last records of the batch waits for a lock, when the first statements have already written theirs.
-  await sql.query(`create function wait() returns trigger language plpgsql as
-    $$ begin if new.title = 'wait' then perform pg_advisory_xact_lock(${LOCK}); end if; return new; end $$`);
-  await sql.query('create trigger wait before insert on posts for each row execute function wait()');
-  await sql.query('select pg_advisory_lock($1)', [LOCK]);
-  const operations = Array.from({ length: 900 }, (_, i) => ({
-    op: 'create',
-    data: { title: i === 890 ? 'wait' : `Post ${i}` },
-  }));
-  const answer = createClient(url, token)('POST', '/api/posts/batch', { operations }).catch(() => 'broken off');
-  const waiting = async () => {
-    const { rows } = await sql.query(`select from pg_locks where locktype = 'advisory' and not granted`);
-    return rows.length === 1;
-  };
-  await vi.waitUntil(waiting, { timeout: 60_000, interval: 25 });
-  web.child.kill('SIGKILL');
-  expect(await answer).toBe('broken off');
-  await sql.query('select pg_advisory_unlock($1)', [LOCK]);
-  await vi.waitUntil(async () => !(await waiting()), { timeout: 60_000, interval: 25 });
-  const { rows } = await sql.query(
-    `select (select count(*)::int from posts) as posts, (select count(*)::int from outbox where name = 'post.created') as events`,
-  );
-  expect(rows).toEqual([{ posts: 0, events: 0 }]);
-});
 
 const RECORDS = 150;
 
@@ -71,7 +27,8 @@ test('no event of an acknowledged record is lost when relay, worker and web are 
   const start = (role: (typeof workers)[number]) => startBlog(role, env);
   let running = workers.map(start);
 
-  const token = await register(url, 'ben@example.com');
+  const account = { name: 'Ben', email: 'ben@example.com', password: 'a bell rings at noon' };
+  const { token } = (await createClient(url)('POST', '/api/auth/register', account)).body.data;
   await createClient(url, token)('POST', '/api/webhooks', { url: receiver.url, events: ['post.created'] });
 
   const acknowledged = new Set<string>();

@@ -23,7 +23,7 @@ export const SLOW_FILES = [
   'test/cli/project.test.ts',
   'test/docs/testing.test.ts',
   'test/docs/commands.test.ts',
-  'test/testing/runs-and-servers.test.ts',
+  'test/testing/servers.test.ts',
   'test/scripts/chaos.test.ts',
   'test/platform/redis/sentinels.test.ts',
   'test/platform/redis/single-server.test.ts',
