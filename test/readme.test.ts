@@ -112,7 +112,7 @@ async function takeTour(url: string): Promise<void> {
 }
 
 test('src/app runs as five processes and stops cleanly, its document is valid, and the commands of the README work as written', {
-  timeout: 240_000,
+  timeout: 480_000,
 }, async () => {
   const codes = await withProcesses(startSrcApp, async (url) => {
     const response = await fetch(`${url}/api/openapi.json`);

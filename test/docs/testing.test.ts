@@ -13,13 +13,13 @@ const examples = Array.from(page.matchAll(/```ts\n(import [\s\S]*?)```/g), (matc
 const app = examples.find((example) => example.includes('export const app'))!;
 const examplesFor = (runner: string) => examples.filter((example) => example.includes(`'${runner}'`));
 
-test('the examples of docs/testing.md for vitest pass', { timeout: 240_000 }, async () => {
+test('the examples of docs/testing.md for vitest pass', { timeout: 480_000 }, async () => {
   const tests = examplesFor('vitest').map((example, i) => [`${i}.test.ts`, example]);
   const { code, output } = await runVitest(createFiles({ 'app.ts': app, ...Object.fromEntries(tests) }));
   expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/Tests +7 passed/) });
 });
 
-test('the example of docs/testing.md for node:test passes', { timeout: 240_000 }, async () => {
+test('the example of docs/testing.md for node:test passes', { timeout: 480_000 }, async () => {
   const [example, ...others] = examplesFor('node:test');
   expect(others).toEqual([]);
   const folder = createFiles({ 'app.ts': app, 'node.ts': example! });

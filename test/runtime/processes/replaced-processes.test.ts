@@ -18,7 +18,7 @@ const longWait = { ...patience, interval: 250 };
 const RECORDS = 150;
 
 test('no event of an acknowledged record is lost when relay, worker and web are killed, and repeated events keep their id', {
-  timeout: 240_000,
+  timeout: 480_000,
 }, async () => {
   const receiver = await startReceiver();
   const web = startBlog('web', env);
@@ -144,7 +144,7 @@ function startLoad(url: string) {
 
 test.skipIf(haproxy === undefined)(
   'a rolling deploy with a new field loses no request, and each row that old code creates has the default',
-  { timeout: 240_000 },
+  { timeout: 480_000 },
   async () => {
     const project = await createMigrationProject();
     await project.change([createNote('old')]);
