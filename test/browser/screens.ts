@@ -74,7 +74,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 async function findViolations(page: Page, colorScheme: 'light' | 'dark'): Promise<string[]> {
   const options = {
     resultTypes: ['violations'],
-    // It would ask the frames, in which it is not.
+    // axe is not loaded in frames, and would wait for their answers.
     iframes: false,
     selectors: false,
     ...(colorScheme === 'dark' && { runOnly: ['color-contrast', 'link-in-text-block'] }),
@@ -90,7 +90,7 @@ async function findViolations(page: Page, colorScheme: 'light' | 'dark'): Promis
  * finds nothing in the narrow and the wide layout. Keeps a screenshot of each if TEST_SCREENSHOTS is set.
  */
 export async function checkScreens(page: Page, name: string, widths = [360, 390, 1280, 1920]): Promise<void> {
-  // Past the policy of the page, which allows no inline script.
+  // `evaluate` works although the policy of the page allows no inline script.
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(AXE);
   for (const width of widths) {
     for (const colorScheme of ['light', 'dark'] as const) {
