@@ -3,9 +3,11 @@ import pg from 'pg';
 
 /** A statement: text, values, and a name if it is used often enough to be prepared. Rows are returned as arrays in column order. */
 export interface Statement {
-  name?: string;
+  name?: string | undefined;
   text: string;
   values: unknown[];
+  /** The maximum bytes of the rows of a list, approximately; undefined if unknown. Few lists of unknown size are read at a time. */
+  maxBytes?: number | undefined;
 }
 
 /** Sends statements on one connection without waiting for the results of earlier ones. Postgres runs them in order. */
@@ -138,11 +140,11 @@ export async function openConnection(
   const newNames = new Map<string, string>();
   let renamed = 0;
 
-  async function send<Row extends unknown[]>({ name, ...unnamed }: Statement): Promise<pg.QueryArrayResult<Row>> {
-    if (!preparesStatements || name === undefined) return client.query<Row>({ ...unnamed, rowMode: 'array' });
+  async function send<Row extends unknown[]>({ name, text, values }: Statement): Promise<pg.QueryArrayResult<Row>> {
+    if (!preparesStatements || name === undefined) return client.query<Row>({ text, values, rowMode: 'array' });
     const usedName = newNames.get(name) ?? name;
     try {
-      return await client.query<Row>({ ...unnamed, name: usedName, rowMode: 'array' });
+      return await client.query<Row>({ name: usedName, text, values, rowMode: 'array' });
     } catch (error) {
       const isPrepared = client.connection.parsedStatements[usedName] !== undefined && !isUnknownStatement(error);
       // PgBouncer ends the connection of a client that prepares a name again, even if the name could not be prepared before.
@@ -171,7 +173,8 @@ export async function openConnection(
       } catch (error) {
         // An earlier statement with the same name was sent at the same time and could not be prepared. This one has not run.
         if (!isUnknownStatement(error)) throw error;
-        rows = (await track(send<Row>({ ...statement, name: undefined }))).rows;
+        const { text, values } = statement;
+        rows = (await track(send<Row>({ text, values }))).rows;
       } finally {
         onResult(statement.text, performance.now() - sentAt, rows.length);
       }

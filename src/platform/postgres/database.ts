@@ -7,7 +7,14 @@ import { createConnector, type DatabaseAccess } from './pooler.ts';
 import type { Executor, Queryable } from './queryable.ts';
 import { retryConflicts } from './retry.ts';
 import { IDLE_IN_TRANSACTION_TIMEOUT_MS, type PoolerSetting, STATEMENT_TIMEOUT_MS } from './session.ts';
-import { createSharedLane, type Send, type Sendable, type SharedLane, sendPlain } from './shared-lane.ts';
+import {
+  createSharedLane,
+  type LaneDepth,
+  type Send,
+  type Sendable,
+  type SharedLane,
+  sendPlain,
+} from './shared-lane.ts';
 import { watchTransaction } from './transaction-watch.ts';
 
 export type { PoolStats } from './connection-pool.ts';
@@ -70,9 +77,10 @@ export interface DatabaseOptions {
 }
 
 const MAX_WAIT_MS = 10_000;
-const MAX_READS_SENT = 1000;
-// Enough to keep a connection busy. Responses may be large, and a statement that has not been sent can still be refused.
-const MAX_LISTS_SENT = 4;
+const READS_SENT: LaneDepth = { always: 1000, fitting: 1000, bytes: 0 };
+// Four keep a connection busy. They may be large, and a statement that has not been sent can still be refused. More of them travel together as
+// long as their results are small: each write to the socket costs more than all other work for a list.
+const LISTS_SENT: LaneDepth = { always: 4, fitting: 32, bytes: 32 * 1024 * 1024 };
 
 const NOT_COMMITTED =
   'Postgres rolled the transaction back, because one of its statements had failed. Do not catch errors of statements.';
@@ -107,11 +115,9 @@ export function openDatabase(
 
   const shared = new Map<LaneName, SharedLane>();
   const hasLists = laneFor.lists === 'lists';
-  shared.set(
-    'reads',
-    createSharedLane(pool, 'reads', { depth: hasLists ? MAX_READS_SENT : 2 * MAX_LISTS_SENT, maxWaitMs }),
-  );
-  if (hasLists) shared.set('lists', createSharedLane(pool, 'lists', { depth: MAX_LISTS_SENT, maxWaitMs }));
+  const readsDepth = hasLists ? READS_SENT : { ...LISTS_SENT, always: 2 * LISTS_SENT.always };
+  shared.set('reads', createSharedLane(pool, 'reads', { depth: readsDepth, maxWaitMs }));
+  if (hasLists) shared.set('lists', createSharedLane(pool, 'lists', { depth: LISTS_SENT, maxWaitMs }));
 
   const sendLimited: Send = (connection, statement) =>
     isTransactionPooled() ? connection.runLimited(statement, LIST_TIMEOUT_MS) : connection.run(statement);

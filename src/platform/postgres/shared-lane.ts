@@ -24,13 +24,25 @@ export type Send = (connection: PooledConnection, statement: Statement) => Promi
 const MAX_WAITING = 1000;
 
 interface Waiter {
+  maxBytes: number;
   start: (connection: PooledConnection) => void;
   reject: (error: unknown) => void;
   timer: NodeJS.Timeout;
 }
 
-/** Whether a connection may get one more statement. */
-const hasRoom = ({ pending, maxPending }: PooledConnection, depth: number) => pending < Math.min(depth, maxPending);
+/** How many statements a lane sends without waiting for the results of earlier ones. */
+export interface LaneDepth {
+  /** The maximum number of statements without a result on one connection, whatever the size of their results. */
+  always: number;
+  /** The maximum number of statements without a result on one connection, as long as their results fit into `bytes`. */
+  fitting: number;
+  /** The maximum bytes of the results of all statements of the lane, approximately. */
+  bytes: number;
+}
+
+/** The maximum bytes of a statement's result: unknown if the statement is created when it is sent. */
+const maxBytesOf = (sendable: Sendable) =>
+  (typeof sendable === 'function' ? undefined : sendable.maxBytes) ?? Number.POSITIVE_INFINITY;
 const resolveStatement = (sendable: Sendable) => (typeof sendable === 'function' ? sendable() : sendable);
 /** Runs a statement without a transaction of its own. */
 export const sendPlain: Send = (connection, statement) => connection.run(statement);
@@ -39,20 +51,28 @@ export const sendPlain: Send = (connection, statement) => connection.run(stateme
  * Creates the shared connections of a lane. The lane keeps its first connection and gives the others back when they are idle. Use it for
  * statements that do not wait for locks or for the disk: each delays those behind it.
  *
- * @param depth the maximum number of statements without a result on one connection; further ones wait here
+ * @param depth how many statements may be without a result; further ones wait here
  * @param maxWaitMs how long a statement may wait to be sent
  */
 export function createSharedLane(
   pool: ConnectionPool,
   name: LaneName,
-  { depth, maxWaitMs }: { depth: number; maxWaitMs: number },
+  { depth, maxWaitMs }: { depth: LaneDepth; maxWaitMs: number },
 ): SharedLane {
   const { max, min } = pool.lane(name);
   let held: PooledConnection[] = [];
   const waiters = new Set<Waiter>();
   let requested = false;
   let waitTimeouts = 0;
+  /** The maximum bytes of the results of statements that have been sent, as far as they are known. */
+  let sentBytes = 0;
   let closing: PromiseWithResolvers<void> | undefined;
+
+  /** Whether a connection may get one more statement. */
+  function hasRoom({ pending, maxPending }: PooledConnection, maxBytes: number): boolean {
+    if (pending >= maxPending) return false;
+    return pending < depth.always || (pending < depth.fitting && sentBytes + maxBytes <= depth.bytes);
+  }
 
   /** Gives back lost connections, and those without statements that the lane may not keep. */
   function releaseUnneeded(): void {
@@ -69,7 +89,7 @@ export function createSharedLane(
   }
 
   /** Returns the connection with the fewest statements that has room for one more. */
-  function choose(): PooledConnection | undefined {
+  function choose(maxBytes: number): PooledConnection | undefined {
     const usable = Math.min(held.length, pool.keepable(name));
     let best: PooledConnection | undefined;
     for (let i = 0; i < usable; i++) {
@@ -83,13 +103,13 @@ export function createSharedLane(
         return another;
       }
     }
-    return best !== undefined && hasRoom(best, depth) ? best : undefined;
+    return best !== undefined && hasRoom(best, maxBytes) ? best : undefined;
   }
 
   /** Sends waiting statements on a connection, even if another lane waits for it: each lane has its turn. */
   function sendWaiting(connection: PooledConnection): void {
     for (const waiter of waiters) {
-      if (!hasRoom(connection, depth)) break;
+      if (!hasRoom(connection, waiter.maxBytes)) break;
       waiters.delete(waiter);
       clearTimeout(waiter.timer);
       waiter.start(connection);
@@ -122,8 +142,8 @@ export function createSharedLane(
 
   /** After a result: sends what waits, then gives back what the lane does not need. */
   function settle(): void {
-    while (waiters.size > 0) {
-      const connection = choose();
+    for (const { maxBytes } of waiters) {
+      const connection = choose(maxBytes);
       if (connection === undefined) break;
       sendWaiting(connection);
     }
@@ -134,10 +154,13 @@ export function createSharedLane(
   }
 
   async function sendOn(connection: PooledConnection, statement: Statement, send: Send): Promise<unknown[][]> {
+    const { maxBytes = 0 } = statement;
+    sentBytes += maxBytes;
     try {
       connection.cork();
       return await send(connection, statement);
     } finally {
+      sentBytes -= maxBytes;
       settle();
     }
   }
@@ -161,7 +184,7 @@ export function createSharedLane(
         reject(error);
       }
     });
-    const waiter: Waiter = { start, reject, timer };
+    const waiter: Waiter = { maxBytes: maxBytesOf(sendable), start, reject, timer };
     waiters.add(waiter);
     request();
     return promise;
@@ -173,7 +196,7 @@ export function createSharedLane(
     async query<Row extends unknown[]>(sendable: Sendable, send = sendPlain) {
       if (closing !== undefined) throw new Error(CLOSED);
       if (held.some(({ lost }) => lost !== undefined)) releaseUnneeded();
-      const connection = waiters.size === 0 ? choose() : undefined;
+      const connection = waiters.size === 0 ? choose(maxBytesOf(sendable)) : undefined;
       const result =
         connection === undefined ? wait(sendable, send) : sendOn(connection, resolveStatement(sendable), send);
       return (await result) as Row[];

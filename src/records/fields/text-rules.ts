@@ -115,11 +115,17 @@ function hasIndexModifier({ unique, index, filterable, sortable }: FieldSpec): b
   return Boolean(unique || index || filterable || sortable);
 }
 
+/** Bytes of the longest text that a declaration allows; infinite if it does not limit the length. */
+export function longestTextBytes({ max, standard }: FieldSpec): number {
+  // The output of a Standard Schema may have any length.
+  const isLimited = max !== undefined && standard === undefined;
+  return isLimited ? Number(max.value) * MAX_BYTES_OF_A_CHARACTER : Number.POSITIVE_INFINITY;
+}
+
 /** Bytes of the longest text that a declaration allows; undefined if such a text may not fit into an index. */
 export function maxDeclaredTextBytes(spec: FieldSpec): number | undefined {
-  const declared = spec.max === undefined ? Infinity : Number(spec.max.value) * MAX_BYTES_OF_A_CHARACTER;
-  // The output of a Standard Schema may have any length.
-  return declared <= MAX_INDEXED_BYTES && spec.standard === undefined ? declared : undefined;
+  const bytes = longestTextBytes(spec);
+  return bytes <= MAX_INDEXED_BYTES ? bytes : undefined;
 }
 
 /**

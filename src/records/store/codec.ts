@@ -70,7 +70,8 @@ export interface Codec {
  */
 function createRecordClass(resource: CompiledResource): new () => object {
   class RecordOfResource {
-    #concealed: Record<string, unknown> = {};
+    // Created with the first value: most records have none.
+    #concealed: Record<string, unknown> | undefined = undefined;
     #writer: string | undefined;
     #deletedUnder: readonly string[] | undefined;
     // An object that inherits from a record (`Object.create`) has this property too, but not the values of the record.
@@ -91,14 +92,14 @@ function createRecordClass(resource: CompiledResource): new () => object {
     }
     [COPY](): object {
       const copy = Object.assign(new RecordOfResource(), this);
-      copy.#concealed = { ...this.#concealed };
+      copy.#concealed = this.#concealed && { ...this.#concealed };
       copy.#writer = this.#writer;
       copy.#deletedUnder = this.#deletedUnder;
       return copy;
     }
     static {
-      const concealedValuesOf = (record: RecordOfResource, name: string) => {
-        if (#concealed in record) return record.#concealed;
+      const checkIsRecord = (record: RecordOfResource, name: string) => {
+        if (#concealed in record) return;
         throw new TypeError(
           `The field "${name}" belongs to the stored ${resource.name} itself, but this object inherits from it or is a proxy of it. Use the record, or copy the fields that you need`,
         );
@@ -106,10 +107,13 @@ function createRecordClass(resource: CompiledResource): new () => object {
       for (const { name } of resource.fields.filter(isLeftOutOfCopies)) {
         Object.defineProperty(RecordOfResource.prototype, name, {
           get(this: RecordOfResource) {
-            return concealedValuesOf(this, name)[name];
+            checkIsRecord(this, name);
+            return this.#concealed?.[name];
           },
           set(this: RecordOfResource, value: unknown) {
-            concealedValuesOf(this, name)[name] = value;
+            checkIsRecord(this, name);
+            this.#concealed ??= {};
+            this.#concealed[name] = value;
           },
         });
       }

@@ -5,22 +5,18 @@ import type { Queryable } from '../../platform/postgres/queryable.ts';
 import { createAggregateStatement } from '../aggregate/sql.ts';
 import type { ListCondition } from '../query/list-query.ts';
 import { meetsConditions } from '../query/match.ts';
-import { conditionSql, createSqlParameters, followsRelations, writtenBySql } from '../query/sql/conditions.ts';
-import { createCountStatement, createPageStatement, createPositionStatement } from '../query/sql/list-statements.ts';
-import {
-  createSearchCountStatement,
-  createSearchPageStatement,
-  SEARCH_WINDOW_ROWS,
-} from '../query/sql/search-window.ts';
+import { conditionSql, createSqlParameters, writtenBySql } from '../query/sql/conditions.ts';
+import { createPositionStatement } from '../query/sql/list-statements.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { createBatchStatements, readUpdate } from './batch-statements.ts';
 import type { Codec } from './codec.ts';
 import { leaveOutSameEncryptedValues } from './encrypted-changes.ts';
 import { createEventValues } from './event.ts';
+import { createListReads, createListStatements } from './list-reads.ts';
 import { createRelatedLookup } from './related-lookup.ts';
 import { createRelatedReads } from './related-reads.ts';
 import type { Store, WriteCondition } from './store.ts';
-import { createPageWithinBytes, createSelectWithinBytes, rowSizeSql } from './within-bytes.ts';
+import { createPageWithinBytes, rowSizeSql } from './within-bytes.ts';
 import { archiveParameterValues, createWriteStatements } from './write-statements.ts';
 
 // Reads of up to this many ids run immediately. Larger ones, as for references of a list, share the connections of lists and cannot delay
@@ -36,25 +32,13 @@ export function createStore(
     name: createStatementBuilder(),
     writeStatements: createWriteStatements(resource, codec),
     batchStatements: createBatchStatements(resource, codec),
-    selectWithinBytes: createSelectWithinBytes(resource, codec.columns),
-    pageWithinBytes: createPageWithinBytes(codec.columns, rowSizeSql(resource)),
+    lists: createListStatements(resource, codec),
     relatedWithinBytes: createPageWithinBytes(`${codec.columns}, "_parent"`, rowSizeSql(resource)),
-    searchWithinBytes: createPageWithinBytes(`${codec.columns}, "_match", "_last"`, rowSizeSql(resource)),
   },
 ): Store {
-  const {
-    name: statement,
-    writeStatements,
-    batchStatements,
-    selectWithinBytes,
-    pageWithinBytes,
-    searchWithinBytes,
-    relatedWithinBytes,
-  } = shared;
+  const { name: statement, writeStatements, batchStatements, lists, relatedWithinBytes } = shared;
   const table = resource.source ?? quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
-
-  const chooseListReader = (slow: boolean) => (slow ? database.readSlowly : database.readList);
 
   const buildIdCondition = (id: string, conditions: readonly (WriteCondition | ListCondition)[]) => {
     const params = createSqlParameters([id]);
@@ -83,71 +67,13 @@ export function createStore(
       return rows.map(codec.fromRow);
     },
 
-    async readManyWithin(ids, conditions, bytes) {
-      const params = createSqlParameters([ids]);
-      const terms = conditions.map((condition) => conditionSql(resource, condition, params));
-      const text = selectWithinBytes(
-        ['"id" = any($1)', ...terms].join(' and '),
-        `$${params.values.length + 1}::bigint`,
-      );
-      // Only a few of these reads run at a time, like reads of lists. Compute the bytes when the read is sent: by then, other responses may
-      // have left less room.
-      const rows = await database.readList(() => statement(text, [...params.values, bytes()]));
-      return {
-        records: rows.map(codec.fromRow),
-        bytes: rows.reduce((sum, row) => sum + Number(row[width]), 0),
-      };
-    },
-
-    async list(selection, slice, slow) {
-      const { text, values } = createPageStatement(resource, codec.columns, selection, slice);
-      return (await chooseListReader(slow)(statement(text, values))).map(codec.fromRow);
-    },
-
-    async listWithin(selection, slice, slow, bytes) {
-      const { text, values } = createPageStatement(resource, codec.columns, selection, slice);
-      const within = pageWithinBytes(text, `$${values.length + 1}::bigint`);
-      const limitedStatement = () => statement(within, [...values, bytes()]);
-      const rows = await (slow ? database.readSlowly(limitedStatement()) : database.readList(limitedStatement));
-      return {
-        records: rows.map(codec.fromRow),
-        bytes: rows.reduce((sum, row) => sum + (row[width] as number), 0),
-        isCut: rows.at(-1)?.[width + 1] === true,
-      };
-    },
-
     async positionOf(id, sort, conditions) {
       const { text, values } = createPositionStatement(resource, id, sort, conditions);
       const [row] = await database.read<(string | null)[]>(statement(text, values));
       return row;
     },
 
-    async count(selection, slow, cap) {
-      const { text, values } = createCountStatement(resource, selection, cap);
-      // The best plan for counting related records depends on how many they are, so Postgres must not keep a plan that suits other values.
-      const counting = followsRelations(text) ? { text, values } : statement(text, values);
-      return (await chooseListReader(slow)<[number]>(counting))[0]![0];
-    },
-
-    async searchWithin(list, slice, bytes) {
-      const { text, values } = createSearchPageStatement(resource, codec.columns, list, slice);
-      const within = searchWithinBytes(text, `$${values.length + 1}::bigint`);
-      const rows = await database.readSlowly<unknown[]>(statement(within, [...values, bytes()]));
-      const last = rows.at(-1);
-      return {
-        records: rows.filter((row) => row[width] === true).map(codec.fromRow),
-        bytes: rows.reduce((sum, row) => sum + (row[width + 2] as number), 0),
-        isCut: last?.[width + 3] === true,
-        end: last?.[width + 1] === true ? codec.fromRow(last) : undefined,
-      };
-    },
-
-    async countSearched(list) {
-      const { text, values } = createSearchCountStatement(resource, list);
-      const [row] = await database.readSlowly<[number, number]>(statement(text, values));
-      return { matches: row![0], isFull: row![1] === SEARCH_WINDOW_ROWS };
-    },
-
+    ...createListReads(resource, codec, database, statement, lists),
     ...createRelatedReads(resource, codec, database, statement, relatedWithinBytes),
 
     aggregate(selection, bytes) {
@@ -227,7 +153,7 @@ export function createStore(
       const params = createSqlParameters();
       const where = conditions.map((condition) => conditionSql(resource, condition, params)).join(' and ');
       const selected = `select ${codec.columns} from ${table} where ${where || 'true'} order by "id" limit ${params.add(limit)} for update`;
-      const text = pageWithinBytes(selected, `${params.add(bytes)}::bigint`);
+      const text = lists.pageWithinBytes(selected, `${params.add(bytes)}::bigint`);
       const rows = await database.write<unknown[]>(statement(text, params.values));
       return {
         records: rows.map(codec.fromRow),
@@ -259,14 +185,15 @@ const MAX_STATEMENT_NAMES = 500;
  * Names statements, so that Postgres prepares each once per connection. Equal texts get equal names. After `MAX_STATEMENT_NAMES` texts,
  * statements stay unnamed: clients choose how filters are combined, and every name costs memory in each connection.
  */
-export function createStatementBuilder(): (text: string, values: unknown[]) => Statement {
-  const names = new Map<string, string>();
-  return (text, values) => {
-    let name = names.get(text);
-    if (name === undefined && names.size < MAX_STATEMENT_NAMES) {
-      name = `s_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
-      names.set(text, name);
+export function createStatementBuilder(): (text: string, values: unknown[], maxBytes?: number) => Statement {
+  const known = new Map<string, { name: string; text: string }>();
+  return (text, values, maxBytes) => {
+    let named = known.get(text);
+    if (named === undefined && known.size < MAX_STATEMENT_NAMES) {
+      named = { name: `s_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`, text };
+      known.set(text, named);
     }
-    return name === undefined ? { text, values } : { name, text, values };
+    // The driver compares the text with the prepared one, which takes no time if it is the same string.
+    return { name: named?.name, text: named?.text ?? text, values, maxBytes };
   };
 }

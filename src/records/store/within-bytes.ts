@@ -1,4 +1,7 @@
+import type { FieldSpec } from '../../declare/field.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { fieldTypeOf } from '../fields/field-type.ts';
+import { longestTextBytes } from '../fields/text-rules.ts';
 import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';
 
 /**
@@ -25,6 +28,38 @@ function fieldSizeSql(field: CompiledField): string | undefined {
 export function rowSizeSql({ fields }: CompiledResource): string {
   const sizes = fields.filter((field) => !field.type.concealed).map(fieldSizeSql);
   return sizes.filter((one) => one !== undefined).join(' + ') || '0';
+}
+
+// Above the size of a number, a time, or an id.
+const MAX_SMALL_VALUE_BYTES = 64;
+
+/** @param maxBytes the maximum bytes of a text that fits into the indexes; undefined if no index limits it */
+function maxValueBytes(spec: FieldSpec, held: string, maxBytes: number | undefined): number {
+  const { concealed, indexedBytes } = fieldTypeOf(spec);
+  if (concealed) return 0;
+  if (spec.encrypted || held === 'jsonb') return Number.POSITIVE_INFINITY;
+  if (held.endsWith('[]')) {
+    const items = Number(spec.max?.value ?? Number.POSITIVE_INFINITY);
+    return items * (spec.inner ? maxValueBytes(spec.inner.spec, held.slice(0, -2), maxBytes) : MAX_SMALL_VALUE_BYTES);
+  }
+  if (held !== 'text') return MAX_SMALL_VALUE_BYTES;
+  return Math.min(longestTextBytes(spec), maxBytes ?? indexedBytes?.(spec) ?? Number.POSITIVE_INFINITY);
+}
+
+/** The maximum bytes of a row by the declaration of its resource; infinite if a field has no maximum. */
+export function maxRowBytes({ fields }: CompiledResource): number {
+  const fixed = 4 * MAX_SMALL_VALUE_BYTES;
+  return fields.reduce((sum, field) => sum + maxValueBytes(field.spec, sqlTypeOf(field), field.maxBytes), fixed);
+}
+
+/** The approximate bytes of a row in memory, for rows of texts, small values, and arrays of them. */
+export function countRowBytes(row: readonly unknown[]): number {
+  let bytes = 0;
+  for (const value of row) {
+    if (typeof value === 'string') bytes += value.length;
+    else bytes += Array.isArray(value) ? countRowBytes(value) : 8;
+  }
+  return bytes;
 }
 
 const BEFORE = 'rows between unbounded preceding and 1 preceding';
