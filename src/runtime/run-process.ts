@@ -104,8 +104,8 @@ export async function runProcess(
   process.on('SIGINT', stop);
   try {
     const declared = await load();
-    const POOL_MAX = environment.POOL_MAX || String(DEFAULT_POOL_MAX[role]);
-    app = declared.app({ ...environment, LOG_PROCESS: role, POOL_MAX });
+    const poolMax = role === 'web' ? {} : { POOL_MAX: environment.POOL_MAX || String(DEFAULT_POOL_MAX[role]) };
+    app = declared.app({ ...environment, LOG_PROCESS: role, ...poolMax });
   } catch (error) {
     exitWithError(error);
   }

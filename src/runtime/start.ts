@@ -24,6 +24,7 @@ import {
 } from './http/monitoring.ts';
 import { assertSchemaMatchesDeclarations, findMissingSchemaParts } from './migrations/check-schema.ts';
 import { warnIfDatabaseIsNewer } from './migrations/state.ts';
+import { startSharingConnections } from './share-connections.ts';
 import type { Shutdown } from './shutdown.ts';
 
 export interface StartOptions {
@@ -193,6 +194,7 @@ export async function startRoles(
   shutdown.addSupport(() => registration.deleteRegistration());
   shutdown.addSupport(() => platform.processes.stop());
   await assertStorageIsUsable(assembly);
+  if (isWeb && env.poolMax === undefined) shutdown.addSupport(await startSharingConnections(platform));
   await logConnectionLimits(platform.database, platform.log);
   if (isWeb) await platform.replica?.start();
 

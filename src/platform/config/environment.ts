@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { isEmailAddress } from '../mail/address.ts';
-import { DEFAULT_POOL_MAX, MIN_CONNECTIONS } from '../postgres/lanes.ts';
+import { MIN_CONNECTIONS } from '../postgres/lanes.ts';
 import type { PoolerSetting } from '../postgres/session.ts';
 import {
   findRedisErrors,
@@ -237,8 +237,8 @@ export interface Environment {
   /** An address of the same database without a pooler, for migrations; undefined: `databaseUrl`. */
   databaseDirectUrl: string | undefined;
   databasePooler: PoolerSetting;
-  /** The maximum number of Postgres connections of this process. */
-  poolMax: number;
+  /** The maximum number of Postgres connections of this process; undefined: its share of those that the server allows. */
+  poolMax: number | undefined;
   /** The read replica for lists and exports; undefined: there is none. */
   replica: ReplicaSettings | undefined;
   redis: RedisSettings;
@@ -317,7 +317,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     databaseUrl: env.DATABASE_URL,
     databaseDirectUrl: env.DATABASE_DIRECT_URL,
     databasePooler: env.DATABASE_POOLER,
-    poolMax: env.POOL_MAX ?? DEFAULT_POOL_MAX.web,
+    poolMax: env.POOL_MAX,
     replica: toReplicaSettings(env),
     redis: toRedisSettings(env),
     redisPrefix: env.REDIS_PREFIX,

@@ -44,6 +44,8 @@ export interface ConnectionPool {
    * Postgres refuses further connections.
    */
   onShortage(releaseUnused: () => void): void;
+  /** Changes the maximum number of connections. Those beyond it are closed once their callers have released them. */
+  resize(max: number): void;
   stats(): PoolStats;
   /** Serves the callers that wait, then closes all connections. Later callers are refused. */
   close(): Promise<void>;
@@ -86,9 +88,11 @@ const LOG_EVERY_MS = 60_000;
  */
 export function createConnectionPool(
   { lanes: limits, laneFor }: LanePlan,
-  { max, maxWaitMs, open }: { max: number; maxWaitMs: number; open: (timeoutMs: number) => Promise<PooledConnection> },
+  options: { max: number; maxWaitMs: number; open: (timeoutMs: number) => Promise<PooledConnection> },
   log: Logger,
 ): ConnectionPool {
+  const { maxWaitMs, open } = options;
+  let { max } = options;
   const lanes: Lane[] = limits.map((each) => ({ ...each, busy: 0, opening: 0, waiters: new Set(), waitTimeouts: 0 }));
   const laneByName = new Map(lanes.map((lane) => [lane.name, lane]));
   const findLane = (name: LaneName): Lane => laneByName.get(laneFor[name])!;
@@ -96,6 +100,8 @@ export function createConnectionPool(
   /** Open connections that no lane uses, the most recently used last, with the time for which they have been idle. */
   const idle: { connection: PooledConnection; ticks: number }[] = [];
   const connections = new Set<PooledConnection>();
+  /** Connections that are being closed because the budget became smaller. */
+  const surplus = new Set<PooledConnection>();
   /** Connections whose opening has begun and whose socket is not closed yet. */
   let slots = 0;
   /** The current budget: lower than `max` while Postgres refuses further connections. */
@@ -156,6 +162,14 @@ export function createConnectionPool(
     return connection;
   }
 
+  /** Closes a connection that no lane uses if the budget has become smaller. */
+  function closeIfSurplus(connection: PooledConnection): boolean {
+    if (slots - surplus.size <= max) return false;
+    surplus.add(connection);
+    closeIdle(connection);
+    return true;
+  }
+
   function settle(lane: Lane, waiter: Waiter): void {
     lane.waiters.delete(waiter);
     clearTimeout(waiter.timer);
@@ -193,6 +207,7 @@ export function createConnectionPool(
       connections.add(connection);
       void connection.closed.then(() => {
         connections.delete(connection);
+        surplus.delete(connection);
         slots -= 1;
         // Without any connection, none is left to continue with.
         if (slots === 0) limit = max;
@@ -281,7 +296,7 @@ export function createConnectionPool(
     release(name, connection, broken = false) {
       findLane(name).busy -= 1;
       if (broken || connection.lost !== undefined) connection.close();
-      else idle.push({ connection, ticks: 0 });
+      else if (!closeIfSurplus(connection)) idle.push({ connection, ticks: 0 });
       dispatch();
     },
     keepable(name) {
@@ -292,10 +307,17 @@ export function createConnectionPool(
     onShortage(releaseUnused) {
       shortageListeners.push(releaseUnused);
     },
+    resize(size) {
+      // While Postgres refuses further connections, a larger budget applies when the pool tries again.
+      limit = limit < max ? Math.min(limit, size) : size;
+      max = size;
+      for (const { connection } of [...idle]) closeIfSurplus(connection);
+      dispatch();
+    },
     stats() {
-      const laneStats = lanes.map(({ name, max, busy, waiters, waitTimeouts }) => [
+      const laneStats = lanes.map(({ name, max: laneMax, busy, waiters, waitTimeouts }) => [
         name,
-        { max, busy, waiting: waiters.size, waitTimeouts },
+        { max: Math.min(laneMax, max), busy, waiting: waiters.size, waitTimeouts },
       ]);
       return { max, open: slots, idle: idle.length, failedOpens, lanes: Object.fromEntries(laneStats) };
     },

@@ -2,7 +2,14 @@ import type { Logger } from '../observability/log.ts';
 import type { Connection, OnResult, PooledConnection, Statement } from './connection.ts';
 import { createConnectionPool, type PoolStats } from './connection-pool.ts';
 import { CLOSED } from './errors.ts';
-import { DEFAULT_POOL_MAX, type LaneName, LIST_TIMEOUT_MS, planLanes, planReplicaLanes } from './lanes.ts';
+import {
+  DEFAULT_POOL_MAX,
+  type LaneName,
+  LIST_TIMEOUT_MS,
+  MAX_SHARED_POOL,
+  planLanes,
+  planReplicaLanes,
+} from './lanes.ts';
 import { createConnector, type DatabaseAccess } from './pooler.ts';
 import type { Executor, Queryable } from './queryable.ts';
 import { retryConflicts } from './retry.ts';
@@ -49,6 +56,8 @@ export interface Database extends Queryable {
   withConnection<T>(work: (executor: Executor) => Promise<T>): Promise<T>;
   /** Waits for a connection that is held across statements for up to minutes. The caller must release it. */
   holdConnection(): Promise<HeldConnection>;
+  /** Changes the maximum number of connections, up to `MAX_SHARED_POOL`. Only for a database that was opened without `poolMax`. */
+  resize(max: number): void;
   /** What stands between this process and Postgres; undefined before the first connection. */
   access(): DatabaseAccess | undefined;
   /**
@@ -64,8 +73,8 @@ export interface Database extends Queryable {
 
 /** How an app connects to Postgres. */
 export interface DatabaseOptions {
-  /** The maximum number of connections. */
-  poolMax?: number;
+  /** The maximum number of connections. Left out: the default of `web`, until `resize` is called. */
+  poolMax?: number | undefined;
   pooler?: PoolerSetting;
   /** Whether the server is a read replica, so that no connections are kept for writes. */
   isReplica?: boolean;
@@ -99,7 +108,7 @@ export function openDatabase(
   name: string,
   log: Logger,
   {
-    poolMax = DEFAULT_POOL_MAX.web,
+    poolMax,
     pooler = 'auto',
     isReplica = false,
     maxWaitMs = MAX_WAIT_MS,
@@ -108,8 +117,9 @@ export function openDatabase(
   }: DatabaseOptions = {},
 ): Database {
   const connector = createConnector(url, name, pooler, log, onResult);
-  const plan = isReplica ? planReplicaLanes(poolMax) : planLanes(poolMax);
-  const pool = createConnectionPool(plan, { max: poolMax, maxWaitMs, open: connector.open }, log);
+  const plan = (isReplica ? planReplicaLanes : planLanes)(poolMax ?? MAX_SHARED_POOL);
+  const max = poolMax ?? DEFAULT_POOL_MAX.web;
+  const pool = createConnectionPool(plan, { max, maxWaitMs, open: connector.open }, log);
   const isTransactionPooled = () => connector.access()?.pooler === 'transaction';
   const { laneFor } = plan;
 
@@ -201,6 +211,7 @@ export function openDatabase(
         },
       };
     },
+    resize: pool.resize,
     access: connector.access,
     stats() {
       const stats = pool.stats();

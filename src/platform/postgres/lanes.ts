@@ -23,10 +23,29 @@ export const LIST_TIMEOUT_MS = 5000;
 export const MIN_CONNECTIONS = 2;
 
 /**
- * The default of POOL_MAX by the role of the process; `web` may also run the other roles. One process of each, without
- * `job-worker`, and a migration fit into a server with 20 connections, 3 of which are reserved.
+ * The default of POOL_MAX by the role of the process; `web` may also run the other roles, and use more if there is room (`shareConnections`).
+ * One process of each, without `job-worker`, and a migration fit into a server with 20 connections, 3 of which are reserved.
  */
 export const DEFAULT_POOL_MAX = { web: 8, relay: 3, 'webhook-worker': 3, 'push-worker': 2, 'job-worker': 2 } as const;
+
+/** The maximum without POOL_MAX: 2 for reads, 2 for lists, 4 for searches, and 20 for writes. More make a process hardly faster. */
+export const MAX_SHARED_POOL = 28;
+// One process of each other role, and a migration.
+const KEPT_FOR_OTHERS = 11;
+// Two releases may overlap, and one may get another process at any time.
+const MIN_SHARES = 3;
+
+/**
+ * The connections of a `web` process without POOL_MAX: a share of those that the server allows.
+ *
+ * @param allowed the connections that the server allows
+ * @param openElsewhere those that other programs have open, apart from `web` processes
+ * @param webs the number of running `web` processes
+ */
+export function shareConnections(allowed: number, openElsewhere: number, webs: number): number {
+  const share = Math.floor((allowed - Math.max(KEPT_FOR_OTHERS, openElsewhere)) / Math.max(MIN_SHARES, webs));
+  return Math.min(MAX_SHARED_POOL, Math.max(DEFAULT_POOL_MAX.web, share));
+}
 
 // Two pipelined connections are enough for all reads, and 20 connections for writes use all that Postgres gains from group commit.
 const LIMITS: readonly LaneLimits[] = [

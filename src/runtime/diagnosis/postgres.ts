@@ -8,6 +8,7 @@ import { describePostgresProblem, suggestPostgresFix } from '../../platform/post
 import { areConnectionsAvailable, readConnectionLimits } from '../../platform/postgres/server-limits.ts';
 import { createClientConfig } from '../../platform/postgres/session.ts';
 import { type DeclaredSchema, findMissingSchemaParts } from '../migrations/check-schema.ts';
+import { readConnectionShare } from '../share-connections.ts';
 import { diagnoseMigrations, type MigrationDiagnosis } from './migrations.ts';
 
 const REPLICA_VARIABLE = 'DATABASE_REPLICA_URL';
@@ -41,11 +42,17 @@ async function diagnoseServer({ database, env }: Platform): Promise<Finding[]> {
   return findings;
 }
 
-async function diagnoseConnectionLimits({ database }: Platform): Promise<Finding[]> {
+async function diagnoseConnectionLimits(platform: Platform): Promise<Finding[]> {
+  const { database, env } = platform;
   // Without the table of processes, an app that is not installed yet, nothing is known.
   const limits = await readConnectionLimits(database).catch(() => undefined);
-  if (limits === undefined || areConnectionsAvailable(limits)) return [];
+  if (limits === undefined) return [];
   const { poolMax, allowed, openElsewhere } = limits;
+  const share =
+    env.poolMax === undefined ? await readConnectionShare(platform, false).catch(() => undefined) : undefined;
+  if (share !== undefined && share.webs * share.poolMax + share.openElsewhere <= share.allowed)
+    return [ok(`Postgres allows ${allowed} connections: each web process uses up to ${share.poolMax} of them`)];
+  if (areConnectionsAvailable(limits)) return [];
   return [
     warning(
       `${poolMax} connections per process do not fit: ${allowed} are allowed, and other programs have ${openElsewhere}`,
