@@ -58,6 +58,7 @@ export const updateInput = z.strictObject({ title: title.optional(), views: view
 export const listInput = z.strictObject({
   category: z.string().max(40),
   sort: z.literal('-createdAt').optional(),
+  count: z.literal('none').optional(),
   page: z.coerce.number().int().min(1).default(1),
   limit: z.coerce.number().int().min(1).max(100).default(20),
 });

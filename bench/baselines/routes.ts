@@ -76,7 +76,14 @@ export function addRoutes(app: Express, sql: Sql): void {
   });
 
   app.get('/api/articles', async (req, res) => {
-    const { category, page, limit } = listInput.parse(req.query);
+    const { category, page, limit, count } = listInput.parse(req.query);
+    if (count === 'none') {
+      // One more row shows whether there is another page.
+      const found = await sql.read<ArticleRow>('list', LIST, [category, limit + 1, (page - 1) * limit]);
+      const data = found.slice(0, limit).map(toArticle);
+      res.json({ data, meta: { limit, next: found.length > limit ? data.at(-1)!.id : null } });
+      return;
+    }
     const [rows, [counted]] = await Promise.all([
       sql.read<ArticleRow>('list', LIST, [category, limit, (page - 1) * limit]),
       sql.read<{ count: string }>('count', COUNT, [category]),

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
+import { createRowQueries } from './row-query.ts';
 
 /** A statement: text, values, and a name if it is used often enough to be prepared. Rows are returned as arrays in column order. */
 export interface Statement {
@@ -88,6 +89,12 @@ interface ClientInternals extends pg.Client {
 /** Whether Postgres does not know the name of a statement, so that it has not run the statement. */
 const isUnknownStatement = (error: unknown) => (error as { code?: string }).code === '26000';
 
+/** Replaces the stack of an error, which leads to the socket, by one that leads to the caller. */
+function withCallerStack(error: unknown): unknown {
+  if (error instanceof Error) Error.captureStackTrace(error);
+  return error;
+}
+
 /** Opens a connection. */
 export async function openConnection(
   config: pg.ClientConfig,
@@ -136,15 +143,17 @@ export async function openConnection(
     }
   }
 
+  const queryRows = createRowQueries(client, ownsSession && preparesStatements);
   /** The names that replace those of statements that could not be prepared. */
   const newNames = new Map<string, string>();
   let renamed = 0;
 
-  async function send<Row extends unknown[]>({ name, text, values }: Statement): Promise<pg.QueryArrayResult<Row>> {
-    if (!preparesStatements || name === undefined) return client.query<Row>({ text, values, rowMode: 'array' });
+  async function send<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
+    const { name, text, values } = statement;
+    if (!preparesStatements || name === undefined) return queryRows<Row>({ text, values });
     const usedName = newNames.get(name) ?? name;
     try {
-      return await client.query<Row>({ name: usedName, text, values, rowMode: 'array' });
+      return await queryRows<Row>(usedName === name ? statement : { name: usedName, text, values });
     } catch (error) {
       const isPrepared = client.connection.parsedStatements[usedName] !== undefined && !isUnknownStatement(error);
       // PgBouncer ends the connection of a client that prepares a name again, even if the name could not be prepared before.
@@ -169,12 +178,12 @@ export async function openConnection(
       const sentAt = performance.now();
       let rows: Row[] = [];
       try {
-        rows = (await track(send<Row>(statement))).rows;
+        rows = await track(send<Row>(statement));
       } catch (error) {
         // An earlier statement with the same name was sent at the same time and could not be prepared. This one has not run.
-        if (!isUnknownStatement(error)) throw error;
+        if (!isUnknownStatement(error)) throw withCallerStack(error);
         const { text, values } = statement;
-        rows = (await track(send<Row>({ text, values }))).rows;
+        rows = await track(send<Row>({ text, values }));
       } finally {
         onResult(statement.text, performance.now() - sentAt, rows.length);
       }
@@ -197,9 +206,9 @@ export async function openConnection(
       // Counts as one statement until the transaction has ended.
       const all = await track(Promise.allSettled([result, begun, client.query('commit')]));
       const [first] = all;
-      onResult(statement.text, performance.now() - sentAt, first.status === 'fulfilled' ? first.value.rows.length : 0);
-      for (const each of all) if (each.status === 'rejected') throw each.reason;
-      return (await result).rows;
+      onResult(statement.text, performance.now() - sentAt, first.status === 'fulfilled' ? first.value.length : 0);
+      for (const each of all) if (each.status === 'rejected') throw withCallerStack(each.reason);
+      return result;
     },
     setTimeoutMs(limitMs) {
       if (limitMs === connection.timeoutMs) return;
