@@ -32,6 +32,8 @@ export interface PooledConnection extends Connection {
   readonly announcedId: number | null;
   /** The number of statements without a result. */
   readonly pending: number;
+  /** Whether statements of this turn of the event loop wait to leave together. */
+  readonly isCorked: boolean;
   /** How many statements callers that share the connection may have without a result; 1: each waits for the result of the one before. */
   readonly maxPending: number;
   /** The error that ended the connection; undefined while it is usable. */
@@ -170,6 +172,9 @@ export async function openConnection(
     maxPending: pipelines ? Number.POSITIVE_INFINITY : 1,
     get pending() {
       return pending;
+    },
+    get isCorked() {
+      return socket.writableCorked > 0;
     },
     get lost() {
       return lost;

@@ -23,6 +23,9 @@ export type Send = (connection: PooledConnection, statement: Statement) => Promi
 /** The statements that may wait, on each connection of a lane. More would take longer than their callers wait. */
 const MAX_WAITING = 1000;
 
+/** Up to this number of statements, the results of those in front arrive soon enough. */
+const GROUPED = 16;
+
 interface Waiter {
   maxBytes: number;
   start: (connection: PooledConnection) => void;
@@ -88,13 +91,18 @@ export function createSharedLane(
     if (closing !== undefined && held.length === 0 && waiters.size === 0) closing.resolve();
   }
 
-  /** Returns the connection with the fewest statements that has room for one more. */
+  /**
+   * Returns a connection that has room for one more statement: the one to which statements of this turn already go, so that they leave in one
+   * write, or else the one with the fewest.
+   */
   function choose(maxBytes: number): PooledConnection | undefined {
     const usable = Math.min(held.length, pool.keepable(name));
     let best: PooledConnection | undefined;
     for (let i = 0; i < usable; i++) {
       const connection = held[i]!;
-      if (connection.lost === undefined && (best === undefined || connection.pending < best.pending)) best = connection;
+      if (connection.lost !== undefined) continue;
+      if (connection.isCorked && connection.pending < GROUPED && hasRoom(connection, maxBytes)) return connection;
+      if (best === undefined || connection.pending < best.pending) best = connection;
     }
     if (best === undefined || best.pending > 0) {
       const another = waiters.size === 0 && held.length < max ? pool.tryAcquire(name) : undefined;
