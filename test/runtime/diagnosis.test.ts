@@ -55,6 +55,7 @@ test('an app that can run has no errors; each check is listed', async () => {
     'ok The environment is valid (NODE_ENV=test)',
     'ok Postgres at 0:0 responds (0)',
     'ok The clocks of Postgres and this machine agree',
+    'ok Postgres allows 0 connections: each web process uses up to 0 of them',
     'ok All 0 migrations are applied',
     'ok The database has everything that the app declares',
     'ok Redis at 0:0 accepts writes (Redis 0)',

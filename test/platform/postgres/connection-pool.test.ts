@@ -3,7 +3,12 @@ import pg from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createLogger } from '../../../src/platform/observability/log.ts';
 import { type DatabaseOptions, openDatabase } from '../../../src/platform/postgres/database.ts';
-import { MIN_REPLICA_CONNECTIONS, planLanes, planReplicaLanes } from '../../../src/platform/postgres/lanes.ts';
+import {
+  MIN_REPLICA_CONNECTIONS,
+  planLanes,
+  planReplicaLanes,
+  shareConnections,
+} from '../../../src/platform/postgres/lanes.ts';
 import { createTestDatabase } from '../../support/database/test-database.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
@@ -279,6 +284,36 @@ test('a server that stops responding fails the calls in progress, later calls fa
   expect(database.stats().open).toBeLessThanOrEqual(8);
 });
 
+test('a pool grows and shrinks with its budget, and calls in progress end normally', async () => {
+  const database = open({ maxWaitMs: 60_000 });
+  const runAll = (count: number) =>
+    Promise.all(Array.from({ length: count }, (_, i) => database.write<[number]>(sleepFor(0.05, i))));
+  const load = runAll(60);
+  await vi.waitUntil(() => database.stats().lanes.writes?.busy === 4, { timeout: 30_000 });
+  database.resize(28);
+  await vi.waitUntil(() => database.stats().lanes.writes?.busy === 20, { timeout: 30_000 });
+  database.resize(10);
+  const later = runAll(60);
+  expect((await load).map(([row]) => row![0])).toEqual(Array.from({ length: 60 }, (_, i) => i));
+  expect(await later).toHaveLength(60);
+  await vi.waitUntil(() => database.stats().open <= 10, { timeout: 30_000 });
+  await runAll(60);
+  expect(database.stats().open).toBeLessThanOrEqual(10);
+  expect(await countSessions()).toBeLessThanOrEqual(10);
+});
+
+test('a prepared statement whose columns have changed fails instead of being read wrongly', async () => {
+  const database = open({ poolMax: 5 });
+  await admin.query(
+    `create table changing as select 7 as n, 'text' as t, null::timestamptz as at, '{a,null}'::text[] as l`,
+  );
+  const statement = { name: 'changing', text: 'select n, t, at, l from changing', values: [] };
+  for (let run = 0; run < 3; run++) expect(await database.read(statement)).toEqual([[7, 'text', null, ['a', null]]]);
+  await admin.query(`alter table changing alter n type text, alter t type int using 8`);
+  await expect(database.read(statement)).rejects.toMatchObject({ code: '0A000' });
+  expect(await database.read({ ...statement, name: 'changed' })).toEqual([['7', 8, null, ['a', null]]]);
+});
+
 test('connections lost while idle are replaced without a failed call', async () => {
   const database = open({ poolMax: 6 });
   const calls = [() => database.read(echo(1)), () => database.readList(echo(1)), () => database.write(echo(1))];
@@ -321,6 +356,20 @@ test('a transaction that Postgres rolls back rejects with the error of the faile
   expect((await admin.query('select 1 from kept')).rowCount).toBe(0);
   await expect(database.transaction((tx) => tx.write(insert))).resolves.toEqual([]);
   expect((await admin.query('select 1 from kept')).rowCount).toBe(1);
+});
+
+test.each([
+  // [connections that the server allows, open in other programs, web processes, share]
+  [17, 0, 1, 8],
+  [37, 8, 1, 8],
+  [57, 11, 1, 15],
+  [97, 0, 1, 28],
+  [97, 30, 2, 22],
+  [97, 12, 6, 14],
+  [97, 97, 1, 8],
+  [297, 20, 9, 28],
+])('of %i connections, with %i open elsewhere, each of %i web processes gets %i', (allowed, elsewhere, webs, share) => {
+  expect(shareConnections(allowed, elsewhere, webs)).toBe(share);
 });
 
 test('every budget from 2 guarantees each lane a connection', () => {

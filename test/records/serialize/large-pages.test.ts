@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
@@ -16,11 +17,16 @@ const sheet = defineResource('sheet', {
 });
 // Without timestamps the version of a record comes from a system column of Postgres.
 const plain = defineResource('plain', { fields: { text: f.text() }, policies: open, timestamps: false });
+// Pages of this resource are small by its declaration, unless its rows are older than the declaration.
+const card = defineResource('card', {
+  fields: { place: f.integer().sortable(), text: f.text().max(700), tags: f.array(f.string().max(10)).max(5) },
+  policies: open,
+});
 const note = defineResource('note', { fields: { text: f.text() }, policies: open, softDelete: true });
 
 const PAGE_BYTES = 10_000;
-const { app, call } = await startTestApp({
-  resources: [defineUser(), sheet, plain, note],
+const { app, call, env } = await startTestApp({
+  resources: [defineUser(), sheet, plain, card, note],
   extensions: [softDelete()],
   settings: { http: { pageBytes: PAGE_BYTES } },
 });
@@ -107,6 +113,22 @@ test('lists of records without timestamps and of deleted records are truncated i
   expect((await walk('/api/plains?limit=5')).ids.toSorted()).toEqual(plains.toSorted());
   expect((await walk('/api/notes?limit=5')).ids.toSorted()).toEqual(notes.toSorted());
   expect((await call('GET', '/api/plains?limit=5')).body.data).toHaveLength(2);
+});
+
+test('pages are truncated in the same way if the declaration limits every field, also when rows are larger than it says', async () => {
+  const ids: string[] = [];
+  const cards = app.service('card');
+  for (let place = 0; place < 20; place++)
+    ids.push((await cards.create({ place, text: 'ж'.repeat(700), tags: ['a', 'b'] })).id);
+  const before = await walk('/api/cards?limit=20&sort=place');
+  expect(before.ids).toEqual(ids);
+  expect(before.pages).toBeGreaterThan(2);
+  const client = new pg.Client(env.DATABASE_URL);
+  await client.connect();
+  await client.query(`update cards set text = repeat('x', 200000)`);
+  await client.end();
+  for (let run = 0; run < 2; run++)
+    expect(await walk('/api/cards?limit=20&sort=place')).toMatchObject({ ids, pages: 20 });
 });
 
 test('code receives as many records as it requests', async () => {
