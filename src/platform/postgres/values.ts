@@ -8,13 +8,19 @@ export function toIsoTimestamp(text: string): string {
   return `${plain.slice(0, 10)}T${plain.slice(11, 19)}.${fraction}Z`;
 }
 
+const parseAnyArray = pg.types.getTypeParser(1009 as never) as (text: string) => (string | null)[];
+const SIMPLE_ARRAY = /^\{[^"\\{}]+\}$/;
+
+/** Parses a list of texts. Most need no quotes, and are only split. */
+const parseTextArray = (text: string) =>
+  SIMPLE_ARRAY.test(text) && !text.includes('NULL') ? text.slice(1, -1).split(',') : parseAnyArray(text);
+
 const createArrayParser = (parse: (text: string) => unknown) => (text: string) =>
-  (pg.types.getTypeParser(1009 as never) as (text: string) => (string | null)[])(text).map((item) =>
-    item === null ? null : parse(item),
-  );
+  parseAnyArray(text).map((item) => (item === null ? null : parse(item)));
 
 const PARSERS = new Map<number, (text: string) => unknown>([
   [20, Number],
+  [1009, parseTextArray],
   [1016, createArrayParser(Number)],
   [1184, toIsoTimestamp],
   [1185, createArrayParser(toIsoTimestamp)],
