@@ -17,12 +17,12 @@ export interface EntityTag {
 /**
  * The strong entity tag of a response: `<version>-<hash><viewer>`, or `<hash><viewer>` without a version. No two viewers share a tag.
  *
- * @param bytes the body
+ * @param body in UTF-8
  * @param version the version of the record in the body: digits and lower-case letters
  * @param viewer a user id; empty for a viewer without one, and if all viewers get the same response
  */
-export function createEntityTag(bytes: Buffer, version: string | undefined, viewer = ''): string {
-  const digest = hash('sha256', bytes, 'base64').slice(0, HASH_LENGTH) + viewer;
+export function createEntityTag(body: Buffer | string, version: string | undefined, viewer = ''): string {
+  const digest = hash('sha256', body, 'base64').slice(0, HASH_LENGTH) + viewer;
   return version === undefined ? digest : `${version}-${digest}`;
 }
 
