@@ -15,6 +15,7 @@ import { VERSION } from '../platform/version.ts';
 import type { AssembledApp } from './assemble.ts';
 import { withPostgresAndRedis } from './connect.ts';
 import { createApi } from './http/api.ts';
+import { createMessageClasses } from './http/message-classes.ts';
 import {
   addCheckMetrics,
   createMonitoringApp,
@@ -97,6 +98,7 @@ async function startWebServer({ platform, parts, host, records }: AssembledApp, 
       onStalled: ({ remoteAddress }) =>
         platform.log.info({ ip: remoteAddress }, 'a client stopped reading its response; its connection was closed'),
     },
+    createMessageClasses(api),
   );
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { StartupError } from '../config/environment.ts';
@@ -44,15 +44,18 @@ export interface StallRules {
  * Starts a server, on all addresses of this machine unless a host is given.
  *
  * @param where `port`: 0 for any free one; `setting`: the name of the setting for the port; `host`: an IP address or localhost
+ * @param classes the classes of requests and responses; left out: those of Node
  * @throws StartupError if the port is in use, or the host is not an address of this machine
  */
 export async function startHttpServer(
   handler: RequestListener,
   { port, setting, host }: { port: number; setting: string; host?: string | undefined },
   { stallMs, isMemoryShort = () => false, onStalled = () => undefined }: StallRules,
+  classes: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> = {},
 ): Promise<ListeningServer> {
   const server = createServer(
     {
+      ...classes,
       keepAliveTimeout: 65_000,
       headersTimeout: 60_000,
       // `deadlines` ends slow requests: uploads may take longer than other requests.
