@@ -56,6 +56,23 @@ const MAX_SLOWEST = 20;
 const MAX_STATEMENTS = 100;
 const MAX_LISTED_STATEMENTS = 30;
 const MAX_TEXT = 600;
+/** Limits of the texts whose form without values is remembered: their number, and the length of each. */
+const MAX_REMEMBERED = 500;
+const MAX_REMEMBERED_LENGTH = 8192;
+
+/** Creates a function that returns a statement without its values. It remembers texts, because removing values takes longer than the rest. */
+function createValueRemover(): (text: string) => string {
+  const remembered = new Map<string, string>();
+  return (text) => {
+    const known = remembered.get(text);
+    if (known !== undefined) return known;
+    const shown = withoutValues(text, MAX_TEXT);
+    if (text.length > MAX_REMEMBERED_LENGTH) return shown;
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    remembered.set(text, shown);
+    return shown;
+  };
+}
 
 /**
  * Creates the slow log of a process.
@@ -66,6 +83,7 @@ export function createSlowLog({ requestMs, statementMs }: { requestMs: number; s
   let newest: SlowRequest[] = [];
   let slowest: SlowRequest[] = [];
   const statements = new Map<string, SlowStatement>();
+  const removeValues = createValueRemover();
   let isChanged = false;
 
   const entries = (): SlowEntries => ({
@@ -92,7 +110,7 @@ export function createSlowLog({ requestMs, statementMs }: { requestMs: number; s
     },
     addStatement(text, ms, rows) {
       isChanged = true;
-      const key = withoutValues(text, MAX_TEXT);
+      const key = removeValues(text);
       const lastAt = new Date().toISOString();
       const known = statements.get(key);
       if (known !== undefined) {
