@@ -34,7 +34,10 @@ export interface PendingResponses {
 
 /** The counted state of one response. */
 interface PendingResponse {
+  /** The bytes that count against the limits. */
   bytes: number;
+  /** The bytes of the records that were loaded for the response. */
+  loadedBytes: number;
   /** Returns how many more bytes the response may hold; never fewer than the size of a small response. */
   availableBytes(): number;
   /** Sets the bytes that the response holds. @throws ApiError UNAVAILABLE if there is no room, unless `isForced` */
@@ -50,14 +53,16 @@ function canRefuseResponse({ method }: IncomingMessage): boolean {
 }
 
 /**
- * Adds the bytes of loaded records to the response to a request as soon as they are known. Has no effect on requests that are not
- * counted.
+ * Adds the bytes of loaded records to the response to a request as soon as they are known. The first few do not count: like a single
+ * record, they are held only until the response is sent. Has no effect on requests that are not counted.
  *
  * @throws ApiError UNAVAILABLE if there is no room for them
  */
 export function reserveResponseBytes(req: IncomingMessage | undefined, bytes: number): void {
   const response = req && pendingResponses.get(req);
-  response?.setBytes(response.bytes + bytes, !canRefuseResponse(req!));
+  if (response === undefined) return;
+  response.loadedBytes += bytes;
+  if (response.loadedBytes > FREE_BYTES) response.setBytes(response.loadedBytes, !canRefuseResponse(req!));
 }
 
 /** The maximum number of bytes for the response to a request; a larger response would be refused. */
@@ -138,13 +143,14 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
     };
     const response: PendingResponse = {
       bytes: 0,
+      loadedBytes: 0,
       res,
       availableBytes() {
-        const own = byClient.get(client ?? clientKeyOf(addressOf(req))) ?? 0;
         // A single response always has room.
+        if (total === response.bytes) return Number.POSITIVE_INFINITY;
+        const own = byClient.get(client ?? clientKeyOf(addressOf(req))) ?? 0;
         const ofClient = own === response.bytes ? Number.POSITIVE_INFINITY : pendingBytesPerClient - own;
-        const ofAll = total === response.bytes ? Number.POSITIVE_INFINITY : pendingBytes - total;
-        return Math.max(SMALL_BYTES, Math.min(ofClient, ofAll));
+        return Math.max(SMALL_BYTES, Math.min(ofClient, pendingBytes - total));
       },
       setBytes(bytes, isForced) {
         if (isClosed || bytes === response.bytes) return;
