@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { createPerRequestStore } from './per-request.ts';
 
 /** ms in which a request must have arrived, unless its route accepts a long body. */
@@ -16,6 +17,7 @@ export function allowLongBody(req: IncomingMessage): void {
 
 /** A request whose body is arriving. `bytes`: the bytes of its connection at `sinceMs`. */
 interface Arrival {
+  req: IncomingMessage;
   startedMs: number;
   sinceMs: number;
   bytes: number;
@@ -31,9 +33,12 @@ export function watchRequestDeadlines(
   server: Server,
   stallMs: number,
 ): { add(req: IncomingMessage): void; stop(): void } {
-  const arriving = new Map<IncomingMessage, Arrival>();
+  // One entry per connection, on which bodies arrive one after another. An entry for each request would keep all requests of the last second
+  // in memory, so that the garbage collector would have to move them.
+  const arriving = new Map<Socket, Arrival>();
 
-  function isTooSlow(req: IncomingMessage, arrival: Arrival, nowMs: number): boolean {
+  function isTooSlow(arrival: Arrival, nowMs: number): boolean {
+    const { req } = arrival;
     if (longBodies.get(req) === undefined) return nowMs - arrival.startedMs >= REQUEST_MS;
     const bytes = req.socket.bytesRead;
     const waitedMs = nowMs - arrival.sinceMs;
@@ -49,14 +54,14 @@ export function watchRequestDeadlines(
 
   function checkAll(): void {
     const nowMs = performance.now();
-    for (const [req, arrival] of arriving) {
-      if (req.complete || req.destroyed) arriving.delete(req);
-      else if (isTooSlow(req, arrival, nowMs)) {
-        arriving.delete(req);
+    for (const [socket, arrival] of arriving) {
+      if (arrival.req.complete || arrival.req.destroyed) arriving.delete(socket);
+      else if (isTooSlow(arrival, nowMs)) {
+        arriving.delete(socket);
         server.emit(
           'clientError',
           Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),
-          req.socket,
+          socket,
         );
       }
     }
@@ -67,7 +72,7 @@ export function watchRequestDeadlines(
   return {
     add(req) {
       const nowMs = performance.now();
-      arriving.set(req, { startedMs: nowMs, sinceMs: nowMs, bytes: req.socket.bytesRead });
+      arriving.set(req.socket, { req, startedMs: nowMs, sinceMs: nowMs, bytes: req.socket.bytesRead });
     },
     stop: () => clearInterval(timer),
   };
