@@ -166,6 +166,9 @@ function writeErrorToSocket(socket: Duplex, code: ErrorCode): void {
 // RFC 3986 §3.2.2 and §3.2.3: a name or an IPv4 address, or an IPv6 address in brackets; a port.
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
 
+/** Nearly all requests have the same host. */
+let lastValidHost: string | undefined;
+
 /** Whether a request has exactly one valid host, as HTTP/1.1 requires (RFC 9112 §3.2). Proxies could interpret two hosts differently. */
 function hasOneValidHost({ rawHeaders, httpVersion, headers }: IncomingMessage): boolean {
   let hosts = 0;
@@ -173,7 +176,12 @@ function hasOneValidHost({ rawHeaders, httpVersion, headers }: IncomingMessage):
     const name = rawHeaders[i]!;
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
   }
-  return hosts === 1 ? HOST.test(headers.host!) : hosts === 0 && httpVersion === '1.0';
+  if (hosts !== 1) return hosts === 0 && httpVersion === '1.0';
+  const host = headers.host!;
+  if (host === lastValidHost) return true;
+  if (!HOST.test(host)) return false;
+  lastValidHost = host;
+  return true;
 }
 
 /** Whether all proxies on the way read the body alike: unencoded, or in chunks since HTTP/1.1 (RFC 9112 §6.1). */
