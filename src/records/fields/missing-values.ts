@@ -25,9 +25,14 @@ export function withRequiredCheck(spec: FieldSpec, schema: z.ZodType): z.ZodType
     .pipe(schema);
 }
 
+function copyDefault(value: unknown): unknown {
+  if (typeof value === 'function') return value();
+  return typeof value === 'object' ? structuredClone(value) : value;
+}
+
 /** A fresh copy of a default: functions are called, objects cloned, so that no two records share a value. */
 export function createDefaultValue(spec: FieldSpec): unknown {
-  const value = typeof spec.default === 'function' ? spec.default() : structuredClone(spec.default);
+  const value = copyDefault(spec.default);
   return value instanceof Date ? value.toISOString() : value;
 }
 
