@@ -53,8 +53,8 @@ function createStatementObserver(slowLog: SlowLog): OnResult {
   return (text, ms, rows) => {
     const req = currentActor()?.req;
     if (req !== undefined) countStatement(req, ms);
-    const isOfConsole = req !== undefined && isConsoleRequest(req);
-    if (ms >= statementMs && !isOfConsole) slowLog.addStatement(text, ms, rows);
+    if (ms < statementMs || (req !== undefined && isConsoleRequest(req))) return;
+    slowLog.addStatement(text, ms, rows);
   };
 }
 

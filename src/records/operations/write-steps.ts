@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runAsActor } from '../../declare/actor.ts';
+import { continueAsActor } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { HookContext } from '../../declare/resource.ts';
 import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
@@ -230,7 +230,7 @@ export function runAfterCommitSteps(
     }
   };
   // After a transaction commits, the current actor may be a different one.
-  return context.afterCommit((outside) => runAsActor(actorOf(operation), () => publishAndRunAfterHook(outside)));
+  return context.afterCommit((outside) => continueAsActor(actorOf(operation), () => publishAndRunAfterHook(outside)));
 }
 
 /**

@@ -6,7 +6,8 @@ import express, {
   type Response,
   Router,
 } from 'express';
-import { runAsActor } from '../../declare/actor.ts';
+import { createSignedOutActor, runAsActor } from '../../declare/actor.ts';
+import type { Host } from '../../declare/host.ts';
 import { allowsOnlyRoles, compilePolicy } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -19,13 +20,13 @@ import { assignRequestId, identityOf, requestIdOf } from '../../platform/http/re
 import { sendError } from '../../platform/http/response.ts';
 import { createCors } from './cors.ts';
 import { createDeprecations } from './deprecation/index.ts';
-import { createEndpoint, type Endpoint, type EndpointParts } from './endpoint.ts';
+import { createEndpoint, type Endpoint, type EndpointChecks, type EndpointParts } from './endpoint.ts';
 import { addHomePage } from './home-page.ts';
-import { createRequestLimits, type RequestLimits } from './limits.ts';
+import { createRequestLimits, type LimitCheck, type RequestLimits } from './limits.ts';
 import { createRequestCounter } from './metrics.ts';
 import { createHealthRouter, createMetricsRouter, type Health } from './monitoring.ts';
 import { toPublicError } from './public-error.ts';
-import { createRouteRecorder, logRequestWhenDone, redactedPathOf } from './request-log.ts';
+import { isMonitoringPath, logRequest, redactedPathOf, setRoutePattern } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
 import { createRequestTracer } from './tracing.ts';
 
@@ -56,31 +57,56 @@ function withAccessRefusedEvent(endpoint: Endpoint, { policy, method }: Route, e
   };
 }
 
+/** What the handlers of routes depend on. `prefix`: what the paths of the routes leave out. */
+interface RoutingParts extends EndpointParts {
+  prefix: '/api' | '';
+}
+
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 
 /**
  * Creates the handlers of a route. The rate limits come before other work, so that a refused request causes none; only a deprecated route
  * is announced in every response.
  */
-function createRouteHandlers(route: Route, parts: EndpointParts, limits: RequestLimits | undefined): RequestHandler[] {
+function createRouteHandlers(route: Route, parts: RoutingParts, limits: RequestLimits | undefined): RequestHandler[] {
   const middleware = route.middleware ?? [];
   const announceRoute = parts.deprecations?.createRouteAnnouncer(route);
   // Middleware may take long, and the result of an early sign-in could become outdated.
   const startMeanwhile = middleware.length > 0 ? undefined : (req: Request) => beginSignIn(req, parts);
-  return [
-    createRouteRecorder(route.path),
-    ...(announceRoute === undefined ? [] : [announceRoute]),
-    ...(limits === undefined ? [] : [limits.createLimitHandler(route, startMeanwhile)]),
-    ...middleware,
-    withAccessRefusedEvent(createEndpoint(route, parts, limits?.createWeightCounter(route)), route, parts.host.events),
-  ];
+  const checkLimits = limits?.createLimitCheck(route, startMeanwhile);
+  const createHandler = (checks: EndpointChecks) =>
+    withAccessRefusedEvent(createEndpoint(route, parts, checks), route, parts.host.events);
+  const countWeight = limits?.createWeightCounter(route);
+  const handlers: RequestHandler[] =
+    middleware.length === 0
+      ? [createHandler({ checkLimits, countWeight })]
+      : [createMiddlewareGate(checkLimits), ...middleware, createHandler({ countWeight })];
+  const [first, ...others] = announceRoute === undefined ? handlers : [announceRoute, ...handlers];
+  const pattern = parts.prefix + route.path;
+  const enterRoute: RequestHandler = (req, res, next) => {
+    setRoutePattern(req, pattern);
+    return first!(req, res, next);
+  };
+  return [enterRoute, ...others];
+}
+
+/**
+ * Creates the handler in front of the middleware of a route. Until the endpoint signs the caller in, service calls of middleware are
+ * recorded for this request, without a user.
+ */
+function createMiddlewareGate(checkLimits: LimitCheck | undefined): RequestHandler {
+  return (req, res, next) =>
+    runAsActor(createSignedOutActor(req), () => {
+      if (checkLimits === undefined) next();
+      else checkLimits(req, res).then(() => next(), next);
+    });
 }
 
 /** Mounts all routes of one path together, so that OPTIONS lists their methods and any other method gets a 405. */
 function mountPath(
   router: Router,
   routes: readonly Route[],
-  parts: EndpointParts,
+  parts: RoutingParts,
   limits: RequestLimits | undefined,
 ): void {
   const methods = new Set(routes.map((route) => route.method as string));
@@ -92,17 +118,15 @@ function mountPath(
   if (routes.every(({ passesOtherMethods }) => passesOtherMethods)) return;
   const { path } = routes[0]!;
   const headers = Object.entries(Object.assign({}, ...routes.map(({ optionsHeaders }) => optionsHeaders)));
-  router.all(
-    path,
-    createRouteRecorder(path),
-    ...(limits === undefined ? [] : [limits.createLimitHandler()]),
-    (req: Request, res: Response) => {
-      res.setHeader('Allow', allow);
-      if (req.method !== 'OPTIONS') throw new ApiError('METHOD_NOT_ALLOWED');
-      for (const [name, value] of headers) res.setHeader(name, value as string);
-      res.status(204).end();
-    },
-  );
+  const checkLimits = limits?.createLimitCheck();
+  router.all(path, async (req: Request, res: Response) => {
+    setRoutePattern(req, parts.prefix + path);
+    await checkLimits?.(req, res);
+    res.setHeader('Allow', allow);
+    if (req.method !== 'OPTIONS') throw new ApiError('METHOD_NOT_ALLOWED');
+    for (const [name, value] of headers) res.setHeader(name, value as string);
+    res.status(204).end();
+  });
 }
 
 /**
@@ -111,7 +135,7 @@ function mountPath(
  */
 function createSegmentRouters(
   routes: readonly Route[],
-  parts: EndpointParts,
+  parts: RoutingParts,
   limits: RequestLimits | undefined,
 ): Map<string, Router> {
   const segments = Map.groupBy(routes, (route) => route.path.split('/')[1]!);
@@ -146,6 +170,60 @@ function createSegmentHandler(routers: ReadonlyMap<string, Router>): RequestHand
 }
 
 /**
+ * Creates the function that logs a request and counts it in the metrics, when its response is sent or its connection is lost. It does
+ * neither for requests for health and metrics.
+ */
+function createRequestObserver(host: Host): (req: Request, res: Response) => void {
+  const { log } = host;
+  const countRequest = createRequestCounter(host);
+  return (req, res) => {
+    if (isMonitoringPath(req.url)) return;
+    const startedAt = performance.now();
+    const endRequest = countRequest(req);
+    res.on('close', () => {
+      const ms = performance.now() - startedAt;
+      if (log.isLevelEnabled('info')) logRequest(log, req, res, ms);
+      endRequest(res, ms / 1000);
+    });
+  };
+}
+
+/**
+ * Creates the handler that runs before the routes. It is a single one, because Express spends about a microsecond on each.
+ *
+ * @param cors undefined: no origins are allowed
+ * @param monitoring serves health checks and metrics, which no limit refuses
+ * @param startCounting counts a request against the limits. It may throw.
+ */
+function createEntrance(
+  observeRequest: (req: Request, res: Response) => void,
+  cors: RequestHandler | undefined,
+  monitoring: RequestHandler,
+  startCounting: (req: Request, res: Response) => void,
+): RequestHandler {
+  const count: RequestHandler = (req, res, next) => {
+    try {
+      startCounting(req, res);
+    } catch (error) {
+      next(error);
+      return;
+    }
+    next();
+  };
+  const countUnlessMonitoring: RequestHandler = (req, res, next) => {
+    if (isMonitoringPath(req.path)) monitoring(req, res, (error) => (error ? next(error) : count(req, res, next)));
+    else count(req, res, next);
+  };
+  return (req, res, next) => {
+    res.setHeader('X-Request-Id', assignRequestId(req));
+    res.setHeader('X-Content-Type-Options', 'nosniff');
+    observeRequest(req, res);
+    if (cors === undefined) countUnlessMonitoring(req, res, next);
+    else cors(req, res, (error) => (error ? next(error) : countUnlessMonitoring(req, res, next)));
+  };
+}
+
+/**
  * Creates the HTTP application: every route of the app below `/api`, pages and health checks beside it, and the error envelope around all.
  *
  * @param pages routes whose paths do not get the prefix `/api`
@@ -159,7 +237,6 @@ export function createApi(
   const { env, log, metrics, tracing } = endpointParts.host;
   const deprecations = createDeprecations({ routes, pages, records: endpointParts.records, metrics });
   const parts = { ...endpointParts, deprecations };
-  const countRequest = createRequestCounter(endpointParts.host);
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -169,30 +246,25 @@ export function createApi(
   app.set('trust proxy', parseTrustProxy(env.trustProxy));
 
   if (tracing.isEnabled) app.use(createRequestTracer(tracing));
-  app.use((req, res, next) => {
-    const requestId = assignRequestId(req);
-    res.setHeader('X-Request-Id', requestId);
-    res.setHeader('X-Content-Type-Options', 'nosniff');
-    logRequestWhenDone(log, req, res, requestId);
-    countRequest(req, res);
-    // Until the endpoint signs the caller in, service calls of middleware are recorded for this request, without a user.
-    runAsActor({ user: undefined, req, requestId }, next);
-  });
   const isDevelopment = env.nodeEnv === 'development';
-  if (env.corsOrigins.length > 0 || isDevelopment)
-    app.use(createCors(env.corsOrigins, { allowLocal: isDevelopment, exposed: deprecations?.headers ?? [] }));
-  app.use(createHealthRouter(health));
-  if (env.metricsToken !== undefined) app.use(createMetricsRouter(metrics, env.metricsToken));
+  const cors =
+    env.corsOrigins.length > 0 || isDevelopment
+      ? createCors(env.corsOrigins, { allowLocal: isDevelopment, exposed: deprecations?.headers ?? [] })
+      : undefined;
+  const monitoring = Router({ caseSensitive: true, strict: true });
+  monitoring.use(createHealthRouter(health));
+  if (env.metricsToken !== undefined) monitoring.use(createMetricsRouter(metrics, env.metricsToken));
   const limits = createRequestLimits(parts.host);
-  if (limits !== undefined) app.use(limits.startCounting);
-  app.use((req, res, next) => {
+  const startCounting = (req: Request, res: Response) => {
+    limits?.startCounting(req);
     pending.startCounting(req, res);
-    next();
-  });
+  };
+  app.use(createEntrance(createRequestObserver(parts.host), cors, monitoring, startCounting));
 
-  app.use('/api', createSegmentHandler(createSegmentRouters(routes, parts, limits)));
+  app.use('/api', createSegmentHandler(createSegmentRouters(routes, { ...parts, prefix: '/api' }, limits)));
   const allPages = isDevelopment ? addHomePage(pages, routes) : pages;
-  if (allPages.length > 0) app.use(createSegmentHandler(createSegmentRouters(allPages, parts, limits)));
+  if (allPages.length > 0)
+    app.use(createSegmentHandler(createSegmentRouters(allPages, { ...parts, prefix: '' }, limits)));
   app.use(() => {
     throw new ApiError('NOT_FOUND');
   });

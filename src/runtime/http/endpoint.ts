@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { type Actor, runAsActor } from '../../declare/actor.ts';
+import { type Actor, createSignedOutActor, runAsActor } from '../../declare/actor.ts';
 import { setAuthOf } from '../../declare/authenticator.ts';
 import type { Host, StoredRecord } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
@@ -9,7 +9,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { declaresForm } from '../../platform/http/bodies/multipart.ts';
 import { declaresJsonBody, readJsonBody } from '../../platform/http/json-body.ts';
 import { setResponseBytes } from '../../platform/http/pending-responses.ts';
-import { requestIdOf, setIdentity } from '../../platform/http/request-context.ts';
+import { setIdentity } from '../../platform/http/request-context.ts';
 import {
   createSuccessResponse,
   mapResponseData,
@@ -29,7 +29,7 @@ import { serializeResponse, storedRecordOf } from '../../records/serialize/seria
 import type { Deprecations } from './deprecation/index.ts';
 import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
 import { validateBody, validateQuery } from './input.ts';
-import type { WeightCounter } from './limits.ts';
+import type { LimitCheck, WeightCounter } from './limits.ts';
 import { type SignedIn, type SignInParts, signIn } from './sign-in.ts';
 import { endRequestSpan } from './tracing.ts';
 import { openStreamedBody, streamedBodyOf } from './typed-body.ts';
@@ -81,17 +81,20 @@ const SLOW_BODY_MS = 250;
  */
 export type Endpoint = (req: Request, res: Response) => Promise<void>;
 
-/** Returns the actor of a request: the user and request that its service calls are recorded for. */
-function actorOf(req: Request, user: SignedIn['user']): Actor {
-  return { user, req, requestId: requestIdOf(req) };
+/** The rate limits that an endpoint counts its requests against. */
+export interface EndpointChecks {
+  /** Runs before everything else. */
+  checkLimits?: LimitCheck | undefined;
+  /** Counts a request of a route with `weight`. */
+  countWeight: WeightCounter | undefined;
 }
 
-/**
- * Creates the endpoint of a route. Everything that does not depend on the request is decided here, once.
- *
- * @param countWeight counts a request of a route with `weight` against the rate limits
- */
-export function createEndpoint(route: Route, parts: EndpointParts, countWeight?: WeightCounter): Endpoint {
+/** Creates the endpoint of a route. Everything that does not depend on the request is decided here, once. */
+export function createEndpoint(
+  route: Route,
+  parts: EndpointParts,
+  { checkLimits, countWeight }: EndpointChecks,
+): Endpoint {
   const { host, records } = parts;
   const policy = compilePolicy(route.policy ?? 'authenticated', () => undefined);
   const action = route.action ?? 'custom';
@@ -176,16 +179,21 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
    *
    * @returns `missingError`: the error for a record that existed at the first attempt but is missing now
    */
-  async function authenticateAndAuthorize(req: Request): Promise<SignedIn & { doc: unknown; missingError?: unknown }> {
+  async function authenticateAndAuthorize(
+    req: Request,
+    actor: Actor,
+  ): Promise<SignedIn & { doc: unknown; missingError?: unknown }> {
     const signedIn = await signIn(req, parts);
     const { user, auth, authenticator } = signedIn;
+    // From here on, service calls are recorded for the user.
+    actor.user = user;
     setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id });
     if (auth !== undefined) setAuthOf(req, auth);
     if (authenticator !== undefined) scopeChecks.get(authenticator)!(auth!);
     try {
       const viewContext = { user, req, service: host.service };
       const params = req.params as Record<string, string>;
-      const doc = await runAsActor(actorOf(req, user), () => authorizeAndLoadRecord(viewContext, auth, params));
+      const doc = await authorizeAndLoadRecord(viewContext, auth, params);
       if (route.recentSignIn) await assertRecentSignIn(signedIn);
       return { user, auth, authenticator, doc };
     } catch (error) {
@@ -246,75 +254,81 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
     );
   }
 
+  function createContext(
+    req: Request,
+    res: Response,
+    { user, auth, doc }: SignedIn & { doc: unknown },
+    given: Pick<RouteContext, 'params' | 'query' | 'body'>,
+    input: unknown,
+  ): RouteContext {
+    return {
+      user,
+      auth,
+      input,
+      ...given,
+      doc,
+      req,
+      res,
+      service: host.service,
+      transaction: host.transaction,
+      push: host.push,
+      mail: host.senders.mail,
+      webhooks: host.senders.webhooks,
+      jobs: host.senders.jobs,
+      log: host.log,
+    };
+  }
+
   // The handler of a route with `body: 'json'` validates `ctx.body` itself, so it gets no `ctx.input`.
   const readInput = async (body: unknown): Promise<unknown> => {
     if (route.input !== undefined) return validateBody(route.input, body, bodyBounds.bodyKeys);
     return route.body === 'json' || streamed !== undefined ? undefined : body;
   };
 
-  return async (req, res) => {
-    let access = await authenticateAndAuthorize(req);
+  async function handleRequest(req: Request, res: Response, actor: Actor): Promise<void> {
+    await checkLimits?.(req, res);
+    let access = await authenticateAndAuthorize(req, actor);
     const params = req.params as Record<string, string>;
     const key = idempotent === undefined ? undefined : readIdempotencyKey(req);
     const query = route.query === undefined ? req.query : await validateQuery(route.query, req.query);
     const startedAt = performance.now();
     const form =
       route.form !== undefined && declaresForm(req)
-        ? await runAsActor(actorOf(req, access.user), () =>
-            route.form!({ ...access, params, req, service: host.service }),
-          )
+        ? await route.form({ ...access, params, req, service: host.service })
         : undefined;
     const body = form === undefined ? await readBody(req) : form.values;
     let isHandled = false;
     let response: SuccessResponse | undefined;
     try {
       // A client could delay its body until after a logout or the loss of a role, so authorise again after a slow body.
-      if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req);
+      if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req, actor);
       await countWeight?.(req, res, route.weight!(body));
       if (performs !== undefined && access.authenticator !== undefined) {
         for (const each of performs.select(body))
           performedScopeChecks.get(each)!.get(access.authenticator)!(access.auth!);
       }
       announceDeprecatedFields?.(req, res, { query: query as RouteContext['query'], body });
-      const { user, auth, doc, missingError } = access;
-      response = await runAsActor(actorOf(req, user), async () => {
-        const isKeyed = idempotent !== undefined && key !== undefined;
-        const ctx: RouteContext = {
-          user,
-          auth,
-          // A repeated request gets its stored response, even if its body does not fit a schema that has changed since.
-          input: isKeyed ? undefined : await readInput(body),
-          body,
-          params,
-          query: query as RouteContext['query'],
-          doc,
-          req,
-          res,
-          service: host.service,
-          transaction: host.transaction,
-          push: host.push,
-          mail: host.senders.mail,
-          webhooks: host.senders.webhooks,
-          jobs: host.senders.jobs,
-          log: host.log,
-        };
-        if (!isKeyed) {
-          isHandled = true;
-          return runHandler(ctx);
-        }
+      const given = { params, query: query as RouteContext['query'], body };
+      if (idempotent === undefined || key === undefined) {
+        const ctx = createContext(req, res, access, given, await readInput(body));
+        isHandled = true;
+        response = await runHandler(ctx);
+      } else {
+        // A repeated request gets its stored response, even if its body does not fit a schema that has changed since.
+        const ctx = createContext(req, res, access, given, undefined);
         let sent: unknown;
         const onData = (data: unknown) => {
           sent = data;
         };
-        return idempotent.run({
+        response = await idempotent.run({
           req,
           res,
-          user,
+          user: access.user,
           key,
           // The body of a streamed route cannot be compared.
           body: form === undefined ? (streamed === undefined ? body : undefined) : form.fingerprint,
           async run(recordId) {
-            if (missingError !== undefined) throw missingError;
+            if (access.missingError !== undefined) throw access.missingError;
             reserveId(req, recordId);
             isHandled = true;
             return runHandler({ ...ctx, input: await readInput(body) }, onData);
@@ -324,7 +338,7 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
           rebuildCreateResponse: (recordId) => rebuildCreateResponse(recordId, ctx, onData),
           isCreated: async (recordId) => (await readCreatedRecord(recordId)) !== undefined,
         });
-      });
+      }
     } finally {
       // A repeated request, and one that is refused after its form was read, uses none of the form's files.
       if (form !== undefined && !isHandled) await form.discard();
@@ -332,5 +346,10 @@ export function createEndpoint(route: Route, parts: EndpointParts, countWeight?:
     // Close the connection instead of waiting for the rest of a body that the handler did not read.
     if (streamed !== undefined && !req.complete && !res.headersSent) res.setHeader('Connection', 'close');
     if (response !== undefined) sendSuccess(res, response, tagged ? (access.user?.id ?? '') : undefined);
+  }
+
+  return (req, res) => {
+    const actor = createSignedOutActor(req);
+    return runAsActor(actor, () => handleRequest(req, res, actor));
   };
 }

@@ -1,4 +1,4 @@
-import type { Request, RequestHandler, Response } from 'express';
+import type { Request, Response } from 'express';
 import { Counter } from 'prom-client';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -15,17 +15,20 @@ import type { Platform } from '../../platform/platform.ts';
  */
 export type WeightCounter = (req: Request, res: Response, weight: number) => Promise<void>;
 
+/** Counts a request. @throws ApiError RATE_LIMITED */
+export type LimitCheck = (req: Request, res: Response) => Promise<void>;
+
 /** Rate limits of HTTP requests. The counts of one request are sent to Redis together. */
 export interface RequestLimits {
   /** Counts a request of a client against the limit over all routes, before the route is known. */
-  startCounting: RequestHandler;
+  startCounting(req: Request): void;
   /**
-   * Creates the handler that counts a request against the limit of its route too, and lets it pass if no limit is exceeded.
+   * Creates the function that counts a request against the limit of its route too, and resolves if no limit is exceeded.
    *
    * @param route undefined: the request's path is known, its method is not
    * @param startMeanwhile starts work before the verdict; not called for a client that is known to be over a limit
    */
-  createLimitHandler(route?: Route, startMeanwhile?: (req: Request) => void): RequestHandler;
+  createLimitCheck(route?: Route, startMeanwhile?: (req: Request) => void): LimitCheck;
   /** Creates the counter of a route with `weight`; undefined for other routes. */
   createWeightCounter(route: Route): WeightCounter | undefined;
   /** Resolves if a request that matched no route is within the limits. @throws ApiError RATE_LIMITED */
@@ -167,18 +170,14 @@ export function createRequestLimits({ env, settings, limits, metrics }: Platform
   }
 
   return {
-    startCounting(req, _res, next) {
-      if (!isExempt(req)) {
-        const client = clientOf(req);
-        pendingChecks.set(req, { client, verdict: all?.consume(client) });
-      }
-      next();
+    startCounting(req) {
+      if (isExempt(req)) return;
+      const client = clientOf(req);
+      pendingChecks.set(req, { client, verdict: all?.consume(client) });
     },
-    createLimitHandler(route, startMeanwhile) {
+    createLimitCheck(route, startMeanwhile) {
       const own = route === undefined ? undefined : createRouteLimiter(route);
-      return (req, res, next) => {
-        checkLimits(req, res, own, startMeanwhile).then(() => next(), next);
-      };
+      return (req, res) => checkLimits(req, res, own, startMeanwhile);
     },
     createWeightCounter(route) {
       if (route.weight === undefined || all === undefined) return undefined;

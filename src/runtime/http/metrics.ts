@@ -5,7 +5,7 @@ import { redactTokens } from '../../platform/observability/log.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { ProcessRegistry } from '../../platform/processes/registry.ts';
 import type { SlowLog } from '../../platform/processes/slow-log.ts';
-import { isConsoleRequest, isMonitoringRequest, routePatternOf } from './request-log.ts';
+import { isConsoleRequest, routePatternOf } from './request-log.ts';
 import { createRequestWindow, type RequestTotals } from './request-window.ts';
 
 /** Upper bounds of the histogram buckets in seconds. */
@@ -13,13 +13,16 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const createBuckets = () => Array.from({ length: SECONDS.length + 1 }, () => 0);
 
+/** The values of the label `status`, by the class of the status. */
+const STATUS_CLASSES = ['aborted', '1xx', '2xx', '3xx', '4xx', '5xx', '6xx', '7xx', '8xx', '9xx'];
+
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** The requests of one method and route. */
 interface Series {
   labels: { method: string; route: string };
-  /** Number of requests by `status`. */
-  byStatus: Map<string, number>;
+  /** Number of requests by the class of their status; 0: aborted. */
+  byStatus: number[];
   /** Number of requests in each bucket, and above the last one. */
   buckets: number[];
   sum: number;
@@ -77,9 +80,20 @@ function addSlowRequest(slowLog: SlowLog, req: IncomingMessage, res: ServerRespo
   });
 }
 
+const createSeries = (method: string, route: string): Series => ({
+  labels: { method, route },
+  byStatus: Array.from({ length: STATUS_CLASSES.length }, () => 0),
+  buckets: createBuckets(),
+  sum: 0,
+  count: 0,
+});
+
+/** Counts a request. Call it at the start of each; the returned function must be called once, when the request has ended. */
+export type RequestCounter = (req: IncomingMessage) => (res: ServerResponse, seconds: number) => void;
+
 /**
  * Registers the metrics of HTTP requests, reports the requests of the last minutes, and adds slow ones to the slow log. The metrics include
- * requests to the console, the reports and the slow log do not. Returns the function to call at the start of each request.
+ * requests to the console, the reports and the slow log do not.
  */
 export function createRequestCounter({
   metrics: { registry },
@@ -89,9 +103,10 @@ export function createRequestCounter({
   metrics: Metrics;
   processes: Pick<ProcessRegistry, 'report'>;
   slowLog: SlowLog;
-}): (req: IncomingMessage, res: ServerResponse) => void {
+}): RequestCounter {
   const registers = [registry];
-  const allSeries = new Map<string, Series>();
+  const allSeries: Series[] = [];
+  const byRoute = new Map<string, Map<string, Series>>();
   let inFlight = 0;
 
   new Counter({
@@ -101,8 +116,9 @@ export function createRequestCounter({
     registers,
     collect() {
       this.reset();
-      for (const { labels, byStatus } of allSeries.values())
-        for (const [status, count] of byStatus) this.inc({ ...labels, status }, count);
+      for (const { labels, byStatus } of allSeries)
+        for (const [i, count] of byStatus.entries())
+          if (count > 0) this.inc({ ...labels, status: STATUS_CLASSES[i]! }, count);
     },
   });
   new SeriesHistogram(
@@ -111,7 +127,7 @@ export function createRequestCounter({
       name: 'belfry_http_request_seconds',
       help: 'Time from the start of a request until its response was sent, by method and route pattern; without event streams.',
     },
-    () => allSeries.values(),
+    () => allSeries,
   );
   new Gauge({
     name: 'belfry_http_requests_in_flight',
@@ -128,36 +144,35 @@ export function createRequestCounter({
   const readWindow = createRequestWindow(readTotals);
   processes.report('requests', () => ({ inFlight: totals.inFlight, bounds: SECONDS, ...readWindow() }));
 
+  /** Returns the series of a request. Its key is two strings, because a joined one would have to be hashed for each request. */
   function seriesOf(method: string, route: string): Series {
-    const key = `${method} ${route}`;
-    let series = allSeries.get(key);
+    const ofRoute = byRoute.get(route) ?? new Map<string, Series>();
+    let series = ofRoute.get(method);
     if (series === undefined) {
-      series = { labels: { method, route }, byStatus: new Map(), buckets: createBuckets(), sum: 0, count: 0 };
-      allSeries.set(key, series);
+      series = createSeries(method, route);
+      allSeries.push(series);
+      byRoute.set(route, ofRoute.set(method, series));
     }
     return series;
   }
 
-  return (req, res) => {
-    if (isMonitoringRequest(req)) return;
-    const startedAt = performance.now();
+  return (req) => {
     const isCounted = !isConsoleRequest(req);
     inFlight += 1;
     if (isCounted) totals.inFlight += 1;
-    res.once('close', () => {
+    return (res, seconds) => {
       inFlight -= 1;
       // Only patterns and known methods: clients must not be able to create series.
       const method = METHODS.has(req.method!) ? req.method! : 'other';
       const series = seriesOf(method, routePatternOf(req) ?? 'none');
-      const status = res.writableFinished ? `${Math.floor(res.statusCode / 100)}xx` : 'aborted';
-      series.byStatus.set(status, (series.byStatus.get(status) ?? 0) + 1);
+      const statusClass = res.writableFinished ? Math.floor(res.statusCode / 100) : 0;
+      series.byStatus[statusClass]! += 1;
       if (isCounted) {
         totals.inFlight -= 1;
         totals.count += 1;
-        if (status === '5xx') totals.failed += 1;
+        if (statusClass === 5) totals.failed += 1;
       }
       if (isEventStream(res)) return;
-      const seconds = (performance.now() - startedAt) / 1000;
       let bucket = 0;
       while (bucket < SECONDS.length && seconds > SECONDS[bucket]!) bucket += 1;
       series.buckets[bucket]! += 1;
@@ -167,6 +182,6 @@ export function createRequestCounter({
       totals.buckets[bucket]! += 1;
       totals.seconds += seconds;
       if (seconds * 1000 >= slowLog.requestMs) addSlowRequest(slowLog, req, res, seconds * 1000);
-    });
+    };
   };
 }

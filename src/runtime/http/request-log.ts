@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RequestHandler } from 'express';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
-import { identityOf, traceIdsOf } from '../../platform/http/request-context.ts';
+import { identityOf, requestIdOf, traceIdsOf } from '../../platform/http/request-context.ts';
 import { type Logger, redactTokens } from '../../platform/observability/log.ts';
-import { startTimer, type WorkLine } from '../../platform/observability/log-work.ts';
+import type { WorkLine } from '../../platform/observability/log-work.ts';
 import { deprecatedNamesOf } from './deprecation/uses.ts';
 
 const MAX_PATH_LENGTH = 1000;
@@ -22,9 +21,9 @@ export function routePatternOf(req: IncomingMessage): string | undefined {
   return routePatterns.get(req);
 }
 
-/** Whether a request asks for health or metrics. Such requests arrive every few seconds and are not worth logging or counting. */
-export function isMonitoringRequest({ url }: IncomingMessage): boolean {
-  return url === '/healthz' || url === '/readyz' || url === '/metrics';
+/** Whether a path is one of health or metrics. Requests for them arrive every few seconds and are not worth logging or counting. */
+export function isMonitoringPath(path: string): boolean {
+  return path === '/healthz' || path === '/readyz' || path === '/metrics';
 }
 
 const CONSOLE_PATH = /^\/console(?:[/?]|$)/i;
@@ -37,37 +36,30 @@ export function isConsoleRequest(req: IncomingMessage): boolean {
   return CONSOLE_PATH.test((req as { originalUrl?: string }).originalUrl ?? req.url ?? '');
 }
 
-/** Creates the handler that records which route a request matched, for its log line and the metrics. */
-export function createRouteRecorder(path: string): RequestHandler {
-  return (req, _res, next) => {
-    routePatterns.set(req, req.baseUrl + path);
-    next();
-  };
+/** Records which route a request matched, for its log line and the metrics. @param pattern with the prefix of the API */
+export function setRoutePattern(req: IncomingMessage, pattern: string): void {
+  routePatterns.set(req, pattern);
 }
 
 /**
- * Logs one line per request when its response is sent or its connection is lost. `route` is the pattern (`/api/posts/:id`), never the
+ * Logs the line of a request whose response is sent or whose connection is lost. `route` is the pattern (`/api/posts/:id`), never the
  * path, and is omitted if no route matched. Lines of signed-in requests also have `userId`, `via` and `credential` (the id of the session
  * or API key). Lines of requests that use something deprecated have its names as `deprecated`.
  */
-export function logRequestWhenDone(log: Logger, req: IncomingMessage, res: ServerResponse, requestId: string): void {
-  if (!log.isLevelEnabled('info') || isMonitoringRequest(req)) return;
-  const duration = startTimer();
-  res.once('close', () => {
-    const { userId, via, id: credential } = identityOf(req) ?? {};
-    const line: WorkLine = {
-      outcome: res.writableFinished ? 'sent' : 'aborted',
-      requestId,
-      ...traceIdsOf(req),
-      method: req.method,
-      route: routePatternOf(req),
-      status: res.writableFinished ? res.statusCode : undefined,
-      durationMs: duration(),
-      userId,
-      via,
-      credential,
-      deprecated: deprecatedNamesOf(req),
-    };
-    log.info(line, 'request');
-  });
+export function logRequest(log: Logger, req: IncomingMessage, res: ServerResponse, ms: number): void {
+  const { userId, via, id: credential } = identityOf(req) ?? {};
+  const line: WorkLine = {
+    outcome: res.writableFinished ? 'sent' : 'aborted',
+    requestId: requestIdOf(req),
+    ...traceIdsOf(req),
+    method: req.method,
+    route: routePatternOf(req),
+    status: res.writableFinished ? res.statusCode : undefined,
+    durationMs: Math.round(ms),
+    userId,
+    via,
+    credential,
+    deprecated: deprecatedNamesOf(req),
+  };
+  log.info(line, 'request');
 }

@@ -1,8 +1,8 @@
-import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
+import { assignRequestId } from '../../../src/platform/http/request-context.ts';
 import { createLogger, redactTokens } from '../../../src/platform/observability/log.ts';
-import { logRequestWhenDone } from '../../../src/runtime/http/request-log.ts';
+import { logRequest } from '../../../src/runtime/http/request-log.ts';
 
 const HEX = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
@@ -11,14 +11,14 @@ const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL
 function lineOf(requestId: string): Record<string, unknown> {
   const lines: string[] = [];
   const log = createLogger('info', 'web', { write: (line) => void lines.push(line) });
-  const res = Object.assign(new EventEmitter(), { writableFinished: true, statusCode: 200 });
-  logRequestWhenDone(
+  const req = { method: 'GET', url: '/api/posts', headers: { 'x-request-id': requestId } };
+  assignRequestId(req as unknown as IncomingMessage);
+  logRequest(
     log,
-    { method: 'GET', url: '/api/posts' } as IncomingMessage,
-    res as unknown as ServerResponse,
-    requestId,
+    req as unknown as IncomingMessage,
+    { writableFinished: true, statusCode: 200 } as unknown as ServerResponse,
+    5,
   );
-  res.emit('close');
   expect(lines).toHaveLength(1);
   return JSON.parse(lines[0]!);
 }
