@@ -76,16 +76,14 @@ export function addRoutes(app: Express, sql: Sql): void {
   });
 
   app.get('/api/articles', async (req, res) => {
-    const { category, page, limit, count } = listInput.parse(req.query);
+    const { category, count, page, limit } = listInput.parse(req.query);
+    const values = [category, limit, (page - 1) * limit];
     if (count === 'none') {
-      // One more row shows whether there is another page.
-      const found = await sql.read<ArticleRow>('list', LIST, [category, limit + 1, (page - 1) * limit]);
-      const data = found.slice(0, limit).map(toArticle);
-      res.json({ data, meta: { limit, next: found.length > limit ? data.at(-1)!.id : null } });
-      return;
+      const rows = await sql.read<ArticleRow>('list', LIST, values);
+      return void res.json({ data: rows.map(toArticle), meta: { page, limit } });
     }
     const [rows, [counted]] = await Promise.all([
-      sql.read<ArticleRow>('list', LIST, [category, limit, (page - 1) * limit]),
+      sql.read<ArticleRow>('list', LIST, values),
       sql.read<{ count: string }>('count', COUNT, [category]),
     ]);
     const total = Number(counted?.count);

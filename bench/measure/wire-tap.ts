@@ -6,6 +6,8 @@ interface Counts {
   roundTrips: number;
   /** Statements, each with its own Sync, or simple queries. */
   statements: number;
+  /** Chunks that arrived from the client. While it waits for each response, these are its write calls. */
+  writes: number;
 }
 
 /** A proxy between a program and its Postgres. */
@@ -57,7 +59,7 @@ export async function createWireTap(databaseUrl: string, delayMs = 0): Promise<W
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let outstanding = 0;
-  let counts: Counts = { roundTrips: 0, statements: 0 };
+  let counts: Counts = { roundTrips: 0, statements: 0, writes: 0 };
 
   const server = createServer({ noDelay: true }, (client) => {
     const upstream = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
@@ -73,6 +75,7 @@ export async function createWireTap(databaseUrl: string, delayMs = 0): Promise<W
         const count = countStatements(chunk);
         if (count > 0 && outstanding === 0) counts.roundTrips++;
         counts.statements += count;
+        counts.writes += 1;
         outstanding += count;
         upstream.write(chunk);
       });
@@ -94,7 +97,7 @@ export async function createWireTap(databaseUrl: string, delayMs = 0): Promise<W
   return {
     url: url.href,
     reset() {
-      counts = { roundTrips: 0, statements: 0 };
+      counts = { roundTrips: 0, statements: 0, writes: 0 };
     },
     counts: () => counts,
     async close() {

@@ -25,19 +25,22 @@ export async function startReceiver(bench: Bench, users: number, responseMs = 0)
   return receiver;
 }
 
-/** Creates an endpoint at a receiver for each user, through the API. */
+/** Creates an endpoint at a receiver for a user, through the API of a web process. */
+export async function createEndpoint(web: Child, receiver: Child, user: number): Promise<void> {
+  const { statusCode, body } = await request(`${web.url}/api/webhooks`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${getSessionToken(user)}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ url: `${receiver.url}/`, events: ['article.created'] }),
+  });
+  if (statusCode !== 201)
+    throw new Error(`The endpoint was not created: POST /api/webhooks returned ${statusCode} ${await body.text()}`);
+  await body.dump();
+}
+
+/** Creates an endpoint at a receiver for each user. */
 export async function addEndpoints(bench: Bench, receiver: Child, users: readonly number[]): Promise<void> {
   const web = await startBelfry(bench, 'web');
-  for (const user of users) {
-    const { statusCode, body } = await request(`${web.url}/api/webhooks`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${getSessionToken(user)}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ url: `${receiver.url}/`, events: ['article.created'] }),
-    });
-    if (statusCode !== 201)
-      throw new Error(`The endpoint was not created: POST /api/webhooks returned ${statusCode} ${await body.text()}`);
-    await body.dump();
-  }
+  for (const user of users) await createEndpoint(web, receiver, user);
   await web.stop();
 }
 

@@ -25,8 +25,11 @@ const STOP_GRACE_MS = 3000;
 
 /** Starts the processes of a run. */
 export interface Children {
-  /** @param program a file in `bench/processes` or `bench/baselines` */
-  start(program: URL, environment: Record<string, string>): Promise<Child>;
+  /**
+   * @param program a file in `bench/processes` or `bench/baselines`
+   * @param nodeOptions options of its Node
+   */
+  start(program: URL, environment: Record<string, string>, nodeOptions?: readonly string[]): Promise<Child>;
   /** Stops all processes that still run. */
   stopAll(): Promise<void>;
 }
@@ -34,11 +37,15 @@ export interface Children {
 /** @param profiles a folder for a CPU profile of each process; undefined for none */
 export function createChildren(profiles: string | undefined): Children {
   const running = new Set<Child>();
-  const execArgv = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`];
+  const profileOptions = profiles === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profiles}`];
 
-  async function start(program: URL, environment: Record<string, string>): Promise<Child> {
+  async function start(
+    program: URL,
+    environment: Record<string, string>,
+    nodeOptions: readonly string[] = [],
+  ): Promise<Child> {
     const name = basename(program.pathname, '.ts');
-    const options = { execArgv, env: { PATH: process.env.PATH, ...environment } };
+    const options = { execArgv: [...profileOptions, ...nodeOptions], env: { PATH: process.env.PATH, ...environment } };
     // Its standard output must not mix with ours, which may be JSON for a program.
     const child = fork(fileURLToPath(program), { ...options, stdio: ['ignore', 2, 2, 'ipc'] });
     const pendingCalls = new Map<number, PromiseWithResolvers<unknown>>();

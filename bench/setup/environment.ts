@@ -24,7 +24,5 @@ export function createBelfryEnvironment(
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
     REDIS_PREFIX,
-    // As many as a process could use before there was a limit, so that figures of different releases can be compared.
-    POOL_MAX: '28',
   };
 }

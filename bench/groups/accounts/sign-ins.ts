@@ -129,21 +129,21 @@ async function prepareUsers(bench: Bench, passkeys: readonly { id: string; publi
  * Inserts links that have been sent and not used, each to a user of its own, because a sign-in ends the other links of its user. The token
  * and the client's secret of link `n` are `token-n` and `client-n`.
  */
-async function insertLinks(bench: Bench): Promise<void> {
-  await withClient(bench.servers.databaseUrl, async (client) => {
+export async function insertLinks(databaseUrl: string, links = LINKS): Promise<void> {
+  await withClient(databaseUrl, async (client) => {
     await client.query('truncate email_proofs');
     await client.query(
       `insert into users (id, name, email, password, roles, status, email_verified_at, created_at, updated_at)
        select 'd' || lpad(to_hex(n), 23, '0'), 'Link', 'link' || n || '@example.com', '!', '{user}', 'active', now(), now(), now()
        from generate_series(0, $1::int - 1) n on conflict do nothing`,
-      [LINKS],
+      [links],
     );
     await client.query(
       `insert into email_proofs (id, purpose, email, token_hash, client_hash, expires_at)
        select lpad(to_hex(n), 24, '0'), 'sign-in', 'link' || n || '@example.com',
          encode(sha256(('token-' || n)::bytea), 'hex'), encode(sha256(('client-' || n)::bytea), 'hex'), now() + interval '1 hour'
        from generate_series(0, $1::int - 1) n`,
-      [LINKS],
+      [links],
     );
     await client.query('analyze users, email_proofs');
   });
@@ -194,7 +194,7 @@ export const signIns: Group = {
         password: () => measurePerSecond(signInBy.password, bench.seconds),
         async link() {
           link = 0;
-          await insertLinks(bench);
+          await insertLinks(bench.servers.databaseUrl);
           return measurePerSecond(signInBy.link, Math.min(bench.seconds, 4));
         },
         oidc: () => measurePerSecond(signInBy.oidc, bench.seconds),

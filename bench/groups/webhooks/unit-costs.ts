@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Pool } from 'undici';
 import type { Bench, Figure, Group } from '../../figure.ts';
+import { countRedisCommands, type RedisCalls, subtractCalls, sumCalls } from '../../measure/redis-calls.ts';
 import { createWireTap, type WireTap } from '../../measure/wire-tap.ts';
 import {
   addEndpoints,
@@ -51,9 +52,6 @@ interface Usage {
   redisCommands: RedisCalls;
 }
 
-/** How often Redis executed each command. */
-type RedisCalls = ReadonlyMap<string, number>;
-
 async function startTappedProcesses(bench: Bench): Promise<MeasuredProcess[]> {
   const start = async (role: Role): Promise<MeasuredProcess> => {
     const tap = await createWireTap(bench.servers.databaseUrl);
@@ -62,17 +60,6 @@ async function startTappedProcesses(bench: Bench): Promise<MeasuredProcess[]> {
   const web = await start('web');
   return [web, ...(await Promise.all(ROLES.slice(1).map(start)))];
 }
-
-/** Counts every command that Redis executed, also those that scripts called. */
-async function countRedisCommands(redis: Redis): Promise<RedisCalls> {
-  const calls = [...(await redis.info('commandstats')).matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)];
-  return new Map(calls.filter(([, name]) => name !== 'info').map(([, name, count]) => [name!, Number(count)]));
-}
-
-const subtractCalls = (after: RedisCalls, before: RedisCalls): RedisCalls =>
-  new Map([...after].map(([name, count]) => [name, count - (before.get(name) ?? 0)]));
-
-const sumCalls = (calls: RedisCalls) => [...calls.values()].reduce((sum, count) => sum + count, 0);
 
 /** Lists the most frequent commands. @param per what to divide the counts by */
 const listCalls = (calls: RedisCalls, per: number) =>

@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { createTemporaryFolder } from '../../src/dev-servers/temporary-folder.ts';
+import { failWithUsage } from '../command-line.ts';
+import type { Session } from '../session.ts';
+
+const run = promisify(execFile);
+
+/** The working tree of this process. */
+export const WORKING_TREE = new URL('../../', import.meta.url);
+const root = fileURLToPath(WORKING_TREE);
+
+/** Returns the full id of a commit. If there is none, ends this process with a message. */
+export async function resolveCommit(name: string): Promise<string> {
+  try {
+    const { stdout } = await run('git', ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`], {
+      cwd: root,
+    });
+    return stdout.trim();
+  } catch {
+    return failWithUsage(`There is no commit "${name}" in this clone.`);
+  }
+}
+
+/** Checks a commit out into a temporary folder with its packages. The folder is removed at the end of the run. */
+export async function checkOut({ addCleanup, logProgress }: Session, commit: string): Promise<URL> {
+  const folder = createTemporaryFolder('guard');
+  const tree = join(folder, 'tree');
+  addCleanup(async () => {
+    rmSync(folder, { recursive: true, force: true });
+    await run('git', ['worktree', 'prune'], { cwd: root });
+  });
+  await run('git', ['worktree', 'add', '--detach', '--quiet', tree, commit], { cwd: root });
+  const readLock = (of: string) => readFileSync(join(of, 'package-lock.json'), 'utf8');
+  // A folder with its own node_modules must not get those of this one: an old commit has older packages.
+  if (readLock(tree) === readLock(root)) symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'), 'dir');
+  else {
+    logProgress('Installing the packages of the other commit, which are not those of the working tree …');
+    const cli = process.env.npm_execpath;
+    const [command, first] = cli && existsSync(cli) ? [process.execPath, [cli]] : ['npm', []];
+    await run(command, [...first, 'ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], {
+      cwd: tree,
+      maxBuffer: 2 ** 26,
+    });
+  }
+  return pathToFileURL(`${tree}/`);
+}

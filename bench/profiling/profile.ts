@@ -1,0 +1,1 @@
+export async function runProfile(_args: string[]): Promise<void> {}
