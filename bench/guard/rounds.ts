@@ -3,9 +3,16 @@ import { estimateRatio } from './interval.ts';
 import type { Operation, Processes } from './operations.ts';
 import type { Side, SideName } from './sides.ts';
 
-const ROUND_SECONDS = 1;
-const WARM_UP_SECONDS = 2;
-const MIN_ROUNDS = 6;
+/**
+ * How long each side works in a round. With three sides, a round takes a bit more than a second. On a busy machine the cost of the same work
+ * doubles within seconds, so the sides must follow each other closely.
+ */
+const TURN_SECONDS = 0.4;
+const ROUNDS_PER_RESET = 5;
+/** By then, V8 has compiled what is measured. A busy machine needs more time for it, so the time alone says nothing. */
+const WARM_UP_OPERATIONS = 3000;
+const MAX_WARM_UP_SHARE = 0.4;
+const MIN_ROUNDS = 10;
 /** Enough to see a change of 5 %. */
 const TARGET_MARGIN = 0.04;
 
@@ -18,25 +25,38 @@ export interface Contestant {
   processes: Processes;
 }
 
-async function measureRound(
+async function takeTurn(
   operation: Operation,
-  { side, processes }: Contestant,
+  processes: Processes,
   postgres: PostgresCpu | undefined,
-  seconds: number,
-): Promise<number> {
-  await operation.reset?.(side);
+): Promise<{ micros: number; operations: number }> {
   const readCpu = async () => {
     const times = await Promise.all(Object.values(processes.children).map((child) => child.call<number>('cpu')));
     return times.reduce((sum, time) => sum + time, (await postgres?.read()) ?? 0);
   };
   const before = await readCpu();
-  const { operations } = await operation.run(processes, { seconds });
-  return ((await readCpu()) - before) / operations;
+  const { operations } = await operation.run(processes, { seconds: TURN_SECONDS });
+  return { micros: (await readCpu()) - before, operations };
+}
+
+async function resetAll(operation: Operation, contestants: readonly Contestant[]): Promise<void> {
+  for (const { side } of contestants) await operation.reset?.(side);
+}
+
+async function warmUp(operation: Operation, contestants: readonly Contestant[], endTime: number): Promise<void> {
+  for (let done = 0; done < WARM_UP_OPERATIONS && performance.now() < endTime; ) {
+    await resetAll(operation, contestants);
+    for (let round = 0; round < ROUNDS_PER_RESET; round++) {
+      const turns = [];
+      for (const { processes } of contestants) turns.push(await takeTurn(operation, processes, undefined));
+      done += Math.min(...turns.map(({ operations }) => operations));
+    }
+  }
 }
 
 /**
- * Lets the sides take turns with short rounds, until the ratio of the working tree to the other commit is known well enough or the time is
- * used up. Every round begins with the next side, so that a drift of the machine's speed affects all sides equally.
+ * Lets the sides take turns, until the ratio of the working tree to the other commit is known well enough or the time is used up. Every round
+ * begins with the next side, so that a drift of the machine's speed affects all sides equally.
  *
  * @param endTime as of `performance.now()`
  */
@@ -46,21 +66,22 @@ export async function measureCosts(
   postgres: PostgresCpu | undefined,
   endTime: number,
 ): Promise<Costs> {
-  for (const contestant of contestants) await measureRound(operation, contestant, postgres, WARM_UP_SECONDS);
+  const startedAt = performance.now();
+  await warmUp(operation, contestants, startedAt + (endTime - startedAt) * MAX_WARM_UP_SHARE);
   const costs: Costs = {};
   for (let round = 0; ; round++) {
-    const startedAt = performance.now();
+    const roundStart = performance.now();
+    if (round % ROUNDS_PER_RESET === 0) await resetAll(operation, contestants);
     for (let i = 0; i < contestants.length; i++) {
-      const contestant = contestants[(round + i) % contestants.length]!;
-      const cost = await measureRound(operation, contestant, postgres, ROUND_SECONDS);
-      costs[contestant.side.name] = [...(costs[contestant.side.name] ?? []), cost];
+      const { side, processes } = contestants[(round + i) % contestants.length]!;
+      const { micros, operations } = await takeTurn(operation, processes, postgres);
+      costs[side.name] = [...(costs[side.name] ?? []), micros / operations];
     }
-    const rounds = round + 1;
-    const { this: own = [], against = costs.handwritten ?? [] } = costs;
-    if (rounds >= MIN_ROUNDS && (against.length === 0 || isPrecise(estimateRatio(own, against).margin))) return costs;
+    const { this: own = [], against } = costs;
+    if (round + 1 >= MIN_ROUNDS && (!against || isPrecise(estimateRatio(own, against).margin))) return costs;
     // One more round would not end in time. An interval needs two.
     const now = performance.now();
-    if (rounds >= 2 && now + (now - startedAt) > endTime) return costs;
+    if (round >= 1 && now + (now - roundStart) > endTime) return costs;
   }
 }
 
