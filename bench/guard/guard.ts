@@ -8,15 +8,21 @@ import { type Counts, countSetup } from './counts.ts';
 import { openPostgresCpu, type PostgresCpu } from './cpu-time.ts';
 import { estimateRatio } from './interval.ts';
 import { type Operation, type Setup, selectSetups } from './operations.ts';
-import { type Contestant, type Costs, isPrecise, measureCosts } from './rounds.ts';
+import { addRounds, type Contestant, type Costs, isPrecise } from './rounds.ts';
 import { createSides, type Side, type SideName } from './sides.ts';
 import { type Comparison, findRegressions, formatComparisons } from './verdict.ts';
 import { checkOut, resolveCommit } from './worktree.ts';
 
 /** Without the time to install packages of another commit. */
-const BUDGET_MS = 5.5 * 60_000;
+const BUDGET_MS = 5 * 60_000;
 const WATCHDOG_MS = 10 * 60_000;
-const MAX_OPERATION_MS = 75_000;
+/**
+ * How often the processes are replaced by new ones. Two processes with the same code can differ by 5 % for as long as they live, because V8
+ * compiled them at different moments.
+ */
+const GENERATIONS = 3;
+/** For one operation in one generation. */
+const MAX_MEASURING_MS = 40_000;
 
 type CountsBySide = Partial<Record<SideName, Map<string, Counts>>>;
 
@@ -51,29 +57,39 @@ function compare({ name }: Operation, counts: CountsBySide, costs: Costs): Compa
     name,
     micros: median(own),
     counts: counts.this!.get(name)!,
-    ...(interval && otherCounts && { against: { micros: median(against!), interval, counts: otherCounts } }),
-    ...(handwritten && { handwritten: estimateRatio(own, handwritten).ratio }),
+    ...(interval && otherCounts && { against: { micros: median(against), interval, counts: otherCounts } }),
+    ...(handwritten && { handwritten: median(own) / median(handwritten) }),
     isImprecise: interval !== undefined && !isPrecise(interval.margin),
   };
 }
 
-async function measureSetup(guard: Guard, setup: Setup, counts: CountsBySide, waiting: number): Promise<Comparison[]> {
-  const { session, sides, postgres, endTime } = guard;
+/** Starts the processes of a setup on all sides that have it. */
+async function startContestants({ sides }: Guard, setup: Setup, counts: CountsBySide): Promise<Contestant[]> {
   const contestants: Contestant[] = [];
   for (const side of sides) {
     const isThere = side.name === 'handwritten' ? setup.isHandwritten : counts[side.name] !== undefined;
     if (isThere) contestants.push({ side, processes: await setup.start(side) });
   }
-  const comparisons: Comparison[] = [];
-  for (const [done, operation] of setup.operations.entries()) {
-    session.logProgress(`guard: ${operation.name} …`);
-    const now = performance.now();
-    const share = (endTime - now) / (waiting - done);
-    const costs = await measureCosts(operation, contestants, postgres, now + Math.min(share, MAX_OPERATION_MS));
-    comparisons.push(compare(operation, counts, costs));
+  return contestants;
+}
+
+/** @param waiting the number of operations that are not measured yet, with those of this setup */
+async function measureSetup(guard: Guard, setup: Setup, counts: CountsBySide, waiting: number): Promise<Comparison[]> {
+  const { session, postgres, endTime } = guard;
+  const costs = new Map<Operation, Costs>(setup.operations.map((operation) => [operation, {}]));
+  let slots = waiting * GENERATIONS;
+  for (let generation = 1; generation <= GENERATIONS; generation++) {
+    const contestants = await startContestants(guard, setup, counts);
+    for (const operation of setup.operations) {
+      session.logProgress(`guard: ${operation.name} (${generation} of ${GENERATIONS}) …`);
+      const now = performance.now();
+      const share = (endTime - now) / slots--;
+      const end = now + Math.min(share, MAX_MEASURING_MS);
+      await addRounds(costs.get(operation)!, operation, contestants, postgres, end);
+    }
+    await session.children.stopAll();
   }
-  await session.children.stopAll();
-  return comparisons;
+  return setup.operations.map((operation) => compare(operation, counts, costs.get(operation)!));
 }
 
 async function measure(session: Session, setups: readonly Setup[], commit: string): Promise<Comparison[]> {

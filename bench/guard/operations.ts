@@ -10,9 +10,9 @@ import { countResponseBytes } from './response-bytes.ts';
 import { migrate, type Side, startProcess } from './sides.ts';
 
 const CONNECTIONS = 20;
-const LINKS = 6000;
-const DELIVERIES_PER_SECOND = 750;
-const JOBS_PER_SECOND = 2500;
+const LINKS = 4000;
+const DELIVERIES_PER_SECOND = 400;
+const JOBS_PER_SECOND = 2000;
 /** When a receiver has everything, the worker still stores results. Tables differ between commits, so nothing can be awaited there. */
 const SETTLE_MS = 300;
 const BELFRY = 'bench/processes/belfry.ts';

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { releaseMemory } from '../../src/runtime/run-process.ts';
+import { startProfile, stopProfile } from './profiler.ts';
 
 type RequestHandler = (argument: never) => unknown;
 
@@ -30,6 +31,8 @@ export function reportReady(url: string, handlers: Record<string, RequestHandler
       const { user, system } = process.cpuUsage();
       return user + system;
     },
+    startProfile,
+    stopProfile,
     ...handlers,
   };
   process.on('message', async ({ id, name, argument }: BenchRequest) => {
