@@ -38,6 +38,8 @@ export interface PostgresCpu {
  */
 export async function openPostgresCpu(databaseUrl: string): Promise<PostgresCpu | undefined> {
   const client = new pg.Client({ connectionString: databaseUrl });
+  // After Ctrl-C, Postgres ends first.
+  client.on('error', () => undefined);
   await client.connect();
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   try {

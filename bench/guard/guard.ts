@@ -15,7 +15,7 @@ import { checkOut, resolveCommit } from './worktree.ts';
 
 /** Without the time to install packages of another commit. */
 const BUDGET_MS = 5 * 60_000;
-const WATCHDOG_MS = 10 * 60_000;
+const WATCHDOG_MS = 12 * 60_000;
 /**
  * How often the processes are replaced by new ones. Two processes with the same code can differ by 5 % for as long as they live, because V8
  * compiled them at different moments.
@@ -64,32 +64,34 @@ function compare({ name }: Operation, counts: CountsBySide, costs: Costs): Compa
 }
 
 /** Starts the processes of a setup on all sides that have it. */
-async function startContestants({ sides }: Guard, setup: Setup, counts: CountsBySide): Promise<Contestant[]> {
-  const contestants: Contestant[] = [];
-  for (const side of sides) {
-    const isThere = side.name === 'handwritten' ? setup.isHandwritten : counts[side.name] !== undefined;
-    if (isThere) contestants.push({ side, processes: await setup.start(side) });
-  }
-  return contestants;
+function startContestants({ sides }: Guard, setup: Setup, counts: CountsBySide): Promise<Contestant[]> {
+  const isThere = ({ name }: Side) => (name === 'handwritten' ? setup.isHandwritten : counts[name] !== undefined);
+  return Promise.all(sides.filter(isThere).map(async (side) => ({ side, processes: await setup.start(side) })));
 }
 
 /** @param waiting the number of operations that are not measured yet, with those of this setup */
 async function measureSetup(guard: Guard, setup: Setup, counts: CountsBySide, waiting: number): Promise<Comparison[]> {
   const { session, postgres, endTime } = guard;
-  const costs = new Map<Operation, Costs>(setup.operations.map((operation) => [operation, {}]));
-  let slots = waiting * GENERATIONS;
-  for (let generation = 1; generation <= GENERATIONS; generation++) {
+  const { operations } = setup;
+  const costs = new Map<Operation, Costs>(operations.map((operation) => [operation, {}]));
+  const setupEnd = performance.now() + ((endTime - performance.now()) * operations.length) / waiting;
+  for (let generation = 0; generation < GENERATIONS; generation++) {
+    const startedAt = performance.now();
+    const generationEnd = startedAt + (setupEnd - startedAt) / (GENERATIONS - generation);
     const contestants = await startContestants(guard, setup, counts);
-    for (const operation of setup.operations) {
-      session.logProgress(`guard: ${operation.name} (${generation} of ${GENERATIONS}) …`);
+    const startMs = performance.now() - startedAt;
+    for (const [done, operation] of operations.entries()) {
+      session.logProgress(`guard: ${operation.name} (${generation + 1} of ${GENERATIONS}) …`);
       const now = performance.now();
-      const share = (endTime - now) / slots--;
+      const share = (generationEnd - now) / (operations.length - done);
       const end = now + Math.min(share, MAX_MEASURING_MS);
       await addRounds(costs.get(operation)!, operation, contestants, postgres, end);
     }
     await session.children.stopAll();
+    // On a busy machine, another start would take most of the time that is left.
+    if (setupEnd - performance.now() < 2 * startMs) break;
   }
-  return setup.operations.map((operation) => compare(operation, counts, costs.get(operation)!));
+  return operations.map((operation) => compare(operation, counts, costs.get(operation)!));
 }
 
 async function measure(session: Session, setups: readonly Setup[], commit: string): Promise<Comparison[]> {

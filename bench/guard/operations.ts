@@ -122,11 +122,13 @@ async function deliver({ children: { web }, receiver }: Processes, count: number
 const deliveries: Setup = {
   isHandwritten: false,
   async start(side) {
-    const receiver = await side.children.start(new URL('../processes/receiver.ts', import.meta.url), {});
-    const web = await startProcess(side, BELFRY);
+    const [receiver, web, relay, worker] = await Promise.all([
+      side.children.start(new URL('../processes/receiver.ts', import.meta.url), {}),
+      startProcess(side, BELFRY),
+      startProcess(side, BELFRY, 'relay'),
+      startProcess(side, BELFRY, 'webhook-worker'),
+    ]);
     await createEndpoint(web, receiver, 0);
-    const relay = await startProcess(side, BELFRY, 'relay');
-    const worker = await startProcess(side, BELFRY, 'webhook-worker');
     return { children: { web, relay, 'webhook-worker': worker }, receiver };
   },
   operations: [

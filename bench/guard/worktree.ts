@@ -25,26 +25,33 @@ export async function resolveCommit(name: string): Promise<string> {
   }
 }
 
+/** Installs the packages of a folder as its lock file says, without running their scripts. */
+async function installPackages(folder: string): Promise<void> {
+  const cli = process.env.npm_execpath;
+  const [command, first] = cli && existsSync(cli) ? [process.execPath, [cli]] : ['npm', []];
+  const npm = (...args: string[]) =>
+    run(command, [...first, ...args, '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], {
+      cwd: folder,
+      maxBuffer: 2 ** 26,
+    });
+  // `npm ci` refuses a lock file that lacks optional packages of other systems, as those of some commits do.
+  await npm('ci').catch(() => npm('install', '--no-save'));
+}
+
 /** Checks a commit out into a temporary folder with its packages. The folder is removed at the end of the run. */
 export async function checkOut({ addCleanup, logProgress }: Session, commit: string): Promise<URL> {
   const folder = createTemporaryFolder('guard');
   const tree = join(folder, 'tree');
   addCleanup(async () => {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     await run('git', ['worktree', 'prune'], { cwd: root });
   });
   await run('git', ['worktree', 'add', '--detach', '--quiet', tree, commit], { cwd: root });
   const readLock = (of: string) => readFileSync(join(of, 'package-lock.json'), 'utf8');
-  // A folder with its own node_modules must not get those of this one: an old commit has older packages.
   if (readLock(tree) === readLock(root)) symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'), 'dir');
   else {
-    logProgress('Installing the packages of the other commit, which are not those of the working tree …');
-    const cli = process.env.npm_execpath;
-    const [command, first] = cli && existsSync(cli) ? [process.execPath, [cli]] : ['npm', []];
-    await run(command, [...first, 'ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], {
-      cwd: tree,
-      maxBuffer: 2 ** 26,
-    });
+    logProgress('Installing the packages of the other commit, which differ from those of the working tree …');
+    await installPackages(tree);
   }
   return pathToFileURL(`${tree}/`);
 }

@@ -3,6 +3,8 @@ import pg from 'pg';
 /** Runs a function with a connection of its own. */
 export async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl });
+  // After Ctrl-C, Postgres ends before the work does. A query that is running fails in any case.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     return await work(client);
