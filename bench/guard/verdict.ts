@@ -18,8 +18,8 @@ export interface Comparison {
 const TOLERANCE = 1.05;
 /** Counts that differ by less are shown as equal. */
 const VISIBLE_DIFFERENCE = 0.01;
-/** A count per operation that is smaller comes from timers, such as those of idle workers. */
-const MIN_DIFFERENCE = 0.05;
+/** A smaller difference comes from timers, such as those of idle workers: the counted run takes more or less time. */
+const MIN_DIFFERENCE = 0.2;
 
 const LABELS: Record<keyof Counts, string> = {
   statements: 'statements',
