@@ -48,15 +48,20 @@ export function createStore(
     return { params, where: ['"id" = $1', ...terms].join(' and ') };
   };
 
+  const selectById = `select ${codec.columns} from ${table} where "id" = $1`;
+  const buildSelect = (id: string, conditions: readonly (WriteCondition | ListCondition)[]) => {
+    const { params, where } = buildIdCondition(id, conditions);
+    return statement(`select ${codec.columns} from ${table} where ${where}`, params.values);
+  };
+
   const lookUpRelated = createRelatedLookup(database);
 
   return {
     meets: (conditions, record, unknown) => meetsConditions(conditions, record, lookUpRelated, unknown),
 
     async read(id, conditions = []) {
-      const { params, where } = buildIdCondition(id, conditions);
       const rows = await database.read(
-        statement(`select ${codec.columns} from ${table} where ${where}`, params.values),
+        conditions.length === 0 ? statement(selectById, [id]) : buildSelect(id, conditions),
       );
       return rows[0] === undefined ? undefined : codec.fromRow(rows[0]);
     },

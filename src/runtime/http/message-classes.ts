@@ -1,18 +1,16 @@
-import type { ServerOptions } from 'node:http';
+import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
 import type { Express } from 'express';
-
-const http = process.getBuiltinModule('node:http');
 
 /**
  * Creates the classes of the requests and responses of an Express application. Express changes the prototypes of both for each request, which
  * takes longer than all of its routing. Instances of these classes have the right prototypes from the beginning.
  */
 export function createMessageClasses(app: Express): Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> {
-  class AppRequest extends http.IncomingMessage {}
-  class AppResponse extends http.ServerResponse {}
+  class AppRequest extends IncomingMessage {}
+  class AppResponse extends ServerResponse {}
   Object.setPrototypeOf(AppRequest.prototype, app.request);
   Object.setPrototypeOf(AppResponse.prototype, app.response);
   app.request = AppRequest.prototype as Express['request'];
   app.response = AppResponse.prototype as Express['response'];
-  return { IncomingMessage: AppRequest, ServerResponse: AppResponse as typeof http.ServerResponse };
+  return { IncomingMessage: AppRequest, ServerResponse: AppResponse as typeof ServerResponse };
 }
