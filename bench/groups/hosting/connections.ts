@@ -135,7 +135,7 @@ async function measureDefault(bench: Bench, name: 'read' | 'list' | 'create' | '
   }
 }
 
-/** Measures whether the plans of docs/hosting.md answer every request, and what the default POOL_MAX costs. */
+/** Measures whether the plans of docs/hosting.md answer every request, and what few connections cost. */
 export const connections: Group = {
   name: 'hosting',
   async run(bench) {

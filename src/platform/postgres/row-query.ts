@@ -1,6 +1,12 @@
 import pg from 'pg';
-import type { Statement } from './connection.ts';
 import { typeParsers } from './values.ts';
+
+/** A statement as it is sent. */
+interface SentStatement {
+  name?: string | undefined;
+  text: string;
+  values: unknown[];
+}
 
 /** The columns of a result whose texts must be converted. */
 type Conversions = readonly (readonly [column: number, convert: (text: string) => unknown])[];
@@ -41,7 +47,7 @@ class RowQuery extends PgQuery {
   #conversions: Conversions | undefined;
   readonly found: unknown[][] = [];
 
-  constructor({ name, text, values }: Statement, prepared: Prepared | undefined) {
+  constructor({ name, text, values }: SentStatement, prepared: Prepared | undefined) {
     super(text);
     this.name = name;
     this.values = values;
@@ -81,11 +87,11 @@ class RowQuery extends PgQuery {
 export function createRowQueries(
   client: pg.Client,
   isSession: boolean,
-): <Row extends unknown[]>(statement: Statement) => Promise<Row[]> {
+): <Row extends unknown[]>(statement: SentStatement) => Promise<Row[]> {
   const { connection } = client as unknown as { connection: ConnectionInternals };
   const undescribed = Object.assign(Object.create(connection) as ConnectionInternals, { describe: () => undefined });
   const prepared = isSession ? { conversions: new Map<string, Conversions>(), undescribed } : undefined;
-  return <Row extends unknown[]>(statement: Statement) =>
+  return <Row extends unknown[]>(statement: SentStatement) =>
     new Promise<Row[]>((resolve, reject) => {
       const query = new RowQuery(statement, prepared);
       query.callback = (error) => {

@@ -30,7 +30,7 @@ const MAX_SMALL_PAGE_BYTES = 256 * 1024;
 type ListReads = Pick<Store, 'readManyWithin' | 'list' | 'listWithin' | 'count' | 'searchWithin' | 'countSearched'>;
 
 /** What the lists of a resource have in common, also in transactions and on a replica. */
-interface ListStatements {
+export interface ListStatements {
   selectWithinBytes: ReturnType<typeof createSelectWithinBytes>;
   pageWithinBytes: ReturnType<typeof createPageWithinBytes>;
   searchWithinBytes: ReturnType<typeof createPageWithinBytes>;
