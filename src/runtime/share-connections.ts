@@ -3,6 +3,8 @@ import { shareConnections } from '../platform/postgres/lanes.ts';
 import { readConnectionLimits } from '../platform/postgres/server-limits.ts';
 
 const ADJUST_EVERY_MS = 60_000;
+// Processes that start together find each other in the registry only after that.
+const FIRST_ADJUSTMENT_MS = 15_000;
 // A pooler's connections are cheap, and it decides how many of them Postgres gets.
 const POOLED_MAX = 20;
 
@@ -49,6 +51,7 @@ export async function startSharingConnections(
 ): Promise<() => Promise<void>> {
   const { database, log } = platform;
   let adjusting = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
   const adjust = async () => {
     try {
       const share = await readConnectionShare(platform, true);
@@ -57,13 +60,16 @@ export async function startSharingConnections(
       log.debug({ err: error }, 'the limits of Postgres connections could not be read; the process keeps its maximum');
     }
   };
+  const adjustAfter = (ms: number) => {
+    timer = setTimeout(() => {
+      adjusting = adjust();
+      adjustAfter(ADJUST_EVERY_MS);
+    }, ms).unref();
+  };
   await adjust();
-  const timer = setInterval(() => {
-    adjusting = adjust();
-  }, ADJUST_EVERY_MS);
-  timer.unref();
+  adjustAfter(FIRST_ADJUSTMENT_MS);
   return () => {
-    clearInterval(timer);
+    clearTimeout(timer);
     return adjusting;
   };
 }

@@ -62,7 +62,8 @@ export function reserveResponseBytes(req: IncomingMessage | undefined, bytes: nu
   const response = req && pendingResponses.get(req);
   if (response === undefined) return;
   response.loadedBytes += bytes;
-  if (response.loadedBytes > FREE_BYTES) response.setBytes(response.loadedBytes, !canRefuseResponse(req!));
+  if (response.loadedBytes <= FREE_BYTES && response.bytes === 0) return;
+  response.setBytes(response.loadedBytes, !canRefuseResponse(req!));
 }
 
 /** The maximum number of bytes for the response to a request; a larger response would be refused. */

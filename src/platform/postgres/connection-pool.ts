@@ -216,7 +216,7 @@ export function createConnectionPool(
         dispatch();
       });
       lane.opening -= 1;
-      if (connection.lost === undefined) idle.push({ connection, ticks: 0 });
+      if (connection.lost === undefined && !closeIfSurplus(connection)) idle.push({ connection, ticks: 0 });
     } catch (error) {
       lane.opening -= 1;
       slots -= 1;

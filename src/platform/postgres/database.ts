@@ -125,7 +125,8 @@ export function openDatabase(
 
   const shared = new Map<LaneName, SharedLane>();
   const hasLists = laneFor.lists === 'lists';
-  const readsDepth = hasLists ? READS_SENT : { ...LISTS_SENT, always: 2 * LISTS_SENT.always };
+  // Sign-ins must not wait behind many lists.
+  const readsDepth = hasLists ? READS_SENT : { always: 8, fitting: 8, bytes: 0 };
   shared.set('reads', createSharedLane(pool, 'reads', { depth: readsDepth, maxWaitMs }));
   if (hasLists) shared.set('lists', createSharedLane(pool, 'lists', { depth: LISTS_SENT, maxWaitMs }));
 

@@ -28,6 +28,7 @@ interface QueryInternals {
   text: string;
   values: unknown[];
   callback: (error: Error | null) => void;
+  _canceledDueToError: unknown;
   hasBeenParsed(connection: ConnectionInternals): boolean;
   prepare(connection: ConnectionInternals): void;
 }
@@ -68,11 +69,17 @@ class RowQuery extends PgQuery {
   }
 
   handleDataRow({ fields }: { fields: unknown[] }): void {
-    for (const [column, convert] of this.#conversions!) {
-      const value = fields[column];
-      if (value !== null) fields[column] = convert(value as string);
+    if (this._canceledDueToError) return;
+    try {
+      for (const [column, convert] of this.#conversions!) {
+        const value = fields[column];
+        if (value !== null) fields[column] = convert(value as string);
+      }
+      this.found.push(fields);
+    } catch (error) {
+      // pg then fails the statement when Postgres has sent all rows.
+      this._canceledDueToError = error;
     }
-    this.found.push(fields);
   }
 
   handleCommandComplete(): void {}

@@ -43,6 +43,9 @@ export interface LaneDepth {
   bytes: number;
 }
 
+/** A connection that has sent no result for this many ms is slow: what is sent behind its statement cannot be refused any more. */
+const SLOW_MS = 50;
+
 /** The maximum bytes of a statement's result: unknown if the statement is created when it is sent. */
 const maxBytesOf = (sendable: Sendable) =>
   (typeof sendable === 'function' ? undefined : sendable.maxBytes) ?? Number.POSITIVE_INFINITY;
@@ -69,12 +72,16 @@ export function createSharedLane(
   let waitTimeouts = 0;
   /** The maximum bytes of the results of statements that have been sent, as far as they are known. */
   let sentBytes = 0;
+  /** How many statements that fit may be without a result: more while results arrive soon, few after a slow one. */
+  let fitting = depth.always;
+  /** When each connection had its last result. */
+  const lastResults = new WeakMap<PooledConnection, number>();
   let closing: PromiseWithResolvers<void> | undefined;
 
   /** Whether a connection may get one more statement. */
   function hasRoom({ pending, maxPending }: PooledConnection, maxBytes: number): boolean {
     if (pending >= maxPending) return false;
-    return pending < depth.always || (pending < depth.fitting && sentBytes + maxBytes <= depth.bytes);
+    return pending < depth.always || (pending < fitting && sentBytes + maxBytes <= depth.bytes);
   }
 
   /** Gives back lost connections, and those without statements that the lane may not keep. */
@@ -163,11 +170,16 @@ export function createSharedLane(
 
   async function sendOn(connection: PooledConnection, statement: Statement, send: Send): Promise<unknown[][]> {
     const { maxBytes = 0 } = statement;
+    const sentAt = performance.now();
     sentBytes += maxBytes;
     try {
       connection.cork();
       return await send(connection, statement);
     } finally {
+      const now = performance.now();
+      const tookMs = now - Math.max(sentAt, lastResults.get(connection) ?? 0);
+      fitting = tookMs > SLOW_MS ? depth.always : Math.min(fitting + 1, depth.fitting);
+      lastResults.set(connection, now);
       sentBytes -= maxBytes;
       settle();
     }

@@ -27,7 +27,8 @@ export function withRequiredCheck(spec: FieldSpec, schema: z.ZodType): z.ZodType
 
 function copyDefault(value: unknown): unknown {
   if (typeof value === 'function') return value();
-  return typeof value === 'object' ? structuredClone(value) : value;
+  // Also for a symbol, which cannot be cloned: such a default is an error.
+  return typeof value === 'object' || typeof value === 'symbol' ? structuredClone(value) : value;
 }
 
 /** A fresh copy of a default: functions are called, objects cloned, so that no two records share a value. */

@@ -25,6 +25,10 @@ import {
 const MAX_WHOLE_PAGE_BYTES = 2 * 1024 * 1024;
 // Most pages are smaller, so that many can be read at once. A larger page is read again.
 const MAX_SMALL_PAGE_BYTES = 256 * 1024;
+// A page has at most one row beyond its limit, which is rarely larger.
+const MAX_LAST_ROW_BYTES = 1024 * 1024;
+/** The pages after a large one that are not tried as small ones. */
+const LARGE_PAGES = 20;
 
 /** The parts of a store that read lists. */
 type ListReads = Pick<Store, 'readManyWithin' | 'list' | 'listWithin' | 'count' | 'searchWithin' | 'countSearched'>;
@@ -36,8 +40,10 @@ export interface ListStatements {
   searchWithinBytes: ReturnType<typeof createPageWithinBytes>;
   /** The maximum bytes of a row; infinite if the declaration does not limit them, or if a row is larger all the same. */
   maxRowBytes: number;
-  /** Whether the last page was large, so that the next one is not tried as a small one. */
-  isLarge: boolean;
+  /** Whether a page has shown that rows are as small as the declaration says. Rows may be older than that. */
+  isConfirmed: boolean;
+  /** The number of next pages that are not tried as small ones. */
+  largePages: number;
 }
 
 /** Prepares the statements of the lists of a resource. */
@@ -48,7 +54,8 @@ export function createListStatements(resource: CompiledResource, { columns }: Co
     pageWithinBytes: createPageWithinBytes(columns, rowSize),
     searchWithinBytes: createPageWithinBytes(`${columns}, "_match", "_last"`, rowSize),
     maxRowBytes: maxRowBytes(resource),
-    isLarge: false,
+    isConfirmed: false,
+    largePages: 0,
   };
 }
 
@@ -66,10 +73,11 @@ export function createListReads(
 
   /** Reads rows that are certainly small enough to be read whole. */
   async function readWhole(text: string, values: unknown[], maxBytes: number, slow = false) {
-    const rows = await chooseListReader(slow)(statement(text, values, maxBytes));
+    const rows = await chooseListReader(slow)(statement(text, values, lists.isConfirmed ? maxBytes : undefined));
     const bytes = rows.reduce((sum, row) => sum + countRowBytes(row), 0);
     // Own SQL has written larger values, or the declaration has allowed them before.
     if (bytes > maxBytes) lists.maxRowBytes = Number.POSITIVE_INFINITY;
+    else if (rows.length > 0) lists.isConfirmed = true;
     return { records: rows.map(codec.fromRow), bytes, isCut: false };
   }
 
@@ -107,15 +115,15 @@ export function createListReads(
       const maxBytes = slice.limit * lists.maxRowBytes;
       if (maxBytes <= MAX_WHOLE_PAGE_BYTES) return readWhole(text, values, maxBytes, slow);
       const within = lists.pageWithinBytes(text, `$${values.length + 1}::bigint`);
-      if (!slow && !lists.isLarge) {
-        const small = statement(within, [...values, MAX_SMALL_PAGE_BYTES], MAX_SMALL_PAGE_BYTES);
+      if (!slow && lists.largePages === 0) {
+        const maxPageBytes = MAX_SMALL_PAGE_BYTES + MAX_LAST_ROW_BYTES;
+        const small = statement(within, [...values, MAX_SMALL_PAGE_BYTES], maxPageBytes);
         const page = toPage(await database.readList(small));
         if (!page.isCut) return page;
-      }
+        lists.largePages = LARGE_PAGES;
+      } else if (!slow) lists.largePages -= 1;
       const limitedStatement = () => statement(within, [...values, bytes()]);
-      const page = toPage(await (slow ? database.readSlowly(limitedStatement()) : database.readList(limitedStatement)));
-      lists.isLarge = page.bytes > MAX_SMALL_PAGE_BYTES;
-      return page;
+      return toPage(await (slow ? database.readSlowly(limitedStatement()) : database.readList(limitedStatement)));
     },
 
     async count(selection, slow, cap) {

@@ -32,16 +32,20 @@ export function rowSizeSql({ fields }: CompiledResource): string {
 
 // Above the size of a number, a time, or an id.
 const MAX_SMALL_VALUE_BYTES = 64;
+// `decimal` stores up to 1,000 digits on each side of the point.
+const MAX_NUMERIC_BYTES = 2100;
 
 /** @param maxBytes the maximum bytes of a text that fits into the indexes; undefined if no index limits it */
 function maxValueBytes(spec: FieldSpec, held: string, maxBytes: number | undefined): number {
   const { concealed, indexedBytes } = fieldTypeOf(spec);
   if (concealed) return 0;
-  if (spec.encrypted || held === 'jsonb') return Number.POSITIVE_INFINITY;
+  // The output of a Standard Schema may have any length.
+  if (spec.encrypted || held === 'jsonb' || spec.standard !== undefined) return Number.POSITIVE_INFINITY;
   if (held.endsWith('[]')) {
     const items = Number(spec.max?.value ?? Number.POSITIVE_INFINITY);
     return items * (spec.inner ? maxValueBytes(spec.inner.spec, held.slice(0, -2), maxBytes) : MAX_SMALL_VALUE_BYTES);
   }
+  if (held === 'numeric') return MAX_NUMERIC_BYTES;
   if (held !== 'text') return MAX_SMALL_VALUE_BYTES;
   return Math.min(longestTextBytes(spec), maxBytes ?? indexedBytes?.(spec) ?? Number.POSITIVE_INFINITY);
 }
@@ -56,7 +60,8 @@ export function maxRowBytes({ fields }: CompiledResource): number {
 export function countRowBytes(row: readonly unknown[]): number {
   let bytes = 0;
   for (const value of row) {
-    if (typeof value === 'string') bytes += value.length;
+    // With its quotes.
+    if (typeof value === 'string') bytes += value.length + 2;
     else bytes += Array.isArray(value) ? countRowBytes(value) : 8;
   }
   return bytes;

@@ -48,8 +48,8 @@ async function diagnoseConnectionLimits(platform: Platform): Promise<Finding[]> 
   const limits = await readConnectionLimits(database).catch(() => undefined);
   if (limits === undefined) return [];
   const { poolMax, allowed, openElsewhere } = limits;
-  const share =
-    env.poolMax === undefined ? await readConnectionShare(platform, false).catch(() => undefined) : undefined;
+  const isShared = env.poolMax === undefined && limits.pooler === 'none';
+  const share = isShared ? await readConnectionShare(platform, false).catch(() => undefined) : undefined;
   if (share !== undefined && share.webs * share.poolMax + share.openElsewhere <= share.allowed)
     return [ok(`Postgres allows ${allowed} connections: each web process uses up to ${share.poolMax} of them`)];
   if (areConnectionsAvailable(limits)) return [];

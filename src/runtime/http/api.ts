@@ -50,7 +50,9 @@ function withAccessRefusedEvent(endpoint: Endpoint, { policy, method }: Route, e
       if (error instanceof ApiError && error.status === 403) {
         const { userId, via, id: credential } = identityOf(req) ?? {};
         const caller = { userId, via, credential, ip: addressOf(req), requestId: requestIdOf(req) };
-        events.emit('security.access_refused', { ...caller, method, path: redactedPathOf(req) });
+        runAsActor(createSignedOutActor(req), () =>
+          events.emit('security.access_refused', { ...caller, method, path: redactedPathOf(req) }),
+        );
       }
       throw error;
     }

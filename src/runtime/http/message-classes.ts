@@ -1,5 +1,8 @@
-import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
+import type { ServerOptions } from 'node:http';
 import type { Express } from 'express';
+
+// As in the server: an import of node:http would load an HTTP client.
+const { IncomingMessage, ServerResponse } = process.getBuiltinModule('node:http');
 
 /**
  * Creates the classes of the requests and responses of an Express application. Express changes the prototypes of both for each request, which

@@ -315,8 +315,13 @@ describe('the audit trail also contains', () => {
   });
 
   test('refusals on routes that require a role, and on no other routes', async () => {
+    // A listener belongs to the request, so its service calls have a caller.
+    const listened = new Promise((resolve) => {
+      app.on('security.access_refused', () => resolve(app.service('plain').list({ limit: 1 }, { as: 'user' })));
+    });
     const { headers, status } = await ada.call('GET', '/api/admin/audit?user=x');
     expect(status).toBe(403);
+    expect(await listened).toMatchObject({ data: expect.any(Array) });
     const refused = await entry(`user=${ada.id}&action=security.access_refused`);
     expect(refused).toMatchObject({
       via: 'session',

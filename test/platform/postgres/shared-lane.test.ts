@@ -1,11 +1,15 @@
 // How many statements travel together, without a database: each connection holds the statements until the test answers them.
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { PooledConnection, Statement } from '../../../src/platform/postgres/connection.ts';
 import type { ConnectionPool } from '../../../src/platform/postgres/connection-pool.ts';
 import { createSharedLane } from '../../../src/platform/postgres/shared-lane.ts';
 
 const MIB = 1024 * 1024;
 const DEPTH = { always: 4, fitting: 32, bytes: 32 * MIB };
+
+// The lane measures how soon results arrive.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+afterEach(() => void vi.useRealTimers());
 
 interface SentStatement {
   text: string;
@@ -50,7 +54,16 @@ function createLane(connections = 1) {
   } as unknown as ConnectionPool;
   const lane = createSharedLane(pool, 'lists', { depth: DEPTH, maxWaitMs: 60_000 });
   const query = (text: string, maxBytes?: number) => lane.query({ text, values: [], maxBytes });
-  return { lane, sent, query };
+  /** Sends statements whose results arrive after this many ms. */
+  const run = async (count: number, ms: number) => {
+    for (let i = 0; i < count; i++) {
+      const result = query('earlier', 0);
+      vi.advanceTimersByTime(ms);
+      await sent.flat()[0]!.answer();
+      await result;
+    }
+  };
+  return { lane, sent, query, run };
 }
 
 test('four lists of unknown size are sent, and the next one with the first result', async () => {
@@ -64,21 +77,35 @@ test('four lists of unknown size are sent, and the next one with the first resul
   expect(await Promise.all(results)).toEqual(Array.from({ length: 6 }, (_, i) => [[`${i}`]]));
 });
 
-test('lists that are known to be small are sent up to 32 at once', () => {
-  const { sent, query } = createLane();
+test('a lane begins with four statements, sends one more after each quick result, and four again after a slow one', async () => {
+  const { sent, query, run } = createLane();
+  await run(3, 10);
+  for (let i = 0; i < 20; i++) void query('page', 0);
+  expect(sent[0]).toHaveLength(7);
+  vi.advanceTimersByTime(1000);
+  await sent[0]![0]!.answer();
+  while (sent[0]!.length > 3) await sent[0]![0]!.answer();
+  expect(sent[0]).toHaveLength(3);
+});
+
+test('lists that are known to be small are sent up to 32 at once', async () => {
+  const { sent, query, run } = createLane();
+  await run(40, 1);
   for (let i = 0; i < 40; i++) void query('page', MIB / 4);
   expect(sent[0]).toHaveLength(32);
 });
 
-test('counts need no room for bytes', () => {
-  const { sent, query } = createLane();
+test('counts need no room for bytes', async () => {
+  const { sent, query, run } = createLane();
+  await run(40, 1);
   for (let i = 0; i < 16; i++) void query('page', 2 * MIB);
   for (let i = 0; i < 4; i++) void query('count', 0);
   expect(sent[0]).toHaveLength(20);
 });
 
 test('all connections together hold at most the bytes of the lane, beyond four statements on each', async () => {
-  const { sent, query } = createLane(2);
+  const { sent, query, run } = createLane(2);
+  await run(40, 1);
   for (let i = 0; i < 60; i++) void query('page', 2 * MIB);
   expect(sent.flat()).toHaveLength(16);
   await sent[0]![0]!.answer();
@@ -86,7 +113,8 @@ test('all connections together hold at most the bytes of the lane, beyond four s
 });
 
 test('a list that does not fit waits, and those behind it do not pass it', async () => {
-  const { sent, query } = createLane();
+  const { sent, query, run } = createLane();
+  await run(40, 1);
   for (let i = 0; i < 5; i++) void query('small', MIB);
   void query('unknown');
   void query('small', MIB);

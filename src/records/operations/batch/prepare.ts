@@ -156,7 +156,7 @@ async function loadRecords(
       () => Math.max(room.bytes, 1),
     );
     seen = others.records;
-    bytes += others.isCut ? room.bytes : 0;
+    bytes += others.isCut || others.bytes > room.bytes ? room.bytes : 0;
   }
   if (page.isCut || bytes > room.bytes) {
     throw createTooLargeError();
