@@ -15,7 +15,11 @@ test('every process is listed with its roles, versions and load, and is gone whe
     version: expect.stringMatching(/^\d/),
     memory: { rss: expect.any(Number) },
     eventLoop: { maxMs: expect.any(Number) },
-    facts: { connections: { max: expect.any(Number) }, streams: { open: 0, subscriptions: 0 }, queues: expect.any(Array) },
+    facts: {
+      connections: { max: expect.any(Number) },
+      streams: { open: 0, subscriptions: 0 },
+      queues: expect.any(Array),
+    },
   });
   const worker = createApp(declarations, { ...env, APP_VERSION: 'release-8' });
   await worker.start({ roles: ['job-worker'] });
