@@ -1,4 +1,6 @@
+import type { ServerOptions } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Express } from 'express';
 import type { ProcessRole } from '../declare/process-role.ts';
 import { createReadLimits } from '../declare/scope.ts';
 import { type Environment, StartupError } from '../platform/config/environment.ts';
@@ -15,7 +17,6 @@ import { VERSION } from '../platform/version.ts';
 import type { AssembledApp } from './assemble.ts';
 import { withPostgresAndRedis } from './connect.ts';
 import { createApi } from './http/api.ts';
-import { createMessageClasses } from './http/message-classes.ts';
 import {
   addCheckMetrics,
   createMonitoringApp,
@@ -79,6 +80,23 @@ function createDependencyChecks({ platform, tables, declared }: AssembledApp): H
       if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
     }),
   };
+}
+
+// As in the server: an import of node:http would load an HTTP client.
+const { IncomingMessage, ServerResponse } = process.getBuiltinModule('node:http');
+
+/**
+ * Creates the classes of the requests and responses of an Express application. Express changes the prototypes of both for each request, which
+ * takes longer than all of its routing. Instances of these classes have the right prototypes from the beginning.
+ */
+function createMessageClasses(app: Express): Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> {
+  class AppRequest extends IncomingMessage {}
+  class AppResponse extends ServerResponse {}
+  Object.setPrototypeOf(AppRequest.prototype, app.request);
+  Object.setPrototypeOf(AppResponse.prototype, app.response);
+  app.request = AppRequest.prototype as Express['request'];
+  app.response = AppResponse.prototype as Express['response'];
+  return { IncomingMessage: AppRequest, ServerResponse: AppResponse as typeof ServerResponse };
 }
 
 async function startWebServer({ platform, parts, host, records }: AssembledApp, port: number, health: Health) {
