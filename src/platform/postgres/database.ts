@@ -87,8 +87,8 @@ export interface DatabaseOptions {
 
 const MAX_WAIT_MS = 10_000;
 const READS_SENT: LaneDepth = { always: 1000, fitting: 1000, bytes: 0 };
-// Four keep a connection busy. They may be large, and a statement that has not been sent can still be refused. More of them travel together as
-// long as their results are small: each write to the socket costs more than all other work for a list.
+// Four keep a connection busy. They may be large, and a statement that has not been sent can still be refused. More of them are sent together as
+// long as their results are small: a write to the socket costs more than anything else in a list.
 const LISTS_SENT: LaneDepth = { always: 4, fitting: 32, bytes: 32 * 1024 * 1024 };
 
 const NOT_COMMITTED =
