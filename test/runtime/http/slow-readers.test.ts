@@ -103,20 +103,20 @@ test.skipIf(!isLinux)(
     await makeSheets('many', 100, { text: '\u0001'.repeat(20_000) });
     const web = startWeb(PATIENT);
     const url = await web.url();
-    // Their first responses alone have 1.2 GB.
-    const readers = Array.from({ length: READERS / 2 }, (_, i) =>
-      stall(url, Array(3).fill(list('many')), `127.0.1.${i + 1}`),
-    );
+    // Their pages have 2 MiB each, 600 MiB together.
+    let count = 0;
+    const addReader = () => stall(url, Array(3).fill(list('many')), `127.0.1.${++count}`);
+    const readers = Array.from({ length: READERS / 2 }, addReader);
     await Promise.all(readers.map((socket) => once(socket, 'readable')));
 
-    // The pipelined requests of the readers may still be in progress.
-    const refused = await vi.waitUntil(
-      async () => {
-        const response = await readFrom(url, list('many'), '127.0.0.2');
-        return response.status === 200 ? undefined : response;
-      },
-      { timeout: 400_000 },
-    );
+    // If requests of these readers were refused for each other's sake, the kernel may hold all that the others do not read. More readers fill
+    // what is left of the limit.
+    let refused: Awaited<ReturnType<typeof readFrom>> | undefined;
+    while (refused === undefined && count < 254) {
+      const response = await readFrom(url, list('many'), '127.0.0.2');
+      if (response.status === 200) await once(addReader(), 'readable');
+      else refused = response;
+    }
     expect(refused).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^[1-9]\d*$/) });
     expect((await readFrom(url, '/api/sheets?limit=1&kind=many', '127.0.0.2')).status).toBe(200);
     expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MAX_RESIDENT);
@@ -130,10 +130,15 @@ test.skipIf(!isLinux)(
     const web = startWeb(PATIENT);
     const url = await web.url();
     stall(url, Array(READERS).fill(list('behind')));
-    // Only the first response reaches the connection, so a 503 for the next request of the client shows that all were handled.
-    await vi.waitUntil(async () => (await readFrom(url, list('behind'), '127.0.0.1')).status === 503, {
-      timeout: 400_000,
-    });
+    // The kernel may have taken the first response after the last request was refused. More requests fill what is left of the share.
+    await vi.waitUntil(
+      async () => {
+        if ((await readFrom(url, list('behind'), '127.0.0.1')).status === 503) return true;
+        stall(url, Array(3).fill(list('behind')));
+        return false;
+      },
+      { timeout: 400_000 },
+    );
     expect((await readFrom(url, list('behind'), '127.0.0.2')).status).toBe(200);
     expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MAX_RESIDENT);
   },
