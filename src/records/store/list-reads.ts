@@ -89,6 +89,13 @@ export function createListReads(
     };
   }
 
+  /** Reads a page that is small; undefined if it is larger. Its rows must not be kept while the larger page is read. */
+  async function readSmall(text: string, values: unknown[]) {
+    const maxBytes = MAX_SMALL_PAGE_BYTES + MAX_LAST_ROW_BYTES;
+    const page = toPage(await database.readList(statement(text, [...values, MAX_SMALL_PAGE_BYTES], maxBytes)));
+    return page.isCut ? undefined : page;
+  }
+
   return {
     async readManyWithin(ids, conditions, bytes) {
       const params = createSqlParameters([ids]);
@@ -116,10 +123,8 @@ export function createListReads(
       if (maxBytes <= MAX_WHOLE_PAGE_BYTES) return readWhole(text, values, maxBytes, slow);
       const within = lists.pageWithinBytes(text, `$${values.length + 1}::bigint`);
       if (!slow && lists.largePages === 0) {
-        const maxPageBytes = MAX_SMALL_PAGE_BYTES + MAX_LAST_ROW_BYTES;
-        const small = statement(within, [...values, MAX_SMALL_PAGE_BYTES], maxPageBytes);
-        const page = toPage(await database.readList(small));
-        if (!page.isCut) return page;
+        const page = await readSmall(within, values);
+        if (page !== undefined) return page;
         lists.largePages = LARGE_PAGES;
       } else if (!slow) lists.largePages -= 1;
       const limitedStatement = () => statement(within, [...values, bytes()]);
