@@ -7,16 +7,16 @@ interface PendingInput<Input, Result> extends PromiseWithResolvers<Result> {
  * passed once. Nothing is cached: the next turn calls again.
  *
  * @param load returns a result for each input, in the order of the inputs
- * @param keyOf returns the key of an input
+ * @param keyOf returns the key of an input; left out: each input is passed
  * @param maxBatch maximum number of inputs of one call of `load`; further inputs of the turn go into calls of their own
  * @returns a function that returns the result for one input
  */
 export function createBatchedCall<Input, Result>(
   load: (inputs: Input[]) => Promise<readonly Result[]>,
-  keyOf: (input: Input) => string,
+  keyOf: (input: Input) => unknown = (input) => input,
   maxBatch = Number.POSITIVE_INFINITY,
 ): (input: Input) => Promise<Result> {
-  let pending: Map<string, PendingInput<Input, Result>> | undefined;
+  let pending: Map<unknown, PendingInput<Input, Result>> | undefined;
 
   async function loadBatch(batch: readonly PendingInput<Input, Result>[]): Promise<void> {
     try {

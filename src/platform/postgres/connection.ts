@@ -9,12 +9,19 @@ export interface Statement {
   values: unknown[];
   /** The maximum bytes of the rows of a list, approximately; undefined if unknown. Few lists of unknown size are read at a time. */
   maxBytes?: number | undefined;
+  /**
+   * Whether the statement may run in one transaction with others of its name, see `createWriteGroups`: it adds rows for which no other statement waits,
+   * such as rows without unique values.
+   */
+  sharesTransaction?: boolean | undefined;
 }
 
 /** Sends statements on one connection without waiting for the results of earlier ones. Postgres runs them in order. */
 export interface Connection {
   /** Runs a statement and returns its rows as arrays. */
   run<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
+  /** Runs statements that have the same name in one transaction, in one round trip. Returns the rows of each. Only for connections with a session. */
+  runGroup(statements: readonly Statement[]): Promise<unknown[][][]>;
   /**
    * Runs one or more statements without parameters, such as `begin`. Returns the command tag of the last one: Postgres answers a
    * `commit` with `ROLLBACK` if a statement of the transaction has failed.
@@ -145,17 +152,17 @@ export async function openConnection(
     }
   }
 
-  const queryRows = createRowQueries(client, ownsSession && preparesStatements);
+  const queries = createRowQueries(client, ownsSession && preparesStatements);
   /** The names that replace those of statements that could not be prepared. */
   const newNames = new Map<string, string>();
   let renamed = 0;
 
   async function send<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
     const { name, text, values } = statement;
-    if (!preparesStatements || name === undefined) return queryRows<Row>({ text, values });
+    if (!preparesStatements || name === undefined) return queries.run<Row>({ text, values });
     const usedName = newNames.get(name) ?? name;
     try {
-      return await queryRows<Row>(usedName === name ? statement : { name: usedName, text, values });
+      return await queries.run<Row>(usedName === name ? statement : { name: usedName, text, values });
     } catch (error) {
       const isPrepared = client.connection.parsedStatements[usedName] !== undefined && !isUnknownStatement(error);
       // PgBouncer ends the connection of a client that prepares a name again, even if the name could not be prepared before.
@@ -193,6 +200,13 @@ export async function openConnection(
         onResult(statement.text, performance.now() - sentAt, rows.length);
       }
       return rows;
+    },
+    async runGroup(statements) {
+      try {
+        return await track(queries.runGroup(statements));
+      } catch (error) {
+        throw withCallerStack(error);
+      }
     },
     async execute(text) {
       const sentAt = performance.now();

@@ -23,6 +23,7 @@ import {
   sendPlain,
 } from './shared-lane.ts';
 import { watchTransaction } from './transaction-watch.ts';
+import { createWriteGroups } from './write-groups.ts';
 
 export type { PoolStats } from './connection-pool.ts';
 export type { Executor } from './queryable.ts';
@@ -158,11 +159,24 @@ export function openDatabase(
     return runExclusively(kind, (connection) => send(connection, statement)) as Promise<Row[]>;
   }
 
+  const writeAlone = (statement: Statement) => retryConflicts(() => runIn('writes', statement, sendPlain));
+  const runInGroup = createWriteGroups(
+    writeAlone,
+    (statements) => runExclusively('writes', (connection) => connection.runGroup(statements)),
+    onResult,
+  );
+  /** Whether connections for writes are not shared, and lead to sessions of their own. False before the first connection. */
+  const ownsSessions = () =>
+    laneFor.writes === 'writes' && (connector.access()?.pooler ?? 'transaction') !== 'transaction';
+
   return {
     read: (statement) => runIn('reads', statement, sendPlain),
     readList: (statement) => runIn('lists', statement, sendLimited),
     readSlowly: (statement) => runIn('scans', statement, sendLimited),
-    write: (statement) => retryConflicts(() => runIn('writes', statement, sendPlain)),
+    write<Row extends unknown[]>(statement: Statement) {
+      const mayShare = statement.sharesTransaction && statement.name !== undefined && ownsSessions();
+      return (mayShare ? runInGroup(statement) : writeAlone(statement)) as Promise<Row[]>;
+    },
     async transaction(work) {
       const connection = await acquire('transactions');
       let broken = false;

@@ -59,6 +59,11 @@ export function isConnectionError(error: unknown): boolean {
   return cause instanceof Error && CONNECTION_TEXTS.test(cause.message);
 }
 
+/** Whether Postgres refused a statement, so that its transaction has certainly been rolled back. The session may still be usable. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && !isConnectionError(error);
+}
+
 /** Whether the database cannot be reached or has no capacity at the moment (as opposed to an invalid statement). */
 function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);

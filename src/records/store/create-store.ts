@@ -39,6 +39,9 @@ export function createStore(
   const { name: statement, writeStatements, batchStatements, lists, relatedWithinBytes } = shared;
   const table = resource.source ?? quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
+  // Two transactions that each add several rows could wait for each other's unique values.
+  const isUnique = resource.indexes.some(({ unique }) => unique);
+  const sharesTransaction = !isUnique && resource.constraints.every(({ kind }) => kind === 'check');
 
   const buildIdCondition = (id: string, conditions: readonly (WriteCondition | ListCondition)[]) => {
     const params = createSqlParameters([id]);
@@ -91,11 +94,11 @@ export function createStore(
     async insert(id, values, cause, times) {
       const fields = resource.fields.map((field) => codec.toColumn(field, values[field.name], id));
       const event = createEventValues(resource, 'created', cause);
-      const rows = await database.write(
+      const insert =
         times === undefined
           ? statement(writeStatements.insert, [id, ...fields, ...event])
-          : statement(writeStatements.insertWithTimes(), [id, ...fields, times.createdAt, times.updatedAt, ...event]),
-      );
+          : statement(writeStatements.insertWithTimes(), [id, ...fields, times.createdAt, times.updatedAt, ...event]);
+      const rows = await database.write({ ...insert, sharesTransaction });
       return codec.fromRow(rows[0]!);
     },
 
