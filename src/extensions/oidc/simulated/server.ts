@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type Provider from 'oidc-provider';
@@ -9,6 +9,9 @@ import { loadJose } from '../provider/libraries.ts';
 import type { OidcProviderOptions, ProviderSettings, SimulatedPerson } from '../settings.ts';
 import { createMemoryAdapter } from './memory-adapter.ts';
 import { PAGE_HEADERS, renderChoicePage, renderErrorPage } from './page.ts';
+
+// As in the server of an app: an import of node:http would load an HTTP client, in production too.
+const { createServer } = process.getBuiltinModule('node:http');
 
 const PEOPLE: readonly SimulatedPerson[] = [
   { name: 'Ada Lovelace', email: 'ada@example.com' },
