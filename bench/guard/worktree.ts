@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { createTemporaryFolder } from '../../src/dev-servers/temporary-folder.ts';
 import { failWithUsage } from '../command-line.ts';
 import type { Session } from '../session.ts';
+import { runNpm } from '../setup/npm.ts';
 
 const run = promisify(execFile);
 
@@ -25,17 +26,10 @@ export async function resolveCommit(name: string): Promise<string> {
   }
 }
 
-/** Installs the packages of a folder as its lock file says, without running their scripts. */
+/** Installs the packages of a folder as its lock file says. */
 async function installPackages(folder: string): Promise<void> {
-  const cli = process.env.npm_execpath;
-  const [command, first] = cli && existsSync(cli) ? [process.execPath, [cli]] : ['npm', []];
-  const npm = (...args: string[]) =>
-    run(command, [...first, ...args, '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], {
-      cwd: folder,
-      maxBuffer: 2 ** 26,
-    });
   // `npm ci` refuses a lock file that lacks optional packages of other systems, as those of some commits do.
-  await npm('ci').catch(() => npm('install', '--no-save'));
+  await runNpm(folder, 'ci').catch(() => runNpm(folder, 'install', '--no-save'));
 }
 
 /** Checks a commit out into a temporary folder with its packages. The folder is removed at the end of the run. */
