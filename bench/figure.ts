@@ -50,8 +50,22 @@ export interface Group {
 const integerFormat = new Intl.NumberFormat('en');
 
 /** Formats `12,345/s`. */
-function formatRate(perSecond: number): string {
+export function formatRate(perSecond: number): string {
   return `${perSecond < 100 ? perSecond.toFixed(1) : integerFormat.format(Math.round(perSecond))}/s`;
+}
+
+/** A ratio of two sides that took turns. */
+export interface Ratio {
+  /** The median of the rounds' ratios. */
+  value: number;
+  /** Their range, such as `0.88–1.31`. */
+  range: string;
+}
+
+/** Compares values of Belfry with those of another side in the same rounds. */
+export function computeRatio(belfry: readonly number[], other: readonly number[]): Ratio {
+  const ratios = belfry.map((value, round) => value / other[round]!);
+  return { value: median(ratios), range: `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}` };
 }
 
 /**
@@ -62,8 +76,7 @@ function formatRate(perSecond: number): string {
  * @param note additional text
  */
 export function createRatio(name: string, belfry: readonly number[], baseline: readonly number[], note = ''): Figure {
-  const ratios = belfry.map((value, round) => value / baseline[round]!);
-  const spread = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
+  const { value, range } = computeRatio(belfry, baseline);
   const absolute = `${formatRate(median(belfry))} to ${formatRate(median(baseline))}`;
-  return { name, value: median(ratios), unit: '×', note: `${spread}; ${absolute}${note === '' ? '' : `; ${note}`}` };
+  return { name, value, unit: '×', note: `${range}; ${absolute}${note === '' ? '' : `; ${note}`}` };
 }

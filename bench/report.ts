@@ -40,13 +40,25 @@ export function formatTable(figures: readonly Figure[]): string {
   return figures.map((one) => `${one.name.padEnd(width)}  ${formatValue(one).padStart(8)}  ${one.note}`).join('\n');
 }
 
+/** Describes the machine of a run as a list in Markdown. */
+export function describeRun({
+  postgres,
+  redis,
+  loadAverage,
+}: Pick<RunInfo, 'postgres' | 'redis' | 'loadAverage'>): string {
+  const memory = Math.round(totalmem() / 2 ** 30);
+  const cores = cpus().length;
+  return `- Machine: ${cores} cores (${cpus()[0]?.model.trim()}), ${memory} GiB. The servers, the load generator (a separate process with 20 kept-alive
+  connections), Postgres and Redis all ran on it, over loopback.
+- ${isMachineBusy(loadAverage) ? 'Other processes were using the machine' : 'The machine was otherwise idle'}: load average ${loadAverage.toFixed(1)} at the start.
+- Node ${process.versions.node}, Postgres ${postgres}, Redis ${redis}.`;
+}
+
 /** Formats the figures as the page that is kept in the repository. */
 export function formatMarkdown(
   figures: readonly Figure[],
   { postgres, redis, reps, seconds, durationSeconds, loadAverage }: RunInfo,
 ): string {
-  const memory = Math.round(totalmem() / 2 ** 30);
-  const cores = cpus().length;
   const rows = figures.map((one) => `| \`${one.name}\` | ${formatValue(one)} | ${one.note} |`);
   return `# Benchmark results
 
@@ -56,10 +68,7 @@ A ratio is Belfry's figure divided by that of its [baseline](#baselines). Both w
 repetitions of ${seconds} s for each side. The table shows the median of the rounds' ratios, and their range. Compare ratios only; absolute numbers
 depend on the machine.
 
-- Machine: ${cores} cores (${cpus()[0]?.model.trim()}), ${memory} GiB. The servers, the load generator (a separate process with 20 kept-alive
-  connections), Postgres and Redis all ran on it, over loopback.
-- ${isMachineBusy(loadAverage) ? 'Other processes were using the machine' : 'The machine was otherwise idle'}: load average ${loadAverage.toFixed(1)} at the start.
-- Node ${process.versions.node}, Postgres ${postgres}, Redis ${redis}.
+${describeRun({ postgres, redis, loadAverage })}
 - Belfry in production mode with log level \`warn\`; 10,000 records; every request includes a session look-up.
 
 | name | value | range; Belfry to baseline; details |
