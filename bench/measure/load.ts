@@ -3,9 +3,11 @@ import { percentile } from './statistics.ts';
 
 /** One request of a load, and its expected status. Any other status makes the run void. */
 export interface LoadRequest {
-  method: 'GET' | 'POST' | 'PATCH';
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT';
   path: string;
   token?: string;
+  /** Headers besides those that follow from the other properties. */
+  headers?: Record<string, string>;
   body?: string;
   idempotencyKey?: string;
   status: number;
@@ -20,12 +22,19 @@ export interface Throughput {
   p99: number;
 }
 
+/** Returns all headers of a request. */
+export function createHeaders({ token, headers, body, idempotencyKey }: LoadRequest): Record<string, string> {
+  const all: Record<string, string> = { ...headers };
+  if (token !== undefined) all.authorization = `Bearer ${token}`;
+  if (body !== undefined) all['content-type'] = 'application/json';
+  if (idempotencyKey !== undefined) all['idempotency-key'] = idempotencyKey;
+  return all;
+}
+
 /** Sends one request and resolves when its response is read. `dispatch` costs the generator half as much as `request`. */
-function sendRequest(pool: Pool, { method, path, token, body, idempotencyKey, status }: LoadRequest): Promise<void> {
-  const headers: Record<string, string> = {};
-  if (token !== undefined) headers.authorization = `Bearer ${token}`;
-  if (body !== undefined) headers['content-type'] = 'application/json';
-  if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
+function sendRequest(pool: Pool, request: LoadRequest): Promise<void> {
+  const { method, path, body, status } = request;
+  const headers = createHeaders(request);
   return new Promise((resolve, reject) => {
     let responseStatus = 0;
     let text = '';
