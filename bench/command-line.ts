@@ -19,7 +19,15 @@ npm run bench -- profile <operation>   prints which functions take the time of a
   --seconds <number>                   how long the operation is profiled (5)
   --out <folder>                       where the profiles are written (bench/profiles)
 
-Operations of guard and profile: read, list, list.uncounted, create, update, sign-in, delivery, job.`;
+npm run bench -- peers [peers…]        compares Belfry with other projects that do the same work in the same run, and
+                                       installs them on first use (1.1 GB); without names, with all of them;
+                                       exit code 1 if one of them could not be installed
+  --write                              writes the section "Peers" of bench/RESULTS.md; only without names
+  --reps <number>                      rounds of each side (3)
+  --seconds <number>                   length of each turn (2)
+
+Operations of guard and profile: read, list, list.uncounted, create, update, sign-in, delivery, job.
+Peers: parse, directus, payload, better-auth, graphile-worker, pg-boss, bullmq.`;
 
 /** Ends this process with exit code 2, after a message that says which argument is wrong. */
 export function failWithUsage(message: string): never {

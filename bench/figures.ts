@@ -37,6 +37,7 @@ import { webhookLatencyUnderLoad } from './groups/webhooks/latency-under-load.ts
 import { webhookMemory } from './groups/webhooks/memory.ts';
 import { webhookStorage } from './groups/webhooks/storage.ts';
 import { webhookUnitCosts } from './groups/webhooks/unit-costs.ts';
+import { readPeersSection } from './peers/results-page.ts';
 import { formatJson, formatMarkdown, formatTable, isMachineBusy } from './report.ts';
 import { runSession, type Session } from './session.ts';
 import { seedDatabase } from './setup/seed.ts';
@@ -128,7 +129,7 @@ async function measure(session: Session, { names, json, write, reps, seconds }: 
   if (!write) return;
   const { postgres, redis } = services;
   const page = formatMarkdown(figures, { postgres, redis, reps, seconds, durationSeconds: took, loadAverage: load });
-  writeFileSync(new URL('RESULTS.md', import.meta.url), page);
+  writeFileSync(new URL('RESULTS.md', import.meta.url), page + readPeersSection());
 }
 
 /** Measures figures against their baselines, and prints them. */

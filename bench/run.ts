@@ -2,9 +2,14 @@
 import { USAGE } from './command-line.ts';
 import { runFigures } from './figures.ts';
 import { runGuard } from './guard/guard.ts';
+import { runPeers } from './peers/run.ts';
 import { runProfile } from './profiling/profile.ts';
 
-const COMMANDS: Record<string, (args: string[]) => Promise<void>> = { guard: runGuard, profile: runProfile };
+const COMMANDS: Record<string, (args: string[]) => Promise<void>> = {
+  guard: runGuard,
+  profile: runProfile,
+  peers: runPeers,
+};
 
 const args = process.argv.slice(2);
 const [first = '', ...rest] = args;

@@ -9,7 +9,11 @@ interface LockFile {
   packages: Record<string, { version?: string; integrity?: string; resolved?: string; link?: boolean }>;
 }
 
-const LOCK_FILES = ['package-lock.json', 'scripts/node/package-lock.json'];
+const LOCK_FILES = [
+  'package-lock.json',
+  'scripts/node/package-lock.json',
+  ...globSync('bench/peers/packages/*/package-lock.json').sort(),
+];
 
 /** Returns packages that npm would install without verifying a hash, or from an address in the lock file. */
 function findUnpinnedPackages(file: string): string[] {

@@ -1,0 +1,51 @@
+// Jobs of graphile-worker that do nothing, with its default settings, except that 50 run at once.
+import pg from 'pg';
+import { JOB_CONCURRENCY, type JobCalls, runConcurrently } from '../../measure/jobs.ts';
+import { currentTimeMs, reportReady } from '../../processes/child.ts';
+import { importPackage } from '../packages.ts';
+
+interface Logger {
+  scope(): Logger;
+}
+
+interface GraphileWorker {
+  Logger: new (create: () => () => void) => Logger;
+  makeWorkerUtils(options: object): Promise<{
+    migrate(): Promise<void>;
+    addJob(task: string, payload: object): Promise<unknown>;
+  }>;
+  run(options: object): Promise<{ stop(): Promise<void> }>;
+}
+
+const { Logger, makeWorkerUtils, run } = await importPackage<GraphileWorker>('graphile-worker', 'graphile-worker');
+const connectionString = process.env.DATABASE_URL;
+// It logs each job, in production too.
+const options = { connectionString, logger: new Logger(() => () => undefined) };
+const utils = await makeWorkerUtils(options);
+await utils.migrate();
+const pool = new pg.Pool({ connectionString, max: 1 });
+
+const calls: JobCalls = {
+  async enqueue(count) {
+    await pool.query('truncate graphile_worker._private_jobs');
+    const begin = currentTimeMs();
+    await runConcurrently(count, () => utils.addJob('noop', {}));
+    return currentTimeMs() - begin;
+  },
+  async run(count) {
+    let finished = 0;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const noop = async () => {
+      if (++finished === count) resolve();
+    };
+    const begin = currentTimeMs();
+    const worker = await run({ ...options, concurrency: JOB_CONCURRENCY, noHandleSignals: true, taskList: { noop } });
+    await promise;
+    const ms = currentTimeMs() - begin;
+    await worker.stop();
+    const { rows } = await pool.query<{ count: number }>('select count(*)::int from graphile_worker.jobs');
+    if (finished !== count || rows[0]!.count !== 0) throw new Error('graphile-worker has not run all jobs.');
+    return ms;
+  },
+};
+reportReady('', { ...calls });
