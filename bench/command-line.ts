@@ -24,7 +24,7 @@ npm run bench -- peers [peers…]        compares Belfry with other projects tha
                                        exit code 1 if one of them could not be installed
   --write                              writes the section "Peers" of bench/RESULTS.md; only without names
   --reps <number>                      rounds of each side (3)
-  --seconds <number>                   length of each turn (2)
+  --seconds <number>                   length of each turn (1.5)
 
 Operations of guard and profile: read, list, list.uncounted, create, update, sign-in, delivery, job.
 Peers: parse, directus, payload, better-auth, graphile-worker, pg-boss, bullmq.`;

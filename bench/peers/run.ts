@@ -29,7 +29,7 @@ function parseOptions(args: string[]): Options {
   const { values, positionals: names } = parseCommandLine(args, {
     write: { type: 'boolean', default: false },
     reps: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '2' },
+    seconds: { type: 'string', default: '1.5' },
   });
   const [reps, seconds] = [Number(values.reps), Number(values.seconds)];
   const known = PEERS.map(({ name }) => name);
