@@ -53,8 +53,9 @@ export const PEERS: readonly Peer[] = [
     startServer: startPayload,
     notes:
       'Its REST API (`handleEndpoints`) on a bare Node server, without Next.js. `depth=0`, so that it returns the id of the author as the others ' +
-      'do. A pool of 41 connections: with the default of 10, 20 updates at once hold one each and wait forever for a second one. Tags are rows of a second table. A token names a session, which is looked up in Postgres with each request. The client states the ' +
-      'author. Lengths are checked. No outbox. Passwords: PBKDF2 with SHA-256, 600,000 rounds.',
+      'do. A pool of 41 connections: with the default of 10, updates of 20 clients at once did not end. Tags are rows of a second table. A token ' +
+      'names a session, which is looked up in Postgres with each request. The client states the author. Lengths are checked. No outbox. Passwords: ' +
+      'PBKDF2 with SHA-256, 600,000 rounds.',
   },
   {
     name: 'better-auth',
