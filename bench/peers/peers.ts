@@ -72,7 +72,8 @@ export const PEERS: readonly Peer[] = [
     title: 'graphile-worker',
     jobs: new URL('processes/graphile-worker.ts', import.meta.url),
     notes:
-      'Jobs in Postgres; a finished job is deleted. Default settings, without its local queue and batches; no log.',
+      'Jobs in Postgres; a finished job is deleted. Default settings, without its local queue and batches; no log. Each enqueued job has a ' +
+      'transaction of its own; Belfry stores jobs of the same moment in one statement.',
   },
   {
     name: 'pg-boss',
@@ -81,7 +82,7 @@ export const PEERS: readonly Peer[] = [
     jobs: new URL('processes/pg-boss.ts', import.meta.url),
     notes:
       'Jobs in Postgres; a finished job stays as a row. It fetches and finishes 50 jobs in one statement each (`batchSize`, ' +
-      '`burstWhenBatchFull`), and the jobs of a batch succeed or fail together.',
+      '`burstWhenBatchFull`), and the jobs of a batch succeed or fail together. Each enqueued job has a transaction of its own.',
   },
   {
     name: 'bullmq',
