@@ -20,8 +20,6 @@ export interface Statement {
 export interface Connection {
   /** Runs a statement and returns its rows as arrays. */
   run<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
-  /** Runs statements that have the same name in one transaction, in one round trip. Returns the rows of each. Only for connections with a session. */
-  runGroup(statements: readonly Statement[]): Promise<unknown[][][]>;
   /**
    * Runs one or more statements without parameters, such as `begin`. Returns the command tag of the last one: Postgres answers a
    * `commit` with `ROLLBACK` if a statement of the transaction has failed.
@@ -49,6 +47,11 @@ export interface PooledConnection extends Connection {
   timeoutMs: number;
   /** The time without a byte from the server after which a running statement counts as hung, beyond its own limit. */
   graceMs: number;
+  /**
+   * Runs statements that have the same name in one transaction, in one round trip, see `RowQueries`. Unlike other statements, they are not reported to
+   * `onResult`, because each belongs to another caller. Returns undefined if they must run alone.
+   */
+  runGroup(statements: readonly Statement[]): Promise<{ results: unknown[][][]; ms: number } | undefined>;
   /** Sets the time limit of later statements of the session. */
   setTimeoutMs(timeoutMs: number): void;
   /** Ends the connection if a statement is running and the server has been silent for too long. Call it about once a second. */
@@ -202,8 +205,11 @@ export async function openConnection(
       return rows;
     },
     async runGroup(statements) {
+      if (newNames.has(statements[0]!.name!)) return undefined;
+      const sentAt = performance.now();
       try {
-        return await track(queries.runGroup(statements));
+        const results = await track(queries.runGroup(statements));
+        return results && { results, ms: performance.now() - sentAt };
       } catch (error) {
         throw withCallerStack(error);
       }

@@ -165,9 +165,8 @@ export function openDatabase(
     (statements) => runExclusively('writes', (connection) => connection.runGroup(statements)),
     onResult,
   );
-  /** Whether connections for writes are not shared, and lead to sessions of their own. False before the first connection. */
-  const ownsSessions = () =>
-    laneFor.writes === 'writes' && (connector.access()?.pooler ?? 'transaction') !== 'transaction';
+  /** Whether connections for writes are not shared, and lead to Postgres itself. False before the first connection. */
+  const ownsSessions = () => laneFor.writes === 'writes' && connector.access()?.pooler === 'none';
 
   return {
     read: (statement) => runIn('reads', statement, sendPlain),

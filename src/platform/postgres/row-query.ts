@@ -10,6 +10,14 @@ interface SentStatement {
   values: unknown[];
 }
 
+/** A value as it is sent. Buffers are sent as `bytea`. */
+export type SentValue = string | Buffer | null;
+
+/** Converts values as pg does when it sends them. @throws the error of a value that cannot be converted */
+export function convertValues(values: readonly unknown[]): SentValue[] {
+  return values.map(prepareValue);
+}
+
 /** The columns of a result whose texts must be converted. */
 type Conversions = readonly (readonly [column: number, convert: (text: string) => unknown])[];
 
@@ -36,15 +44,13 @@ interface QueryInternals {
 }
 
 interface ConnectionInternals {
-  parse(what: { text: string; name: string | undefined }): void;
-  bind(what: { portal: string; statement: string | undefined; values: unknown[] }): void;
-  describe(what: { type: 'P'; name: string }): void;
+  bind(what: { portal: string; statement: string | undefined; values: readonly unknown[] }): void;
+  describe(what: unknown): void;
   execute(what: { portal: string; rows: number }): void;
   sync(): void;
-  submittedNamedStatements: Record<string, string>;
 }
 
-const { prepareValue } = pgUtils as { prepareValue(value: unknown): string | Buffer | null };
+const { prepareValue } = pgUtils as { prepareValue(value: unknown): SentValue };
 const PgQuery = pg.Query as unknown as new (text: string) => QueryInternals;
 
 /**
@@ -53,7 +59,7 @@ const PgQuery = pg.Query as unknown as new (text: string) => QueryInternals;
  */
 class RowQuery extends PgQuery {
   readonly #prepared: Prepared | undefined;
-  #conversions: Conversions | undefined;
+  protected conversions: Conversions | undefined;
   readonly found: unknown[][] = [];
 
   constructor({ name, text, values }: SentStatement, prepared: Prepared | undefined) {
@@ -63,27 +69,23 @@ class RowQuery extends PgQuery {
     this.#prepared = prepared;
   }
 
-  /** Finds out whether the columns are known. Call it right before the statement is sent. */
-  protected findColumns(connection: ConnectionInternals): boolean {
-    this.#conversions = this.name === undefined ? undefined : this.#prepared?.conversions.get(this.name);
-    return this.#conversions !== undefined && this.hasBeenParsed(connection);
-  }
-
   override prepare(connection: ConnectionInternals): void {
-    super.prepare(this.findColumns(connection) ? this.#prepared!.undescribed : connection);
+    this.conversions = this.name === undefined ? undefined : this.#prepared?.conversions.get(this.name);
+    const isKnown = this.conversions !== undefined && this.hasBeenParsed(connection);
+    super.prepare(isKnown ? this.#prepared!.undescribed : connection);
   }
 
   handleRowDescription({ fields }: { fields: readonly { dataTypeID: number }[] }): void {
-    this.#conversions = fields.flatMap(({ dataTypeID }, column) =>
+    this.conversions = fields.flatMap(({ dataTypeID }, column) =>
       TEXT_OIDS.has(dataTypeID) ? [] : [[column, typeParsers.getTypeParser(dataTypeID, 'text')] as const],
     );
-    if (this.name !== undefined) this.#prepared?.conversions.set(this.name, this.#conversions);
+    if (this.name !== undefined) this.#prepared?.conversions.set(this.name, this.conversions);
   }
 
   handleDataRow({ fields }: { fields: unknown[] }): void {
     if (this._canceledDueToError) return;
     try {
-      for (const [column, convert] of this.#conversions!) {
+      for (const [column, convert] of this.conversions!) {
         const value = fields[column];
         if (value !== null) fields[column] = convert(value as string);
       }
@@ -97,33 +99,44 @@ class RowQuery extends PgQuery {
   handleCommandComplete(): void {}
 }
 
-/** A named statement that runs once with each of several lists of values, in one transaction: only the last is followed by a Sync message. */
+// In one transaction, a statement that waits makes others wait. Before Postgres looks for a deadlock, which takes 1 s by default, the group gives up.
+const GROUP_LIMITS: SentStatement = {
+  name: 'belfry_group_limits',
+  text: `select set_config('lock_timeout', '50ms', true), set_config('statement_timeout', '500ms', true)`,
+  values: [],
+};
+
+/** A prepared statement that runs once with each of several lists of values, in one transaction: only the last is followed by a Sync message. */
 class RowQueryGroup extends RowQuery {
-  readonly #lists: readonly (string | Buffer | null)[][];
+  readonly #lists: readonly (readonly unknown[])[];
   readonly results: unknown[][][] = [];
 
-  constructor(statement: SentStatement, lists: readonly unknown[][], prepared: Prepared | undefined) {
-    super(statement, prepared);
-    // Before anything is sent, because a value that cannot be converted must not leave a part of the group behind.
-    this.#lists = lists.map((values) => values.map(prepareValue));
+  constructor(statement: SentStatement, conversions: Conversions, lists: readonly (readonly unknown[])[]) {
+    super(statement, undefined);
+    this.conversions = conversions;
+    this.#lists = lists;
   }
 
   override prepare(connection: ConnectionInternals): void {
-    const isKnown = this.findColumns(connection);
-    if (!this.hasBeenParsed(connection)) {
-      connection.parse({ text: this.text, name: this.name });
-      connection.submittedNamedStatements[this.name!] = this.text;
-    }
-    for (const [i, values] of this.#lists.entries()) {
+    connection.bind({ portal: '', statement: GROUP_LIMITS.name, values: [] });
+    connection.execute({ portal: '', rows: 0 });
+    for (const values of this.#lists) {
       connection.bind({ portal: '', statement: this.name, values });
-      if (i === 0 && !isKnown) connection.describe({ type: 'P', name: '' });
       connection.execute({ portal: '', rows: 0 });
     }
     connection.sync();
   }
 
+  #isLimited = false;
+
+  override handleDataRow(message: { fields: unknown[] }): void {
+    // The first row is that of the limits.
+    if (this.#isLimited) super.handleDataRow(message);
+  }
+
   override handleCommandComplete(): void {
-    this.results.push(this.found.splice(0));
+    if (this.#isLimited) this.results.push(this.found.splice(0));
+    this.#isLimited = true;
   }
 }
 
@@ -131,8 +144,14 @@ class RowQueryGroup extends RowQuery {
 export interface RowQueries {
   /** Runs a statement and returns its rows as arrays. */
   run<Row extends unknown[]>(statement: SentStatement): Promise<Row[]>;
-  /** Runs statements that have the same name in one transaction, and returns the rows of each when it is committed. */
-  runGroup(statements: readonly SentStatement[]): Promise<unknown[][][]>;
+  /**
+   * Runs statements that have the same name in one transaction, and returns the rows of each when it is committed. Postgres refuses them if one takes
+   * longer than 500 ms or waits for a lock for longer than 50 ms.
+   *
+   * @param statements with values of `convertValues`
+   * @returns undefined if the statement has not been prepared
+   */
+  runGroup(statements: readonly SentStatement[]): Promise<unknown[][][] | undefined>;
 }
 
 /**
@@ -157,12 +176,19 @@ export function createRowQueries(client: pg.Client, isSession: boolean): RowQuer
     });
   }
 
+  const run = <Row extends unknown[]>(statement: SentStatement) =>
+    send(new RowQuery(statement, prepared), ({ found }) => found as Row[]);
+
   return {
-    run: <Row extends unknown[]>(statement: SentStatement) =>
-      send(new RowQuery(statement, prepared), ({ found }) => found as Row[]),
-    runGroup: async (statements) => {
+    run,
+    async runGroup(statements) {
+      const conversions = prepared?.conversions.get(statements[0]!.name!);
+      if (conversions === undefined) return undefined;
+      if (!prepared!.conversions.has(GROUP_LIMITS.name!)) await run(GROUP_LIMITS);
       const lists = statements.map(({ values }) => values);
-      return send(new RowQueryGroup(statements[0]!, lists, prepared), ({ results }) => results);
+      const results = await send(new RowQueryGroup(statements[0]!, conversions, lists), (query) => query.results);
+      if (results.length !== statements.length) throw new Error('Postgres has not answered every statement');
+      return results;
     },
   };
 }

@@ -39,9 +39,10 @@ export function createStore(
   const { name: statement, writeStatements, batchStatements, lists, relatedWithinBytes } = shared;
   const table = resource.source ?? quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
-  // Two transactions that each add several rows could wait for each other's unique values.
+  // Two transactions that each add several rows could wait for each other's unique values. Without timestamps, the transaction is the version.
   const isUnique = resource.indexes.some(({ unique }) => unique);
-  const sharesTransaction = !isUnique && resource.constraints.every(({ kind }) => kind === 'check');
+  const sharesTransaction =
+    resource.timestamps && !isUnique && resource.constraints.every(({ kind }) => kind === 'check');
 
   const buildIdCondition = (id: string, conditions: readonly (WriteCondition | ListCondition)[]) => {
     const params = createSqlParameters([id]);
