@@ -109,6 +109,8 @@ const GROUP_LIMITS: SentStatement = {
 /** A prepared statement that runs once with each of several lists of values, in one transaction: only the last is followed by a Sync message. */
 class RowQueryGroup extends RowQuery {
   readonly #lists: readonly (readonly unknown[])[];
+  /** Whether the limits are set. Their row is the first. */
+  #isLimited = false;
   readonly results: unknown[][][] = [];
 
   constructor(statement: SentStatement, conversions: Conversions, lists: readonly (readonly unknown[])[]) {
@@ -127,10 +129,7 @@ class RowQueryGroup extends RowQuery {
     connection.sync();
   }
 
-  #isLimited = false;
-
   override handleDataRow(message: { fields: unknown[] }): void {
-    // The first row is that of the limits.
     if (this.#isLimited) super.handleDataRow(message);
   }
 
