@@ -10,8 +10,8 @@ export interface Statement {
   /** The maximum bytes of the rows of a list, approximately; undefined if unknown. Few lists of unknown size are read at a time. */
   maxBytes?: number | undefined;
   /**
-   * Whether the statement may run in one transaction with others of its name, see `createWriteGroups`: it adds rows for which no other statement waits,
-   * such as rows without unique values.
+   * Whether the statement may run in one transaction with others of its name, see `createWriteGroups`: it adds rows that no other statement waits for, such
+   * as rows without unique values, and returns them.
    */
   sharesTransaction?: boolean | undefined;
 }

@@ -5,7 +5,7 @@ import { convertValues } from './row-query.ts';
 
 /** More statements in a group would keep the first of them waiting for longer than they save. */
 const MAX_STATEMENTS = 16;
-/** The statements after a refused group that run alone, so that writes that are refused or wait do not make others run twice. */
+/** How many statements run alone after a refused group, so that writes that are refused, or that wait, do not make others run twice. */
 const ALONE_AFTER_REFUSAL = 100;
 
 /** What became of a statement: undefined if it must run alone. */
@@ -42,7 +42,7 @@ export function createWriteGroups(
         const done = await runTogether(statements);
         return statements.map((_, i) => done && { rows: done.results[i]!, ms: done.ms });
       } catch (error) {
-        // Without an answer of Postgres, the transaction may have been committed.
+        // Without an answer from Postgres, the transaction may have been committed.
         if (!isRefused(error)) throw error;
         group.alone = ALONE_AFTER_REFUSAL;
         return statements.map(() => undefined);
