@@ -121,11 +121,22 @@ async function measure(session: Session, { names, json, write, reps, seconds }: 
     names.length === 0 || names.some((name) => figure === name || figure.startsWith(`${name}.`));
   const bench = { servers: services, children, reps, seconds, warmUpSeconds: 2 * seconds, isRequested, logProgress };
   const figures: Figure[] = [];
+  // What the other groups measured takes too long to lose.
+  const failures: unknown[] = [];
   for (const group of GROUPS) {
-    figures.push(...(await group.run(bench)));
+    try {
+      figures.push(...(await group.run(bench)));
+    } catch (error) {
+      if (session.isStopping()) throw error;
+      logProgress(`A measurement of ${group.name} failed:\n${String((error as Error).stack ?? error)}`);
+      failures.push(error);
+      await children.stopAll();
+    }
   }
   const took = (performance.now() - begin) / 1000;
   console.log(json ? formatJson(figures) : formatTable(figures));
+  if (failures.length > 0)
+    throw new Error(`${failures.length} measurements failed (see above)${write ? ', so nothing was written' : ''}.`);
   if (!write) return;
   const { postgres, redis } = services;
   const page = formatMarkdown(figures, { postgres, redis, reps, seconds, durationSeconds: took, loadAverage: load });

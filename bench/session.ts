@@ -10,6 +10,8 @@ export interface Session {
   logProgress(line: string): void;
   /** Registers work for the end of the run, after its processes have stopped. It also runs after Ctrl-C. */
   addCleanup(work: () => Promise<unknown>): void;
+  /** Returns whether the run is being stopped, which makes its work fail. */
+  isStopping(): boolean;
 }
 
 interface SessionOptions {
@@ -44,7 +46,8 @@ export async function runSession(
   try {
     services = await startBenchServices(logProgress);
     logProgress(`Postgres ${services.postgres}; Redis ${services.redis}`);
-    await work({ services, children, logProgress, addCleanup: (cleanup) => void cleanups.push(cleanup) });
+    const addCleanup = (cleanup: () => Promise<unknown>) => void cleanups.push(cleanup);
+    await work({ services, children, logProgress, addCleanup, isStopping: () => stopping !== undefined });
   } catch (error) {
     // Stopped processes make the work fail, which is not worth a message.
     if (stopping === undefined) logProgress(String((error as Error).stack ?? error));

@@ -1,14 +1,13 @@
 import { Redis } from 'ioredis';
 import { wakeChannel } from '../../src/platform/outbox/wake.ts';
-import { createBenchApp } from '../apps/articles.ts';
 import { type Bench, createRatio, type Figure, type Group } from '../figure.ts';
 import { runInterleaved } from '../measure/interleave.ts';
 import { runLoad } from '../measure/load.ts';
 import { resetDatabaseAndRedis, startBelfry } from '../setup/belfry.ts';
 import type { Child } from '../setup/children.ts';
-import { resetDatabase, waitUntilEmpty, withClient } from '../setup/database.ts';
-import { createBelfryEnvironment, REDIS_PREFIX } from '../setup/environment.ts';
-import { ARTICLES } from '../setup/seed.ts';
+import { resetDatabase, waitUntilEmpty, withClient, withOwnDatabase } from '../setup/database.ts';
+import { REDIS_PREFIX } from '../setup/environment.ts';
+import { ARTICLES, seedDatabase } from '../setup/seed.ts';
 import { OPERATIONS } from './records/operations.ts';
 
 const CONNECTIONS = 20;
@@ -20,13 +19,6 @@ const INSERT_EVENTS = `
   select md5(a.id), 'article.created', 'article', a.id, a.author,
     jsonb_build_object('record', to_jsonb(a), 'origin', '{"via":"session","id":"c","ip":"127.0.0.1"}'::jsonb, 'passwords', '{}'::jsonb)
   from articles a where a.id ~ '^a0{10}'`;
-
-/** Creates the tables of the audit trail in addition to the others. */
-async function addTables({ servers }: Bench): Promise<void> {
-  const app = createBenchApp({ ...createBelfryEnvironment(servers), ...AUDITED });
-  await app.migrate({ mode: 'sync', mayDrop: 'nothing' });
-  await app.close();
-}
 
 async function measureCreates(bench: Bench): Promise<Figure[]> {
   const servers = { with: await startBelfry(bench, 'web', AUDITED), without: await startBelfry(bench, 'web') };
@@ -95,13 +87,15 @@ export const audit: Group = {
   async run(bench) {
     const requestedMeasurements = Object.entries(MEASUREMENTS).filter(([name]) => bench.isRequested(name));
     if (requestedMeasurements.length === 0) return [];
-    await addTables(bench);
-    const figures: Figure[] = [];
-    for (const [name, measure] of requestedMeasurements) {
-      bench.logProgress(`${name} …`);
-      figures.push(...(await measure(bench)));
-    }
-    await resetDatabaseAndRedis(bench);
-    return figures;
+    return withOwnDatabase(bench, 'audit', async (own) => {
+      await seedDatabase(own.servers, AUDITED);
+      const figures: Figure[] = [];
+      for (const [name, measure] of requestedMeasurements) {
+        bench.logProgress(`${name} …`);
+        figures.push(...(await measure(own)));
+      }
+      await resetDatabaseAndRedis(own);
+      return figures;
+    });
   },
 };

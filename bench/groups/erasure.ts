@@ -4,12 +4,11 @@ import { request } from 'undici';
 import { createErasureApp } from '../apps/erasure.ts';
 import { type Bench, createRatio, type Figure, type Group } from '../figure.ts';
 import type { Child } from '../setup/children.ts';
-import { withClient } from '../setup/database.ts';
+import { withClient, withOwnDatabase } from '../setup/database.ts';
 import { createBelfryEnvironment } from '../setup/environment.ts';
 import { getSessionToken, getUserId, insertUsers, PASSWORD, USERS } from '../setup/seed.ts';
 
 const NAME = 'scale.erasure';
-const DATABASE = 'erasure';
 const POSTS = 200;
 const OTHERS = 200_000;
 /** The user to whom the rows of others belong. */
@@ -50,14 +49,11 @@ async function erase(server: Child, client: pg.Client, user: number): Promise<nu
 }
 
 async function measureErasures(bench: Bench): Promise<Figure> {
-  const url = new URL(bench.servers.databaseUrl);
-  url.pathname = `/${DATABASE}`;
-  const servers = { ...bench.servers, databaseUrl: url.href };
-  const environment = createBelfryEnvironment(servers);
+  const environment = createBelfryEnvironment(bench.servers);
   const app = createErasureApp(environment);
   await app.migrate({ mode: 'sync' });
   await app.close();
-  return withClient(servers.databaseUrl, async (client) => {
+  return withClient(bench.servers.databaseUrl, async (client) => {
     await insertUsers(client);
     for (let user = 0; user < 2 * bench.reps + 2; user++) await client.query(INSERT_POSTS, [getUserId(user), user]);
     const server = await bench.children.start(new URL('../processes/erasure.ts', import.meta.url), environment);
@@ -89,11 +85,6 @@ export const erasure: Group = {
   async run(bench) {
     if (!bench.isRequested(NAME)) return [];
     bench.logProgress(`${NAME} …`);
-    await withClient(bench.servers.databaseUrl, (client) => client.query(`create database ${DATABASE}`));
-    try {
-      return [await measureErasures(bench)];
-    } finally {
-      await withClient(bench.servers.databaseUrl, (client) => client.query(`drop database ${DATABASE} with (force)`));
-    }
+    return [await withOwnDatabase(bench, 'erasure', measureErasures)];
   },
 };

@@ -6,10 +6,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Bench, createRatio, type Figure, type Group } from '../figure.ts';
 import { runInterleaved } from '../measure/interleave.ts';
-import { withClient } from '../setup/database.ts';
+import { withOwnDatabase } from '../setup/database.ts';
 import { createBelfryEnvironment } from '../setup/environment.ts';
 
-const DATABASE = 'bench_uploads';
 const BELFRY = new URL('../processes/uploads.ts', import.meta.url);
 const BARE = new URL('../baselines/bare-uploads.ts', import.meta.url);
 const MEBIBYTE = 2 ** 20;
@@ -37,6 +36,21 @@ async function upload(url: string): Promise<number> {
   return BYTES / MEBIBYTE / ((performance.now() - begin) / 1000);
 }
 
+async function measureUploads(bench: Bench, directory: string): Promise<Figure> {
+  const environment = { ...createBelfryEnvironment(bench.servers), FILES: directory };
+  await (await bench.children.start(BELFRY, { ...environment, BENCH_MIGRATE: 'on' })).stop();
+  const belfry = await bench.children.start(BELFRY, environment);
+  const bare = await bench.children.start(BARE, { FILES: directory });
+  const sides = {
+    belfry: () => upload(`${belfry.url}/api/files/uploads?field=film.video`),
+    bare: () => upload(bare.url),
+  };
+  await runInterleaved(sides, 1);
+  const rates = await runInterleaved(sides, bench.reps);
+  await Promise.all([belfry.stop(), bare.stop()]);
+  return createRatio('files.upload', rates.belfry, rates.bare, 'MiB; uploads of 256 MiB to the disk');
+}
+
 /** Measures uploads of 256 MiB to the disk, compared with a bare Node server that pipes the body into a file. */
 export const files: Group = {
   name: 'files',
@@ -44,26 +58,10 @@ export const files: Group = {
     if (!bench.isRequested('files.upload')) return [];
     bench.logProgress('files …');
     const directory = await mkdtemp(join(tmpdir(), 'belfry-bench-'));
-    await withClient(bench.servers.databaseUrl, async (client) => {
-      await client.query(`drop database if exists ${DATABASE}`);
-      await client.query(`create database ${DATABASE}`);
-    });
-    const databaseUrl = new URL(bench.servers.databaseUrl);
-    databaseUrl.pathname = `/${DATABASE}`;
-    const servers = { ...bench.servers, databaseUrl: databaseUrl.href };
-    const environment = { ...createBelfryEnvironment(servers), FILES: directory };
-    await (await bench.children.start(BELFRY, { ...environment, BENCH_MIGRATE: 'on' })).stop();
-    const belfry = await bench.children.start(BELFRY, environment);
-    const bare = await bench.children.start(BARE, { FILES: directory });
-    const sides = {
-      belfry: () => upload(`${belfry.url}/api/files/uploads?field=film.video`),
-      bare: () => upload(bare.url),
-    };
-    await runInterleaved(sides, 1);
-    const rates = await runInterleaved(sides, bench.reps);
-    await Promise.all([belfry.stop(), bare.stop()]);
-    await rm(directory, { recursive: true, force: true });
-    await withClient(bench.servers.databaseUrl, (client) => client.query(`drop database ${DATABASE} with (force)`));
-    return [createRatio('files.upload', rates.belfry, rates.bare, 'MiB; uploads of 256 MiB to the disk')];
+    try {
+      return [await withOwnDatabase(bench, 'uploads', (own) => measureUploads(own, directory))];
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
   },
 };

@@ -15,7 +15,7 @@ import {
 } from '../../test/package/packaged-app.ts';
 import type { Bench, Figure, Group } from '../figure.ts';
 import { median } from '../measure/statistics.ts';
-import { withClient } from '../setup/database.ts';
+import { withOwnDatabase } from '../setup/database.ts';
 
 const DATABASE = 'bench_package';
 const BELFRY = 'node_modules/.bin/belfry';
@@ -82,18 +82,12 @@ async function stop(command: RunningCommand): Promise<void> {
   await command.ended;
 }
 
-/** Creates a database for the app, applies its migrations, and returns the environment of a deployment. */
+/** Applies the app's migrations, and returns the environment of a deployment. */
 async function prepareDeployment({ servers }: Bench, app: PackagedApp): Promise<Record<string, string>> {
-  await withClient(servers.databaseUrl, async (client) => {
-    await client.query(`drop database if exists ${DATABASE}`);
-    await client.query(`create database ${DATABASE}`);
-  });
-  const url = new URL(servers.databaseUrl);
-  url.pathname = `/${DATABASE}`;
   const env = {
     NODE_ENV: 'production',
     APP_URL: 'https://api.example.com',
-    DATABASE_URL: url.href,
+    DATABASE_URL: servers.databaseUrl,
     REDIS_URL: servers.redisUrl,
     REDIS_PREFIX: DATABASE,
     SVC_ENCRYPTION_KEYS: await app.run(BELFRY, ['keys', 'generate']),
@@ -121,7 +115,6 @@ async function measureProduction(bench: Bench, app: PackagedApp): Promise<Figure
     singles!.push(measureMemory(single));
     await Promise.all([web, single].map(stop));
   }
-  await withClient(bench.servers.databaseUrl, (client) => client.query(`drop database ${DATABASE} with (force)`));
   const figure = (name: string, values: readonly number[], unit: 'MB' | 'ms', note: string): Figure => ({
     name: `package.${name}`,
     value: median(values),
@@ -173,7 +166,7 @@ export const packaged: Group = {
       const withDevelopment = measureFolder(modules);
       await app.run(BELFRY, ['migration', 'generate', 'init']);
       await app.pruneForProduction();
-      const production = await measureProduction(bench, app);
+      const production = await withOwnDatabase(bench, DATABASE, (own) => measureProduction(own, app));
       const seconds = (name: string, value: number, note: string) => ({ name, value, unit: 's' as const, note });
       const figures: Figure[] = [
         seconds('package.first-record', created + first.finished, 'from create-belfry to the first record'),

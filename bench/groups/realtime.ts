@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { createBenchApp } from '../apps/articles.ts';
 import type { Bench, Figure, Group } from '../figure.ts';
 import { percentile } from '../measure/statistics.ts';
 import { resetDatabaseAndRedis, startBelfry } from '../setup/belfry.ts';
 import type { Child } from '../setup/children.ts';
-import { withClient } from '../setup/database.ts';
-import { createBelfryEnvironment } from '../setup/environment.ts';
-import { createArticleJson } from '../setup/seed.ts';
+import { withClient, withOwnDatabase } from '../setup/database.ts';
+import { createArticleJson, seedDatabase } from '../setup/seed.ts';
 
 const REALTIME = { BENCH_REALTIME: 'on' };
 const STREAMS = 2000;
@@ -34,15 +32,6 @@ const INSERT_LISTENERS = `
     encode(sha256(convert_to('svc_' || encode(sha256(convert_to('listener ' || n, 'UTF8')), 'hex'), 'UTF8')), 'hex'),
     now() + interval '1 day', '127.0.0.1', 'bench'
   from generate_series(0, $1::int - 1) n`;
-const DELETE_LISTENERS = `with s as (delete from sessions where id like 'e%') delete from users where id like 'd%'`;
-
-async function prepare({ servers }: Bench): Promise<void> {
-  // Includes the tables of the audit trail, so that those filled by an earlier group stay.
-  const app = createBenchApp({ ...createBelfryEnvironment(servers), ...REALTIME, BENCH_AUDIT: 'on' });
-  await app.migrate({ mode: 'sync', mayDrop: 'nothing' });
-  await app.close();
-  await withClient(servers.databaseUrl, (client) => client.query(INSERT_LISTENERS, [STREAMS]));
-}
 
 /** Creates this many records per second of each resource, even if earlier creates have no response yet. Returns the number of each. */
 async function createRecords(pool: Pool, seconds: number): Promise<number> {
@@ -148,10 +137,13 @@ export const realtime: Group = {
   async run(bench) {
     if (!bench.isRequested('realtime.p95') && !bench.isRequested('realtime.bytesPerStream')) return [];
     bench.logProgress('realtime …');
-    await prepare(bench);
-    const figures = await measure(bench);
-    await withClient(bench.servers.databaseUrl, (client) => client.query(DELETE_LISTENERS));
-    await resetDatabaseAndRedis(bench);
+    const figures = await withOwnDatabase(bench, 'realtime', async (own) => {
+      await seedDatabase(own.servers, REALTIME);
+      await withClient(own.servers.databaseUrl, (client) => client.query(INSERT_LISTENERS, [STREAMS]));
+      const measured = await measure(own);
+      await resetDatabaseAndRedis(own);
+      return measured;
+    });
     return figures.filter(({ name }) => bench.isRequested(name));
   },
 };

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { Bench } from '../figure.ts';
 
 /** Runs a function with a connection of its own. */
 export async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -10,6 +11,19 @@ export async function withClient<T>(databaseUrl: string, work: (client: pg.Clien
     return await work(client);
   } finally {
     await client.end();
+  }
+}
+
+/** Runs a group with an empty database of its own, which is dropped afterwards: other groups would have to drop its tables. */
+export async function withOwnDatabase<T>(bench: Bench, name: string, work: (bench: Bench) => Promise<T>): Promise<T> {
+  const { databaseUrl } = bench.servers;
+  await withClient(databaseUrl, (client) => client.query(`create database ${name}`));
+  const url = new URL(databaseUrl);
+  url.pathname = `/${name}`;
+  try {
+    return await work({ ...bench, servers: { ...bench.servers, databaseUrl: url.href } });
+  } finally {
+    await withClient(databaseUrl, (client) => client.query(`drop database ${name} with (force)`));
   }
 }
 

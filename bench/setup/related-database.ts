@@ -13,7 +13,6 @@ const OTHER_USERS = MEMBERSHIPS / 5 - USERS;
 /** The user who sees all tickets. */
 export const RELATED_ADMIN = USERS - 1;
 
-const DATABASE = 'related';
 const ID = (prefix: string, number: string) => `'${prefix}' || lpad(to_hex(${number}), 23, '0')`;
 const TIMES = `now() - n * interval '1 minute'`;
 
@@ -48,19 +47,10 @@ async function fillTables(client: pg.Client): Promise<void> {
   await client.query('checkpoint');
 }
 
-/** Creates a database with organisations, memberships, tickets and comments. Returns its address. */
-export async function createRelatedDatabase(servers: Servers): Promise<Servers> {
-  await withClient(servers.databaseUrl, (client) => client.query(`create database ${DATABASE}`));
-  const url = new URL(servers.databaseUrl);
-  url.pathname = `/${DATABASE}`;
-  const relatedServers = { ...servers, databaseUrl: url.href };
-  const app = createRelatedApp(createBelfryEnvironment(relatedServers));
+/** Creates the tables, with organisations, memberships, tickets and comments. */
+export async function fillRelatedDatabase(servers: Servers): Promise<void> {
+  const app = createRelatedApp(createBelfryEnvironment(servers));
   await app.migrate({ mode: 'sync' });
   await app.close();
-  await withClient(relatedServers.databaseUrl, fillTables);
-  return relatedServers;
-}
-
-export async function dropRelatedDatabase({ databaseUrl }: Servers): Promise<void> {
-  await withClient(databaseUrl, (client) => client.query(`drop database ${DATABASE} with (force)`));
+  await withClient(servers.databaseUrl, fillTables);
 }

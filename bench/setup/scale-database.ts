@@ -12,8 +12,6 @@ export const SEARCHED_WORD = 'carillon';
 /** The user who sees all records. */
 export const ADMIN = USERS - 1;
 
-const DATABASE = 'scale';
-
 // Creating an index after the rows takes a tenth of the time of updating it row by row.
 async function fillTable(client: pg.Client, table: Size): Promise<void> {
   const { rows: indexes } = await client.query<{ name: string; definition: string }>(
@@ -33,24 +31,15 @@ async function fillTable(client: pg.Client, table: Size): Promise<void> {
   await client.query(`vacuum analyze ${table}`);
 }
 
-/** Creates a database with both tables and their rows. Returns its address. */
-export async function createScaleDatabase(servers: Servers): Promise<Servers> {
-  await withClient(servers.databaseUrl, (client) => client.query(`create database ${DATABASE}`));
-  const url = new URL(servers.databaseUrl);
-  url.pathname = `/${DATABASE}`;
-  const scaleServers = { ...servers, databaseUrl: url.href };
-  const app = createScaleApp(createBelfryEnvironment(scaleServers));
+/** Creates both tables and their rows. */
+export async function fillScaleDatabase(servers: Servers): Promise<void> {
+  const app = createScaleApp(createBelfryEnvironment(servers));
   await app.migrate({ mode: 'sync' });
   await app.close();
-  await withClient(scaleServers.databaseUrl, async (client) => {
+  await withClient(servers.databaseUrl, async (client) => {
     await insertUsers(client);
     await client.query(`update users set roles = '{user,admin}' where email = $1`, [`user${ADMIN}@example.com`]);
     for (const table of Object.keys(ROWS) as Size[]) await fillTable(client, table);
     await client.query('checkpoint');
   });
-  return scaleServers;
-}
-
-export async function dropScaleDatabase({ databaseUrl }: Servers): Promise<void> {
-  await withClient(databaseUrl, (client) => client.query(`drop database ${DATABASE} with (force)`));
 }

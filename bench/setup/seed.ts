@@ -60,9 +60,13 @@ async function insertArticles(client: pg.Client): Promise<void> {
   );
 }
 
-/** Creates and fills the tables: 10,000 articles of 20 users in 100 categories, and a session for each user. */
-export async function seedDatabase(servers: Servers): Promise<void> {
-  const app = createBenchApp(createBelfryEnvironment(servers));
+/**
+ * Creates and fills the tables: 10,000 articles of 20 users in 100 categories, and a session for each user.
+ *
+ * @param environment more settings of the app, which may add tables
+ */
+export async function seedDatabase(servers: Servers, environment: Record<string, string> = {}): Promise<void> {
+  const app = createBenchApp({ ...createBelfryEnvironment(servers), ...environment });
   await app.migrate({ mode: 'sync' });
   await app.close();
   await withClient(servers.databaseUrl, async (client) => {

@@ -3,13 +3,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { request } from 'undici';
-import { createBenchApp } from '../../apps/articles.ts';
-import { type Bench, createRatio, type Group } from '../../figure.ts';
+import { type Bench, createRatio, type Figure, type Group } from '../../figure.ts';
 import { runInterleaved } from '../../measure/interleave.ts';
 import { startBelfry } from '../../setup/belfry.ts';
-import { withClient } from '../../setup/database.ts';
-import { createBelfryEnvironment } from '../../setup/environment.ts';
-import { getUserEmail, getUserId, PASSWORD, USERS } from '../../setup/seed.ts';
+import { withClient, withOwnDatabase } from '../../setup/database.ts';
+import { getUserEmail, getUserId, PASSWORD, seedDatabase, USERS } from '../../setup/seed.ts';
 
 /** Sign-ins in flight. A password needs a whole core for a tenth of a second, the others share the cores. */
 const CONCURRENCY = 4;
@@ -20,6 +18,13 @@ const sha256 = (text: string | Buffer) => createHash('sha256').update(text).dige
 const base64url = (bytes: Buffer) => bytes.toString('base64url');
 
 type Json = Record<string, unknown>;
+type Provider = Awaited<ReturnType<typeof startProvider>>;
+
+interface Passkey {
+  id: string;
+  publicKey: KeyObject;
+  privateKey: KeyObject;
+}
 
 async function post(url: string, path: string, body: object): Promise<Json> {
   const { statusCode, body: response } = await request(url + path, {
@@ -112,7 +117,7 @@ function createAssertion(user: number, credentialId: string, privateKey: KeyObje
 }
 
 /** Verifies the users' addresses, and gives each user a passkey. */
-async function prepareUsers(bench: Bench, passkeys: readonly { id: string; publicKey: KeyObject }[]): Promise<void> {
+async function prepareUsers(bench: Bench, passkeys: readonly Passkey[]): Promise<void> {
   await withClient(bench.servers.databaseUrl, async (client) => {
     await client.query('update users set email_verified_at = now()');
     await client.query('truncate passkeys, user_identities');
@@ -149,64 +154,73 @@ export async function insertLinks(databaseUrl: string, links = LINKS): Promise<v
   });
 }
 
+/** Returns a function for each way to sign in, which signs a user in. */
+function createWays(url: string, provider: Provider, passkeys: readonly Passkey[]) {
+  let link = 0;
+  return {
+    password: (user: number) => post(url, '/api/auth/login', { email: getUserEmail(user), password: PASSWORD }),
+    /** Signs the owner of the next link in. */
+    link: () => {
+      const number = link++;
+      const body = { token: `token-${number}`, signInToken: `client-${number}` };
+      return post(url, '/api/auth/email-sign-in/verify', body);
+    },
+    restartLinks: () => {
+      link = 0;
+    },
+    async oidc(user: number) {
+      const { nonce } = await post(url, '/api/auth/oidc/bench/nonce', {});
+      const idToken = await provider.issueIdToken(user, nonce as string);
+      return post(url, '/api/auth/oidc/bench/token', { idToken, nonce });
+    },
+    async passkey(user: number) {
+      const { challengeId, options } = await post(url, '/api/auth/passkeys/sign-in/options', {});
+      const { id, privateKey } = passkeys[user]!;
+      const response = createAssertion(user, id, privateKey, (options as { challenge: string }).challenge);
+      return post(url, '/api/auth/passkeys/sign-in', { challengeId, response });
+    },
+  };
+}
+
+async function measureWays(bench: Bench): Promise<Figure[]> {
+  const provider = await startProvider();
+  const environment = { BENCH_SIGN_IN_ISSUER: provider.issuer };
+  await seedDatabase(bench.servers, environment);
+  const passkeys = Array.from({ length: USERS }, () => ({
+    id: base64url(randomBytes(16)),
+    ...generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  }));
+  await prepareUsers(bench, passkeys);
+  const { url, stop } = await startBelfry(bench, 'web', environment);
+  const { password, link, restartLinks, oidc, passkey } = createWays(url, provider, passkeys);
+  // Loads the libraries, and links the identities.
+  for (let user = 0; user < USERS; user++) await Promise.all([oidc(user), passkey(user)]);
+  const results = await runInterleaved(
+    {
+      password: () => measurePerSecond(password, bench.seconds),
+      async link() {
+        restartLinks();
+        await insertLinks(bench.servers.databaseUrl);
+        return measurePerSecond(link, Math.min(bench.seconds, 4));
+      },
+      oidc: () => measurePerSecond(oidc, bench.seconds),
+      passkey: () => measurePerSecond(passkey, bench.seconds),
+    },
+    bench.reps,
+  );
+  await stop();
+  provider.stop();
+  return (['link', 'oidc', 'passkey'] as const).map((way) =>
+    createRatio(`accounts.sign-ins.${way}`, results[way], results.password),
+  );
+}
+
 /** Compares sign-ins by link, identity provider and passkey with those by password. */
 export const signIns: Group = {
   name: 'accounts',
   async run(bench) {
     if (!bench.isRequested('accounts.sign-ins')) return [];
     bench.logProgress('accounts.sign-ins …');
-    const provider = await startProvider();
-    const environment = { BENCH_SIGN_IN_ISSUER: provider.issuer };
-    const app = createBenchApp({ ...createBelfryEnvironment(bench.servers), ...environment });
-    await app.migrate({ mode: 'sync' });
-    await app.close();
-    const passkeys = Array.from({ length: USERS }, () => ({
-      id: base64url(randomBytes(16)),
-      ...generateKeyPairSync('ec', { namedCurve: 'P-256' }),
-    }));
-    await prepareUsers(bench, passkeys);
-    const { url, stop } = await startBelfry(bench, 'web', environment);
-
-    let link = 0;
-    const signInBy = {
-      password: (user: number) => post(url, '/api/auth/login', { email: getUserEmail(user), password: PASSWORD }),
-      link: () => {
-        const number = link++;
-        const body = { token: `token-${number}`, signInToken: `client-${number}` };
-        return post(url, '/api/auth/email-sign-in/verify', body);
-      },
-      async oidc(user: number) {
-        const { nonce } = await post(url, '/api/auth/oidc/bench/nonce', {});
-        const idToken = await provider.issueIdToken(user, nonce as string);
-        return post(url, '/api/auth/oidc/bench/token', { idToken, nonce });
-      },
-      async passkey(user: number) {
-        const { challengeId, options } = await post(url, '/api/auth/passkeys/sign-in/options', {});
-        const { id, privateKey } = passkeys[user]!;
-        const response = createAssertion(user, id, privateKey, (options as { challenge: string }).challenge);
-        return post(url, '/api/auth/passkeys/sign-in', { challengeId, response });
-      },
-    };
-    // Loads the libraries, and links the identities.
-    for (let user = 0; user < USERS; user++) await Promise.all([signInBy.oidc(user), signInBy.passkey(user)]);
-    const results = await runInterleaved(
-      {
-        password: () => measurePerSecond(signInBy.password, bench.seconds),
-        async link() {
-          link = 0;
-          await insertLinks(bench.servers.databaseUrl);
-          return measurePerSecond(signInBy.link, Math.min(bench.seconds, 4));
-        },
-        oidc: () => measurePerSecond(signInBy.oidc, bench.seconds),
-        passkey: () => measurePerSecond(signInBy.passkey, bench.seconds),
-      },
-      bench.reps,
-    );
-    await stop();
-    provider.stop();
-    await withClient(bench.servers.databaseUrl, (client) => client.query(`delete from users where email like 'link%'`));
-    return (['link', 'oidc', 'passkey'] as const).map((way) =>
-      createRatio(`accounts.sign-ins.${way}`, results[way], results.password),
-    );
+    return withOwnDatabase(bench, 'sign_ins', measureWays);
   },
 };

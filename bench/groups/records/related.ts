@@ -5,13 +5,9 @@ import { runInterleaved } from '../../measure/interleave.ts';
 import { type LoadRequest, runLoad } from '../../measure/load.ts';
 import { median } from '../../measure/statistics.ts';
 import type { Child } from '../../setup/children.ts';
+import { withOwnDatabase } from '../../setup/database.ts';
 import { createBelfryEnvironment } from '../../setup/environment.ts';
-import {
-  createRelatedDatabase,
-  dropRelatedDatabase,
-  ORGANISATIONS,
-  RELATED_ADMIN,
-} from '../../setup/related-database.ts';
+import { fillRelatedDatabase, ORGANISATIONS, RELATED_ADMIN } from '../../setup/related-database.ts';
 import { getSessionToken } from '../../setup/seed.ts';
 
 const CONNECTIONS = 20;
@@ -99,6 +95,27 @@ async function measure(bench: Bench, servers: Servers, name: string): Promise<Fi
   return createRatio(name, getSpeeds('belfry'), getSpeeds('handwritten'), `${times}; ${note}`);
 }
 
+async function measureAll(bench: Bench, names: readonly string[]): Promise<Figure[]> {
+  await fillRelatedDatabase(bench.servers);
+  const servers: Servers = {
+    belfry: await bench.children.start(
+      new URL('../../processes/related.ts', import.meta.url),
+      createBelfryEnvironment(bench.servers, 'web'),
+    ),
+    handwritten: await bench.children.start(new URL('../../baselines/related.ts', import.meta.url), {
+      DATABASE_URL: bench.servers.databaseUrl,
+      NODE_ENV: 'production',
+    }),
+  };
+  const figures: Figure[] = [];
+  for (const name of names) {
+    bench.logProgress(`${name} …`);
+    figures.push(await measure(bench, servers, name));
+  }
+  await Promise.all(SIDES.map((side) => servers[side].stop()));
+  return figures;
+}
+
 /** Compares lists that follow relations: Belfry, and an API with hand-written SQL, each in its own process. */
 export const recordsRelated: Group = {
   name: 'records',
@@ -106,24 +123,6 @@ export const recordsRelated: Group = {
     const names = Object.keys(REQUESTS).filter((name) => bench.isRequested(name));
     if (names.length === 0) return [];
     bench.logProgress('records.related: filling the tables …');
-    const databases = await createRelatedDatabase(bench.servers);
-    const servers: Servers = {
-      belfry: await bench.children.start(
-        new URL('../../processes/related.ts', import.meta.url),
-        createBelfryEnvironment(databases, 'web'),
-      ),
-      handwritten: await bench.children.start(new URL('../../baselines/related.ts', import.meta.url), {
-        DATABASE_URL: databases.databaseUrl,
-        NODE_ENV: 'production',
-      }),
-    };
-    const figures: Figure[] = [];
-    for (const name of names) {
-      bench.logProgress(`${name} …`);
-      figures.push(await measure(bench, servers, name));
-    }
-    await Promise.all(SIDES.map((side) => servers[side].stop()));
-    await dropRelatedDatabase(bench.servers);
-    return figures;
+    return withOwnDatabase(bench, 'related', (own) => measureAll(own, names));
   },
 };

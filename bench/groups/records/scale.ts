@@ -5,11 +5,11 @@ import { runInterleaved } from '../../measure/interleave.ts';
 import { type LoadRequest, runLoad } from '../../measure/load.ts';
 import { median } from '../../measure/statistics.ts';
 import type { Child } from '../../setup/children.ts';
+import { withOwnDatabase } from '../../setup/database.ts';
 import { createBelfryEnvironment } from '../../setup/environment.ts';
 import {
   ADMIN,
-  createScaleDatabase,
-  dropScaleDatabase,
+  fillScaleDatabase,
   MATCHING_RECORDS,
   RECORDS_PER_OWNER,
   SEARCHED_WORD,
@@ -105,6 +105,19 @@ async function measure(bench: Bench, server: Child, name: string): Promise<Figur
   );
 }
 
+async function measureAll(bench: Bench, names: readonly string[]): Promise<Figure[]> {
+  await fillScaleDatabase(bench.servers);
+  const program = new URL('../../processes/scale.ts', import.meta.url);
+  const server = await bench.children.start(program, createBelfryEnvironment(bench.servers, 'web'));
+  const figures: Figure[] = [];
+  for (const name of names) {
+    bench.logProgress(`${name} …`);
+    figures.push(await measure(bench, server, name));
+  }
+  await server.stop();
+  return figures;
+}
+
 /** Compares the time of a list on 1,000,000 rows with the same list on 10,000, one request at a time. */
 export const recordsScale: Group = {
   name: 'scale',
@@ -112,16 +125,6 @@ export const recordsScale: Group = {
     const names = Object.keys(LIST_REQUESTS).filter((name) => bench.isRequested(name));
     if (names.length === 0) return [];
     bench.logProgress('scale: filling 1,000,000 rows …');
-    const servers = await createScaleDatabase(bench.servers);
-    const program = new URL('../../processes/scale.ts', import.meta.url);
-    const server = await bench.children.start(program, createBelfryEnvironment(servers, 'web'));
-    const figures: Figure[] = [];
-    for (const name of names) {
-      bench.logProgress(`${name} …`);
-      figures.push(await measure(bench, server, name));
-    }
-    await server.stop();
-    await dropScaleDatabase(bench.servers);
-    return figures;
+    return withOwnDatabase(bench, 'scale', (own) => measureAll(own, names));
   },
 };
