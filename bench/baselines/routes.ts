@@ -80,7 +80,7 @@ export function addRoutes(app: Express, sql: Sql): void {
     const values = [category, limit, (page - 1) * limit];
     if (count === 'none') {
       const rows = await sql.read<ArticleRow>('list', LIST, values);
-      return void res.json({ data: rows.map(toArticle), meta: { page, limit } });
+      return void res.json({ data: rows.map(toArticle), meta: { limit } });
     }
     const [rows, [counted]] = await Promise.all([
       sql.read<ArticleRow>('list', LIST, values),

@@ -64,11 +64,6 @@ async function request(
   return { operations: amount.sequential, bytes };
 }
 
-const createUncounted = (connection: number): LoadRequest => {
-  const list = OPERATIONS.list(connection);
-  return { ...list, path: `${list.path}&count=none` };
-};
-
 const records: Setup = {
   isHandwritten: true,
   async start(side) {
@@ -78,7 +73,7 @@ const records: Setup = {
   operations: [
     { name: 'read', run: (processes, amount) => request(processes, amount, OPERATIONS.read) },
     { name: 'list', run: (processes, amount) => request(processes, amount, OPERATIONS.list) },
-    { name: 'list.uncounted', run: (processes, amount) => request(processes, amount, createUncounted) },
+    { name: 'list.uncounted', run: (processes, amount) => request(processes, amount, OPERATIONS['list.uncounted']) },
     { name: 'create', reset: resetRecords, run: (processes, amount) => request(processes, amount, OPERATIONS.create) },
     { name: 'update', reset: resetRecords, run: (processes, amount) => request(processes, amount, OPERATIONS.update) },
   ],

@@ -2,11 +2,18 @@ import type { LoadRequest } from '../../measure/load.ts';
 import { ARTICLES, CATEGORIES, createArticleJson, getArticleId, getSessionToken, USERS } from '../../setup/seed.ts';
 
 /** The measured operations. */
-export type Operation = 'read' | 'list' | 'create' | 'update';
+export type Operation = 'read' | 'list' | 'list.uncounted' | 'create' | 'update';
 
 let created = 0;
 
 const randomBelow = (count: number) => Math.floor(Math.random() * count);
+
+const createList = (connection: number, parameters = ''): LoadRequest => ({
+  method: 'GET',
+  path: `/api/articles?category=category-${randomBelow(CATEGORIES)}&sort=-createdAt&limit=20${parameters}`,
+  token: getSessionToken(connection % USERS),
+  status: 200,
+});
 
 /** Returns the next request of a connection, by operation. Each connection is signed in as its own user. */
 export const OPERATIONS: Record<Operation, (connection: number) => LoadRequest> = {
@@ -16,12 +23,8 @@ export const OPERATIONS: Record<Operation, (connection: number) => LoadRequest> 
     token: getSessionToken(connection % USERS),
     status: 200,
   }),
-  list: (connection) => ({
-    method: 'GET',
-    path: `/api/articles?category=category-${randomBelow(CATEGORIES)}&sort=-createdAt&limit=20`,
-    token: getSessionToken(connection % USERS),
-    status: 200,
-  }),
+  list: (connection) => createList(connection),
+  'list.uncounted': (connection) => createList(connection, '&count=none'),
   create: (connection) => ({
     method: 'POST',
     path: '/api/articles',

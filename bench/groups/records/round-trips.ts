@@ -14,7 +14,6 @@ const LIST = OPERATIONS.list(0);
 const REQUESTS: Record<string, () => LoadRequest> = {
   ...Object.fromEntries((Object.keys(OPERATIONS) as Operation[]).map((name) => [name, () => OPERATIONS[name](0)])),
   'list.include': () => ({ ...LIST, path: `${LIST.path}&include=author` }),
-  'list.uncounted': () => ({ ...LIST, path: `${LIST.path}&count=none` }),
 };
 
 async function send(url: string, name: string): Promise<void> {

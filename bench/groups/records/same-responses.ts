@@ -13,6 +13,9 @@ function parseComparable(text: string, isWrite: boolean): unknown {
   );
 }
 
+/** The beginning and the end of a text. What a page says about itself stands at the end. */
+const shorten = (text: string) => (text.length < 500 ? text : `${text.slice(0, 350)} … ${text.slice(-150)}`);
+
 /**
  * Sends one request of each operation to every server.
  *
@@ -31,7 +34,8 @@ export async function assertSameResponses(urls: readonly string[]): Promise<void
       responses.push(parseComparable(text, name === 'create' || name === 'update'));
     }
     if (!responses.every((response) => isDeepStrictEqual(response, responses[0]))) {
-      throw new Error(`The servers return different responses to ${name}: ${JSON.stringify(responses, null, 2)}`);
+      const texts = responses.map((response) => JSON.stringify(response));
+      throw new Error(`The servers return different responses to ${name}:\n${texts.map(shorten).join('\n')}`);
     }
   }
 }
