@@ -51,6 +51,9 @@ export async function exportRecords(
   const columns = columnsOf(resource, options.fields);
   const viewer = await readViewer(app, options.user);
   const { header, format } = createRowFormatter(resource, columns, options);
+  const pages = resource.read(options.where, viewer);
+  // A filter that is refused fails here, before the file loses what it contained.
+  let page = await pages.next();
   const output = openOutput(options.out);
   const progress = createProgress();
   const write = async (text: string) => {
@@ -58,11 +61,10 @@ export async function exportRecords(
   };
   let rows = 0;
   await write(header);
-  for await (const records of resource.read(options.where, viewer)) {
-    await write(format(records));
-    rows += records.length;
+  for (; !page.done && !signal.aborted; page = await pages.next()) {
+    await write(format(page.value));
+    rows += page.value.length;
     progress.update(rows);
-    if (signal.aborted) break;
   }
   if (options.out !== undefined) {
     output.end();

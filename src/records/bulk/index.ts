@@ -1,3 +1,4 @@
+import { runAsActor } from '../../declare/actor.ts';
 import type { BulkChange, BulkRecords, BulkResource, BulkRow } from '../../declare/bulk.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import { normalizeResourceName } from '../../declare/naming.ts';
@@ -5,7 +6,7 @@ import type { Viewer } from '../../declare/policy.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { createServiceCallContext, type OperationContext } from '../access/operation-context.ts';
+import { actorOf, createServiceCallContext, type OperationContext } from '../access/operation-context.ts';
 import { toPublicOperationError } from '../access/public-error.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { BatchItem, Outcome } from '../operations/batch/item.ts';
@@ -34,6 +35,10 @@ function createBulkResource(context: RecordsContext, entity: Entity): BulkResour
   const { resource } = entity;
   const operationOf = (user: Viewer | undefined) =>
     createServiceCallContext(user === undefined ? { as: 'system' } : { user }, context.service);
+
+  /** Hooks run on behalf of the user for whom rows are written, if there is one. */
+  const runForUser = <T>(operation: OperationContext, work: () => Promise<T>): Promise<T> =>
+    operation.user === undefined ? work() : runAsActor(actorOf(operation), work);
 
   /** Runs items in a transaction that is rolled back, because its result is undefined. */
   async function runDry(items: readonly BatchItem[], operation: OperationContext): Promise<Outcome[]> {
@@ -110,9 +115,9 @@ function createBulkResource(context: RecordsContext, entity: Entity): BulkResour
           return [];
         }
       });
-      const outcomes = dryRun
-        ? await runDry(items, operation)
-        : await runBatchPerItem(context, entity, items, { operation, ...unlimited() });
+      const outcomes = await runForUser(operation, () =>
+        dryRun ? runDry(items, operation) : runBatchPerItem(context, entity, items, { operation, ...unlimited() }),
+      );
       return rows.map((_, place) => errors.get(place) ?? toRowError(outcomes[place]));
     },
     async change(ids, change) {

@@ -55,7 +55,13 @@ test('fields and filters limit an export', async () => {
   );
   expect(readFileSync(file, 'utf8')).toBe(`\ufefftitle,points\n'=cmd(),2\n"Three ""quoted""\nlines",3\n`);
   expect((await run('--fields', 'internal')).errorOutput).toContain('--fields: "internal" cannot be exported');
+});
+
+test('a refused filter leaves the file of an earlier export as it was', async () => {
+  const file = out('kept.csv');
+  await run('--out', file, '--fields', 'title', '--where', 'points=-1');
   expect((await run('--where', 'titel=x', '--out', file)).errorOutput).toContain('Unknown field "titel"');
+  expect(readFileSync(file, 'utf8')).toBe('title\nOne\n');
 });
 
 test('an export for a user has only the fields that the user may see', async () => {

@@ -27,9 +27,19 @@ const hooked = defineResource('hooked', {
   fields: { sku: f.string().required().unique() },
   hooks: { beforeCreate: () => undefined },
 });
+const counted = defineResource('counted', {
+  fields: { sku: f.string().required(), owner: f.ref('user').owner(), before: f.integer() },
+  policies: { list: 'owner', create: 'authenticated' },
+  hooks: {
+    beforeCreate: async (values, { service }) => {
+      const { data } = await service('counted').list({}, { as: 'user' });
+      return { ...values, before: data.length };
+    },
+  },
+});
 const timeless = defineResource('timeless', { fields: { sku: f.string() }, timestamps: false });
 const { app, env, person } = await startTestApp({
-  resources: [defineUser({ roles: ['user', 'editor'] }), product, hooked, timeless],
+  resources: [defineUser({ roles: ['user', 'editor'] }), product, hooked, counted, timeless],
 });
 const folder = mkdtempSync(join(tmpdir(), 'belfry-import-'));
 const client = new Client({ connectionString: env.DATABASE_URL! });
@@ -163,6 +173,20 @@ test('the policies and field rules of a user apply', async () => {
   expect((await run(file, '--user', bob.id)).errorOutput).toContain('Row 1: You are not allowed to do this');
   expect((await all()).map(({ sku }) => sku)).toEqual(['f1']);
   expect((await run(file, '--user', 'f'.repeat(24))).errorOutput).toContain('there is no user with this id');
+});
+
+test('hooks act as the user for whom rows are imported', async () => {
+  const [ada, bob] = [await person('Ada'), await person('Bob')];
+  const file = write('sku\ng1\ng2\n');
+  for (const user of [bob, ada])
+    expect(await runCommand(['import', 'counted', file, '--user', user.id], app)).toMatchObject({ code: 0 });
+  const { data } = await app.service(counted).list({ sort: 'id' });
+  expect(data.map(({ owner, before }) => [owner, before])).toEqual([
+    [bob.id, 0],
+    [bob.id, 1],
+    [ada.id, 0],
+    [ada.id, 1],
+  ]);
 });
 
 test('a row with a stray quote is rejected as it is, rows of empty cells are left out, and line ends may be mixed', async () => {

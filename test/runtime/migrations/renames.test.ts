@@ -80,6 +80,18 @@ test('a rename can be requested on the command line instead of declared', async 
   expect(await project.query(TITLES)).toEqual(KEPT);
 });
 
+test('a requested rename of a table or column includes the table of its soft-deleted records', async () => {
+  const project = await createMigrationProject();
+  await project.change([defineResource('memo', { fields: { title: f.string() }, softDelete: true })]);
+  await project.query(`insert into memos_deleted (id, title, deleted_at) values ($1, 'Gone', now())`, ['a'.repeat(24)]);
+  const note = defineResource('note', { fields: { headline: f.string() }, softDelete: true });
+  await project.change([note], '--rename-table', 'memos=notes', '--rename', 'memos.title=headline');
+  expect(await project.query('select headline from notes_deleted')).toEqual([{ headline: 'Gone' }]);
+  const again = defineResource('note', { fields: { name: f.string() }, softDelete: true });
+  await project.change([again], '--rename', 'notes.headline=name');
+  expect(await project.query('select name from notes_deleted')).toEqual([{ name: 'Gone' }]);
+});
+
 test('a dropped and an added column of one type are refused with the commands to rename and to drop', async () => {
   const { ok, lines } = await refusing.generate([after(false)], 'new', 'title');
   expect(ok).toBe(false);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { StartupError } from '../../../platform/config/environment.ts';
 import { primaryKeyName, quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { archiveTable } from '../../../records/schema/table-names.ts';
 import { renameColumnInConstraints } from './constraints.ts';
 import type { DeclaredFacts } from './declared.ts';
 import type { RequestedChanges } from './requested-changes.ts';
@@ -124,6 +125,21 @@ function findColumnRenames(
   });
 }
 
+/** Adds the renames of the tables that hold the soft-deleted records of a renamed table, or of a table with a renamed column. */
+function addRenamesOfArchives(requested: RequestedChanges, previous: Snapshot, next: Snapshot): RequestedChanges {
+  const [before, after] = [tableNamesOf(previous), tableNamesOf(next)];
+  const tables = requested.renamedTables.flatMap((rename) => {
+    const [from, to] = [archiveTable(rename.from), archiveTable(rename.to)];
+    return before.has(from) && after.has(to) ? [rename, { from, to }] : [rename];
+  });
+  const columns = requested.renamedColumns.flatMap((rename) => {
+    const table = archiveTable(tables.find(({ from }) => from === rename.table)?.to ?? rename.table);
+    const was = tables.find(({ to }) => to === table)?.from ?? table;
+    return before.has(was) && after.has(table) ? [rename, { ...rename, table }] : [rename];
+  });
+  return { ...requested, renamedTables: tables, renamedColumns: columns };
+}
+
 /**
  * Finds the renames between two descriptions: declared by `renamedFrom`, or requested.
  *
@@ -136,8 +152,9 @@ export function findRenames(
   requested: RequestedChanges,
 ): Renames {
   const errors: string[] = [];
-  const tables = findTableRenames(previous, next, declared, requested, errors);
-  const columns = findColumnRenames(previous, next, declared, requested, tables, errors);
+  const all = addRenamesOfArchives(requested, previous, next);
+  const tables = findTableRenames(previous, next, declared, all, errors);
+  const columns = findColumnRenames(previous, next, declared, all, tables, errors);
   if (errors.length > 0) throw new StartupError('These renames are impossible:', errors);
   return { tables, columns };
 }
