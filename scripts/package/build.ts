@@ -1,9 +1,11 @@
-// `npm run build`: compiles src/ into dist/: JavaScript, source maps, declarations, the files of pages, and verify-webhook for browsers.
+// `npm run build`: compiles src/ into dist/: JavaScript (that of the server in bundles), declarations, the files of pages, and verify-webhook
+// for browsers.
 // The package contains all of it except dist/app, the app of this repository, which is for the image (Dockerfile).
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundleServer } from './bundle-server.ts';
 import { bundleVerifyWebhook } from './bundle-verify-webhook.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -50,8 +52,9 @@ export function buildDeclarations(folder: string): void {
 /** Builds the files of the package and of the image in dist/. */
 export function build(): void {
   rmSync(dist, { recursive: true, force: true });
-  compile(dist);
-  renameImportsInDeclarations(dist);
+  compile(dist, '--declaration', 'false', '--removeComments');
+  bundleServer(dist);
+  buildDeclarations(dist);
   copyPages();
   writeFileSync(join(dist, 'extensions/webhooks/verify-webhook.browser.js'), bundleVerifyWebhook());
 }

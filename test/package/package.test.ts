@@ -48,6 +48,16 @@ test('the package contains the pages, the migrations and the licence, but neithe
   expect(files.filter((name) => /^package\/(src|test|scripts|bench|workers|dist\/app)\//.test(name))).toEqual([]);
 });
 
+test('the modules of the server are bundled, but not those that the bundlers of pages load', () => {
+  const { stdout } = spawnSync('tar', ['tzf', tarball], { encoding: 'utf8' });
+  const modules = stdout.split('\n').filter((name) => name.endsWith('.js') && !name.includes('/page/'));
+  const [unbundled, server] = [true, false].map((wanted) =>
+    modules.filter((name) => /dist\/(client|react)\//.test(name) === wanted),
+  );
+  expect(server!.length).toBeLessThan(80);
+  expect(unbundled!.length).toBeGreaterThan(50);
+});
+
 test('publint and attw find no problem', () => {
   const publint = run('node_modules/publint/src/cli.js', '--strict', tarball);
   expect({ publint, code: publint.code }).toMatchObject({ code: 0 });
