@@ -1,12 +1,12 @@
 // Bundles the compiled modules of the server. A process of an app loads a few files instead of 900, which halves the time of its start, and holds
 // neither comments nor 900 records of modules.
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { buildSync } from 'esbuild';
 
 /** What processes load or start, apart from the app of this repository. They share modules, such as the classes of errors. */
 const SERVER = ['index.js', 'testing/index.js', 'cli/belfry.js', 'dev-servers/guard.js', 'app/index.js'];
-/** What the bundlers of pages and of receivers load. They take only the modules and functions that are used. */
+/** What the bundlers of pages and of receivers load, which take only the modules that are used. */
 const UNBUNDLED = ['client/index.js', 'react/index.js', 'extensions/webhooks/verify-webhook.js'];
 
 const LOCATION = 'module-location.js';
@@ -36,8 +36,8 @@ const moduleLocation = locateModule(${JSON.stringify(path)});
   writeFileSync(file, prefix + replaced);
 }
 
-/** Bundles modules of a folder, and returns the files and the modules that they contain. */
-function bundle(dist: string, entryPoints: readonly string[]) {
+/** Bundles modules of a folder, and returns the files and the modules that they contain. @param external modules that stay files of their own */
+function bundle(dist: string, entryPoints: readonly string[], external: readonly string[] = []) {
   const { outputFiles, metafile } = buildSync({
     absWorkingDir: dist,
     entryPoints: [...entryPoints],
@@ -46,6 +46,7 @@ function bundle(dist: string, entryPoints: readonly string[]) {
     bundle: true,
     splitting: true,
     packages: 'external',
+    external: external.map((path) => `./${path}`),
     format: 'esm',
     platform: 'node',
     target: 'node24',
@@ -55,6 +56,15 @@ function bundle(dist: string, entryPoints: readonly string[]) {
     logLevel: 'silent',
   });
   return { outputFiles, modules: Object.keys(metafile.inputs) };
+}
+
+/** Makes a bundle import modules from a folder. esbuild names them as if all bundles were in that folder. */
+function importFrom(folder: string, text: string, modules: ReadonlySet<string>): string {
+  if (folder === '') return text;
+  const prefix = `${folder.replaceAll(sep, '/')}/`;
+  return text.replaceAll(/\b(?:from|import\() ?"\.\/([^"]+)"/g, (whole, path: string) =>
+    modules.has(path) ? whole.replace('./', prefix) : whole,
+  );
 }
 
 /**
@@ -71,10 +81,11 @@ export function bundleServer(dist: string): void {
     .filter((path) => !unbundled.has(path));
   writeFileSync(join(dist, LOCATION), LOCATION_MODULE);
   for (const path of modules) keepLocation(dist, path);
-  const { outputFiles } = bundle(dist, SERVER);
+  // In two places, a class would be two classes.
+  const { outputFiles } = bundle(dist, SERVER, [...unbundled]);
   for (const path of [...modules, LOCATION]) rmSync(join(dist, path));
-  for (const { path, contents } of outputFiles) {
+  for (const { path, text } of outputFiles) {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, contents);
+    writeFileSync(path, importFrom(relative(dirname(path), dist), text, unbundled));
   }
 }

@@ -1,7 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test, vi } from 'vitest';
 import { bundleVerifyWebhook } from '../../scripts/package/bundle-verify-webhook.ts';
@@ -99,6 +108,17 @@ test.each([
     name.includes(':') ? name : pathToFileURL(join(installed, 'dist/extensions/webhooks', name)).href;
   expect({ code, output }).toMatchObject({ code: 0 });
   expect(JSON.parse(output)).toEqual([JSON.parse(vectors[0]!.body), modules.map(urlOf)]);
+});
+
+test('belfry/verify-webhook is the same in belfry', () => {
+  const file = join(installed, 'dist/extensions/webhooks/verify-webhook.js');
+  const program = `
+    const [a, b] = await Promise.all(['belfry', ${JSON.stringify(pathToFileURL(file).href)}].map((name) => import(name)));
+    console.log(a.WebhookVerificationError === b.WebhookVerificationError, a.verifyWebhook === b.verifyWebhook);`;
+  symlinkSync(resolve('node_modules'), join(installed, 'node_modules'));
+  writeFileSync(join(folder, 'same.mjs'), program);
+  expect(run(join(folder, 'same.mjs'))).toEqual({ code: 0, output: 'true true\n' });
+  rmSync(join(installed, 'node_modules'));
 });
 
 test('the file for browsers is the one that the tests of verify-webhook use', () => {

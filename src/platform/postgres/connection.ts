@@ -10,10 +10,10 @@ export interface Statement {
   /** The maximum bytes of the rows of a list, approximately; undefined if unknown. Few lists of unknown size are read at a time. */
   maxBytes?: number | undefined;
   /**
-   * Whether the statement may run in one transaction with others of its name, see `createWriteGroups`: it adds rows that no other statement waits for, such
-   * as rows without unique values, and returns them.
+   * The table to which the statement adds rows, as SQL, if it may run in one transaction with others of its name, see `createWriteGroups`: it adds rows
+   * that no other statement waits for, such as rows without unique values, and returns them.
    */
-  sharesTransaction?: boolean | undefined;
+  sharesTransaction?: string | undefined;
 }
 
 /** Sends statements on one connection without waiting for the results of earlier ones. Postgres runs them in order. */
@@ -49,9 +49,11 @@ export interface PooledConnection extends Connection {
   graceMs: number;
   /**
    * Runs statements that have the same name in one transaction, in one round trip, see `RowQueries`. Unlike other statements, they are not reported to
-   * `onResult`, because each belongs to another caller. Returns undefined if they must run alone.
+   * `onResult`, because each belongs to another caller. If Postgres refuses one of them, or none is prepared, nothing is written.
    */
-  runGroup(statements: readonly Statement[]): Promise<{ results: unknown[][][]; ms: number } | undefined>;
+  runGroup(
+    statements: readonly Statement[],
+  ): Promise<{ results: unknown[][][]; ms: number } | 'refused' | 'unprepared'>;
   /** Sets the time limit of later statements of the session. */
   setTimeoutMs(timeoutMs: number): void;
   /** Ends the connection if a statement is running and the server has been silent for too long. Call it about once a second. */
@@ -100,6 +102,9 @@ interface ClientInternals extends pg.Client {
 
 /** Whether Postgres does not know the name of a statement, so that it has not run the statement. */
 const isUnknownStatement = (error: unknown) => (error as { code?: string }).code === '26000';
+/** Whether Postgres has not run a statement because a column that it returns has got another type since it was prepared. */
+const isOutdatedStatement = (error: unknown) => (error as { routine?: string }).routine === 'RevalidateCachedQuery';
+const isTransactionAborted = (error: unknown) => (error as { code?: string }).code === '25P02';
 
 /** Replaces the stack of an error, which leads to the socket, by one that leads to the caller. */
 function withCallerStack(error: unknown): unknown {
@@ -167,9 +172,10 @@ export async function openConnection(
     try {
       return await queries.run<Row>(usedName === name ? statement : { name: usedName, text, values });
     } catch (error) {
-      const isPrepared = client.connection.parsedStatements[usedName] !== undefined && !isUnknownStatement(error);
+      const isParsed = client.connection.parsedStatements[usedName] !== undefined;
+      const isUsable = isParsed && !isUnknownStatement(error) && !isOutdatedStatement(error);
       // PgBouncer ends the connection of a client that prepares a name again, even if the name could not be prepared before.
-      if (!isPrepared && usedName === (newNames.get(name) ?? name)) newNames.set(name, `${name}#${++renamed}`);
+      if (!isUsable && usedName === (newNames.get(name) ?? name)) newNames.set(name, `${name}#${++renamed}`);
       throw error;
     }
   }
@@ -195,22 +201,28 @@ export async function openConnection(
       try {
         rows = await track(send<Row>(statement));
       } catch (error) {
-        // An earlier statement with the same name was sent at the same time and could not be prepared. This one has not run.
-        if (!isUnknownStatement(error)) throw withCallerStack(error);
+        // Either an earlier statement with the same name was sent at the same time and could not be prepared, or it is outdated. This one has not run.
+        if (!isUnknownStatement(error) && !isOutdatedStatement(error)) throw withCallerStack(error);
         const { text, values } = statement;
-        rows = await track(send<Row>({ text, values }));
+        rows = await track(send<Row>({ text, values })).catch((second) => {
+          throw isTransactionAborted(second) ? error : second;
+        });
       } finally {
         onResult(statement.text, performance.now() - sentAt, rows.length);
       }
       return rows;
     },
     async runGroup(statements) {
-      if (newNames.has(statements[0]!.name!)) return undefined;
+      if (newNames.has(statements[0]!.name!)) return 'unprepared';
       const sentAt = performance.now();
       try {
         const results = await track(queries.runGroup(statements));
-        return results && { results, ms: performance.now() - sentAt };
+        return results === undefined ? 'unprepared' : { results, ms: performance.now() - sentAt };
       } catch (error) {
+        // An error that ends the session may follow a commit. After any other, nothing has been written, whatever its code.
+        const isRefused =
+          error instanceof pg.DatabaseError && (await track(client.query('select 1').then(Boolean, () => false)));
+        if (isRefused) return 'refused';
         throw withCallerStack(error);
       }
     },

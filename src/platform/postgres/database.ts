@@ -92,6 +92,9 @@ const READS_SENT: LaneDepth = { always: 1000, fitting: 1000, bytes: 0 };
 // long as their results are small: a write to the socket costs more than anything else in a list.
 const LISTS_SENT: LaneDepth = { always: 4, fitting: 32, bytes: 32 * 1024 * 1024 };
 
+const HAS_TRIGGERS =
+  'select exists (select from pg_trigger where tgrelid = $1::regclass and not tgisinternal and (tgtype & 4) > 0)';
+
 const NOT_COMMITTED =
   'Postgres rolled the transaction back, because one of its statements had failed. Do not catch errors of statements.';
 
@@ -163,6 +166,11 @@ export function openDatabase(
   const runInGroup = createWriteGroups(
     writeAlone,
     (statements) => runExclusively('writes', (connection) => connection.runGroup(statements)),
+    async (table) => {
+      const statement = { name: 'belfry_has_triggers', text: HAS_TRIGGERS, values: [table] };
+      const [row] = await runIn<[boolean]>('reads', statement, sendPlain);
+      return row![0];
+    },
     onResult,
   );
   /** Whether connections for writes are not shared, and lead to Postgres itself. False before the first connection. */
@@ -173,7 +181,7 @@ export function openDatabase(
     readList: (statement) => runIn('lists', statement, sendLimited),
     readSlowly: (statement) => runIn('scans', statement, sendLimited),
     write<Row extends unknown[]>(statement: Statement) {
-      const mayShare = statement.sharesTransaction && statement.name !== undefined && ownsSessions();
+      const mayShare = statement.sharesTransaction !== undefined && statement.name !== undefined && ownsSessions();
       return (mayShare ? runInGroup(statement) : writeAlone(statement)) as Promise<Row[]>;
     },
     async transaction(work) {

@@ -59,12 +59,6 @@ export function isConnectionError(error: unknown): boolean {
   return cause instanceof Error && CONNECTION_TEXTS.test(cause.message);
 }
 
-/** Whether Postgres refused a statement, so that its transaction has certainly been rolled back. */
-export function isRefused(error: unknown): boolean {
-  // Classes 58 system error, XX internal error: what happened is not certain.
-  return error instanceof pg.DatabaseError && !isConnectionError(error) && !/^(58|XX)/.test(codeOf(error));
-}
-
 /** Whether the database cannot be reached or has no capacity at the moment (as opposed to an invalid statement). */
 function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);

@@ -41,8 +41,8 @@ export function createStore(
   const width = codec.columns.split(', ').length;
   // Two transactions that each add several rows could wait for each other's unique values. Without timestamps, the transaction is the version.
   const isUnique = resource.indexes.some(({ unique }) => unique);
-  const sharesTransaction =
-    resource.timestamps && !isUnique && resource.constraints.every(({ kind }) => kind === 'check');
+  const mayShare = resource.timestamps && !isUnique && resource.constraints.every(({ kind }) => kind === 'check');
+  const sharesTransaction = mayShare ? quoteIdentifier(resource.table) : undefined;
 
   const buildIdCondition = (id: string, conditions: readonly (WriteCondition | ListCondition)[]) => {
     const params = createSqlParameters([id]);

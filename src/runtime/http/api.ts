@@ -26,7 +26,7 @@ import { createRequestLimits, type LimitCheck, type RequestLimits } from './limi
 import { createRequestCounter } from './metrics.ts';
 import { createHealthRouter, createMetricsRouter, type Health } from './monitoring.ts';
 import { toPublicError } from './public-error.ts';
-import { isMonitoringPath, logRequest, redactedPathOf, setRoutePattern } from './request-log.ts';
+import { isMonitoringUrl, logRequest, redactedPathOf, setRoutePattern } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
 import { createRequestTracer } from './tracing.ts';
 
@@ -179,7 +179,7 @@ function createRequestObserver(host: Host): (req: Request, res: Response) => voi
   const { log } = host;
   const countRequest = createRequestCounter(host);
   return (req, res) => {
-    if (isMonitoringPath(req.url)) return;
+    if (isMonitoringUrl(req.url)) return;
     const startedAt = performance.now();
     const endRequest = countRequest(req);
     res.on('close', () => {
@@ -213,7 +213,7 @@ function createEntrance(
     next();
   };
   const countUnlessMonitoring: RequestHandler = (req, res, next) => {
-    if (isMonitoringPath(req.path)) monitoring(req, res, (error) => (error ? next(error) : count(req, res, next)));
+    if (isMonitoringUrl(req.url)) monitoring(req, res, (error) => (error ? next(error) : count(req, res, next)));
     else count(req, res, next);
   };
   return (req, res, next) => {

@@ -21,9 +21,11 @@ export function routePatternOf(req: IncomingMessage): string | undefined {
   return routePatterns.get(req);
 }
 
-/** Whether a path is one of health or metrics. Requests for them arrive every few seconds and are not worth logging or counting. */
-export function isMonitoringPath(path: string): boolean {
-  return path === '/healthz' || path === '/readyz' || path === '/metrics';
+const MONITORING_URL = /^\/(?:healthz|readyz|metrics)(?:\?|$)/;
+
+/** Whether a request is one for health or metrics. Such requests arrive every few seconds and are not worth logging or counting. */
+export function isMonitoringUrl(url: string): boolean {
+  return MONITORING_URL.test(url);
 }
 
 const CONSOLE_PATH = /^\/console(?:[/?]|$)/i;

@@ -4,7 +4,7 @@ import { createPerRequestStore } from '../../platform/http/per-request.ts';
 import { setTraceIds } from '../../platform/http/request-context.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Tracing } from '../../platform/observability/tracing.ts';
-import { isMonitoringPath, routePatternOf } from './request-log.ts';
+import { isMonitoringUrl, routePatternOf } from './request-log.ts';
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -36,7 +36,7 @@ function safePathOf(pattern: string | undefined, path: string): string | undefin
 /** Creates the handler that records a span for each request. The span is active in everything that the request runs. */
 export function createRequestTracer(tracing: Tracing): RequestHandler {
   return (req, res, next) => {
-    if (isMonitoringPath(req.url)) {
+    if (isMonitoringUrl(req.url)) {
       next();
       return;
     }

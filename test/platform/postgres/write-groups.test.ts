@@ -37,14 +37,15 @@ let name = '';
 beforeEach(async () => {
   name = `insert_${++names}`;
   await admin.query('truncate grouped');
-  // A statement shares a transaction only on a connection on which it is prepared.
+  // A statement shares a transaction only on a connection on which it is prepared, and the first one looks up whether the table has triggers.
   await insert(0, 'good', false);
+  await insert(1);
   await admin.query('truncate grouped');
   results.length = 0;
 });
 
-const insert = (id: number, text: string | null = 'good', sharesTransaction = true) =>
-  database.write({ name, text: INSERT, values: [id, text], sharesTransaction });
+const insert = (id: number, text: string | null = 'good', shares = true) =>
+  database.write({ name, text: INSERT, values: [id, text], sharesTransaction: shares ? 'grouped' : undefined });
 const insertAll = (count: number, from = 0) => Promise.all(Array.from({ length: count }, (_, i) => insert(from + i)));
 /** The number of transactions that wrote the rows of a table. */
 async function countTransactions(table = 'grouped'): Promise<number> {
@@ -70,7 +71,7 @@ test('a statement that comes alone, or must not share, has a transaction of its 
   await insert(2);
   await Promise.all([insert(3, 'good', false), insert(4, 'good', false)]);
   await Promise.all(
-    [5, 6].map((id) => database.write({ text: INSERT, values: [id, 'good'], sharesTransaction: true })),
+    [5, 6].map((id) => database.write({ text: INSERT, values: [id, 'good'], sharesTransaction: 'grouped' })),
   );
   expect(await countTransactions()).toBe(6);
   expect(results).toEqual(Array(6).fill([INSERT, 1]));
@@ -81,12 +82,12 @@ test('values of every kind arrive as with a statement of its own', async () => {
     'create table kinds (id int primary key, bytes bytea, at timestamptz, texts text[], sent boolean, number float8)',
   );
   const values = [Buffer.from([0, 1, 255]), new Date(0), ['a', null, 'b"{'], true, -0.5];
-  const run = (id: number, given: unknown[], sharesTransaction: boolean) =>
+  const run = (id: number, given: unknown[], shares: boolean) =>
     database.write({
       name: 'kinds',
       text: 'insert into kinds values ($1, $2, $3, $4, $5, $6) returning bytes, at, texts, sent, number',
       values: [id, ...given],
-      sharesTransaction,
+      sharesTransaction: shares ? 'kinds' : undefined,
     });
   const alone = [await run(1, values, false), await run(2, [null, null, null, null, null], false)];
   const together = await Promise.all([run(3, values, true), run(4, [null, null, null, null, null], true)]);
@@ -102,6 +103,49 @@ test('a statement that Postgres refuses gets its error; the others are written o
   expect(settled[3]).toMatchObject({ reason: { code: '23505' } });
   const { rows } = await admin.query('select id from grouped order by id');
   expect(rows.map(({ id }) => id)).toEqual([1, 3, 4, 9]);
+});
+
+test.each(['XX000', '58030', '57P01', '08006'])(
+  'an error with the code %s, after which the connection is open, affects no other statement',
+  async (code) => {
+    await admin.query(`
+      create or replace function refuse_bad(text text) returns text language plpgsql as $$
+        begin if text = 'bad' then raise exception 'no' using errcode = '${code}'; end if; return text; end $$`);
+    const add = (id: number, text = 'good', shares = true) =>
+      database.write({
+        name,
+        text: 'insert into grouped values ($1, refuse_bad($2)) returning id',
+        values: [id, text],
+        sharesTransaction: shares ? 'grouped' : undefined,
+      });
+    name = `refuse_${code}`;
+    await add(1, 'good', false);
+    const settled = await Promise.allSettled([add(2), add(3, 'bad'), add(4)]);
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(settled[1]).toMatchObject({ reason: { code } });
+    expect((await admin.query('select id from grouped order by id')).rows.map(({ id }) => id)).toEqual([1, 2, 4]);
+  },
+);
+
+test('statements on a table with triggers have a transaction each', async () => {
+  await admin.query(`
+    create table watched (id int primary key);
+    create function see() returns trigger language plpgsql as $$ begin return new; end $$;
+    create trigger seen_later after update or delete on watched for each row execute function see()`);
+  const add = (id: number, named: string, shares = true) =>
+    database.write({
+      name: named,
+      text: 'insert into watched values ($1) returning id',
+      values: [id],
+      sharesTransaction: shares ? 'watched' : undefined,
+    });
+  await add(0, 'before', false);
+  await Promise.all([1, 2, 3].map((id) => add(id, 'before')));
+  expect(await countTransactions('watched')).toBe(2);
+  await admin.query('create trigger seen before insert on watched for each row execute function see()');
+  await add(4, 'after', false);
+  await Promise.all([5, 6, 7].map((id) => add(id, 'after')));
+  expect(await countTransactions('watched')).toBe(6);
 });
 
 test('after a refusal, statements of that name run alone for a while', async () => {
@@ -127,12 +171,12 @@ test('a statement that waits for a lock does not make the others wait', async ()
   await admin.query('create table parents (id int primary key); insert into parents values (1), (2)');
   await admin.query('create table children (id int primary key, parent int references parents)');
   const own = openDatabase(env.DATABASE_URL!, 'waiting', log);
-  const add = (id: number, parent: number, sharesTransaction = true) =>
+  const add = (id: number, parent: number, shares = true) =>
     own.write({
       name: 'children',
       text: 'insert into children values ($1, $2) returning id',
       values: [id, parent],
-      sharesTransaction,
+      sharesTransaction: shares ? 'children' : undefined,
     });
   await add(1, 1, false);
   await add(2, 2, false);
@@ -149,15 +193,14 @@ test('statements of two groups that need the same rows in another order do not w
   await admin.query('create table counters (id int primary key, n int); insert into counters values (1, 0), (2, 0)');
   await admin.query(`
     create table counted (id int primary key, counter int);
-    create function count_up() returns trigger language plpgsql as $$
-      begin update counters set n = n + 1 where id = new.counter; perform pg_sleep(0.02); return new; end $$;
-    create trigger count_up before insert on counted for each row execute function count_up()`);
-  const add = (own: typeof database, id: number, counter: number, sharesTransaction = true) =>
+    create function count_up(counter int) returns int language plpgsql as $$
+      begin update counters set n = n + 1 where id = counter; perform pg_sleep(0.02); return counter; end $$`);
+  const add = (own: typeof database, id: number, counter: number, shares = true) =>
     own.write({
       name: 'counted',
-      text: 'insert into counted values ($1, $2) returning id',
+      text: 'insert into counted values ($1, count_up($2)) returning id',
       values: [id, counter],
-      sharesTransaction,
+      sharesTransaction: shares ? 'counted' : undefined,
     });
   const other = openDatabase(env.DATABASE_URL!, 'other', log);
   await add(database, 1, 1, false);
@@ -170,24 +213,24 @@ test('statements of two groups that need the same rows in another order do not w
 });
 
 test('a slow statement runs alone, with its own time limit', async () => {
-  const slow = (id: number, sharesTransaction = true) =>
+  const slow = (id: number, shares = true) =>
     database.write({
       name: 'slow',
       text: 'insert into grouped select $1::int, case when $1::int > 100 then pg_sleep(0.6)::text end returning id',
       values: [id],
-      sharesTransaction,
+      sharesTransaction: shares ? 'grouped' : undefined,
     });
   await slow(1, false);
   expect(await Promise.all([slow(101), slow(4), slow(102)])).toEqual([[[101]], [[4]], [[102]]]);
 });
 
 test('if the connection is lost, every statement fails and none is sent again', async () => {
-  const sleep = (id: number, sharesTransaction = true) =>
+  const sleep = (id: number, shares = true) =>
     database.write({
       name: 'sleep',
       text: 'insert into grouped select $1::int, case when $1::int > 100 then pg_sleep(0.4)::text end returning id',
       values: [id],
-      sharesTransaction,
+      sharesTransaction: shares ? 'grouped' : undefined,
     });
   await sleep(1, false);
   await admin.query('truncate grouped');
@@ -200,11 +243,8 @@ test('if the connection is lost, every statement fails and none is sent again', 
   expect((await admin.query('select id from grouped')).rows).toEqual([{ id: 3 }]);
 });
 
-test('records that are created at the same time share transactions; one that a trigger refuses affects no other', async () => {
-  await admin.query(`
-    create function refuse() returns trigger language plpgsql as $$
-      begin if new.text = 'refused' then raise exception 'no' using errcode = '23514'; end if; return new; end $$;
-    create trigger refuse before insert on notes for each row execute function refuse()`);
+test('records that are created at the same time share transactions; one that Postgres refuses affects no other', async () => {
+  await admin.query(`alter table notes add check (text <> 'refused')`);
   const notes = app.service('note');
   await notes.create({ text: 'prepares the statement' });
   await admin.query('delete from notes');

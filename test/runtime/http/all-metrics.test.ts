@@ -95,19 +95,21 @@ test('requests are counted by method, route pattern and class of the status, nev
   await call('GET', '/api/notes/000000000000000000000000');
   await call('GET', '/api/nothing/here');
   await call('GET', '/healthz');
+  await call('GET', '/readyz?probe=1');
   const series = await scrape();
   const requests = (labels: string) => series.get(`belfry_http_requests_total{${labels}}`);
   expect(requests('method="GET",route="/api/notes/:id",status="2xx"')).toBe(3);
   expect(requests('method="GET",route="/api/notes/:id",status="4xx"')).toBe(1);
   expect(requests('method="POST",route="/api/notes",status="2xx"')).toBe(1);
   expect(requests('method="GET",route="none",status="4xx"')).toBe(1);
+  expect(requests('method="GET",route="none",status="2xx"')).toBeUndefined();
   const durations = 'belfry_http_request_seconds';
   const labels = 'method="GET",route="/api/notes/:id"';
   expect(series.get(`${durations}_count{${labels}}`)).toBe(4);
   expect(series.get(`${durations}_bucket{${labels},le="+Inf"}`)).toBe(4);
   expect(series.get(`${durations}_bucket{${labels},le="10"}`)).toBe(4);
   expect(series.get(`${durations}_sum{${labels}}`)).toBeGreaterThan(0);
-  expect([...series.keys()].filter((key) => /healthz|nothing\/|0000/.test(key))).toEqual([]);
+  expect([...series.keys()].filter((key) => /healthz|readyz|nothing\/|0000/.test(key))).toEqual([]);
   expect(series.get('belfry_http_requests_in_flight')).toBe(0);
 });
 

@@ -90,6 +90,10 @@ test('a requested rename of a table or column includes the table of its soft-del
   const again = defineResource('note', { fields: { name: f.string() }, softDelete: true });
   await project.change([again], '--rename', 'notes.headline=name');
   expect(await project.query('select name from notes_deleted')).toEqual([{ name: 'Gone' }]);
+  const fields = { label: f.string() };
+  const declared = defineResource('entry', { renamedFrom: 'note', fields, softDelete: true });
+  await project.change([declared], '--rename', 'entries.name=label');
+  expect(await project.query('select label from entries_deleted')).toEqual([{ label: 'Gone' }]);
 });
 
 test('a dropped and an added column of one type are refused with the commands to rename and to drop', async () => {

@@ -98,7 +98,8 @@ function findNotes(
     notes.push(
       'processes with the old code fail on renamed or dropped names. See docs/migrations.md for the order of deployment',
     );
-  return notes;
+  // A resource has one note, even if it also has a table for its deleted records.
+  return [...new Set(notes)];
 }
 
 /** Returns the SQL statements of extensions that are new or have changed since the previous snapshot. */

@@ -125,19 +125,30 @@ function findColumnRenames(
   });
 }
 
-/** Adds the renames of the tables that hold the soft-deleted records of a renamed table, or of a table with a renamed column. */
+/** Adds the renames of the tables that hold the soft-deleted records of a renamed table. */
 function addRenamesOfArchives(requested: RequestedChanges, previous: Snapshot, next: Snapshot): RequestedChanges {
   const [before, after] = [tableNamesOf(previous), tableNamesOf(next)];
-  const tables = requested.renamedTables.flatMap((rename) => {
+  const renamedTables = requested.renamedTables.flatMap((rename) => {
     const [from, to] = [archiveTable(rename.from), archiveTable(rename.to)];
     return before.has(from) && after.has(to) ? [rename, { from, to }] : [rename];
   });
-  const columns = requested.renamedColumns.flatMap((rename) => {
+  return { ...requested, renamedTables };
+}
+
+/** Adds the renames of columns in the tables that hold soft-deleted records. @param tables all renames of tables, also declared ones */
+function addColumnsOfArchives(
+  requested: RequestedChanges,
+  previous: Snapshot,
+  next: Snapshot,
+  tables: Renames['tables'],
+): RequestedChanges {
+  const [before, after] = [tableNamesOf(previous), tableNamesOf(next)];
+  const renamedColumns = requested.renamedColumns.flatMap((rename) => {
     const table = archiveTable(tables.find(({ from }) => from === rename.table)?.to ?? rename.table);
     const was = tables.find(({ to }) => to === table)?.from ?? table;
     return before.has(was) && after.has(table) ? [rename, { ...rename, table }] : [rename];
   });
-  return { ...requested, renamedTables: tables, renamedColumns: columns };
+  return { ...requested, renamedColumns };
 }
 
 /**
@@ -152,8 +163,9 @@ export function findRenames(
   requested: RequestedChanges,
 ): Renames {
   const errors: string[] = [];
-  const all = addRenamesOfArchives(requested, previous, next);
-  const tables = findTableRenames(previous, next, declared, all, errors);
+  const withArchives = addRenamesOfArchives(requested, previous, next);
+  const tables = findTableRenames(previous, next, declared, withArchives, errors);
+  const all = addColumnsOfArchives(withArchives, previous, next, tables);
   const columns = findColumnRenames(previous, next, declared, all, tables, errors);
   if (errors.length > 0) throw new StartupError('These renames are impossible:', errors);
   return { tables, columns };
