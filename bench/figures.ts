@@ -79,7 +79,7 @@ const GROUPS: readonly Group[] = [
   packaged,
   recordsScale,
 ];
-const MAX_RUN_MS = 40 * 60_000;
+const MAX_RUN_MS = 60 * 60_000;
 
 interface Options {
   names: string[];
@@ -137,6 +137,10 @@ async function measure(session: Session, { names, json, write, reps, seconds }: 
   console.log(json ? formatJson(figures) : formatTable(figures));
   if (failures.length > 0)
     throw new Error(`${failures.length} measurements failed (see above)${write ? ', so nothing was written' : ''}.`);
+  const isMeasured = (name: string) =>
+    figures.some((figure) => figure.name === name || figure.name.startsWith(`${name}.`));
+  const unknown = names.filter((name) => !isMeasured(name));
+  if (unknown.length > 0) throw new Error(`There is no such figure: ${unknown.join(', ')}.`);
   if (!write) return;
   const { postgres, redis } = services;
   const page = formatMarkdown(figures, { postgres, redis, reps, seconds, durationSeconds: took, loadAverage: load });
