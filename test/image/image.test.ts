@@ -8,6 +8,7 @@ import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { createSbom } from '../../scripts/dependencies/sbom.ts';
 import { createTemporaryFolder } from '../../src/dev-servers/temporary-folder.ts';
+import { npmNetworkVariables } from '../package/npm-network.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';
 import { buildWithoutEngine } from './dockerfile.ts';
 
@@ -37,6 +38,7 @@ const path = provideNode();
 const image = await buildWithoutEngine({
   folder: join(folder, 'stages'),
   env: {
+    ...npmNetworkVariables(),
     PATH: path,
     npm_config_cache: process.env.npm_config_cache ?? join(homedir(), '.npm'),
     npm_config_prefer_offline: 'true',

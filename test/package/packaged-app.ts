@@ -13,14 +13,11 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { waitFor } from '../../src/testing/wait.ts';
+import { npmNetworkVariables } from './npm-network.ts';
 
 // Generous, because other tests run at the same time.
 const INSTALL_TIMEOUT_MS = 360_000;
 const START_TIMEOUT_MS = 120_000;
-
-/** Variables of this process that decide how npm reaches its registry. */
-const NETWORK =
-  /^(npm_config_(userconfig|globalconfig|registry|cafile|noproxy|(https_?)?proxy)|(https?|no)_proxy|.*_CA_CERTS)$/i;
 
 /** A command that runs in a sandbox, in a process group of its own. */
 export interface RunningCommand {
@@ -88,10 +85,7 @@ export function createSandbox(): Sandbox {
   symlinkSync(cache, join(npm, '_cacache'));
   const path = (process.env.PATH ?? '').split(delimiter).filter((place) => basename(place) !== '.bin');
   const sandboxEnv: Record<string, string> = {
-    ...(Object.fromEntries(Object.entries(process.env).filter(([name]) => NETWORK.test(name))) as Record<
-      string,
-      string
-    >),
+    ...npmNetworkVariables(),
     PATH: [dirname(process.execPath), ...path].join(delimiter),
     HOME: home,
     TMPDIR: temporary,
