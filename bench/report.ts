@@ -69,8 +69,8 @@ repetitions of ${seconds} s for each side. The table shows the median of the rou
 depend on the machine.
 
 ${describeRun({ postgres, redis, loadAverage })}
-- Belfry in production mode with log level \`warn\`; 10,000 records; every request includes a session look-up. CPU is that of the API's process; Postgres
-  and the load generator have theirs beside it.
+- Belfry in production mode with log level \`warn\`; 10,000 records; every request includes a session look-up. CPU time is that of the
+  API's process, without Postgres and the load generator.
 
 | name | value | range; Belfry to baseline; details |
 |---|---|---|
@@ -118,7 +118,7 @@ ${rows.join('\n')}
 | \`files.upload\` | Uploads of 256 MiB to the disk in MiB per second, compared to a bare Node server that pipes the request into a file. Belfry also detects the type and writes a row. |
 | \`realtime.p95\` | Time in ms from when web knows that an article is committed until a client receives it. One web process has 2,000 open streams, each of a different user who subscribes to two resources. In each resource 100 records per second are created: articles, which all users see, and memos, which only their owners see. |
 | \`realtime.bytesPerStream\` | Memory that each stream adds to that process, measured after garbage collection. |
-| \`start.*\` | A web process of the sources, which the package has in bundles, with fifty resources of ten fields each (\`bench/apps/fifty-resources.ts\`), with a warm compile cache (NODE_COMPILE_CACHE, as in the Procfile). \`ms\`: from its start until \`/readyz\` reports that it is ready. \`memory\`: its resident memory after three idle seconds. |
+| \`start.*\` | A web process that runs the sources, not the bundles of the package, with fifty resources of ten fields each (\`bench/apps/fifty-resources.ts\`), with a warm compile cache (NODE_COMPILE_CACHE, as in the Procfile). \`ms\`: from its start until \`/readyz\` reports that it is ready. \`memory\`: its resident memory after three idle seconds. |
 | \`package.*\` | An app that create-belfry makes of the packed Belfry, in an empty folder (\`bench/groups/package.ts\`). npm's cache is warm and is not revalidated (\`prefer-offline\`). \`first-record\`: from the start of create-belfry until a registered user has created a post on the dev server. \`dev\`: a start of the dev server with Postgres and Redis of its own; the first start also creates the database. \`memory\`: the resident memory of \`web\` as in the app's Procfile; \`memory.single\`: of one process with all roles. \`start\`: with a warm compile cache. |
 `;
 }

@@ -81,7 +81,7 @@ export function bundleServer(dist: string): void {
     .filter((path) => !unbundled.has(path));
   writeFileSync(join(dist, LOCATION), LOCATION_MODULE);
   for (const path of modules) keepLocation(dist, path);
-  // In two places, a class would be two classes.
+  // A class that is in two files would be two classes.
   const { outputFiles } = bundle(dist, SERVER, [...unbundled]);
   for (const path of [...modules, LOCATION]) rmSync(join(dist, path));
   for (const { path, text } of outputFiles) {

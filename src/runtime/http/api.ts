@@ -213,7 +213,7 @@ function createEntrance(
     next();
   };
   const countUnlessMonitoring: RequestHandler = (req, res, next) => {
-    if (isMonitoringUrl(req.url)) monitoring(req, res, (error) => (error ? next(error) : count(req, res, next)));
+    if (isMonitoringUrl(req.path)) monitoring(req, res, (error) => (error ? next(error) : count(req, res, next)));
     else count(req, res, next);
   };
   return (req, res, next) => {
