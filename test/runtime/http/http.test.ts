@@ -502,6 +502,9 @@ test('a client that may not send a body is refused before the body is read', asy
 
 test('the server reports which dependencies are healthy', async () => {
   expect(await call('GET', '/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } });
+  const absolute =
+    'GET http://api.example.com/healthz?probe=1 HTTP/1.1\r\nHost: api.example.com\r\nConnection: close\r\n\r\n';
+  expect(await raw(absolute)).toContain('{"status":"ok"}');
   const ready = await call('GET', '/readyz');
   expect([ready.status, ready.body]).toEqual([
     200,
