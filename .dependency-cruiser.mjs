@@ -1,3 +1,5 @@
+import { roomOrders } from './scripts/check/room-orders.ts';
+
 // The import rules: layers import only layers below them. `npm run check` enforces them (scripts/check/import-rules.ts).
 
 /** What each folder of src/ may import from, besides itself. Type imports count as well. */
@@ -18,6 +20,16 @@ const below = {
   testing: ['runtime', 'extensions', 'dev-servers', 'accounts', 'jobs', 'push', 'records', 'declare', 'platform'],
 };
 
+const orderRules = Object.entries(roomOrders).flatMap(([room, order]) =>
+  order.map((folder, index) => ({
+    name: `${room}/${folder}-imports-downward`,
+    comment: `src/${room}/${folder}/ may import ${order.slice(0, index).join(', ') || 'nothing else'} of src/${room}/.`,
+    severity: 'error',
+    from: { path: `^src/${room}/${folder}/` },
+    to: { path: `^src/${room}/`, pathNot: `^src/${room}/(${order.slice(0, index + 1).join('|')})/` },
+  })),
+);
+
 const layers = Object.entries(below).map(([folder, allowed]) => ({
   name: `${folder}-imports-downward`,
   comment: `src/${folder} may import ${allowed.length ? allowed.join(', ') : 'nothing else of src'}.`,
@@ -32,6 +44,7 @@ const entries =
 export default {
   forbidden: [
     ...layers,
+    ...orderRules,
     {
       name: 'extensions-stand-alone',
       comment: 'An extension never imports another one: what they share is on the app object.',

@@ -2,7 +2,8 @@
 // if dependency-cruiser read fewer modules than there are files, or found no import in a file that has some: a parser that reads
 // nothing finds no violation.
 import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { roomOrders } from './room-orders.ts';
 
 interface Cruise {
   modules: { source: string; dependencies: unknown[] }[];
@@ -51,5 +52,25 @@ const needsDeclarations = (file: string) =>
 const serverImports = files.filter((file) => file.startsWith('src/client/') && needsDeclarations(file));
 for (const file of serverImports)
   console.error(`${file} must import only types of src/declare: the client runs in browsers. Write \`import type\`.`);
+
+/** The number of files from which a room with sub-folders needs an order. */
+const LARGE_ROOM_FILES = 13;
+const rooms = globSync('src/{*,extensions/*}', { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'extensions')
+  .map((entry) => `${entry.parentPath}/${entry.name}`.slice('src/'.length))
+  .sort();
+const subFoldersOf = (room: string) =>
+  readdirSync(`src/${room}`, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && files.some((file) => file.startsWith(`src/${room}/${entry.name}/`)))
+    .map(({ name }) => name);
+const isLarge = (room: string) => files.filter((file) => file.startsWith(`src/${room}/`)).length >= LARGE_ROOM_FILES;
+const unordered = [...new Set([...rooms.filter(isLarge), ...Object.keys(roomOrders)])].filter(
+  (room) => subFoldersOf(room).sort().join() !== [...(roomOrders[room] ?? [])].sort().join(),
+);
+for (const room of unordered)
+  console.error(
+    `the order of src/${room} in scripts/check/room-orders.ts must list, from the ground up: ${subFoldersOf(room).join(', ')}`,
+  );
 console.log(`${files.length - unreadFiles.length} of ${files.length} modules read, ${violations.length} violations`);
-if (unreadFiles.length || violations.length || hiddenImports.length || serverImports.length) process.exit(1);
+if (unreadFiles.length || violations.length || hiddenImports.length || serverImports.length || unordered.length)
+  process.exit(1);
