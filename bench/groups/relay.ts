@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { wakeChannel } from '../../src/platform/outbox/wake.ts';
+import { wakeChannel } from '../../src/platform/work/outbox/wake.ts';
 import { type Bench, createRatio, type Group } from '../figure.ts';
 import { runInterleaved } from '../measure/interleave.ts';
 import { removeEndpoints, resetDatabaseAndRedis, startBelfry, startReceiver } from '../setup/belfry.ts';

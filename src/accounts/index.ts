@@ -2,9 +2,9 @@ import type { Accounts, RevocationStep, SignInMethod, SignInStep } from '../decl
 import { authenticatorOf, credentialWatchOf } from '../declare/authenticator.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceGateway } from '../declare/host.ts';
-import { ApiError, invalidSessionError } from '../platform/errors.ts';
+import { quoteIdentifier } from '../platform/data/postgres/identifiers.ts';
+import { ApiError, invalidSessionError } from '../platform/helpers/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
-import { quoteIdentifier } from '../platform/postgres/identifiers.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
 import type { AccountsContext } from './context.ts';

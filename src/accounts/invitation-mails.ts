@@ -1,6 +1,6 @@
 import type { Host } from '../declare/host.ts';
-import { ApiError } from '../platform/errors.ts';
-import type { LimitRule } from '../platform/limits/rule.ts';
+import { ApiError } from '../platform/helpers/errors.ts';
+import type { LimitRule } from '../platform/work/limits/rule.ts';
 
 /** The default limit of invitations to one address. */
 export const INVITATION_MAIL_LIMIT: LimitRule = { limit: 5, windowMs: 24 * 60 * 60_000 };

@@ -2,7 +2,7 @@ import { isEmailVerified } from '../declare/actor.ts';
 import type { StoredRecord } from '../declare/host.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
 import { recordShape } from '../declare/route.ts';
-import { invalidSessionError } from '../platform/errors.ts';
+import { invalidSessionError } from '../platform/helpers/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { createRequestContext } from '../records/access/operation-context.ts';
 import type { RecordsContext } from '../records/context.ts';

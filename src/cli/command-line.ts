@@ -1,5 +1,5 @@
 import { Command, CommanderError, Help, Option } from 'commander';
-import { VERSION } from '../platform/version.ts';
+import { VERSION } from '../platform/helpers/version.ts';
 import { addAdminCommand } from './admin/index.ts';
 import { addAuditCommand } from './audit.ts';
 import { addDataCommands } from './data/index.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError } from 'commander';
 import { runUntilStopRequest } from '../dev-servers/on-stop-request.ts';
-import type { EncryptionStatus, KeyStatus } from '../platform/crypto/encryption.ts';
-import type { Rotation, RotationProgress } from '../platform/crypto/rotation/rotate.ts';
+import type { EncryptionStatus, KeyStatus } from '../platform/data/crypto/encryption.ts';
+import type { Rotation, RotationProgress } from '../platform/data/crypto/rotation/rotate.ts';
 import { type AppOpener, DATABASE_ONLY, type OpenedApp } from './project.ts';
 import { alignColumns, formatCount, pluralize, ReportedFailure } from './terminal.ts';
 

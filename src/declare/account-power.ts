@@ -1,4 +1,4 @@
-import type { Executor } from '../platform/postgres/queryable.ts';
+import type { Executor } from '../platform/data/postgres/queryable.ts';
 import type { Viewer } from './actor.ts';
 import type { StoredRecord } from './host.ts';
 import type { RouteContext } from './route.ts';

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import type { z } from 'zod';
-import type { ApiError } from '../platform/errors.ts';
-import type { Executor } from '../platform/postgres/queryable.ts';
+import type { Executor } from '../platform/data/postgres/queryable.ts';
+import type { ApiError } from '../platform/helpers/errors.ts';
 import type { AccountPower } from './account-power.ts';
 import type { StoredRecord } from './host.ts';
 import type { Lockouts } from './lockouts.ts';

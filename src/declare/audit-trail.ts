@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { Executor } from '../platform/postgres/queryable.ts';
+import type { Executor } from '../platform/data/postgres/queryable.ts';
 
 /** An action that is recorded although it changes no record. */
 export interface AuditedAction {

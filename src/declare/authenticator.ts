@@ -1,6 +1,6 @@
 import type { Request } from 'express';
+import type { Executor } from '../platform/data/postgres/queryable.ts';
 import { createPerRequestStore } from '../platform/http/per-request.ts';
-import type { Executor } from '../platform/postgres/queryable.ts';
 import type { Viewer } from './actor.ts';
 import type { Auth, Route } from './route.ts';
 

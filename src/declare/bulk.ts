@@ -1,4 +1,4 @@
-import type { ApiError } from '../platform/errors.ts';
+import type { ApiError } from '../platform/helpers/errors.ts';
 import type { FieldSpec } from './field.ts';
 import type { Viewer } from './policy.ts';
 

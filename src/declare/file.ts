@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { ImageVariantInput } from '../platform/storage/images/variant.ts';
+import type { ImageVariantInput } from '../platform/data/storage/images/variant.ts';
 
 /** The rules of a field that holds files. */
 export interface FileOptions {

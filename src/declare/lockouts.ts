@@ -1,4 +1,4 @@
-import { ApiError } from '../platform/errors.ts';
+import { ApiError } from '../platform/helpers/errors.ts';
 
 /** Failed attempts under one name, which is an e-mail address or a user. Redis has only a hash of it. */
 export interface LockoutEntry {

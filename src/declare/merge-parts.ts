@@ -1,4 +1,4 @@
-import type { RunningWorker } from '../platform/redis/queues.ts';
+import type { RunningWorker } from '../platform/work/queues/queues.ts';
 import type { FeatureParts } from './extension.ts';
 
 function concatenateLists<T>(lists: readonly (readonly T[])[]): readonly T[] {

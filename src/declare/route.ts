@@ -1,8 +1,8 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
-import type { ErrorCode } from '../platform/errors.ts';
-import type { LimitRule } from '../platform/limits/rule.ts';
+import type { ErrorCode } from '../platform/helpers/errors.ts';
 import type { Logger } from '../platform/observability/log.ts';
+import type { LimitRule } from '../platform/work/limits/rule.ts';
 import type { BinaryBody, BodyContent, MultipartBody } from './body.ts';
 import type { Deprecation } from './deprecation.ts';
 import type { Policy, Viewer } from './policy.ts';

@@ -1,4 +1,4 @@
-import { ApiError } from '../platform/errors.ts';
+import { ApiError } from '../platform/helpers/errors.ts';
 import type { ReadLimit } from './actor.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { Auth, Route } from './route.ts';

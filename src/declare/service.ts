@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { Executor, Queryable } from '../platform/postgres/queryable.ts';
+import type { Executor, Queryable } from '../platform/data/postgres/queryable.ts';
 import type { Viewer } from './actor.ts';
 import type { AggregateQuery, AggregateResult } from './aggregate.ts';
 import type { Senders } from './senders.ts';

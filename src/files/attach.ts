@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StoredFile } from '../declare/file.ts';
-import { validationError } from '../platform/errors.ts';
-import { isId } from '../platform/ids.ts';
+import { validationError } from '../platform/helpers/errors.ts';
+import { isId } from '../platform/helpers/ids.ts';
 import { type FileRules, fileRulesOf, RefusedFile, ResolvedFile } from '../records/fields/types/file.ts';
 import type { RecordFiles } from '../records/files.ts';
 import type { CompiledField, CompiledResource } from '../records/schema/compiled.ts';

@@ -1,7 +1,7 @@
 import type { Fields } from '../declare/field.ts';
 import { pluralName } from '../declare/naming.ts';
 import type { AnyResource } from '../declare/resource.ts';
-import type { ConfigErrors } from '../platform/config/config-errors.ts';
+import type { ConfigErrors } from '../platform/helpers/config-errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { fileRulesOf } from '../records/fields/types/file.ts';
 

@@ -1,6 +1,6 @@
-import type { createKeyedHashes } from '../platform/crypto/keyring.ts';
+import type { createKeyedHashes } from '../platform/data/crypto/keyring.ts';
+import type { FileStorage } from '../platform/data/storage/storage.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { FileStorage } from '../platform/storage/storage.ts';
 import type { FileUrls } from './serving/urls.ts';
 import type { FileStore } from './store.ts';
 import type { Targets } from './targets.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { AuthorizationRequest, Route } from '../declare/route.ts';
-import { validationError } from '../platform/errors.ts';
+import { validationError } from '../platform/helpers/errors.ts';
 import { type FormFile, type FormLimits, readForm } from '../platform/http/bodies/multipart.ts';
 import { createPerRequestStore } from '../platform/http/per-request.ts';
 import { fieldTypeOf } from '../records/fields/field-type.ts';

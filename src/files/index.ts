@@ -1,9 +1,9 @@
 import type { FeatureParts } from '../declare/extension.ts';
 import type { FilesApi } from '../declare/file.ts';
-import { createKeyedHashes } from '../platform/crypto/keyring.ts';
-import { ApiError } from '../platform/errors.ts';
+import { createKeyedHashes } from '../platform/data/crypto/keyring.ts';
+import { disk } from '../platform/data/storage/disk.ts';
+import { ApiError } from '../platform/helpers/errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import { disk } from '../platform/storage/disk.ts';
 import type { RecordFiles } from '../records/files.ts';
 import type { SerializeFile } from '../records/schema/compile.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';

@@ -1,6 +1,6 @@
 import type { UserData } from '../declare/host.ts';
-import type { Sweep } from '../platform/outbox/relay.ts';
-import { readRowsInPages } from '../platform/postgres/scan.ts';
+import { readRowsInPages } from '../platform/data/postgres/scan.ts';
+import type { Sweep } from '../platform/work/outbox/relay.ts';
 import type { FilesContext } from './context.ts';
 import { LATE_WRITE_MS, type StoredVariant } from './store.ts';
 import { uploadKeyOf } from './uploads/uploads.ts';

@@ -1,7 +1,7 @@
 import { ORGANISATION_CHOICE } from '../declare/actor.ts';
 import { allowsAction, allowsEveryRecord, type CompiledPolicy } from '../declare/policy.ts';
 import type { AuthorizationRequest } from '../declare/route.ts';
-import { ApiError } from '../platform/errors.ts';
+import { ApiError } from '../platform/helpers/errors.ts';
 import { requiresUser } from '../records/access/authorize.ts';
 import { createPolicyArguments } from '../records/access/operation-context.ts';
 import { type FileRules, fileRulesOf } from '../records/fields/types/file.ts';

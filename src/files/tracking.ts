@@ -1,5 +1,5 @@
-import { quoteIdentifier } from '../platform/postgres/identifiers.ts';
-import { quoteLiteral } from '../platform/postgres/values.ts';
+import { quoteIdentifier } from '../platform/data/postgres/identifiers.ts';
+import { quoteLiteral } from '../platform/data/postgres/values.ts';
 import { fileRulesOf } from '../records/fields/types/file.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
 import { archiveTable } from '../records/schema/table-names.ts';

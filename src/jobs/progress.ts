@@ -1,4 +1,4 @@
-import { isStorable } from '../platform/postgres/values.ts';
+import { isStorable } from '../platform/data/postgres/values.ts';
 
 /** Minimum ms between two writes of the progress of a run. */
 const STORE_EVERY_MS = 1000;

@@ -1,11 +1,11 @@
 import type { JobFilter, JobRecord, JobStatus } from '../declare/job-queue.ts';
 import { JOB_STATUSES } from '../declare/job-queue.ts';
 import type { CallerTransaction } from '../declare/service.ts';
-import { ApiError, type ErrorDetails, validationError } from '../platform/errors.ts';
-import { isId } from '../platform/ids.ts';
-import type { Database, Executor } from '../platform/postgres/database.ts';
-import { findViolatedConstraint } from '../platform/postgres/errors.ts';
-import { isStorable } from '../platform/postgres/values.ts';
+import type { Database, Executor } from '../platform/data/postgres/database.ts';
+import { findViolatedConstraint } from '../platform/data/postgres/errors.ts';
+import { isStorable } from '../platform/data/postgres/values.ts';
+import { ApiError, type ErrorDetails, validationError } from '../platform/helpers/errors.ts';
+import { isId } from '../platform/helpers/ids.ts';
 import { checkOptionNames } from './values.ts';
 
 const DEFAULT_LIMIT = 20;

@@ -1,6 +1,6 @@
-import { createMicroBatch } from '../platform/concurrency/micro-batch.ts';
-import { LeaseLostError } from '../platform/leased-work/lease.ts';
-import type { Database } from '../platform/postgres/database.ts';
+import type { Database } from '../platform/data/postgres/database.ts';
+import { createMicroBatch } from '../platform/helpers/concurrency/micro-batch.ts';
+import { LeaseLostError } from '../platform/work/leased-work/lease.ts';
 
 /** Seconds that a lease lasts. A live worker renews its leases; those of a dead one expire. */
 const LEASE_SECONDS = 30;

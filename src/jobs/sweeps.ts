@@ -1,6 +1,6 @@
-import { createReclaimSweep, createRetentionSweep } from '../platform/leased-work/sweeps.ts';
-import type { Sweep } from '../platform/outbox/relay.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createReclaimSweep, createRetentionSweep } from '../platform/work/leased-work/sweeps.ts';
+import type { Sweep } from '../platform/work/outbox/relay.ts';
 import type { CompiledJobs } from './declarations.ts';
 import type { JobMetrics } from './metrics.ts';
 import { createQueueEntries, queueOfJob } from './queue.ts';

@@ -1,4 +1,13 @@
-import { index, integer, jsonb, pgTable, sql, text, timestamptz, uniqueIndex } from '../platform/postgres/drizzle.ts';
+import {
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  sql,
+  text,
+  timestamptz,
+  uniqueIndex,
+} from '../platform/data/postgres/drizzle.ts';
 
 /** Jobs that wait, run, or have finished. */
 const backgroundJobs = pgTable(

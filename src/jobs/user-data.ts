@@ -1,7 +1,7 @@
 import type { UserData } from '../declare/host.ts';
-import type { Database } from '../platform/postgres/database.ts';
-import { readRowsInPages } from '../platform/postgres/scan.ts';
-import { writeInBatches } from '../platform/postgres/write-in-batches.ts';
+import type { Database } from '../platform/data/postgres/database.ts';
+import { readRowsInPages } from '../platform/data/postgres/scan.ts';
+import { writeInBatches } from '../platform/data/postgres/write-in-batches.ts';
 
 // Uses index background_jobs_user_index.
 const ROWS = `

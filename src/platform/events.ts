@@ -1,5 +1,5 @@
+import { leaveTransaction } from './data/postgres/transaction-watch.ts';
 import type { Logger } from './observability/log.ts';
-import { leaveTransaction } from './postgres/transaction-watch.ts';
 
 type Handler = (payload: never) => unknown;
 

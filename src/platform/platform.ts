@@ -1,19 +1,19 @@
-import type { Environment } from './config/environment.ts';
-import type { Settings } from './config/settings.ts';
-import type { Keyring } from './crypto/keyring.ts';
+import type { Keyring } from './data/crypto/keyring.ts';
+import type { Database } from './data/postgres/database.ts';
+import type { RedisConnections } from './data/redis/connections.ts';
+import type { Replica } from './data/replica/index.ts';
 import type { Events } from './events.ts';
-import type { Limits } from './limits/index.ts';
 import type { Logger } from './observability/log.ts';
-import type { LogTail } from './observability/log-tail.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { Tracing } from './observability/tracing.ts';
-import type { RelayWakeUp } from './outbox/wake.ts';
-import type { Database } from './postgres/database.ts';
-import type { ProcessRegistry } from './processes/registry.ts';
-import type { SlowLog } from './processes/slow-log.ts';
-import type { RedisConnections } from './redis/connections.ts';
-import type { Queues } from './redis/queues.ts';
-import type { Replica } from './replica/index.ts';
+import type { Environment } from './settings/environment.ts';
+import type { Settings } from './settings/settings.ts';
+import type { Limits } from './work/limits/index.ts';
+import type { RelayWakeUp } from './work/outbox/wake.ts';
+import type { LogTail } from './work/processes/log-tail.ts';
+import type { ProcessRegistry } from './work/processes/registry.ts';
+import type { SlowLog } from './work/processes/slow-log.ts';
+import type { Queues } from './work/queues/queues.ts';
 
 /** The shared infrastructure of an app's features: one instance of each per app. */
 export interface Platform {

@@ -2,9 +2,10 @@ import { createFindDevices, deviceUserData, getEndpointRule, type TokenRule } fr
 import type { UserTable } from '../accounts/users/user-state.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender, SimulatedDevices, TransactionalPushSender } from '../declare/push.ts';
-import { type Environment, StartupError } from '../platform/config/environment.ts';
-import type { Settings } from '../platform/config/settings.ts';
+import { StartupError } from '../platform/helpers/config-errors.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { Environment } from '../platform/settings/environment.ts';
+import type { Settings } from '../platform/settings/settings.ts';
 import { createPushSweeps } from './delivery/sweeps.ts';
 import { startPushWorker } from './delivery/worker.ts';
 import { type CapturedPushes, createCapturedPushes } from './history/read-push.ts';

@@ -11,7 +11,7 @@ import {
   timestamptz,
   uniqueIndex,
   vacuumOften,
-} from '../platform/postgres/drizzle.ts';
+} from '../platform/data/postgres/drizzle.ts';
 
 const pushId = () =>
   text('push_id')

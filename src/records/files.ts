@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Route } from '../declare/route.ts';
-import type { Executor } from '../platform/postgres/queryable.ts';
+import type { Executor } from '../platform/data/postgres/queryable.ts';
 import type { OperationContext } from './access/operation-context.ts';
 import type { Values } from './operations/validate.ts';
 import type { CompiledResource } from './schema/compiled.ts';

@@ -3,7 +3,7 @@ import type { Deprecation } from '../declare/deprecation.ts';
 import { pluralName } from '../declare/naming.ts';
 import { type Action, deprecationOfAction, deprecationOfAllRoutes } from '../declare/resource.ts';
 import { createRouteBuilder, type Route, type RouteContext, recordShape } from '../declare/route.ts';
-import type { ErrorCode } from '../platform/errors.ts';
+import type { ErrorCode } from '../platform/helpers/errors.ts';
 import { withMeta } from '../platform/http/response.ts';
 import { createRequestContext, type OperationContext } from './access/operation-context.ts';
 import type { Entity, RecordsContext } from './context.ts';

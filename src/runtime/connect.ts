@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { StartupError } from '../platform/config/environment.ts';
+import { isClosed, isStatementTimeout, isTransient } from '../platform/data/postgres/errors.ts';
+import { describePostgresProblem, suggestPostgresFix } from '../platform/data/postgres/problems.ts';
+import { connectAndCheckRedis, describeEviction } from '../platform/data/redis/check.ts';
+import { describeRedisProblem, RedisProblem, suggestRedisFix } from '../platform/data/redis/problems.ts';
+import { StartupError } from '../platform/helpers/config-errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import { isClosed, isStatementTimeout, isTransient } from '../platform/postgres/errors.ts';
-import { describePostgresProblem, suggestPostgresFix } from '../platform/postgres/problems.ts';
-import { connectAndCheckRedis, describeEviction } from '../platform/redis/check.ts';
-import { describeRedisProblem, RedisProblem, suggestRedisFix } from '../platform/redis/problems.ts';
 import { assertSameDatabase, connectForMigrations } from './migrations/direct-connection.ts';
 
 const ATTEMPTS = 5;

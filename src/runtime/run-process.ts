@@ -3,10 +3,11 @@ import { format } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { ProcessRole } from '../declare/process-role.ts';
-import { LOG_LEVELS, StartupError } from '../platform/config/environment.ts';
+import { DEFAULT_POOL_MAX } from '../platform/data/postgres/lanes.ts';
+import { StartupError } from '../platform/helpers/config-errors.ts';
 import { describeAddress } from '../platform/http/server.ts';
 import { createLogger } from '../platform/observability/log.ts';
-import { DEFAULT_POOL_MAX } from '../platform/postgres/lanes.ts';
+import { LOG_LEVELS } from '../platform/settings/environment.ts';
 import type { App } from './create-app.ts';
 
 /**

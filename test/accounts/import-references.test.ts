@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { newId } from '../../src/platform/ids.ts';
+import { newId } from '../../src/platform/helpers/ids.ts';
 import { startTestApp } from '../support/app.ts';
 
 const team = defineResource('team', { fields: { name: f.string() } });

@@ -11,8 +11,8 @@ import {
   twoFactor,
   webhooks,
 } from '../../src/index.ts';
-import { generateToken } from '../../src/platform/crypto/token.ts';
-import { newId } from '../../src/platform/ids.ts';
+import { generateToken } from '../../src/platform/data/crypto/token.ts';
+import { newId } from '../../src/platform/helpers/ids.ts';
 import { type ApiResponse, type Person, startTestApp } from '../support/app.ts';
 
 const password = 'correct horse battery';

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { audit, defineJob, defineResource, defineUser, developerConsole, f, realtime } from '../../src/index.ts';
-import { createProcessStore } from '../../src/platform/processes/store.ts';
+import { createProcessStore } from '../../src/platform/work/processes/store.ts';
 import { startTestApp } from '../support/app.ts';
 import { browserTest, closePages, startBrowser } from './browser.ts';
 import { openConsole } from './console-app.ts';

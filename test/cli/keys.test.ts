@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { createKeyring } from '../../src/platform/crypto/keyring.ts';
+import { createKeyring } from '../../src/platform/data/crypto/keyring.ts';
 import { app } from '../fixtures/blog/app.ts';
 import { generateKey, getKeyId } from '../support/database/encrypted-patients.ts';
 import { createTestDatabase } from '../support/database/test-database.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { FeatureParts } from '../../src/declare/extension.ts';
 import { mergeParts } from '../../src/declare/merge-parts.ts';
-import { ConfigErrors } from '../../src/platform/config/config-errors.ts';
+import { ConfigErrors } from '../../src/platform/helpers/config-errors.ts';
 
 const job = { run: async () => undefined };
 const sweep = { name: 's', everyMs: 1, run: async () => undefined };

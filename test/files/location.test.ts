@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
-import { removeLocation } from '../../src/platform/storage/images/location/index.ts';
+import { removeLocation } from '../../src/platform/data/storage/images/location/index.ts';
 import { assemblyOf } from '../../src/runtime/create-app.ts';
 import { startTestApp } from '../support/app.ts';
 import { createTestStorage, send } from './support.ts';

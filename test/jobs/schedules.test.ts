@@ -5,7 +5,7 @@ import { createApp, defineJob, defineUser, type ScheduleDeclaration } from '../.
 import { compileJobs } from '../../src/jobs/declarations.ts';
 import { compileSchedules } from '../../src/jobs/schedules/declarations.ts';
 import { createScheduleSweep } from '../../src/jobs/schedules/ticks.ts';
-import { ConfigErrors } from '../../src/platform/config/config-errors.ts';
+import { ConfigErrors } from '../../src/platform/helpers/config-errors.ts';
 import { assemblyOf } from '../../src/runtime/create-app.ts';
 import { startTestApp } from '../support/app.ts';
 

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createFindDevices } from '../../src/accounts/devices/index.ts';
 import { defineUser } from '../../src/index.ts';
-import { newId } from '../../src/platform/ids.ts';
+import { newId } from '../../src/platform/helpers/ids.ts';
 import { FIRST_PAGE, lookUpAudiencePage } from '../../src/push/send/audience.ts';
 import type { Transport } from '../../src/push/transport.ts';
 import { startTestApp } from '../support/app.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ApiError } from '../../src/platform/errors.ts';
+import { ApiError } from '../../src/platform/helpers/errors.ts';
 import { parsePushMessage } from '../../src/push/message.ts';
 import { anyCharacter } from '../support/any-text.ts';
 

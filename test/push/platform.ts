@@ -1,18 +1,18 @@
-import { readEnvironment } from '../../src/platform/config/environment.ts';
-import { readSettings } from '../../src/platform/config/settings.ts';
-import { createKeyring } from '../../src/platform/crypto/keyring.ts';
+import { createKeyring } from '../../src/platform/data/crypto/keyring.ts';
+import { openDatabase } from '../../src/platform/data/postgres/database.ts';
+import { openRedis } from '../../src/platform/data/redis/connections.ts';
 import { createEvents } from '../../src/platform/events.ts';
-import { createLimits } from '../../src/platform/limits/index.ts';
 import { createLogger } from '../../src/platform/observability/log.ts';
 import { createMetrics } from '../../src/platform/observability/metrics.ts';
 import { NO_TRACING } from '../../src/platform/observability/tracing.ts';
-import { createRelayWakeUp } from '../../src/platform/outbox/wake.ts';
 import type { Platform } from '../../src/platform/platform.ts';
-import { openDatabase } from '../../src/platform/postgres/database.ts';
-import { createProcessRegistry } from '../../src/platform/processes/registry.ts';
-import { createSlowLog } from '../../src/platform/processes/slow-log.ts';
-import { openRedis } from '../../src/platform/redis/connections.ts';
-import { createQueues } from '../../src/platform/redis/queues.ts';
+import { readEnvironment } from '../../src/platform/settings/environment.ts';
+import { readSettings } from '../../src/platform/settings/settings.ts';
+import { createLimits } from '../../src/platform/work/limits/index.ts';
+import { createRelayWakeUp } from '../../src/platform/work/outbox/wake.ts';
+import { createProcessRegistry } from '../../src/platform/work/processes/registry.ts';
+import { createSlowLog } from '../../src/platform/work/processes/slow-log.ts';
+import { createQueues } from '../../src/platform/work/queues/queues.ts';
 
 /** A separate platform on the services of a test app, for components that an app does not expose. */
 export async function openPlatform(

@@ -1,7 +1,7 @@
 import type { AccountPanel } from '../../declare/account-panel.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
-import type { Database } from '../../platform/postgres/database.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { listDevices, removeOwnDevice } from './store.ts';
 import { maskToken } from './token.ts';
 

@@ -1,5 +1,5 @@
-import { isId } from '../../platform/ids.ts';
-import type { Database } from '../../platform/postgres/database.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { type DevicePlatform, maskToken, SIMULATED_PREFIX } from './token.ts';
 
 /** A device of any user, as administrators see it. Times are ISO 8601. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isId } from '../../platform/ids.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { boundedTextSchema, notificationDataError } from './text.ts';
 import { MAX_TOKEN_LENGTH, PLATFORMS, SIMULATED_PREFIX, type TokenRule, tokenError } from './token.ts';
 

@@ -3,8 +3,8 @@ import type { Accounts } from '../../declare/accounts.ts';
 import type { Authenticator } from '../../declare/authenticator.ts';
 import { authenticatorOf } from '../../declare/authenticator.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { type DeviceRegistration, deviceRegistrationSchema, openedBodySchema, unregisterBodySchema } from './input.ts';
 import {

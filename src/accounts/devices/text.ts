@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
+import { isStorable, UNSTORABLE } from '../../platform/data/postgres/values.ts';
 import { isLongerThan } from '../../records/fields/text-rules.ts';
 
 /** Returns an error if a text cannot be stored or has more than `max` code points. */

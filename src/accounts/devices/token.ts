@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { checkUrl } from '../../platform/address-guard/index.ts';
+import { checkUrl } from '../../platform/http/address-guard/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** Which Web Push endpoints are accepted. A rule is needed because clients choose the endpoint, and this server calls it. */

@@ -1,13 +1,13 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
-import { hashToken } from '../../platform/crypto/token.ts';
-import { newId } from '../../platform/ids.ts';
-import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/outbox/relay.ts';
-import type { Database, Executor } from '../../platform/postgres/database.ts';
-import { index, integer, jsonb, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
-import { readRowsInPages } from '../../platform/postgres/scan.ts';
+import { hashToken } from '../../platform/data/crypto/token.ts';
+import type { Database, Executor } from '../../platform/data/postgres/database.ts';
+import { index, integer, jsonb, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
+import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
+import { newId } from '../../platform/helpers/ids.ts';
+import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
+import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import { createDeletedUsersConsumer } from '../users/user-state.ts';
 
 /**

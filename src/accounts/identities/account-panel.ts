@@ -1,8 +1,8 @@
 import type { AccountPanel } from '../../declare/account-panel.ts';
 import type { Accounts } from '../../declare/accounts.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { isId } from '../../platform/ids.ts';
 import type { AccountsContext } from '../context.ts';
 import type { Identities } from './store.ts';
 

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import type { Accounts, IdentitySignIn, SignInMethod } from '../../declare/accounts.ts';
 import { isAccountActive } from '../../declare/actor.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { emitLoginFailed } from '../sign-in/attempt.ts';

@@ -1,8 +1,8 @@
 import type { Identity, RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
-import { newId } from '../../platform/ids.ts';
-import type { Database, Executor } from '../../platform/postgres/database.ts';
-import { index, pgTable, text, timestamptz, uniqueIndex } from '../../platform/postgres/drizzle.ts';
+import type { Database, Executor } from '../../platform/data/postgres/database.ts';
+import { index, pgTable, text, timestamptz, uniqueIndex } from '../../platform/data/postgres/drizzle.ts';
+import { newId } from '../../platform/helpers/ids.ts';
 import { createDeletedUsersConsumer } from '../users/user-state.ts';
 
 /** The accounts at identity providers that users sign in with. */

@@ -1,5 +1,5 @@
-import type { ErrorDetails } from '../../platform/errors.ts';
-import { toPublicDatabaseError } from '../../platform/postgres/errors.ts';
+import { toPublicDatabaseError } from '../../platform/data/postgres/errors.ts';
+import type { ErrorDetails } from '../../platform/helpers/errors.ts';
 import type { Entity, RecordsContext } from '../../records/context.ts';
 import { toConflictError } from '../../records/operations/write-steps.ts';
 import { locksReferences } from '../../records/references/check-references.ts';

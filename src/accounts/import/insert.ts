@@ -1,4 +1,4 @@
-import type { Queryable } from '../../platform/postgres/queryable.ts';
+import type { Queryable } from '../../platform/data/postgres/queryable.ts';
 import type { Entity } from '../../records/context.ts';
 import type { ImportRow } from './row.ts';
 

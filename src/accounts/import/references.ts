@@ -1,4 +1,4 @@
-import type { ErrorDetails } from '../../platform/errors.ts';
+import type { ErrorDetails } from '../../platform/helpers/errors.ts';
 import type { RecordsContext } from '../../records/context.ts';
 import { findMissingReferences } from '../../records/references/check-references.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';

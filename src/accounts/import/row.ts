@@ -1,7 +1,7 @@
-import { type ApiError, type ErrorDetails, validationError } from '../../platform/errors.ts';
-import { isId, newId } from '../../platform/ids.ts';
-import { findExceededJsonLimit } from '../../platform/json/json-limits.ts';
-import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
+import { isStorable, UNSTORABLE } from '../../platform/data/postgres/values.ts';
+import { type ApiError, type ErrorDetails, validationError } from '../../platform/helpers/errors.ts';
+import { isId, newId } from '../../platform/helpers/ids.ts';
+import { findExceededJsonLimit } from '../../platform/helpers/json/json-limits.ts';
 import type { RecordsContext } from '../../records/context.ts';
 import { NOT_A_DATE, parseFileDate } from '../../records/fields/types/date.ts';
 import { type Values, validateInput } from '../../records/operations/validate.ts';

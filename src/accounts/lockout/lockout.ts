@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Lockouts } from '../../declare/lockouts.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { newId } from '../../platform/ids.ts';
-import { createLeaseRenewals } from '../../platform/leased-work/lease.ts';
+import { createRedisBreaker } from '../../platform/data/redis/circuit-breaker.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { newId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { createRedisBreaker } from '../../platform/redis/circuit-breaker.ts';
+import { createLeaseRenewals } from '../../platform/work/leased-work/lease.ts';
 import {
   clearFailures,
   type LockoutRule,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { RedisBreaker } from '../../platform/redis/circuit-breaker.ts';
-import type { RedisClient } from '../../platform/redis/connections.ts';
-import { findKeys, readKey } from '../../platform/redis/find-keys.ts';
+import type { RedisBreaker } from '../../platform/data/redis/circuit-breaker.ts';
+import type { RedisClient } from '../../platform/data/redis/connections.ts';
+import { findKeys, readKey } from '../../platform/data/redis/find-keys.ts';
 import { EMPTY_STATE, type LockoutRule, type LockoutState, msUntilStateExpires, type Transition } from './state.ts';
 
 /** Computes the next lockout state. May be called several times, because another process can change the state in between. */

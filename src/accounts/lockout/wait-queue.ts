@@ -1,4 +1,4 @@
-import { createSemaphore } from '../../platform/concurrency/semaphore.ts';
+import { createSemaphore } from '../../platform/helpers/concurrency/semaphore.ts';
 
 /** ms before the next try without a wake-up: attempts that end in other processes do not wake this process. */
 const POLL_MS = 100;

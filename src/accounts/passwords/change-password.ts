@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Accounts } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import { type ApiError, invalidSessionError, validationError } from '../../platform/errors.ts';
+import { type ApiError, invalidSessionError, validationError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { lockedError } from '../lockout/lockout.ts';

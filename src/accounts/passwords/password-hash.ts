@@ -1,9 +1,9 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { withDeadline } from '../../platform/concurrency/deadline.ts';
-import { createSemaphore, isSemaphoreFull } from '../../platform/concurrency/semaphore.ts';
-import type { LegacyPassword } from '../../platform/config/settings.ts';
-import { assertOutsideTransaction } from '../../platform/postgres/transaction-watch.ts';
+import { assertOutsideTransaction } from '../../platform/data/postgres/transaction-watch.ts';
+import { withDeadline } from '../../platform/helpers/concurrency/deadline.ts';
+import { createSemaphore, isSemaphoreFull } from '../../platform/helpers/concurrency/semaphore.ts';
+import type { LegacyPassword } from '../../platform/settings/accounts.ts';
 
 /** scrypt's cost (RFC 7914): N = 2^logN, block size r, parallelism p. One hash needs 128·N·r bytes of memory. */
 interface ScryptCost {

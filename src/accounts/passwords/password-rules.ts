@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { type ErrorDetails, validationError } from '../../platform/errors.ts';
+import { type ErrorDetails, validationError } from '../../platform/helpers/errors.ts';
 import { isBlank, missingValueMessage } from '../../records/fields/missing-values.ts';
 import { normalizeForComparison } from '../../records/fields/password-strength.ts';
 import { applyFieldRules } from '../../records/operations/custom-rules.ts';

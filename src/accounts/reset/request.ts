@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import { appHostOf } from '../../platform/config/environment.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { emailInput } from '../../platform/helpers/email-address.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { localeOfUser, preferredLocaleOf } from '../../platform/helpers/locale.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import type { Limiter } from '../../platform/limits/limiter.ts';
-import { emailInput } from '../../platform/mail/address.ts';
-import { localeOfUser, preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { appHostOf } from '../../platform/settings/environment.ts';
+import type { Limiter } from '../../platform/work/limits/limiter.ts';
 import type { AccountsContext } from '../context.ts';
 
 /** The kind of the e-mails with a reset link. With `undone` in their data (ISO 8601), they report that the change of an address was undone. */

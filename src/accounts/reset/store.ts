@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Revocation, RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
-import { hashToken } from '../../platform/crypto/token.ts';
-import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/outbox/relay.ts';
-import type { Database, Executor } from '../../platform/postgres/database.ts';
-import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
+import { hashToken } from '../../platform/data/crypto/token.ts';
+import type { Database, Executor } from '../../platform/data/postgres/database.ts';
+import { index, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
+import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
+import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import { createDeletedUsersConsumer } from '../users/user-state.ts';
 
 /**

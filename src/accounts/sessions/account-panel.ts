@@ -1,8 +1,8 @@
 import type { AccountPanel, PanelValue } from '../../declare/account-panel.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { describeUserAgent } from '../../platform/http/user-agent.ts';
-import { isId } from '../../platform/ids.ts';
 import type { AccountsContext } from '../context.ts';
 
 /** Sessions that the panel lists; it counts all. */

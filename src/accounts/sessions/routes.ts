@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Accounts } from '../../declare/accounts.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { isId } from '../../platform/ids.ts';
 import type { AccountsContext } from '../context.ts';
 import { passwordToCheck } from '../sign-in/login.ts';
 

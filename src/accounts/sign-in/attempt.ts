@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { lockedError, signInLockoutName } from '../lockout/lockout.ts';

@@ -6,7 +6,7 @@ import { isAccountActive } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { recordShape } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { signInLockoutName } from '../lockout/lockout.ts';

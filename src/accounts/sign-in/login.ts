@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
-import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
+import { isStorable, UNSTORABLE } from '../../platform/data/postgres/values.ts';
 import type { AccountsContext } from '../context.ts';
 import type { Account } from '../users/users.ts';
 import { runSignInAttempt } from './attempt.ts';

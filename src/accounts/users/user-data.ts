@@ -1,8 +1,8 @@
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
-import type { OutboxConsumer } from '../../platform/outbox/consumer.ts';
-import type { Database } from '../../platform/postgres/database.ts';
-import { readRowsInPages } from '../../platform/postgres/scan.ts';
-import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
+import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
+import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
+import type { OutboxConsumer } from '../../platform/work/outbox/consumer.ts';
 
 // Uses index sessions_user_id_index. The foreign key removes the devices of a session with it.
 const SESSIONS = `

@@ -1,8 +1,8 @@
 import type { ResourceGateway } from '../../declare/host.ts';
-import type { OutboxConsumer } from '../../platform/outbox/consumer.ts';
-import type { OutboxRow } from '../../platform/outbox/table.ts';
-import type { Executor } from '../../platform/postgres/database.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import type { Executor } from '../../platform/data/postgres/database.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import type { OutboxConsumer } from '../../platform/work/outbox/consumer.ts';
+import type { OutboxRow } from '../../platform/work/outbox/table.ts';
 
 /** The part of the user resource that SQL statements need. */
 export type UserTable = Pick<ResourceGateway, 'table' | 'declaration'>;

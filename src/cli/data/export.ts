@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { BulkResource } from '../../declare/bulk.ts';
-import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
+import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
 import { createRowFormatter, exportColumnsOf } from '../../records/bulk/format-rows.ts';
 import type { Format } from '../../records/bulk/read-rows.ts';
 import type { OpenedApp } from '../project.ts';

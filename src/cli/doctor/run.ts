@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { StartupError } from '../../platform/config/environment.ts';
+import type { StartupError } from '../../platform/helpers/config-errors.ts';
+import { VERSION } from '../../platform/helpers/version.ts';
 import type { Finding } from '../../platform/observability/finding.ts';
-import { VERSION } from '../../platform/version.ts';
 import { type AppOpener, findProject } from '../project.ts';
 import { ReportedFailure, stripControlCharacters } from '../terminal.ts';
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { danglingReferenceCondition, findDanglingReferencesSql } from '../../runtime/migrations/dangling-references.ts';
 import type { UncheckedColumn } from '../../runtime/migrations/plan/column-changes.ts';
 import type { Plan } from '../../runtime/migrations/plan/plan-change.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { isStartupParameterRefused } from '../../platform/postgres/session.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import { isStartupParameterRefused } from '../../platform/data/postgres/session.ts';
 import type { Loss } from '../../runtime/migrations/plan/losses.ts';
 
 /** The number of rows with a value that would be lost; `undefined` if it is not known. */

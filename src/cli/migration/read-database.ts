@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { describePostgresProblem, suggestPostgresFix } from '../../platform/postgres/problems.ts';
+import { describePostgresProblem, suggestPostgresFix } from '../../platform/data/postgres/problems.ts';
 import { readMigrations } from '../../runtime/migrations/read-migrations.ts';
 import { type MigrationState, readMigrationState } from '../../runtime/migrations/state.ts';
 import { refuseSyncedDatabase } from '../../runtime/migrations/sync.ts';

@@ -1,7 +1,7 @@
 import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { markForSerialization } from '../../records/serialize/serialize.ts';
 import { listQueryShape, parseListQuery } from './input.ts';
 import { type ApiKeyRow, ownedKeyShape, toKeyRecord } from './record.ts';

@@ -4,11 +4,11 @@ import type { Authenticator } from '../../declare/authenticator.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
-import { createBatchLoader } from '../../platform/concurrency/loader.ts';
-import { hashToken } from '../../platform/crypto/token.ts';
-import { invalidSessionError } from '../../platform/errors.ts';
+import { hashToken } from '../../platform/data/crypto/token.ts';
+import { createUsageRecorder } from '../../platform/data/postgres/usage-recorder.ts';
+import { createBatchLoader } from '../../platform/helpers/concurrency/loader.ts';
+import { invalidSessionError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { createUsageRecorder } from '../../platform/postgres/usage-recorder.ts';
 import { hasValidChecksum, looksLikeApiKey, prefixOf } from './key-format.ts';
 import { findKeysSql, SELECT_ENDED_KEYS, SELECT_EXPIRY, STORE_LAST_USE } from './sql.ts';
 

@@ -1,5 +1,5 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { StartupError } from '../../platform/config/environment.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createApiKeyPanel } from './account-panel.ts';
 import { adminKeyRoutes } from './admin-routes.ts';
 import { createAuthenticator } from './authenticator.ts';

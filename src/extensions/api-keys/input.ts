@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { newCredentialCode } from '../../declare/new-credential.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
-import { boundedArraySchema } from '../../platform/json/bounded-array.ts';
-import { isStorable } from '../../platform/postgres/values.ts';
+import { isStorable } from '../../platform/data/postgres/values.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
+import { boundedArraySchema } from '../../platform/helpers/json/bounded-array.ts';
 import { type KeyStatus, STATUSES } from './record.ts';
 import type { Scopes } from './scopes.ts';
 import type { ApiKeySettings } from './settings.ts';

@@ -1,6 +1,6 @@
 import type { Route } from '../../declare/route.ts';
 import { acceptedScopes, acceptsOnlySessions, scopeNameOfPath, scopePrefixOf } from '../../declare/scope.ts';
-import { ConfigErrors } from '../../platform/config/config-errors.ts';
+import { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import type { ApiKeySettings } from './settings.ts';
 
 type RouteKeyParts = Pick<Route, 'method' | 'path' | 'crud'>;

@@ -1,5 +1,5 @@
 import type { Host, UserData } from '../../declare/host.ts';
-import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
 import { createUnreachableOrganisationSearch } from '../../records/access/reachable-organisations.ts';
 import { createVisibleChangesFilter } from './reading/visible-entries.ts';
 import { ERASE_VALUES } from './sql.ts';

@@ -5,7 +5,7 @@ import type { ExtensionHost } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { allowsAction, compilePolicy, type Policy, type Viewer } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { isFromThisMachine } from '../../platform/http/client-address.ts';
 import { setIdentity } from '../../platform/http/request-context.ts';
 

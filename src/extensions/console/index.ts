@@ -1,8 +1,8 @@
 import { defineExtension, type Extension, type ExtensionHost, type FeatureParts } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { Route } from '../../declare/route.ts';
-import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { StartupError } from '../../platform/config/environment.ts';
+import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import type { PageSources } from '../../platform/http/module-pages.ts';
 import { declaredUserRoles, unknownRoleErrors } from '../../records/configuration/roles.ts';
 import {

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { Route } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { createModulePage, type PageSources, type ServedFile } from '../../platform/http/module-pages.ts';
 import { sendContent } from '../../platform/http/served-bytes.ts';
 

@@ -3,7 +3,7 @@ import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/us
 import { isEmailVerified } from '../../declare/actor.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { StartupError } from '../../platform/config/environment.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createFormerAddressConsumer } from './former-addresses.ts';
 import { createSignInMailComposer, requestInput, requestOutput, requestSignIn, SIGN_IN_MAIL } from './request.ts';
 import { type EmailSignInContext, type EmailSignInOptions, emailSignInSettings } from './settings.ts';

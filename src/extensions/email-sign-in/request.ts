@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { createProofLink } from '../../accounts/email-proofs/link.ts';
 import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import type { Limiter } from '../../platform/limits/limiter.ts';
-import { emailInput } from '../../platform/mail/address.ts';
-import { canonicalLocale, localeOfUser, preferredLocaleOf } from '../../platform/mail/texts/locale.ts';
+import { emailInput } from '../../platform/helpers/email-address.ts';
+import { canonicalLocale, localeOfUser, preferredLocaleOf } from '../../platform/helpers/locale.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
+import type { Limiter } from '../../platform/work/limits/limiter.ts';
 import type { EmailSignInContext } from './settings.ts';
 
 /** The kind of the e-mails with a link and a code. */

@@ -3,7 +3,7 @@ import type { EmailProofs } from '../../accounts/email-proofs/store.ts';
 import type { Accounts } from '../../declare/accounts.ts';
 import type { ExtensionHost } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
-import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
+import { limitRule, RULE_FORM } from '../../platform/work/limits/rule.ts';
 
 /** Returns additional fields of a new user, such as a name. They are validated like those of a registration, but every field may be set. */
 type CreateUser = (about: { email: string }) => Readonly<Record<string, unknown>> | Promise<Record<string, unknown>>;

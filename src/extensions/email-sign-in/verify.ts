@@ -6,7 +6,7 @@ import type { LockedUser } from '../../declare/accounts.ts';
 import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { Transaction } from '../../declare/service.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import type { EmailSignInContext } from './settings.ts';
 
 const secret = (longest: number) =>

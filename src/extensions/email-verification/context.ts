@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { EmailProofs } from '../../accounts/email-proofs/store.ts';
 import type { Accounts } from '../../declare/accounts.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
-import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
+import { limitRule, RULE_FORM } from '../../platform/work/limits/rule.ts';
 
 const MAX_MINUTES = 7 * 24 * 60;
 const MAX_UNDO_DAYS = 30;

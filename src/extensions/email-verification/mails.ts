@@ -2,10 +2,10 @@ import { createProofLink } from '../../accounts/email-proofs/link.ts';
 import type { IssuedProof } from '../../accounts/email-proofs/store.ts';
 import { isAccountActive, isEmailVerified } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
-import { appHostOf } from '../../platform/config/environment.ts';
-import { localeOfUser } from '../../platform/mail/texts/locale.ts';
+import { localeOfUser } from '../../platform/helpers/locale.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
-import type { OutboxConsumer } from '../../platform/outbox/consumer.ts';
+import { appHostOf } from '../../platform/settings/environment.ts';
+import type { OutboxConsumer } from '../../platform/work/outbox/consumer.ts';
 import type { EmailVerificationContext } from './context.ts';
 
 /** The kind of the e-mail that confirms an address. Its data: `{ user, proof?, locale? }`, ids. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { emailInput, emailShape } from '../../platform/mail/address.ts';
-import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
+import { isStorable, UNSTORABLE } from '../../platform/data/postgres/values.ts';
+import { emailInput, emailShape } from '../../platform/helpers/email-address.ts';
 
 const secret = (longest: number) =>
   z

@@ -1,8 +1,8 @@
 import type { CountMail } from '../../accounts/invitation-mails.ts';
 import type { AccountSection, PanelRow } from '../../declare/account-panel.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import type { InvitationContext } from './context.ts';
 import { createInvitation, inviteInput, removeInvitation, renewInvitation } from './invite.ts';
 import { additionalRoles, assertMayInvite, SYSTEM_INVITER } from './rights.ts';

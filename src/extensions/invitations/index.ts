@@ -1,8 +1,8 @@
 import { createInvitationMailCounter } from '../../accounts/invitation-mails.ts';
 import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { createKeyedQueue } from '../../platform/concurrency/serial-queue.ts';
-import { StartupError } from '../../platform/config/environment.ts';
+import { createKeyedQueue } from '../../platform/helpers/concurrency/serial-queue.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createInvitationSection } from './account-section.ts';
 import { type InvitationOptions, invitationSettings } from './context.ts';
 import { createInvitationComposer, INVITATION_MAIL } from './mail.ts';

@@ -1,7 +1,7 @@
 import { createProofLink } from '../../accounts/email-proofs/link.ts';
 import { isEmailVerified } from '../../declare/actor.ts';
-import { generateToken } from '../../platform/crypto/token.ts';
-import { localeOfUser } from '../../platform/mail/texts/locale.ts';
+import { generateToken } from '../../platform/data/crypto/token.ts';
+import { localeOfUser } from '../../platform/helpers/locale.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { InvitationContext } from './context.ts';
 import { isInviterEntitled } from './rights.ts';

@@ -3,7 +3,7 @@ import type { Fields } from '../../declare/field.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import { allowsAction, allowsEveryRecord, compilePolicy, type Viewer } from '../../declare/policy.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import type { InvitationContext } from './context.ts';
 import type { Invitation } from './tables.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { CountMail } from '../../accounts/invitation-mails.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { recordShape } from '../../declare/route.ts';
-import { emailShape } from '../../platform/mail/address.ts';
+import { emailShape } from '../../platform/helpers/email-address.ts';
 import { acceptInvitation, previewInput, previewInvitation, previewShape } from './accept.ts';
 import type { InvitationContext } from './context.ts';
 import { invite, inviteInput, listInvitations, listQuery, resend, revokeInvitation } from './invite.ts';

@@ -1,13 +1,13 @@
 import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import type { Revocation, RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
-import { hashToken } from '../../platform/crypto/token.ts';
-import { newId } from '../../platform/ids.ts';
-import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/outbox/relay.ts';
-import type { Database, Executor } from '../../platform/postgres/database.ts';
-import { readRowsInPages } from '../../platform/postgres/scan.ts';
-import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { hashToken } from '../../platform/data/crypto/token.ts';
+import type { Database, Executor } from '../../platform/data/postgres/database.ts';
+import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
+import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
+import { newId } from '../../platform/helpers/ids.ts';
+import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
+import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import { INVITATION_COLUMNS, type Invitation, type InvitationRow, toInvitation } from './tables.ts';
 
 /** Days for which expired and accepted invitations stay in the list. */

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import type { Accounts } from '../../declare/accounts.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import { ApiError, validationError } from '../../platform/errors.ts';
+import { ApiError, validationError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { ProviderClient } from './provider/client.ts';
 import type { OidcSettings } from './settings.ts';

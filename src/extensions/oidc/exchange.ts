@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { suggestName } from '../../accounts/identities/suggested-name.ts';
 import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
+import { ApiError, type ErrorDetails } from '../../platform/helpers/errors.ts';
 import { computeChallenge, generateSecret, hashSecret } from './browser.ts';
 import { clientOf, type OidcContext } from './context.ts';
 import { type ProvenIdentity, readName } from './provider/claims.ts';

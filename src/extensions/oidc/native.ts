@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { generateSecret, hashSecret } from './browser.ts';
 import { clientOf, type OidcContext, reportRefusal } from './context.ts';
 import { type Proven, signInWithIdentity } from './exchange.ts';

@@ -1,6 +1,6 @@
 import { type RequestHandler, urlencoded } from 'express';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { finishAtProvider } from './callback.ts';
 import type { OidcContext } from './context.ts';
 import { completeLink, exchangeCode } from './exchange.ts';

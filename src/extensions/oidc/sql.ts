@@ -1,5 +1,5 @@
-import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { index, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 
 /** Sign-ins and links that wait for the provider to return the user, and tickets that start a link. Only hashes of secrets are stored. */
 export const oidcFlows = pgTable(

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import {
   computeChallenge,
   deriveFlowSecrets,

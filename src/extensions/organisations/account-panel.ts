@@ -1,5 +1,5 @@
 import type { AccountPanel } from '../../declare/account-panel.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import type { OrganisationContext } from './context.ts';
 import { ORGANISATION } from './resources.ts';
 

@@ -1,8 +1,8 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { Services } from '../../declare/service.ts';
-import { validationError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
+import { validationError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import type { Membership, MemberTransaction, OrganisationContext } from './context.ts';
 import { createDeleteOrganisation } from './deletion.ts';
 import { createMembers } from './members.ts';

@@ -1,10 +1,10 @@
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { UserData } from '../../declare/host.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import type { Executor } from '../../platform/postgres/queryable.ts';
-import { readRowsInPages } from '../../platform/postgres/scan.ts';
-import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import type { Executor } from '../../platform/data/postgres/queryable.ts';
+import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
+import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { type OrganisationContext, remainingMemberSql } from './context.ts';
 
 /** Maximum organisations that an error names. */

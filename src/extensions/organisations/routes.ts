@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type Route, type RouteContext, recordShape } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { withMeta } from '../../platform/http/response.ts';
-import { isId } from '../../platform/ids.ts';
 import { choiceOf, noOrganisationError, organisationFilter } from './access.ts';
 import { type Access, findRole, loadAccess, type MemberTransaction, type OrganisationContext } from './context.ts';
 import type { createDeleteOrganisation } from './deletion.ts';

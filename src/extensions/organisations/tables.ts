@@ -1,4 +1,4 @@
-import { index, pgTable, sql, text, timestamptz, uniqueIndex } from '../../platform/postgres/drizzle.ts';
+import { index, pgTable, sql, text, timestamptz, uniqueIndex } from '../../platform/data/postgres/drizzle.ts';
 
 /** Invitations of addresses to organisations. Only the SHA-256 of the newest link's token is stored. */
 export const organisationInvitations = pgTable(

@@ -1,6 +1,6 @@
 import type { AccountPanel } from '../../declare/account-panel.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { type PasskeyRow, removePasskeysOfUser, toOwnPasskey } from './passkeys.ts';
 import type { PasskeyContext } from './settings.ts';
 import { LIST_PASSKEYS } from './sql.ts';

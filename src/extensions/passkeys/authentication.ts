@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
-import { ApiError, validationError } from '../../platform/errors.ts';
+import type { Executor } from '../../platform/data/postgres/database.ts';
+import { ApiError, validationError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import type { Executor } from '../../platform/postgres/database.ts';
 import {
   type ChallengeOwner,
   callerAsOwner,

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { CheckedLogin } from '../../declare/accounts.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import type { Executor } from '../../platform/postgres/database.ts';
+import type { Executor } from '../../platform/data/postgres/database.ts';
 import { readClientData } from './client-data.ts';
 import { CLAIM_CHALLENGE, CONFIRMED, OPEN_CHALLENGE, openSecondFactorSql } from './sql.ts';
 

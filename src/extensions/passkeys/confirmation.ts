@@ -1,7 +1,7 @@
 import type { SecondFactor } from '../../declare/account-power.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
-import type { Executor } from '../../platform/postgres/database.ts';
+import type { Executor } from '../../platform/data/postgres/database.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { type ChallengeOwner, callerAsOwner, openConfirmedPeriod } from './challenges.ts';
 import type { PasskeyContext } from './settings.ts';
 import { IS_CONFIRMED, NEEDS_CONFIRMATION, SELECT_FIRST_ADDED } from './sql.ts';

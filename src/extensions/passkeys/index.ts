@@ -1,5 +1,5 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { StartupError } from '../../platform/config/environment.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createPasskeyPanel } from './account-panel.ts';
 import { createPasskeyFactor } from './confirmation.ts';
 import { passkeySignInMethod } from './passkeys.ts';

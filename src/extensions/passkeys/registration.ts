@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
-import { ApiError, validationError } from '../../platform/errors.ts';
+import type { Executor } from '../../platform/data/postgres/database.ts';
+import { ApiError, validationError } from '../../platform/helpers/errors.ts';
+import { newId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { newId } from '../../platform/ids.ts';
-import type { Executor } from '../../platform/postgres/database.ts';
 import { callerAsOwner, claimChallenge, openCallerChallenge, tokenInResponse } from './challenges.ts';
 import { assertConfirmedWithPasskey } from './confirmation.ts';
 import { type OwnPasskey, type PasskeyRow, readDescriptors, toOwnPasskey } from './passkeys.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { boundedArraySchema } from '../../platform/json/bounded-array.ts';
-import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
+import { isStorable, UNSTORABLE } from '../../platform/data/postgres/values.ts';
+import { boundedArraySchema } from '../../platform/helpers/json/bounded-array.ts';
 import { readClientData } from './client-data.ts';
 
 const MAX_NAME = 64;

@@ -1,5 +1,13 @@
-import { bigint, boolean, index, pgTable, text, timestamptz, uniqueIndex } from '../../platform/postgres/drizzle.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import {
+  bigint,
+  boolean,
+  index,
+  pgTable,
+  text,
+  timestamptz,
+  uniqueIndex,
+} from '../../platform/data/postgres/drizzle.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 
 /** The passkeys of users. A public key is no secret, so it is stored as it is. */
 export const passkeyTable = pgTable(

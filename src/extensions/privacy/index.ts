@@ -2,7 +2,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { mergeParts } from '../../declare/merge-parts.ts';
-import { StartupError } from '../../platform/config/environment.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createErasureParts, erasures } from './erasure/index.ts';
 import {
   createExportParts,

@@ -4,7 +4,7 @@ import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy, VERIFIED } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import { getTableConfig } from '../../platform/postgres/drizzle.ts';
+import { getTableConfig } from '../../platform/data/postgres/drizzle.ts';
 import { fieldTypeOf } from '../../records/fields/field-type.ts';
 import { isFreeTextField, isPersonalField, isPersonalFieldName } from '../../records/fields/personal-data.ts';
 import { ownerFieldOf } from '../../records/schema/compile.ts';

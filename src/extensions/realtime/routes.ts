@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { type ResourcePaths, readSubscriptions } from './streams/request.ts';
 import type { Tickets } from './streams/tickets.ts';
 

@@ -1,5 +1,5 @@
 import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
-import type { Database } from '../../platform/postgres/database.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
 import { type ErasureTarget, findErasureTargets } from '../../records/schema/erasure-plan.ts';
 import { ENTRY_KIND_FIELDS, entryPositionOf, erasureGapKey, type PackedEvent, redisStreamKey } from './events/entry.ts';
 import { DROPPED_MARKER_ID } from './events/forwarding.ts';

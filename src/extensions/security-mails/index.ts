@@ -1,5 +1,5 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { StartupError } from '../../platform/config/environment.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createKnownDevicePanel } from './account-panel.ts';
 import { createSecurityListeners } from './listeners.ts';
 import { createSecurityMailComposers } from './mails.ts';

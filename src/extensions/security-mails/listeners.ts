@@ -1,6 +1,6 @@
 import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { describeUserAgent } from '../../platform/http/user-agent.ts';
-import type { RunningWorker } from '../../platform/redis/queues.ts';
+import type { RunningWorker } from '../../platform/work/queues/queues.ts';
 import { createDeviceRecorder } from './devices.ts';
 import { createSecurityMailQueue } from './mails.ts';
 import type { SecurityMailsSettings } from './settings.ts';

@@ -1,9 +1,9 @@
 import { isAccountActive } from '../../declare/actor.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
-import { appHostOf } from '../../platform/config/environment.ts';
-import { localeOfUser } from '../../platform/mail/texts/locale.ts';
+import { localeOfUser } from '../../platform/helpers/locale.ts';
 import type { MailVariables, SecurityNotice } from '../../platform/mail/texts/variables.ts';
 import type { MailComposer } from '../../platform/mail/worker.ts';
+import { appHostOf } from '../../platform/settings/environment.ts';
 import type { SecurityMailsSettings } from './settings.ts';
 
 /** The setting that switches each e-mail on. */

@@ -1,5 +1,5 @@
-import { index, pgTable, primaryKey, text, timestamptz } from '../../platform/postgres/drizzle.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { index, pgTable, primaryKey, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 
 /** The devices from which users have signed in. */
 export const knownDevices = pgTable(

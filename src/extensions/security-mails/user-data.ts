@@ -1,11 +1,11 @@
 import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
-import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
-import type { OutboxConsumer } from '../../platform/outbox/consumer.ts';
-import type { Sweep } from '../../platform/outbox/relay.ts';
-import type { Database } from '../../platform/postgres/database.ts';
-import { readRowsInPages } from '../../platform/postgres/scan.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
+import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
+import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
+import type { OutboxConsumer } from '../../platform/work/outbox/consumer.ts';
+import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import { REMOVE_DEVICES, REMOVE_DEVICES_SINCE, REMOVE_UNSEEN_DEVICES } from './sql.ts';
 
 // Uses the primary key of known_devices.

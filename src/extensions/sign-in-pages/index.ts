@@ -1,5 +1,5 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { StartupError } from '../../platform/config/environment.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createPageConfig, type PageConfig } from './page-config.ts';
 import { pageFileRoutes } from './page-files.ts';
 import { type SignInPagesOptions, signInPagesSettings } from './settings.ts';

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Route } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { memoizeAsync, prepareContent, type ServedContent, sendContent } from '../../platform/http/served-bytes.ts';
 import type { Feature, PageConfig } from './page-config.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { defineExtension, type Extension, wholeNumberSettingSchema } from '../../declare/extension.ts';
 import type { Host } from '../../declare/host.ts';
-import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/outbox/relay.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
+import type { Sweep } from '../../platform/work/outbox/relay.ts';
 
 /** The settings of the extension. */
 const softDeleteSettings = z.strictObject({

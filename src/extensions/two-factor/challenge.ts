@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import type { CheckedLogin } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { type CodeAttemptResult, readFactorForUpdate, reportAndAssertPassed, tryCode, WRONG_CODE } from './attempt.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { challengeShape, verifyInput } from './shapes.ts';

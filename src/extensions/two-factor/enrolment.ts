@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
-import { ApiError, validationError } from '../../platform/errors.ts';
+import { ApiError, validationError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { readFactorForUpdate, reportAndAssertPassed, tryCode, WRONG_CODE } from './attempt.ts';
 import {

@@ -1,5 +1,5 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { StartupError } from '../../platform/config/environment.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createTwoFactorPanel } from './account-panel.ts';
 import { openChallengeIfEnabled } from './challenge.ts';
 import { createCodeConfirmStep, readEnabledAt } from './changes.ts';

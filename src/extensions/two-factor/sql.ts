@@ -1,5 +1,5 @@
-import { bigint, index, integer, pgTable, sql, text, timestamptz } from '../../platform/postgres/drizzle.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { bigint, index, integer, pgTable, sql, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 
 /** The second factors of users, one row per user, enrolled or confirmed. Every attempt with a code locks the row. */
 export const twoFactors = pgTable(

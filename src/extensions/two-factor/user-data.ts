@@ -1,11 +1,11 @@
 import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
-import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
-import type { OutboxConsumer } from '../../platform/outbox/consumer.ts';
-import type { Sweep } from '../../platform/outbox/relay.ts';
-import type { Database } from '../../platform/postgres/database.ts';
-import { readRowsInPages } from '../../platform/postgres/scan.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
+import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
+import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
+import type { OutboxConsumer } from '../../platform/work/outbox/consumer.ts';
+import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import { tablesOf } from '../../records/schema/table-names.ts';
 import {
   REMOVE_CHALLENGES,

@@ -3,7 +3,7 @@ import type { ExtensionHost } from '../../declare/extension.ts';
 import type { Fields } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { Route } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { memoizeAsync } from '../../platform/http/served-bytes.ts';
 import { createSample } from './event-samples.ts';
 import { listSentEvents, listSentResources, TEST_EVENT } from './events.ts';

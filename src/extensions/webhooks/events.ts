@@ -4,7 +4,7 @@ import { emittedActionsOf } from '../../declare/events.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { recordShape } from '../../declare/route.ts';
 import type { StandardSchema } from '../../declare/standard-schema.ts';
-import type { ConfigErrors } from '../../platform/config/config-errors.ts';
+import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 
 /** The name of test events. Endpoints cannot subscribe to it. */
 export const TEST_EVENT = 'webhook.test';

@@ -1,6 +1,6 @@
 import type { Accounts } from '../../declare/accounts.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { StartupError } from '../../platform/config/environment.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createWebhookPanel } from './account-panel.ts';
 import { createWebhooksTab } from './console/tab.ts';
 import { createResultWriter } from './delivery/record-results.ts';

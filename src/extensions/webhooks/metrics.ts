@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Host } from '../../declare/host.ts';
-import type { AddToBatch } from '../../platform/concurrency/micro-batch.ts';
+import type { AddToBatch } from '../../platform/helpers/concurrency/micro-batch.ts';
 import type { Outcome } from './delivery/attempt.ts';
 import type { CompletedAttempt } from './delivery/record-results.ts';
 import type { StatusReader, WebhookQueue } from './status.ts';

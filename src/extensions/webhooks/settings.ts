@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import { z } from 'zod';
 import { compiledPolicySettingSchema, policySettingSchema } from '../../declare/extension.ts';
-import { isNameServer } from '../../platform/address-guard/index.ts';
+import { isNameServer } from '../../platform/http/address-guard/index.ts';
 import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './delivery/retry-schedule.ts';
 import { type EventDeclarations, validateEventDeclarations } from './events.ts';
 import { type PortalOption, portalSettingsSchema } from './portal/settings.ts';

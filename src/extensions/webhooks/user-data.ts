@@ -1,7 +1,7 @@
 import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
-import { DecryptionError } from '../../platform/crypto/keyring.ts';
-import { readRowsInPages } from '../../platform/postgres/scan.ts';
-import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import { DecryptionError } from '../../platform/data/crypto/keyring.ts';
+import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
+import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
 import { DELIVERY_TABLES, isKeptSql } from './log/deliveries-sql.ts';
 import type { DeliverySerializer } from './log/delivery.ts';
 import type { Audience } from './readability/readability.ts';

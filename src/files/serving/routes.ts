@@ -1,14 +1,14 @@
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { isTextType } from '../../platform/data/storage/media-types/names.ts';
+import { type FileStorage, StorageError } from '../../platform/data/storage/storage.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { formatContentDisposition } from '../../platform/http/bodies/content-disposition.ts';
 import { parseEntityTags } from '../../platform/http/entity-tag.ts';
 import { ignoreResponseBytes } from '../../platform/http/pending-responses.ts';
-import { isId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import { isTextType } from '../../platform/storage/media-types/names.ts';
-import { type FileStorage, StorageError } from '../../platform/storage/storage.ts';
 import type { FileRow, FileStore } from '../store.ts';
 import { type ByteRange, parseByteRange } from './byte-range.ts';
 import type { FileUrls, GrantedRead } from './urls.ts';

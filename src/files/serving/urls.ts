@@ -1,5 +1,5 @@
 import type { StoredFile } from '../../declare/file.ts';
-import { createKeyedHashes } from '../../platform/crypto/keyring.ts';
+import { createKeyedHashes } from '../../platform/data/crypto/keyring.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** A request for a file that a signed URL grants. */

@@ -1,8 +1,8 @@
-import { ApiError, validationError } from '../../platform/errors.ts';
-import { ImageError } from '../../platform/storage/images/image.ts';
-import { inspectImage } from '../../platform/storage/images/inspect.ts';
-import { createVariant, type ImageVariantInput, variantSchema } from '../../platform/storage/images/variant.ts';
-import type { FileStorage } from '../../platform/storage/storage.ts';
+import { ImageError } from '../../platform/data/storage/images/image.ts';
+import { inspectImage } from '../../platform/data/storage/images/inspect.ts';
+import { createVariant, type ImageVariantInput, variantSchema } from '../../platform/data/storage/images/variant.ts';
+import type { FileStorage } from '../../platform/data/storage/storage.ts';
+import { ApiError, validationError } from '../../platform/helpers/errors.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
 import type { StoredContent, StoredVariant } from '../store.ts';
 

@@ -1,9 +1,9 @@
 import { buffer } from 'node:stream/consumers';
+import { createBlockSource, createBufferSource } from '../../platform/data/storage/media-types/byte-source.ts';
+import { chooseClaimedType } from '../../platform/data/storage/media-types/names.ts';
+import { recognizeStart } from '../../platform/data/storage/media-types/recognize.ts';
+import type { FileStorage } from '../../platform/data/storage/storage.ts';
 import { matchesMediaType } from '../../platform/http/bodies/body-stream.ts';
-import { createBlockSource, createBufferSource } from '../../platform/storage/media-types/byte-source.ts';
-import { chooseClaimedType } from '../../platform/storage/media-types/names.ts';
-import { recognizeStart } from '../../platform/storage/media-types/recognize.ts';
-import type { FileStorage } from '../../platform/storage/storage.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
 import { assertTypeIsAccepted, type PeekedBody } from '../content.ts';
 

@@ -1,5 +1,5 @@
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError, validationError } from '../../platform/errors.ts';
+import { ApiError, validationError } from '../../platform/helpers/errors.ts';
 import { mediaTypeOf, openBody, tooLargeError } from '../../platform/http/bodies/body-stream.ts';
 import { hasBody } from '../../platform/http/json-body.ts';
 import type { FilesContext } from '../context.ts';

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError, validationError } from '../../platform/errors.ts';
+import { ApiError, validationError } from '../../platform/helpers/errors.ts';
 import { mediaTypeOf, openBody } from '../../platform/http/bodies/body-stream.ts';
 import { parseContentDisposition } from '../../platform/http/bodies/content-disposition.ts';
 import { declaresForm, readForm } from '../../platform/http/bodies/multipart.ts';

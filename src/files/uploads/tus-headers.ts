@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import type { RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import type { FileRow } from '../store.ts';
 
 /** The version of the protocol: https://tus.io/protocols/resumable-upload */

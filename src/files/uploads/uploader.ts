@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Viewer } from '../../declare/actor.ts';
-import type { createKeyedHashes } from '../../platform/crypto/keyring.ts';
-import { generateToken, hashToken, isWellFormedToken } from '../../platform/crypto/token.ts';
+import type { createKeyedHashes } from '../../platform/data/crypto/keyring.ts';
+import { generateToken, hashToken, isWellFormedToken } from '../../platform/data/crypto/token.ts';
 import { addressOf, clientKeyOf } from '../../platform/http/client-address.ts';
 
 /** The owner of an upload until a record refers to it. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Viewer } from '../../declare/actor.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { newId } from '../../platform/ids.ts';
+import { mayHaveLocation, removeLocation } from '../../platform/data/storage/images/location/index.ts';
+import { isTextType } from '../../platform/data/storage/media-types/names.ts';
+import { type FileStorage, StorageError } from '../../platform/data/storage/storage.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { newId } from '../../platform/helpers/ids.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import { mayHaveLocation, removeLocation } from '../../platform/storage/images/location/index.ts';
-import { isTextType } from '../../platform/storage/media-types/names.ts';
-import { type FileStorage, StorageError } from '../../platform/storage/storage.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
 import { assertSizeFits, type ContentFacts, checkContent, peekBody } from '../content.ts';
 import { cleanFileName } from '../file-name.ts';

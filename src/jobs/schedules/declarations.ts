@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ScheduleDeclaration } from '../../declare/job.ts';
 import type { AnyJob } from '../../declare/job-queue.ts';
-import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
-import { parseSettings } from '../../platform/config/parse-settings.ts';
+import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
+import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
+import { parseSettings } from '../../platform/helpers/parse-settings.ts';
 import { type CompiledJob, type CompiledJobs, checkInput, checkName, reportOptionIssues } from '../declarations.ts';
 import { toStorableJson } from '../values.ts';
 import { type CronTicks, findCronError, isTimeZone, parseCron } from './cron.ts';

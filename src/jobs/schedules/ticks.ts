@@ -1,7 +1,7 @@
-import { newId } from '../../platform/ids.ts';
-import type { Sweep } from '../../platform/outbox/relay.ts';
+import type { Executor } from '../../platform/data/postgres/queryable.ts';
+import { newId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { Executor } from '../../platform/postgres/queryable.ts';
+import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import { createQueueEntries, queueOfJob } from '../queue.ts';
 import type { CompiledSchedule } from './declarations.ts';
 

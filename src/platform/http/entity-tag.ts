@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../helpers/errors.ts';
 
 // Characters of base64: 132 bits of SHA-256.
 const HASH_LENGTH = 22;

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { ApiError, validationError } from '../errors.ts';
-import { findExceededJsonLimit } from '../json/json-limits.ts';
+import { ApiError, validationError } from '../helpers/errors.ts';
+import { findExceededJsonLimit } from '../helpers/json/json-limits.ts';
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?![^; \t])/i;
 // Matches one semicolon of a Content-Type with the parameter after it, if any, or the end of the text. So matching takes linear time.

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../helpers/errors.ts';
 import { addressOf, clientKeyOf } from './client-address.ts';
 import { createPerRequestStore } from './per-request.ts';
 

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { assertOutsideTransaction } from '../postgres/transaction-watch.ts';
+import { assertOutsideTransaction } from '../data/postgres/transaction-watch.ts';
 
 /** The maximum number of response bytes that are read; the rest of a response is not waited for. */
 export const MAX_RESPONSE_BYTES = 1024;

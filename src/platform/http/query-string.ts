@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../helpers/errors.ts';
 
 const MAX_PARAMETERS = 1000;
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../helpers/errors.ts';
 import { createEntityTag, createIfMatchError, type EntityTag, parseEntityTags, versionOfTag } from './entity-tag.ts';
 import { setResponseBytes } from './pending-responses.ts';
 

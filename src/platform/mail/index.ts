@@ -1,12 +1,13 @@
-import type { EncryptedColumn } from '../crypto/encrypted-column.ts';
-import { createReclaimSweep, createRetentionSweep } from '../leased-work/sweeps.ts';
-import type { Sweep } from '../outbox/relay.ts';
-import type { Platform } from '../platform.ts';
-import type { RunningWorker } from '../redis/queues.ts';
+import type { EncryptedColumn } from '../data/crypto/encrypted-column.ts';
+import type { Keyring } from '../data/crypto/keyring.ts';
+import { createReclaimSweep, createRetentionSweep } from '../work/leased-work/sweeps.ts';
+import type { Sweep } from '../work/outbox/relay.ts';
+import type { RelaySettings } from '../work/outbox/settings.ts';
+import type { RunningWorker } from '../work/queues/queues.ts';
 import type { CompleteMail } from './message.ts';
 import { createMailJob, createMailSender, MAIL_QUEUE, type MailSender } from './sender.ts';
 import { type CapturedMail, createMailStore, encryptedMails, REMOVE_OLD_MAILS } from './store.ts';
-import { type MailComposer, startMailWorker } from './worker.ts';
+import { type MailComposer, type MailWorkerParts, startMailWorker } from './worker.ts';
 
 export { mailTables } from './store.ts';
 
@@ -30,13 +31,19 @@ export interface Mail {
   };
 }
 
+/** What the e-mail of an app stands on. */
+interface MailParts extends MailWorkerParts {
+  keyring: Keyring;
+  settings: MailWorkerParts['settings'] & { relay: RelaySettings };
+}
+
 /**
  * Creates the e-mail of an app. Opens no connection yet.
  *
  * @param composers returns the composers of all features, by name; called when an e-mail is composed
  */
-export function createMail(platform: Platform, composers: () => Readonly<Record<string, MailComposer>>): Mail {
-  const { database, keyring, queues, settings } = platform;
+export function createMail(parts: MailParts, composers: () => Readonly<Record<string, MailComposer>>): Mail {
+  const { database, keyring, queues, settings } = parts;
   const store = createMailStore(database, keyring);
   return {
     sender: createMailSender(store, database, queues),
@@ -56,7 +63,7 @@ export function createMail(platform: Platform, composers: () => Readonly<Record<
         createRetentionSweep(database, { name: 'mail retention', removals: [{ text: REMOVE_OLD_MAILS }] }),
       ],
       encrypted: encryptedMails,
-      workers: { 'push-worker': () => startMailWorker(platform, store, composers) },
+      workers: { 'push-worker': () => startMailWorker(parts, store, composers) },
     },
   };
 }

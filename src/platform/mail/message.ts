@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { validationError } from '../errors.ts';
-import { isStorable } from '../postgres/values.ts';
-import { emailSchema } from './address.ts';
+import { isStorable } from '../data/postgres/values.ts';
+import { emailSchema } from '../helpers/email-address.ts';
+import { validationError } from '../helpers/errors.ts';
 
 /** An e-mail to one recipient. */
 export interface MailMessage {

@@ -1,6 +1,6 @@
-import { newId } from '../ids.ts';
-import type { Executor } from '../postgres/database.ts';
-import type { NewJob, Queues } from '../redis/queues.ts';
+import type { Executor } from '../data/postgres/database.ts';
+import { newId } from '../helpers/ids.ts';
+import type { NewJob, Queues } from '../work/queues/queues.ts';
 import { type MailMessage, validateMail } from './message.ts';
 import type { MailStore, NewMail } from './store.ts';
 

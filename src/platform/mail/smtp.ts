@@ -1,4 +1,4 @@
-import { assertOutsideTransaction } from '../postgres/transaction-watch.ts';
+import { assertOutsideTransaction } from '../data/postgres/transaction-watch.ts';
 import type { CompleteMail } from './message.ts';
 
 /** Time limit in ms for connecting to the mail server, and for its greeting. */

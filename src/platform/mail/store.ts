@@ -1,9 +1,9 @@
-import type { EncryptedColumn } from '../crypto/encrypted-column.ts';
-import type { Keyring } from '../crypto/keyring.ts';
-import { isId } from '../ids.ts';
-import { LeaseLostError } from '../leased-work/lease.ts';
-import type { Database, Executor } from '../postgres/database.ts';
-import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../postgres/drizzle.ts';
+import type { EncryptedColumn } from '../data/crypto/encrypted-column.ts';
+import type { Keyring } from '../data/crypto/keyring.ts';
+import type { Database, Executor } from '../data/postgres/database.ts';
+import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../data/postgres/drizzle.ts';
+import { isId } from '../helpers/ids.ts';
+import { LeaseLostError } from '../work/leased-work/lease.ts';
 import type { CompleteMail, MailContent } from './message.ts';
 
 /** E-mails to be sent, and for a while the results of sent ones. */

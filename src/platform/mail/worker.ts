@@ -1,12 +1,16 @@
-import type { ApiError } from '../errors.ts';
-import { type AttemptResult, createLeasedJob } from '../leased-work/job.ts';
-import { LeaseLostError } from '../leased-work/lease.ts';
-import { getScheduledWait } from '../leased-work/retry-schedule.ts';
+import type { Database } from '../data/postgres/database.ts';
+import { retryWhileUnavailable } from '../data/postgres/retry.ts';
+import type { ApiError } from '../helpers/errors.ts';
+import type { Logger } from '../observability/log.ts';
 import { createWorkLogger } from '../observability/log-work.ts';
-import type { Platform } from '../platform.ts';
-import { retryWhileUnavailable } from '../postgres/retry.ts';
-import type { RunningWorker } from '../redis/queues.ts';
-import { runJobInSpan } from '../redis/tracing.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { LogSettings } from '../observability/settings.ts';
+import type { Tracing } from '../observability/tracing.ts';
+import { type AttemptResult, createLeasedJob } from '../work/leased-work/job.ts';
+import { LeaseLostError } from '../work/leased-work/lease.ts';
+import { getScheduledWait } from '../work/leased-work/retry-schedule.ts';
+import type { Queues, RunningWorker } from '../work/queues/queues.ts';
+import { runJobInSpan } from '../work/queues/tracing.ts';
 import { type CompleteMail, type MailMessage, validateMail } from './message.ts';
 import { MAIL_QUEUE } from './sender.ts';
 import { createSmtp, isPermanentlyRefused } from './smtp.ts';
@@ -32,7 +36,17 @@ export interface ComposerInput {
 /** Composes an e-mail when it is sent; undefined: nothing to send. If it throws, the e-mail is retried later. */
 export type MailComposer = (composing: ComposerInput) => Promise<MailMessage | undefined>;
 
-type Parts = Pick<Platform, 'env' | 'log' | 'metrics' | 'queues' | 'settings' | 'database' | 'tracing'>;
+/** What the worker stands on. */
+export interface MailWorkerParts {
+  env: { nodeEnv: string; smtp: { url: string; from: string } | undefined };
+  /** `graceMs`: ms that a stopping worker waits for e-mails in progress. */
+  settings: { log: LogSettings; graceMs: number };
+  log: Logger;
+  metrics: Metrics;
+  tracing: Tracing;
+  queues: Queues;
+  database: Database;
+}
 
 /** Validates an e-mail from a composer. Throws an Error with the validation errors, to be logged for the composer's author. */
 function validateComposedMail(mail: MailMessage, kind: string): CompleteMail {
@@ -52,7 +66,7 @@ const truncateError = (error: unknown) => String(error).slice(0, ERROR_MAX);
  * @param composers returns the composers of all features, by kind
  */
 export function startMailWorker(
-  { env, log, metrics, queues, settings, database, tracing }: Parts,
+  { env, log, metrics, queues, settings, database, tracing }: MailWorkerParts,
   store: MailStore,
   composers: () => Readonly<Record<string, MailComposer>>,
 ): RunningWorker {

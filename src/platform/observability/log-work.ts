@@ -1,6 +1,6 @@
-import type { Settings } from '../config/settings.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import type { LogSettings } from './settings.ts';
 
 /**
  * The log line of a finished unit of work: ids, counts, the attempt number. It contains no personal data: no address, subject, token
@@ -38,7 +38,7 @@ export type LogWork = (unit: string, line: WorkLine, options?: WorkLineOptions) 
  * @param random returns a number from 0 (inclusive) to 1 (exclusive)
  */
 export function createWorkLogger(
-  { log, settings, metrics }: { log: Logger; settings: Pick<Settings, 'log'>; metrics: Pick<Metrics, 'countWork'> },
+  { log, settings, metrics }: { log: Logger; settings: { log: LogSettings }; metrics: Pick<Metrics, 'countWork'> },
   random: () => number = Math.random,
 ): LogWork {
   const { sampleRate } = settings.log;

@@ -14,10 +14,10 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { withTimeoutFallback } from '../concurrency/deadline.ts';
-import type { TracingSettings } from '../config/tracing-environment.ts';
-import { newId } from '../ids.ts';
+import { withTimeoutFallback } from '../helpers/concurrency/deadline.ts';
+import { newId } from '../helpers/ids.ts';
 import type { Warn } from './limited-warning.ts';
+import type { TracingSettings } from './tracing-environment.ts';
 
 /** ms that a stopping process waits for the collector. The stop has a margin of 5 s after the grace time. */
 const FLUSH_TIMEOUT_MS = 3000;

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type * as Otel from '@opentelemetry/api';
-import { isProviderRegistered, type TracingSettings, type TracingVariables } from '../config/tracing-environment.ts';
 import { createLimitedWarning, type Warn } from './limited-warning.ts';
 import type { Logger } from './log.ts';
+import { isProviderRegistered, type TracingSettings, type TracingVariables } from './tracing-environment.ts';
 
 /** What is known about a span. Attributes contain no personal data, no secrets and no content of records. */
 export type SpanAttributes = Record<string, string | number | boolean | undefined>;

@@ -1,10 +1,10 @@
 import { type DevicePlatform, hashDeviceToken } from '../../accounts/devices/index.ts';
-import { createMicroBatch } from '../../platform/concurrency/micro-batch.ts';
-import type { LeaseRenewals } from '../../platform/leased-work/lease.ts';
-import { addJitter, addPositiveJitter, getScheduledWait } from '../../platform/leased-work/retry-schedule.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
+import { createMicroBatch } from '../../platform/helpers/concurrency/micro-batch.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import { errorTypeOf, type Span, type Tracing } from '../../platform/observability/tracing.ts';
-import type { Database } from '../../platform/postgres/database.ts';
+import type { LeaseRenewals } from '../../platform/work/leased-work/lease.ts';
+import { addJitter, addPositiveJitter, getScheduledWait } from '../../platform/work/leased-work/retry-schedule.ts';
 import {
   messageSizeError,
   sendThroughTransport,

@@ -1,10 +1,10 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
 import { activeOwnerJoinSql, type UserTable } from '../../accounts/users/user-state.ts';
-import { createLeaseRenewals, type LeaseRenewals } from '../../platform/leased-work/lease.ts';
+import { availabilityOf } from '../../platform/data/postgres/availability.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
+import { retryWhileUnavailable } from '../../platform/data/postgres/retry.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { availabilityOf } from '../../platform/postgres/availability.ts';
-import type { Database } from '../../platform/postgres/database.ts';
-import { retryWhileUnavailable } from '../../platform/postgres/retry.ts';
+import { createLeaseRenewals, type LeaseRenewals } from '../../platform/work/leased-work/lease.ts';
 import type { PushContent } from '../message.ts';
 import type { TransportDevice } from '../transport.ts';
 import type { ChunkKey } from './jobs.ts';

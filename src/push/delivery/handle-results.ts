@@ -1,7 +1,7 @@
 import { deleteGoneDevices, type GoneDevice } from '../../accounts/devices/index.ts';
+import { retryWhileUnavailable } from '../../platform/data/postgres/retry.ts';
 import { createWorkLogger, type WorkLine } from '../../platform/observability/log-work.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { retryWhileUnavailable } from '../../platform/postgres/retry.ts';
 import type { FinishedSignals } from '../send/finished.ts';
 import { emitPushOutcome } from '../status.ts';
 import { SIMULATED_TRANSPORT } from '../transport.ts';

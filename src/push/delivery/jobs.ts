@@ -1,4 +1,4 @@
-import type { NewJob, Queues } from '../../platform/redis/queues.ts';
+import type { NewJob, Queues } from '../../platform/work/queues/queues.ts';
 
 /** The name of the job queue for chunks without an installed transport. */
 export const PUSH_QUEUE = 'push';

@@ -1,5 +1,5 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
-import type { Database } from '../../platform/postgres/database.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
 import { type Outcome, pushStatusSql } from '../status.ts';
 import type { TransportResult } from '../transport.ts';
 import type { ClaimedChunk } from './claim-chunks.ts';

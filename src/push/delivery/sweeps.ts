@@ -1,6 +1,6 @@
-import { createReclaimSweep, createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { createReclaimSweep, createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
+import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from './jobs.ts';
 
 const RETENTION_DAYS = 30;

@@ -1,5 +1,5 @@
 import type { PushResult } from '../../declare/push.ts';
-import type { Database } from '../../platform/postgres/database.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
 
 /** Up to this number of devices, a list has the number of taps and late failures: they are counted in the results of the push. */
 const MAX_COUNTED_DEVICES = 1000;

@@ -1,5 +1,5 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
-import type { Database } from '../../platform/postgres/database.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
 import { DEVICE_COLUMNS, type DeviceHistory, type DeviceRow, serializeDeviceHistory } from './read-push.ts';
 
 const MAX_CHUNKS = 50;

@@ -1,6 +1,6 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
 import type { PushResult } from '../../declare/push.ts';
-import type { Database } from '../../platform/postgres/database.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
 
 /** An event in the timeline of a device, in chronological order. */
 interface TimelineEntry {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { deleteGoneDevices } from '../../accounts/devices/index.ts';
-import { validationError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
+import { validationError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** A provider's later report about a notification that the provider had accepted. */

@@ -1,6 +1,6 @@
 import type { UserData } from '../../declare/host.ts';
-import type { Database } from '../../platform/postgres/database.ts';
-import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
+import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
 
 const RESULTS_PER_PAGE = 500;
 

@@ -1,6 +1,6 @@
 import type { DevicePlatform, FindDevices } from '../../accounts/devices/index.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import type { Database } from '../../platform/postgres/database.ts';
 import { type Outcome, pushStatusSql } from '../status.ts';
 import type { Transport } from '../transport.ts';
 import { type AudienceCursor, DEVICES_PER_PAGE, lookUpAudiencePage } from './audience.ts';

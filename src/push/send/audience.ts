@@ -1,5 +1,5 @@
 import { type FindDevices, hashDeviceToken, SIMULATED_PREFIX } from '../../accounts/devices/index.ts';
-import type { Executor } from '../../platform/postgres/database.ts';
+import type { Executor } from '../../platform/data/postgres/database.ts';
 import type { Audience } from '../message.ts';
 import type { TransportDevice } from '../transport.ts';
 

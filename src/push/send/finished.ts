@@ -1,4 +1,4 @@
-import { withTimeoutFallback } from '../../platform/concurrency/deadline.ts';
+import { withTimeoutFallback } from '../../platform/helpers/concurrency/deadline.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** Waits for one push to finish. */

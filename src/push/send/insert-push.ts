@@ -1,6 +1,6 @@
 import { type DevicePlatform, hashDeviceToken, maskToken } from '../../accounts/devices/index.ts';
+import type { Executor } from '../../platform/data/postgres/database.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import type { Executor } from '../../platform/postgres/database.ts';
 import type { Audience, PushMessage } from '../message.ts';
 import { findTransport, type Transport, type TransportDevice } from '../transport.ts';
 import type { AudienceCursor } from './audience.ts';

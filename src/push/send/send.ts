@@ -1,10 +1,10 @@
 import type { FindDevices, TokenRule } from '../../accounts/devices/index.ts';
 import type { PushResult, TransactionalPushSender } from '../../declare/push.ts';
-import { withTimeoutFallback } from '../../platform/concurrency/deadline.ts';
-import { validationError } from '../../platform/errors.ts';
-import { newId } from '../../platform/ids.ts';
+import type { Database, Executor } from '../../platform/data/postgres/database.ts';
+import { withTimeoutFallback } from '../../platform/helpers/concurrency/deadline.ts';
+import { validationError } from '../../platform/helpers/errors.ts';
+import { newId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { Database, Executor } from '../../platform/postgres/database.ts';
 import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from '../delivery/jobs.ts';
 import { type PushContent, parsePushMessage } from '../message.ts';
 import { emitPushOutcome } from '../status.ts';

@@ -8,8 +8,8 @@ import {
   type SimulatedDevices,
   type SimulatedNotification,
 } from '../../declare/push.ts';
-import { ApiError, validationError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
+import { ApiError, validationError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { toErrorDetails } from '../message.ts';
 import { outcomeOfBehavior } from './transport.ts';

@@ -1,6 +1,6 @@
 import { SIMULATED_PREFIX } from '../../accounts/devices/index.ts';
 import type { SimulatedBehavior, SimulatedNotification } from '../../declare/push.ts';
-import { newId } from '../../platform/ids.ts';
+import { newId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { SIMULATED_TRANSPORT, type Transport, type TransportResult } from '../transport.ts';
 

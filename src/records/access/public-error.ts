@@ -1,6 +1,6 @@
-import { isSemaphoreFull } from '../../platform/concurrency/semaphore.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { toPublicDatabaseError } from '../../platform/postgres/errors.ts';
+import { toPublicDatabaseError } from '../../platform/data/postgres/errors.ts';
+import { isSemaphoreFull } from '../../platform/helpers/concurrency/semaphore.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { InputError } from './rule-errors.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { PolicyArguments } from '../../declare/policy.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { isTransient } from '../../platform/data/postgres/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { requestIdOf } from '../../platform/http/request-context.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import { isTransient } from '../../platform/postgres/errors.ts';
 
 /** The validation errors of a write's input or of a query. */
 export class InputError extends ApiError {

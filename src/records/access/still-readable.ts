@@ -1,7 +1,7 @@
 import type { ExpandedRecord, PreviousSerialization, StoredRecord } from '../../declare/host.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
-import { isId } from '../../platform/ids.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import type { ResolvedViewContext } from './operation-context.ts';

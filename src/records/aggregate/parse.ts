@@ -1,5 +1,5 @@
 import { AGGREGATE_FUNCTIONS, type AggregateFunction, DATE_UNITS, type DateUnit } from '../../declare/aggregate.ts';
-import type { ApiError } from '../../platform/errors.ts';
+import type { ApiError } from '../../platform/helpers/errors.ts';
 import type { QueryViewer } from '../query/filter.ts';
 import {
   joinNames,

@@ -1,6 +1,6 @@
 import type { AggregateMeta } from '../../declare/aggregate.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { isInvalidParameter, isOutOfRange, isStatementTimeout } from '../../platform/postgres/errors.ts';
+import { isInvalidParameter, isOutOfRange, isStatementTimeout } from '../../platform/data/postgres/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { ListSource } from '../operations/list-source.ts';

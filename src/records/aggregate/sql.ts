@@ -1,5 +1,5 @@
 import type { DateUnit } from '../../declare/aggregate.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import type { Condition, ListCondition } from '../query/list-query.ts';
 import { conditionSql, createSqlParameters } from '../query/sql/conditions.ts';
 import type { UnnamedStatement } from '../query/sql/list-statements.ts';

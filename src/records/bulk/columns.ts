@@ -1,6 +1,6 @@
 import type { BulkField, BulkResource } from '../../declare/bulk.ts';
-import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
-import { isId } from '../../platform/ids.ts';
+import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { parseFileDate } from '../fields/types/date.ts';
 import { parseCell } from './cells.ts';
 import { type ImportedTimes, isTimeName, parseTimes, type TimeName } from './times.ts';

@@ -3,9 +3,9 @@ import type { BulkChange, BulkRecords, BulkResource, BulkRow } from '../../decla
 import type { StoredRecord } from '../../declare/host.ts';
 import { normalizeResourceName } from '../../declare/naming.ts';
 import type { Viewer } from '../../declare/policy.ts';
-import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
+import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { actorOf, createServiceCallContext, type OperationContext } from '../access/operation-context.ts';
 import { toPublicOperationError } from '../access/public-error.ts';
 import type { Entity, RecordsContext } from '../context.ts';

@@ -1,6 +1,6 @@
-import type { Database } from '../../platform/postgres/database.ts';
-import { findViolatedConstraint } from '../../platform/postgres/errors.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
+import { findViolatedConstraint } from '../../platform/data/postgres/errors.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { isStoredInNfc } from '../fields/text-rules.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { fieldsOfUniqueIndex } from '../schema/indexes.ts';

@@ -1,7 +1,7 @@
 import { type Constraint, declaredConstraints } from '../../declare/constraint.ts';
 import type { Fields } from '../../declare/field.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config/config-errors.ts';
+import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import { compileConstraint } from '../schema/constraints.ts';
 

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { Field } from '../../declare/field.ts';
 import { ReverseRelation } from '../../declare/relation.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
-import { parseSettings, reportSettingErrors } from '../../platform/config/parse-settings.ts';
+import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
+import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
+import { parseSettings, reportSettingErrors } from '../../platform/helpers/parse-settings.ts';
 import { MAX_BATCH_OPERATIONS } from '../schema/compile.ts';
 
 /** The resource options that extensions add: by name, the schemas of the extensions that add the option. */

@@ -2,8 +2,8 @@ import { type Deprecation, isHttpUrl, parseDeprecationDate, parseReplacement } f
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { ACTIONS, type AnyResource, deprecationOfAllRoutes } from '../../declare/resource.ts';
 import type { Route } from '../../declare/route.ts';
-import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { suggestClosestName, suggestKnownNames } from '../../platform/config/did-you-mean.ts';
+import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
+import { suggestClosestName, suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
 
 const OPTIONS = ['since', 'sunset', 'use', 'link'];
 const DATE_FORM = "write a date such as '2026-11-01', or with a time, '2026-11-01T12:00:00Z'";

@@ -1,9 +1,9 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
-import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
+import { MAX_IDENTIFIER_BYTES } from '../../platform/data/postgres/identifiers.ts';
+import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
+import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
 import { checkReplacementFields } from './deprecation-errors.ts';
 import { checkField } from './field-errors.ts';
 import type { SlowPatternCheck } from './patterns/slow-pattern.ts';

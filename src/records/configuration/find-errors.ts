@@ -1,8 +1,8 @@
 import type { Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import { type AnyResource, formerNames } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { primaryKeyName } from '../../platform/postgres/identifiers.ts';
+import { primaryKeyName } from '../../platform/data/postgres/identifiers.ts';
+import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import { archiveRelationNames } from '../schema/table-names.ts';
 import { checkConstraints } from './constraint-errors.ts';
 import { checkOptionTypes, type ExtensionOptions } from './declaration-shape.ts';

@@ -1,9 +1,9 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { pluralName, snakeCase } from '../../declare/naming.ts';
 import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
-import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
+import { MAX_IDENTIFIER_BYTES } from '../../platform/data/postgres/identifiers.ts';
+import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
+import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import { WRITE_ACTIONS } from '../schema/compile.ts';
 import { archiveTable } from '../schema/table-names.ts';

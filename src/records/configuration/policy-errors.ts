@@ -1,8 +1,8 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { compilePolicy, type Policy } from '../../declare/policy.ts';
 import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
+import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
+import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
 import { ownerFieldOf } from '../schema/compile.ts';
 import { unknownRoleErrors } from './roles.ts';
 

@@ -1,8 +1,8 @@
 import { Field, type FieldSpec, type Fields } from '../../declare/field.ts';
 import type { ReverseRelation } from '../../declare/relation.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { findUnknownOptions, suggestKnownNames } from '../../platform/config/did-you-mean.ts';
+import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
+import { findUnknownOptions, suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
 import { countNameOf } from '../schema/relations.ts';
 import { FIELD_NAME, isReservedFieldName, QUERY_PARAMETERS } from './field-names.ts';
 

@@ -1,8 +1,8 @@
 import type { Fields } from '../../declare/field.ts';
 import { compilePolicy, type Policy, roleNameError, VERIFIED } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
+import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
+import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
 
 const NEEDS_VERIFICATION =
   'the word "verified" requires an extension that verifies e-mail addresses; add emailVerification() to extensions';

@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import { allowsNobody, compilePolicy, type Policy, textOfPolicyFunction } from '../../declare/policy.ts';
-import type { ConfigErrors } from '../../platform/config/config-errors.ts';
+import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 
 const QUERY_MODIFIERS = ['filterable', 'sortable', 'searchable', 'aggregatable'] as const;

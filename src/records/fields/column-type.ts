@@ -1,4 +1,4 @@
-import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
+import { isStorable, UNSTORABLE } from '../../platform/data/postgres/values.ts';
 import type { JsonSchema } from './json-schema.ts';
 
 /** The reason why a column cannot hold a value. */

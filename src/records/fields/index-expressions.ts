@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 
 // At 4 bytes per character, an index entry has room for this many characters and for the record's id.
 const PREFIX_CHARACTERS = 600;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FieldSpec } from '../../declare/field.ts';
-import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
+import { isStorable, UNSTORABLE } from '../../platform/data/postgres/values.ts';
 import { tooManyBytesMessage } from './column-type.ts';
 import type { TypedModifier } from './field-type.ts';
 

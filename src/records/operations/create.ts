@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { StoredRecord } from '../../declare/host.ts';
-import { type ErrorDetails, validationError } from '../../platform/errors.ts';
+import { type ErrorDetails, validationError } from '../../platform/helpers/errors.ts';
+import { newId } from '../../platform/helpers/ids.ts';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
-import { newId } from '../../platform/ids.ts';
 import { authorizeCollection } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { createActionErrorHandler, runProjectCode } from '../access/rule-errors.ts';

@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { isId } from '../../platform/ids.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { policyConditionsForWrite } from '../access/authorize.ts';
 import { listPrivilegesThatAllowedDeletion } from '../access/deleted-under.ts';
 import type { OperationContext } from '../access/operation-context.ts';

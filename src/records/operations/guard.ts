@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../platform/errors.ts';
+import type { ErrorCode } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { ChangeGuard, GuardedChange, RecordsContext } from '../context.ts';
 import type { CompiledResource } from '../schema/compiled.ts';

@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { authorizeLoadedRecord } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';

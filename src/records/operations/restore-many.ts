@@ -1,5 +1,5 @@
-import { ApiError } from '../../platform/errors.ts';
-import { findConstraintViolation } from '../../platform/postgres/errors.ts';
+import { findConstraintViolation } from '../../platform/data/postgres/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { restoreLocked, restoreRecord, restoresInTransaction } from './restore.ts';

@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
-import { findConstraintViolation } from '../../platform/postgres/errors.ts';
+import { findConstraintViolation } from '../../platform/data/postgres/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { loadAuthorizedRecord } from '../access/authorize.ts';
 import { authorizeRestore } from '../access/deleted-under.ts';
 import type { OperationContext } from '../access/operation-context.ts';

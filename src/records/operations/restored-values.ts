@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StoredRecord } from '../../declare/host.ts';
-import { ApiError, type ErrorDetails, validationError } from '../../platform/errors.ts';
+import { ApiError, type ErrorDetails, validationError } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import { isFieldVisible } from '../access/visibility.ts';

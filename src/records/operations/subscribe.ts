@@ -1,6 +1,6 @@
 import type { RecordSubscription, SubscriptionRequest } from '../../declare/host.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { loadAuthorizedRecord, policyConditionsForList, requiresUser } from '../access/authorize.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { checkRelatedVisibility } from '../access/related-visibility.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { StoredRecord } from '../../declare/host.ts';
-import { type ErrorDetails, MAX_DETAILS } from '../../platform/errors.ts';
-import { tooManyKeysMessage } from '../../platform/json/json-limits.ts';
+import { type ErrorDetails, MAX_DETAILS } from '../../platform/helpers/errors.ts';
+import { tooManyKeysMessage } from '../../platform/helpers/json/json-limits.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { InputError, runProjectCode } from '../access/rule-errors.ts';
 import { createValidDefault, isBlank, missingValueMessage } from '../fields/missing-values.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { StoredRecord } from '../../declare/host.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { createIfMatchError, parseEntityTags, versionOfTag } from '../../platform/http/entity-tag.ts';
 import type { Condition } from '../query/list-query.ts';
 import type { WrittenByCondition } from '../query/sql/conditions.ts';

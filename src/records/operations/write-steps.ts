@@ -2,9 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { continueAsActor } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { HookContext } from '../../declare/resource.ts';
-import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
-import { findConstraintViolation, findViolatedForeignKey, toPublicViolation } from '../../platform/postgres/errors.ts';
+import {
+  findConstraintViolation,
+  findViolatedForeignKey,
+  toPublicViolation,
+} from '../../platform/data/postgres/errors.ts';
+import { ApiError, type ErrorDetails } from '../../platform/helpers/errors.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { authorizeLoadedRecord, loadAuthorizedRecord } from '../access/authorize.ts';
 import { actorOf, identityOfOperation, type OperationContext } from '../access/operation-context.ts';
 import { InputError } from '../access/rule-errors.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { StoredRecord } from '../../declare/host.ts';
-import { isId } from '../../platform/ids.ts';
+import { isId } from '../../platform/helpers/ids.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import type { CompiledResource, SortTerm } from '../schema/compiled.ts';
 import type { ListQuery, Position } from './list-query.ts';

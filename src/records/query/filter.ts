@@ -1,7 +1,7 @@
 import { viewerThroughRelation } from '../../declare/actor.ts';
 import { allowsEveryRecord, type Viewer } from '../../declare/policy.ts';
 import type { Operator } from '../../declare/service.ts';
-import type { ApiError } from '../../platform/errors.ts';
+import type { ApiError } from '../../platform/helpers/errors.ts';
 import { findStoredForms, toComparedText } from '../fields/text-rules.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { clientVisibleReverseRelations } from '../schema/relations.ts';

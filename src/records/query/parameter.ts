@@ -1,4 +1,4 @@
-import { isStorable } from '../../platform/postgres/values.ts';
+import { isStorable } from '../../platform/data/postgres/values.ts';
 import { InputError } from '../access/rule-errors.ts';
 
 const MAX_MESSAGE_LENGTH = 100;

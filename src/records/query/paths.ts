@@ -1,4 +1,4 @@
-import type { ApiError } from '../../platform/errors.ts';
+import type { ApiError } from '../../platform/helpers/errors.ts';
 import type { CompiledResource, Relation } from '../schema/compiled.ts';
 import { joinOfRelation } from '../schema/relations.ts';
 import { fieldVisibilityCondition, isFilterable, type QueryViewer, relatedQueryViewer } from './filter.ts';

@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { findViolatedForeignKey, toPublicViolation } from '../../platform/postgres/errors.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { findViolatedForeignKey, toPublicViolation } from '../../platform/data/postgres/errors.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { checkWritten, guardOf } from '../operations/guard.ts';

@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import type { ErrorDetails } from '../../platform/errors.ts';
+import type { ErrorDetails } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { InputError } from '../access/rule-errors.ts';
 import type { RecordsContext } from '../context.ts';

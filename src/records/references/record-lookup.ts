@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allowsEveryRecord } from '../../declare/policy.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { isRecordVisible } from '../access/visibility.ts';
 import type { Entity, RecordsContext } from '../context.ts';

@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { RecordsContext } from '../context.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';

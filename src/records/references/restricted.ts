@@ -1,4 +1,4 @@
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { relatedViewContext } from '../access/related-visibility.ts';
 import { isFieldVisible, isInScope, isRecordVisible } from '../access/visibility.ts';

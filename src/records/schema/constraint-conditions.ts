@@ -1,9 +1,9 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { quoteLiteral } from '../../platform/postgres/values.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import { quoteLiteral } from '../../platform/data/postgres/values.ts';
+import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
 import { columnTypeOf, fieldTypeOf } from '../fields/field-type.ts';
 import { dateType } from '../fields/types/date.ts';
 

@@ -1,7 +1,7 @@
 import { type Constraint, declaredConstraints, type FieldRange, RANGE_BOUNDS } from '../../declare/constraint.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import { computeShortDigest, quoteIdentifier, shortenIdentifier } from '../../platform/postgres/identifiers.ts';
+import { computeShortDigest, quoteIdentifier, shortenIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { constraintConditionSql, findConstraintField, gistValueSql, rangeSql } from './constraint-conditions.ts';
 
 /** A constraint of a resource's table. */

@@ -2,7 +2,7 @@ import type { AnyField, FieldSpec, Fields } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import { toJsonbText } from '../../platform/postgres/values.ts';
+import { toJsonbText } from '../../platform/data/postgres/values.ts';
 import { fieldSchema } from '../fields/field-type.ts';
 import { createValidDefault } from '../fields/missing-values.ts';
 import { isFreeTextField, isPersonalField } from '../fields/personal-data.ts';

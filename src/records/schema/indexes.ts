@@ -1,5 +1,5 @@
 import type { FieldSpec } from '../../declare/field.ts';
-import { computeShortDigest, shortenIdentifier } from '../../platform/postgres/identifiers.ts';
+import { computeShortDigest, shortenIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { fieldTypeOf, isTextTooLongForIndex } from '../fields/field-type.ts';
 import { MAX_INDEXED_BYTES } from '../fields/text-rules.ts';
 import { type CompiledField, type CompiledResource, columnOf, type Index, type SortTerm } from './compiled.ts';

@@ -1,5 +1,5 @@
 import type { OnDelete } from '../../declare/relation.ts';
-import { shortenIdentifier } from '../../platform/postgres/identifiers.ts';
+import { shortenIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import type { CompiledField, CompiledResource } from './compiled.ts';
 
 /** A field of a resource whose references must stay valid when the record that they name is deleted. */

@@ -1,5 +1,5 @@
 import type { ReverseRelation } from '../../declare/relation.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import type { CompiledField, CompiledResource, Relation } from './compiled.ts';
 
 /** The name under which `include` returns the number of records of a reverse relation: `commentsCount`. */

@@ -1,5 +1,5 @@
 import type { ResourceGateway } from '../../declare/host.ts';
-import { primaryKeyName, shortenIdentifier } from '../../platform/postgres/identifiers.ts';
+import { primaryKeyName, shortenIdentifier } from '../../platform/data/postgres/identifiers.ts';
 
 /** The alias of live and deleted records together, in statements that read both. */
 export const ALL_RECORDS_ALIAS = '_all';

@@ -8,8 +8,8 @@ import {
   text,
   timestamptz,
   uniqueIndex,
-} from '../../platform/postgres/drizzle.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+} from '../../platform/data/postgres/drizzle.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { arrayTextSql, digestSql, prefixSql } from '../fields/index-expressions.ts';
 import { type CompiledField, type CompiledResource, type Index, sqlTypeOf } from './compiled.ts';
 import { foreignKeyNameOf } from './references.ts';

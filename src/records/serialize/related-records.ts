@@ -1,4 +1,4 @@
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { listPolicyConditions } from '../access/authorize.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { relatedViewContext } from '../access/related-visibility.ts';

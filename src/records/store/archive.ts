@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { ALL_RECORDS_ALIAS, archiveTable } from '../schema/table-names.ts';
 import { createCodec } from './codec.ts';

@@ -1,5 +1,5 @@
-import { newId } from '../../platform/ids.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import { newId } from '../../platform/helpers/ids.ts';
 import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';
 import type { Codec } from './codec.ts';
 import { leaveOutSameEncryptedValues } from './encrypted-changes.ts';

@@ -1,11 +1,11 @@
 import { COPY } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import { snakeCase } from '../../declare/naming.ts';
-import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
-import { DecryptionError, type Keyring } from '../../platform/crypto/keyring.ts';
+import type { EncryptedColumn } from '../../platform/data/crypto/encrypted-column.ts';
+import { DecryptionError, type Keyring } from '../../platform/data/crypto/keyring.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import { toIsoTimestamp } from '../../platform/data/postgres/values.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { toIsoTimestamp } from '../../platform/postgres/values.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { isSameEncryptedValue } from './encrypted-changes.ts';

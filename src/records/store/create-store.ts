@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Statement } from '../../platform/postgres/connection.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import type { Queryable } from '../../platform/postgres/queryable.ts';
+import type { Statement } from '../../platform/data/postgres/connection.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import type { Queryable } from '../../platform/data/postgres/queryable.ts';
 import { createAggregateStatement } from '../aggregate/sql.ts';
 import type { ListCondition } from '../query/list-query.ts';
 import { meetsConditions } from '../query/match.ts';

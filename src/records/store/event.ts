@@ -1,9 +1,9 @@
 import type { Request } from 'express';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import { quoteLiteral } from '../../platform/data/postgres/values.ts';
+import { newId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { identityOf } from '../../platform/http/request-context.ts';
-import { newId } from '../../platform/ids.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { quoteLiteral } from '../../platform/postgres/values.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 
 /** The actor of a change, as stored in the outbox. */

@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import type { Statement } from '../../platform/postgres/connection.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import type { Queryable } from '../../platform/postgres/queryable.ts';
+import type { Statement } from '../../platform/data/postgres/connection.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import type { Queryable } from '../../platform/data/postgres/queryable.ts';
 import { conditionSql, createSqlParameters, followsRelations } from '../query/sql/conditions.ts';
 import { createCountStatement, createPageStatement } from '../query/sql/list-statements.ts';
 import {

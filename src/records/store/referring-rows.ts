@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { createSqlParameters } from '../query/sql/conditions.ts';
 import type { UnnamedStatement } from '../query/sql/list-statements.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';

@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { createBatchedCall } from '../../platform/concurrency/loader.ts';
-import type { Queryable } from '../../platform/postgres/queryable.ts';
+import type { Queryable } from '../../platform/data/postgres/queryable.ts';
+import { createBatchedCall } from '../../platform/helpers/concurrency/loader.ts';
 import type { RelatedCondition } from '../query/list-query.ts';
 import type { RelatedLookup } from '../query/match.ts';
 import { createSqlParameters, relatedConditionSql } from '../query/sql/conditions.ts';

@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import type { Statement } from '../../platform/postgres/connection.ts';
-import type { Queryable } from '../../platform/postgres/queryable.ts';
+import type { Statement } from '../../platform/data/postgres/connection.ts';
+import type { Queryable } from '../../platform/data/postgres/queryable.ts';
 import {
   createRelatedCountStatement,
   createRelatedStatement,

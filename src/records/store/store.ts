@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import type { Queryable } from '../../platform/postgres/queryable.ts';
+import type { Queryable } from '../../platform/data/postgres/queryable.ts';
 import type { AggregateSelection } from '../aggregate/sql.ts';
 import type { Values } from '../operations/validate.ts';
 import type { Condition, DeletedUnderCondition, ListCondition, Position } from '../query/list-query.ts';

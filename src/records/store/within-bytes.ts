@@ -1,5 +1,5 @@
 import type { FieldSpec } from '../../declare/field.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import { longestTextBytes } from '../fields/text-rules.ts';
 import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { type CompiledField, type CompiledResource, columnOf, sqlTypeOf } from '../schema/compiled.ts';
 import { archiveTable } from '../schema/table-names.ts';
 import type { Codec } from './codec.ts';

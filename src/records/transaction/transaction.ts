@@ -1,9 +1,9 @@
-import type { KeyedQueue } from '../../platform/concurrency/serial-queue.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
+import { runInLazyTransaction } from '../../platform/data/postgres/lazy-transaction.ts';
+import { retryConflicts } from '../../platform/data/postgres/retry.ts';
+import { leaveTransaction } from '../../platform/data/postgres/transaction-watch.ts';
+import type { KeyedQueue } from '../../platform/helpers/concurrency/serial-queue.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import type { Database } from '../../platform/postgres/database.ts';
-import { runInLazyTransaction } from '../../platform/postgres/lazy-transaction.ts';
-import { retryConflicts } from '../../platform/postgres/retry.ts';
-import { leaveTransaction } from '../../platform/postgres/transaction-watch.ts';
 import type { Entity, OperationTransaction, RecordsContext } from '../context.ts';
 import { createService, createServiceLookup } from '../service.ts';
 import type { TransactionGuard } from './transaction-guard.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { FeatureParts } from '../../declare/extension.ts';
 import type { Files } from '../../files/index.ts';
-import { withDeadline } from '../../platform/concurrency/deadline.ts';
+import { connectAndCheckRedis, describeEviction } from '../../platform/data/redis/check.ts';
+import { describeRedisProblem, suggestRedisFix } from '../../platform/data/redis/problems.ts';
+import { withDeadline } from '../../platform/helpers/concurrency/deadline.ts';
 import { compareClocks, type Finding, failure, ok, warning } from '../../platform/observability/finding.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { connectAndCheckRedis, describeEviction } from '../../platform/redis/check.ts';
-import { describeRedisProblem, suggestRedisFix } from '../../platform/redis/problems.ts';
 import type { DeclaredSchema } from '../migrations/check-schema.ts';
 import { diagnosePostgres, diagnoseReplica } from './postgres.ts';
 import { diagnoseProcesses } from './processes.ts';

@@ -1,9 +1,10 @@
 import type { Client } from 'pg';
-import { withDeadline } from '../../platform/concurrency/deadline.ts';
-import { type Environment, StartupError } from '../../platform/config/environment.ts';
+import { describePostgresProblem, suggestPostgresFix } from '../../platform/data/postgres/problems.ts';
+import { withDeadline } from '../../platform/helpers/concurrency/deadline.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
+import { VERSION } from '../../platform/helpers/version.ts';
 import { type Finding, failure, ok, warning } from '../../platform/observability/finding.ts';
-import { describePostgresProblem, suggestPostgresFix } from '../../platform/postgres/problems.ts';
-import { VERSION } from '../../platform/version.ts';
+import type { Environment } from '../../platform/settings/environment.ts';
 import { assertSameDatabase, connectForMigrations } from '../migrations/direct-connection.ts';
 import { describeFrameworkCopy, isFrameworkMigration } from '../migrations/framework.ts';
 import type { Migration } from '../migrations/journal.ts';

@@ -1,12 +1,12 @@
 import pg from 'pg';
-import { withDeadline } from '../../platform/concurrency/deadline.ts';
-import { checkKeys } from '../../platform/crypto/register-keys.ts';
+import { checkKeys } from '../../platform/data/crypto/register-keys.ts';
+import { CASE_FIX, CASE_PROBLEM, findAsciiOnlyLocale } from '../../platform/data/postgres/locale.ts';
+import { describePostgresProblem, suggestPostgresFix } from '../../platform/data/postgres/problems.ts';
+import { areConnectionsAvailable, readConnectionLimits } from '../../platform/data/postgres/server-limits.ts';
+import { createClientConfig } from '../../platform/data/postgres/session.ts';
+import { withDeadline } from '../../platform/helpers/concurrency/deadline.ts';
 import { compareClocks, type Finding, failure, ok, warning } from '../../platform/observability/finding.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { CASE_FIX, CASE_PROBLEM, findAsciiOnlyLocale } from '../../platform/postgres/locale.ts';
-import { describePostgresProblem, suggestPostgresFix } from '../../platform/postgres/problems.ts';
-import { areConnectionsAvailable, readConnectionLimits } from '../../platform/postgres/server-limits.ts';
-import { createClientConfig } from '../../platform/postgres/session.ts';
 import { type DeclaredSchema, findMissingSchemaParts } from '../migrations/check-schema.ts';
 import { readConnectionShare } from '../share-connections.ts';
 import { diagnoseMigrations, type MigrationDiagnosis } from './migrations.ts';

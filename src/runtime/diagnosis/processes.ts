@@ -1,9 +1,9 @@
 import type { FeatureParts } from '../../declare/extension.ts';
 import type { ProcessRole } from '../../declare/process-role.ts';
-import { withDeadline } from '../../platform/concurrency/deadline.ts';
+import { withDeadline } from '../../platform/helpers/concurrency/deadline.ts';
 import { type Finding, failure, warning } from '../../platform/observability/finding.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { RunningProcess } from '../../platform/processes/registry.ts';
+import type { RunningProcess } from '../../platform/work/processes/registry.ts';
 
 const DEADLINE_MS = 5000;
 

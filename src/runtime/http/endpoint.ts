@@ -5,7 +5,7 @@ import type { Host, StoredRecord } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { createCredentialCheck } from '../../declare/scope.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { declaresForm } from '../../platform/http/bodies/multipart.ts';
 import { declaresJsonBody, readJsonBody } from '../../platform/http/json-body.ts';
 import { setResponseBytes } from '../../platform/http/pending-responses.ts';

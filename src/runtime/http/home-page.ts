@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Route } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { memoizeAsync, prepareContent, sendContent } from '../../platform/http/served-bytes.ts';
 
 /** The links of the page. Links to pages that the app does not have are left out. */

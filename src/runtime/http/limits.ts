@@ -1,12 +1,12 @@
 import type { Request, Response } from 'express';
 import { Counter } from 'prom-client';
 import type { Route } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { addressOf, clientKeyOf, isFromThisMachine } from '../../platform/http/client-address.ts';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
-import type { LimitDecision, Limiter } from '../../platform/limits/limiter.ts';
-import type { LimitRule } from '../../platform/limits/rule.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { LimitDecision, Limiter } from '../../platform/work/limits/limiter.ts';
+import type { LimitRule } from '../../platform/work/limits/rule.ts';
 
 /**
  * Counts a request as `weight` requests, one of which was counted when the request arrived.

@@ -3,8 +3,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { requestIdOf, statementsOf } from '../../platform/http/request-context.ts';
 import { redactTokens } from '../../platform/observability/log.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
-import type { ProcessRegistry } from '../../platform/processes/registry.ts';
-import type { SlowLog } from '../../platform/processes/slow-log.ts';
+import type { ProcessRegistry } from '../../platform/work/processes/registry.ts';
+import type { SlowLog } from '../../platform/work/processes/slow-log.ts';
 import { isConsoleRequest, routePatternOf } from './request-log.ts';
 import { createRequestWindow, type RequestTotals } from './request-window.ts';
 

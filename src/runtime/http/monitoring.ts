@@ -8,8 +8,8 @@ import express, {
   Router,
 } from 'express';
 import { Gauge } from 'prom-client';
-import { withDeadline } from '../../platform/concurrency/deadline.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { withDeadline } from '../../platform/helpers/concurrency/deadline.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { isFromThisMachine } from '../../platform/http/client-address.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-context.ts';
 import { sendError, sendJson } from '../../platform/http/response.ts';

@@ -1,4 +1,4 @@
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { toPublicOperationError } from '../../records/access/public-error.ts';
 
 /** Whether Express could not decode a path such as `%zz`. Only errors marked by Express count, not a URIError of the project's code. */

@@ -1,4 +1,4 @@
-import type { RequestFacts } from '../../platform/processes/facts.ts';
+import type { RequestFacts } from '../../platform/work/processes/facts.ts';
 
 /** The requests of a process since its start. */
 export interface RequestTotals {

@@ -4,7 +4,7 @@ import type { Authenticator } from '../../declare/authenticator.ts';
 import { setAuthenticator } from '../../declare/authenticator.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
-import { invalidSessionError } from '../../platform/errors.ts';
+import { invalidSessionError } from '../../platform/helpers/errors.ts';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
 
 /** The identity of a request; all properties are undefined if the request is signed out. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
+import { isId } from '../../platform/helpers/ids.ts';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
 import { setTraceIds } from '../../platform/http/request-context.ts';
-import { isId } from '../../platform/ids.ts';
 import type { Tracing } from '../../platform/observability/tracing.ts';
 import { isMonitoringUrl, routePatternOf } from './request-log.ts';
 

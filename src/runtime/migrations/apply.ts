@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { StartupError } from '../../platform/config/environment.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { explainFailureWithCounts } from './explain-failure.ts';
 import { describeFrameworkCopy, isFrameworkMigration } from './framework.ts';
 import type { Migration } from './journal.ts';

@@ -1,7 +1,7 @@
 import type { ForeignKey, PgTable } from 'drizzle-orm/pg-core';
-import { StartupError } from '../../platform/config/environment.ts';
-import type { Database } from '../../platform/postgres/database.ts';
-import { expressionOf, getTableConfig } from '../../platform/postgres/drizzle.ts';
+import type { Database } from '../../platform/data/postgres/database.ts';
+import { expressionOf, getTableConfig } from '../../platform/data/postgres/drizzle.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { ARRAY_TEXT } from '../../records/fields/index-expressions.ts';
 import type { DeclaredFacts } from './plan/declared.ts';
 

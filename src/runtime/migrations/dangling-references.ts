@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 
 /** A column that refers to the ids of another table. */
 interface ReferenceColumn {

@@ -1,13 +1,14 @@
 import pg from 'pg';
-import { type Environment, StartupError } from '../../platform/config/environment.ts';
-import type { Logger } from '../../platform/observability/log.ts';
 import {
   createClientConfig,
   FORMATS,
   isStartupParameterRefused,
   ROLE_SETTINGS,
   SET_SESSION,
-} from '../../platform/postgres/session.ts';
+} from '../../platform/data/postgres/session.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
+import type { Logger } from '../../platform/observability/log.ts';
+import type { Environment } from '../../platform/settings/environment.ts';
 
 type Addresses = Pick<Environment, 'databaseUrl' | 'databaseDirectUrl' | 'databasePooler' | 'redisPrefix'> &
   Partial<Pick<Environment, 'replica'>>;

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { MAX_INDEXED_BYTES } from '../../records/fields/text-rules.ts';
 import { danglingReferenceCondition, findDanglingReferencesSql } from './dangling-references.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { StartupError } from '../../platform/config/environment.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { type Journal, type Migration, readJournal, readJsonFile, readMigrationFiles } from './journal.ts';
 
 /** Stands before the names of Belfry's own migrations. Also the name of their folder. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Client } from 'pg';
-import { StartupError } from '../../platform/config/environment.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import { explainFailureWithCounts } from './explain-failure.ts';
 import { type Migration, padIndex, readJournal, readJsonFile, readMigrationFiles } from './journal.ts';

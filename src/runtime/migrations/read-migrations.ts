@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { StartupError } from '../../platform/config/environment.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { readFrameworkMigrations, readPublishedMigrations } from './framework.ts';
 import { type Migration, padIndex, readJournal, readJsonFile, readMigrationFiles } from './journal.ts';
 import type { Snapshot } from './plan/snapshot.ts';

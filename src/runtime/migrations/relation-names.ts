@@ -1,6 +1,6 @@
 import type { IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
-import { getTableConfig } from '../../platform/postgres/drizzle.ts';
-import { MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName } from '../../platform/postgres/identifiers.ts';
+import { getTableConfig } from '../../platform/data/postgres/drizzle.ts';
+import { MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName } from '../../platform/data/postgres/identifiers.ts';
 
 /** Returns the names of a table's indexes; drizzle derives a name from the columns if the declaration has none. */
 function indexNames({ name, indexes }: ReturnType<typeof getTableConfig>): string[] {

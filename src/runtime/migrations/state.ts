@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Database } from '../../platform/data/postgres/database.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import type { Database } from '../../platform/postgres/database.ts';
 import { isFrameworkMigration } from './framework.ts';
 import type { Migration } from './journal.ts';
 import { readMigrations } from './read-migrations.ts';

@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorCode } from '../../platform/errors.ts';
+import { ERROR_CODES, type ErrorCode } from '../../platform/helpers/errors.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { describeConstraint } from '../../records/schema/constraints.ts';
 import type { Json } from './schema.ts';

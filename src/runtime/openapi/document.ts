@@ -1,8 +1,8 @@
 import type { Authenticator } from '../../declare/authenticator.ts';
 import type { SentEvent } from '../../declare/events.ts';
 import type { Route } from '../../declare/route.ts';
-import type { Settings } from '../../platform/config/settings.ts';
 import { memoizeAsync, prepareContent, type ServedContent, sendContent } from '../../platform/http/served-bytes.ts';
+import type { Settings } from '../../platform/settings/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { compileFieldUses } from '../http/deprecation/field-uses.ts';
 import { createComponents } from './components.ts';

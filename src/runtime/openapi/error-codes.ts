@@ -1,6 +1,6 @@
 import type { CompiledPolicy } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
-import type { ErrorCode } from '../../platform/errors.ts';
+import type { ErrorCode } from '../../platform/helpers/errors.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { isItemPath } from '../http/endpoint.ts';
 

@@ -4,7 +4,7 @@ import { describeDeprecation } from '../../declare/deprecation.ts';
 import { type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
 import { recordShapes } from '../../declare/route.ts';
-import type { Settings } from '../../platform/config/settings.ts';
+import type { Settings } from '../../platform/settings/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import type { FieldUses } from '../http/deprecation/field-uses.ts';
 import { canUseDeprecatedField } from '../http/deprecation/index.ts';

@@ -1,6 +1,6 @@
 import type { Route } from '../../declare/route.ts';
 import { recordShapes } from '../../declare/route.ts';
-import { ERROR_CODES, type ErrorCode } from '../../platform/errors.ts';
+import { ERROR_CODES, type ErrorCode } from '../../platform/helpers/errors.ts';
 import { isBodiless } from '../../platform/http/response.ts';
 import { hasEntityTag } from '../http/endpoint.ts';
 import { canReturnNotModified } from './parameters.ts';

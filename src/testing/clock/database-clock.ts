@@ -1,4 +1,4 @@
-import type { Executor } from '../../platform/postgres/queryable.ts';
+import type { Executor } from '../../platform/data/postgres/queryable.ts';
 
 /**
  * The functions with which SQL reads the time, and how Postgres may evaluate them. Each is replaced by a function of the schema `public`

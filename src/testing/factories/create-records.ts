@@ -1,6 +1,6 @@
 import type { Host, StoredRecord } from '../../declare/host.ts';
-import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
 import { CannotGenerateError, generateMissingValues } from './generate-value.ts';
 
 type Values = Readonly<Record<string, unknown>>;

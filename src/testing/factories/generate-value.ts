@@ -1,5 +1,5 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
-import { newId } from '../../platform/ids.ts';
+import { newId } from '../../platform/helpers/ids.ts';
 import { generateMatchingText } from './matching-text.ts';
 
 /** The password of users that tests create without one. Strong enough for the password rules. */

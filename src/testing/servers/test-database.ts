@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { VERSION } from '../../platform/version.ts';
+import { VERSION } from '../../platform/helpers/version.ts';
 import type { AssembledApp } from '../../runtime/assemble.ts';
 import { readOwnSql } from '../../runtime/migrations/own-sql.ts';
 import { computeFingerprint } from '../../runtime/migrations/sync.ts';

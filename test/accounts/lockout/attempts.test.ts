@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from 'vitest';
 import { createLockout } from '../../../src/accounts/lockout/lockout.ts';
-import { readSettings } from '../../../src/platform/config/settings.ts';
+import { openRedis } from '../../../src/platform/data/redis/connections.ts';
 import { createLogger } from '../../../src/platform/observability/log.ts';
 import { createMetrics } from '../../../src/platform/observability/metrics.ts';
 import type { Platform } from '../../../src/platform/platform.ts';
-import { openRedis } from '../../../src/platform/redis/connections.ts';
+import { readSettings } from '../../../src/platform/settings/settings.ts';
 import { createTestDatabase } from '../../support/database/test-database.ts';
 
 const database = await createTestDatabase();

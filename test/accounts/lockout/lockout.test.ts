@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, expect, test } from 'vitest';
 import { defineUser } from '../../../src/index.ts';
-import { readSettings } from '../../../src/platform/config/settings.ts';
+import { readSettings } from '../../../src/platform/settings/settings.ts';
 import { type ApiResponse, startTestApp } from '../../support/app.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 

@@ -2,8 +2,8 @@ import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { createSessionSweep } from '../../../src/accounts/sessions/sessions.ts';
 import { defineUser } from '../../../src/index.ts';
+import { openDatabase } from '../../../src/platform/data/postgres/database.ts';
 import { createLogger } from '../../../src/platform/observability/log.ts';
-import { openDatabase } from '../../../src/platform/postgres/database.ts';
 import { createClient, type Person, startTestApp } from '../../support/app.ts';
 
 const secret = 'correct horse battery';

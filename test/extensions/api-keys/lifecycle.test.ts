@@ -1,7 +1,7 @@
 // Keys end with a password reset or after their retention time; creations at the same time keep to the rules.
 import { expect, test, vi } from 'vitest';
 import { createOldKeysSweep } from '../../../src/extensions/api-keys/store.ts';
-import type { Executor } from '../../../src/platform/postgres/queryable.ts';
+import type { Executor } from '../../../src/platform/data/postgres/queryable.ts';
 import type { Person } from '../../support/app.ts';
 import { startKeysApp } from './app.ts';
 

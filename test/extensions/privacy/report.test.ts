@@ -14,7 +14,7 @@ import {
   twoFactor,
   webhooks,
 } from '../../../src/index.ts';
-import { pgTable, text } from '../../../src/platform/postgres/drizzle.ts';
+import { pgTable, text } from '../../../src/platform/data/postgres/drizzle.ts';
 
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
 

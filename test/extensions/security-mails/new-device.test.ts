@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { MAX_DEVICES } from '../../../src/extensions/security-mails/sql.ts';
 import { createUnseenDevicesSweep } from '../../../src/extensions/security-mails/user-data.ts';
 import { audit, securityMails } from '../../../src/index.ts';
-import type { Executor } from '../../../src/platform/postgres/queryable.ts';
+import type { Executor } from '../../../src/platform/data/postgres/queryable.ts';
 import { CHROME, FIREFOX, HOME, PASSWORD, SAFARI, startSecurityApp } from './security-app.ts';
 
 const NEW_SIGN_IN = 'New sign-in to your account';

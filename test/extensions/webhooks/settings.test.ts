@@ -8,7 +8,7 @@ import {
   type WebhookOptions,
   webhookSettings,
 } from '../../../src/extensions/webhooks/settings.ts';
-import { ConfigErrors } from '../../../src/platform/config/config-errors.ts';
+import { ConfigErrors } from '../../../src/platform/helpers/config-errors.ts';
 
 /** Returns the configuration errors of the extension. */
 function errorsIn(options: WebhookOptions): string[] {

@@ -5,9 +5,9 @@ import type { Host, ResourceGateway } from '../../../src/declare/host.ts';
 import { webhookSettings } from '../../../src/extensions/webhooks/settings.ts';
 import { createWebhookUserData } from '../../../src/extensions/webhooks/user-data.ts';
 import { defineResource, defineUser, f, privacy, webhooks } from '../../../src/index.ts';
-import { newId } from '../../../src/platform/ids.ts';
+import { type Database, openDatabase } from '../../../src/platform/data/postgres/database.ts';
+import { newId } from '../../../src/platform/helpers/ids.ts';
 import { createLogger } from '../../../src/platform/observability/log.ts';
-import { type Database, openDatabase } from '../../../src/platform/postgres/database.ts';
 import { startTestApp } from '../../support/app.ts';
 import { ALL_DELIVERIES, finishDeliveries, reopenDeliveries } from '../../support/webhooks/deliveries.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiError } from '../../../src/platform/errors.ts';
+import type { ApiError } from '../../../src/platform/helpers/errors.ts';
 import { escapeHtml, validateMail } from '../../../src/platform/mail/message.ts';
 
 const right = { to: 'ann@example.com', subject: 'Hello', text: 'Good day' };

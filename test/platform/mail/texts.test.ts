@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createApp, defineUser, f } from '../../../src/index.ts';
+import { localeOfUser, preferredLocaleOf } from '../../../src/platform/helpers/locale.ts';
 import { validateMail } from '../../../src/platform/mail/message.ts';
 import { ACCOUNT_TEXTS } from '../../../src/platform/mail/texts/account-texts.ts';
 import { createMailTextRenderer, type MailOverrides } from '../../../src/platform/mail/texts/index.ts';
-import { localeOfUser, preferredLocaleOf } from '../../../src/platform/mail/texts/locale.ts';
 import { NOTICE_TEXTS } from '../../../src/platform/mail/texts/notice-texts.ts';
 import { anyCharacter } from '../../support/any-text.ts';
 import { startTestApp } from '../../support/app.ts';

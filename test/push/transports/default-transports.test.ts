@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createApp, defineUser } from '../../../src/index.ts';
-import { readEnvironment } from '../../../src/platform/config/environment.ts';
-import { readSettings } from '../../../src/platform/config/settings.ts';
+import { readEnvironment } from '../../../src/platform/settings/environment.ts';
+import { readSettings } from '../../../src/platform/settings/settings.ts';
 import { createDefaultTransports } from '../../../src/push/index.ts';
 import { startApnsServer } from '../../fakes/push/apns-server.ts';
 import { createBrowser } from '../../fakes/push/browser.ts';

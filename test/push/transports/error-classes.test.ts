@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { AddressRefusedError } from '../../../src/platform/address-guard/index.ts';
+import { AddressRefusedError } from '../../../src/platform/http/address-guard/index.ts';
 import {
   classifyApnsError,
   isTimeout,

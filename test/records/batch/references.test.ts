@@ -1,7 +1,7 @@
 // References of the records of a batch, and the routes next to the batch route.
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
-import { newId } from '../../../src/platform/ids.ts';
+import { newId } from '../../../src/platform/helpers/ids.ts';
 import { assemblyOf } from '../../../src/runtime/create-app.ts';
 import { startTestApp } from '../../support/app.ts';
 import { countStatements } from '../../support/database/sent-statements.ts';

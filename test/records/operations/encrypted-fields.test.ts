@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
-import { createKeyring } from '../../../src/platform/crypto/keyring.ts';
+import { createKeyring } from '../../../src/platform/data/crypto/keyring.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
 import { startTestApp } from '../../support/app.ts';
 import { ALL_DELIVERIES } from '../../support/webhooks/deliveries.ts';

@@ -9,8 +9,8 @@ import {
   f,
   webhooks,
 } from '../../../src/index.ts';
-import { pgTable, text } from '../../../src/platform/postgres/drizzle.ts';
-import { VERSION } from '../../../src/platform/version.ts';
+import { pgTable, text } from '../../../src/platform/data/postgres/drizzle.ts';
+import { VERSION } from '../../../src/platform/helpers/version.ts';
 
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
 

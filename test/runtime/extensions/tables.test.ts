@@ -1,7 +1,7 @@
 import { check, foreignKey } from 'drizzle-orm/pg-core';
 import { expect, test } from 'vitest';
 import { defineExtension, defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
-import { index, pgTable, sql, text } from '../../../src/platform/postgres/drizzle.ts';
+import { index, pgTable, sql, text } from '../../../src/platform/data/postgres/drizzle.ts';
 import { startTestApp } from '../../support/app.ts';
 import { getStartupError } from '../../support/startup-error.ts';
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createApp, defineResource, defineUser, f } from '../../../src/index.ts';
-import type { SettingsInput } from '../../../src/platform/config/settings.ts';
+import type { SettingsInput } from '../../../src/platform/settings/settings.ts';
 import { app as blog } from '../../fixtures/blog/app.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
 import { createTestDatabase } from '../../support/database/test-database.ts';

@@ -6,7 +6,7 @@ import { generate } from '../../../src/cli/migration/generate.ts';
 import { readDatabase } from '../../../src/cli/migration/read-database.ts';
 import type { AnyResource } from '../../../src/declare/resource.ts';
 import { audit, createApp, defineExtension, defineResource, defineUser, f } from '../../../src/index.ts';
-import { pgTable, text } from '../../../src/platform/postgres/drizzle.ts';
+import { pgTable, text } from '../../../src/platform/data/postgres/drizzle.ts';
 import { readFrameworkMigrations } from '../../../src/runtime/migrations/framework.ts';
 import { createMigrationProject, type MigrationProject } from '../../support/database/migration-project.ts';
 import { readSchema } from '../../support/database/read-schema.ts';

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { generate } from '../../../src/cli/migration/generate.ts';
 import type { AnyResource } from '../../../src/declare/resource.ts';
 import { createApp, defineExtension, defineResource, defineUser, f } from '../../../src/index.ts';
-import { integer, pgTable, text } from '../../../src/platform/postgres/drizzle.ts';
+import { integer, pgTable, text } from '../../../src/platform/data/postgres/drizzle.ts';
 import { createMigrationProject, type MigrationProject } from '../../support/database/migration-project.ts';
 
 const task = (name = 'title') => [

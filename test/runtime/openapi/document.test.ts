@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createApp, defineResource, defineUser, f } from '../../../src/index.ts';
-import { readEnvironment } from '../../../src/platform/config/environment.ts';
-import { readSettings } from '../../../src/platform/config/settings.ts';
+import { readEnvironment } from '../../../src/platform/settings/environment.ts';
+import { readSettings } from '../../../src/platform/settings/settings.ts';
 import { assembleApp } from '../../../src/runtime/assemble.ts';
 import { startTestApp } from '../../support/app.ts';
 import { type Json, readContract } from './contract.ts';

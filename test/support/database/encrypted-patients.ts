@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, onTestFinished } from 'vitest';
 import type { Extension } from '../../../src/declare/extension.ts';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
-import { createKeyring } from '../../../src/platform/crypto/keyring.ts';
+import { createKeyring } from '../../../src/platform/data/crypto/keyring.ts';
 import { createTestDatabase } from './test-database.ts';
 
 /** Creates a new encryption key. */

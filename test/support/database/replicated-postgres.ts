@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { afterAll, vi } from 'vitest';
 import { startPostgresReplica } from '../../../scripts/services/postgres-replica.ts';
 import { startPostgres } from '../../../src/dev-servers/postgres.ts';
-import { completeKeyOf } from '../../../src/platform/replica/own-writes.ts';
+import { completeKeyOf } from '../../../src/platform/data/replica/own-writes.ts';
 
 /** A Postgres with a streaming replica, for one test file. */
 export interface ReplicatedPostgres {

@@ -1,9 +1,9 @@
 import type { AuditTrail } from '../../../declare/audit-trail.ts';
 import type { Host } from '../../../declare/host.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { newId } from '../../../platform/helpers/ids.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { identityOf, requestIdOf } from '../../../platform/http/request-context.ts';
-import { newId } from '../../../platform/ids.ts';
 import { AUDIT_EVENT_ROW, type AuditEventPayload } from '../recording/event-writer.ts';
 import { INSERT_OUTBOX } from '../sql.ts';
 import { createPageReader, encodeCursor, listQuery, toPublicEntry } from './query.ts';

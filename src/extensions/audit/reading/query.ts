@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isId } from '../../../platform/ids.ts';
-import type { Queryable } from '../../../platform/postgres/queryable.ts';
+import type { Queryable } from '../../../platform/data/postgres/queryable.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
 import type { MeasuredPage } from '../../../records/serialize/response-bytes.ts';
 import { createPageWithinBytes } from '../../../records/store/within-bytes.ts';
 import {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FieldSpec, Fields } from '../../../declare/field.ts';
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import type { OutboxRow } from '../../../platform/outbox/table.ts';
+import type { OutboxRow } from '../../../platform/work/outbox/table.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import type { Changes, FieldChange } from '../trail/entry.ts';
 import { maskPersonalValues } from './mask.ts';

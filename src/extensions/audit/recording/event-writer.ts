@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
-import { newId } from '../../../platform/ids.ts';
-import { isTransient } from '../../../platform/postgres/errors.ts';
-import type { RunningWorker } from '../../../platform/redis/queues.ts';
+import { isTransient } from '../../../platform/data/postgres/errors.ts';
+import { newId } from '../../../platform/helpers/ids.ts';
+import type { RunningWorker } from '../../../platform/work/queues/queues.ts';
 import { INSERT_OUTBOX } from '../sql.ts';
 import type { AuditEvent } from '../trail/entry.ts';
 

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
-import { toCanonicalJson } from '../../../platform/json/canonical-json.ts';
-import type { Executor } from '../../../platform/postgres/database.ts';
+import type { Executor } from '../../../platform/data/postgres/database.ts';
+import { toCanonicalJson } from '../../../platform/helpers/json/canonical-json.ts';
 import { INSERT_ENTRIES, INSERT_VALUES, LOCK_CHAIN, SELECT_LAST_ENTRY } from '../sql.ts';
 import type { AuditEvent, Changes, Entry, FieldChange } from './entry.ts';
 

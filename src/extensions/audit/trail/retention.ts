@@ -1,5 +1,5 @@
 import type { Host } from '../../../declare/host.ts';
-import type { Sweep } from '../../../platform/outbox/relay.ts';
+import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import { INSERT_ANCHOR, REMOVE_ANCHORS, REMOVE_ENTRIES, SELECT_OLDEST_ENTRIES } from '../sql.ts';
 import { lockChain } from './chain.ts';
 

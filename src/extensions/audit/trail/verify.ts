@@ -1,4 +1,4 @@
-import type { Database } from '../../../platform/postgres/database.ts';
+import type { Database } from '../../../platform/data/postgres/database.ts';
 import { COUNT_TRIGGERS, SELECT_ANCHOR, SELECT_ENTRIES_AFTER } from '../sql.ts';
 import type { ChainLink } from './chain.ts';
 import { createSeal, GENESIS, hashEntry } from './chain.ts';

@@ -1,8 +1,8 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
-import { ApiError } from '../../../platform/errors.ts';
-import { isId } from '../../../platform/ids.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
 import type { DataContext } from '../data/context.ts';
 import { labelFieldOf } from '../data/resource-info.ts';
 

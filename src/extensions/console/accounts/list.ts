@@ -4,10 +4,10 @@ import type { AccountPanel, PanelValue } from '../../../declare/account-panel.ts
 import { isAccountActive } from '../../../declare/actor.ts';
 import type { StoredRecord } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
 import { withMeta } from '../../../platform/http/response.ts';
-import { isId } from '../../../platform/ids.ts';
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { toNfc } from '../../../records/fields/text-rules.ts';
 import { escapePattern } from '../data/labels.ts';
 import type { AccountFields, AccountsTabContext } from './context.ts';

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { AccountPanel, AccountSection, PanelAction, PanelContent } from '../../../declare/account-panel.ts';
 import type { ConsoleRoute } from '../../../declare/console-tab.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { isStorable } from '../../../platform/data/postgres/values.ts';
+import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
 import { withMeta } from '../../../platform/http/response.ts';
-import { isId } from '../../../platform/ids.ts';
-import { isStorable } from '../../../platform/postgres/values.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';
 import { secondFactorCode } from './second-factor.ts';
 

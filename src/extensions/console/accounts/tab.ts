@@ -3,7 +3,7 @@ import type { ConsoleTab } from '../../../declare/console-tab.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
+import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
 import {
   changeEmail,
   changeRoles,

@@ -1,7 +1,7 @@
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError, validationError } from '../../../platform/errors.ts';
-import { isId } from '../../../platform/ids.ts';
+import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
 import { type DataContext, withClientInput } from './context.ts';
 
 /** The fields of users that are changed in the Accounts tab, because they decide what an account can do and who can sign in to it. */

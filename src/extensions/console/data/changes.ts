@@ -3,8 +3,8 @@ import { emittedActionsOf, type RecordAction } from '../../../declare/events.ts'
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { StoredRecord } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
-import { newId } from '../../../platform/ids.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { newId } from '../../../platform/helpers/ids.ts';
 import type { ConsoleAccess } from '../access.ts';
 
 /** Interval in ms at which streams send a heartbeat, and renew the mark that makes other processes publish their changes. */

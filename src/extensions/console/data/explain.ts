@@ -1,7 +1,7 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { ResourceGateway, StoredRecord, ViewContext } from '../../../declare/host.ts';
 import type { Action } from '../../../declare/resource.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { declaredOrDefaultPolicy } from '../../../records/schema/compile.ts';
 import type { DataContext } from './context.ts';

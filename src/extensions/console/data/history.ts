@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { AuditTrailEntry } from '../../../declare/audit-trail.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
 import { withMeta } from '../../../platform/http/response.ts';
-import { isId } from '../../../platform/ids.ts';
 import type { DataContext } from './context.ts';
 import { labelsOf } from './labels.ts';
 

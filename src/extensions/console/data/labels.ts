@@ -1,8 +1,8 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
-import { isId } from '../../../platform/ids.ts';
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
 import { toNfc } from '../../../records/fields/text-rules.ts';
 import type { DataContext } from './context.ts';
 import { fieldsOf, isSecretField, targetOf } from './field-info.ts';

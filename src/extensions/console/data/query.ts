@@ -1,7 +1,7 @@
 import type { FieldSpec, Fields } from '../../../declare/field.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import type { ReverseRelation } from '../../../declare/relation.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import type { DataContext } from './context.ts';
 import { targetOf } from './field-info.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Route } from '../../../declare/route.ts';
-import { isId } from '../../../platform/ids.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
 import type { ConsoleAccess } from '../access.ts';
 import type { TabLink } from '../tabs.ts';
 import { createAppInfoReader } from './app-info.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { BinaryBody } from '../../../declare/body.ts';
 import type { Fields } from '../../../declare/field.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError, validationError } from '../../../platform/errors.ts';
+import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/body-stream.ts';
 import { fileRulesOf } from '../../../records/fields/types/file.ts';
 import type { DataContext } from './context.ts';

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError, validationError } from '../../../platform/errors.ts';
+import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
+import { boundedArraySchema } from '../../../platform/helpers/json/bounded-array.ts';
 import { withMeta } from '../../../platform/http/response.ts';
-import { isId } from '../../../platform/ids.ts';
-import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
 import { parseIfMatchHeader } from '../../../records/operations/versions.ts';
 import { secondFactorCode } from '../accounts/second-factor.ts';
 import {

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { ConsoleRoute, ConsoleTab } from '../../../declare/console-tab.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { JobRecord, JobStatus, Jobs } from '../../../declare/job-queue.ts';
-import { suggestKnownNames } from '../../../platform/config/did-you-mean.ts';
-import { ApiError, validationError } from '../../../platform/errors.ts';
+import { suggestKnownNames } from '../../../platform/helpers/did-you-mean.ts';
+import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 
 const PAGE_SIZE = 20;

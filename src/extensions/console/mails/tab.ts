@@ -3,12 +3,12 @@ import { z } from 'zod';
 import type { ConsoleRoute, ConsoleTab } from '../../../declare/console-tab.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { isStorable } from '../../../platform/data/postgres/values.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
 import { withMeta } from '../../../platform/http/response.ts';
-import { isId } from '../../../platform/ids.ts';
 import { type CompleteMail, validateMail } from '../../../platform/mail/message.ts';
 import { createMailStore } from '../../../platform/mail/store.ts';
-import { isStorable } from '../../../platform/postgres/values.ts';
 
 const PAGE_SIZE = 50;
 /** The maximum number of links of an e-mail in the list below it. */

@@ -2,10 +2,10 @@ import { isIP } from 'node:net';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import { ownLockoutError } from '../../../declare/lockouts.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
 import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
-import { isId } from '../../../platform/ids.ts';
-import type { CountedClient } from '../../../platform/limits/index.ts';
+import type { CountedClient } from '../../../platform/work/limits/index.ts';
 
 type LimitsHost = Pick<ExtensionHost, 'limits' | 'processes' | 'settings' | 'env' | 'routes' | 'accounts' | 'users'>;
 

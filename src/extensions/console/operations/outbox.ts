@@ -1,6 +1,6 @@
 import type { Host } from '../../../declare/host.ts';
-import { ApiError } from '../../../platform/errors.ts';
-import { MAX_COUNTED_ROWS, readOutboxState } from '../../../platform/outbox/state.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { MAX_COUNTED_ROWS, readOutboxState } from '../../../platform/work/outbox/state.ts';
 
 const MAX_EVENTS = 100;
 const MAX_FAILING = 50;

@@ -1,6 +1,6 @@
 import type { Host } from '../../../declare/host.ts';
-import { MAX_COUNTED_ROWS, type OutboxState, readOutboxState } from '../../../platform/outbox/state.ts';
-import type { ConnectionFacts } from '../../../platform/processes/facts.ts';
+import { MAX_COUNTED_ROWS, type OutboxState, readOutboxState } from '../../../platform/work/outbox/state.ts';
+import type { ConnectionFacts } from '../../../platform/work/processes/facts.ts';
 import { type ProcessList, type RequestSummary, summarizeRequests } from './processes.ts';
 import type { QueueState } from './queues.ts';
 import type { createPostgresReader, readRedisState } from './servers.ts';

@@ -1,6 +1,6 @@
 import type { Host } from '../../../declare/host.ts';
-import type { RunningProcess } from '../../../platform/processes/registry.ts';
-import { explainRedisProblem, isRedisError } from '../../../platform/redis/problems.ts';
+import { explainRedisProblem, isRedisError } from '../../../platform/data/redis/problems.ts';
+import type { RunningProcess } from '../../../platform/work/processes/registry.ts';
 
 /** The requests that all processes served in the last minutes. */
 export interface RequestSummary {

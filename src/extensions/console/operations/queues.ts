@@ -1,9 +1,9 @@
 import type { Job, Queue } from 'bullmq';
 import type { Host } from '../../../declare/host.ts';
-import { withDeadline } from '../../../platform/concurrency/deadline.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { withDeadline } from '../../../platform/helpers/concurrency/deadline.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import { redactTokens } from '../../../platform/observability/log.ts';
-import type { QueueFailure } from '../../../platform/processes/facts.ts';
+import type { QueueFailure } from '../../../platform/work/processes/facts.ts';
 import type { ProcessList } from './processes.ts';
 
 /** A queue of entries, each of which points to a row in Postgres. */

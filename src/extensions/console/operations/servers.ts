@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { Host } from '../../../declare/host.ts';
-import { describePostgresProblem, suggestPostgresFix } from '../../../platform/postgres/problems.ts';
-import { toCluster } from '../../../platform/redis/connections.ts';
-import { describeRedisProblem, suggestRedisFix } from '../../../platform/redis/problems.ts';
+import { describePostgresProblem, suggestPostgresFix } from '../../../platform/data/postgres/problems.ts';
+import { toCluster } from '../../../platform/data/redis/connections.ts';
+import { describeRedisProblem, suggestRedisFix } from '../../../platform/data/redis/problems.ts';
 import { createSharedRead } from './shared-read.ts';
 
 /** Why a server is not usable, and what to do about it. */

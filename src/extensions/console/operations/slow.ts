@@ -1,6 +1,6 @@
 import type { Host } from '../../../declare/host.ts';
-import type { SlowRequest, SlowStatement } from '../../../platform/processes/slow-log.ts';
-import { withoutValues } from '../../../platform/processes/statement-text.ts';
+import type { SlowRequest, SlowStatement } from '../../../platform/work/processes/slow-log.ts';
+import { withoutValues } from '../../../platform/work/processes/statement-text.ts';
 
 const MAX_REQUESTS = 100;
 const MAX_STATEMENTS = 50;

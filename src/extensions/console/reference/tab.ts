@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { ConsoleRoute, ConsoleTab } from '../../../declare/console-tab.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
-import { isId } from '../../../platform/ids.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
 import { assertSentByOwnPage } from '../access.ts';
 import { describeMap, type ResourceMap } from './resource-map.ts';
 

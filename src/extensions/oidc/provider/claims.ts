@@ -1,6 +1,6 @@
 import type { Identity } from '../../../declare/accounts.ts';
-import { isEmailAddress } from '../../../platform/mail/address.ts';
-import { isStorable } from '../../../platform/postgres/values.ts';
+import { isStorable } from '../../../platform/data/postgres/values.ts';
+import { isEmailAddress } from '../../../platform/helpers/email-address.ts';
 import type { OidcClaims, ProviderSettings } from '../settings.ts';
 
 const MAX_NAME = 100;

@@ -1,6 +1,6 @@
 import type { RemoteJWKSet } from 'jose';
 import type * as OpenidClient from 'openid-client';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import type { OAuth2Endpoints, OidcClaims, ProviderSettings } from '../settings.ts';
 import { isLoopback } from '../settings.ts';
 import { readOwnName } from './claims.ts';

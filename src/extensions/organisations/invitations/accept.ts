@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RouteContext } from '../../../declare/route.ts';
-import { isWellFormedToken } from '../../../platform/crypto/token.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { isWellFormedToken } from '../../../platform/data/crypto/token.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { createOrganisationLock, type Membership } from '../context.ts';
 import type { Members } from '../members.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Route, type RouteContext, recordShape } from '../../../declare/route.ts';
-import { emailShape } from '../../../platform/mail/address.ts';
+import { emailShape } from '../../../platform/helpers/email-address.ts';
 import { loadAccess } from '../context.ts';
 import type { Members } from '../members.ts';
 import { MEMBERSHIP } from '../resources.ts';

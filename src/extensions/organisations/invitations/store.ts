@@ -1,8 +1,8 @@
-import { hashToken } from '../../../platform/crypto/token.ts';
-import { newId } from '../../../platform/ids.ts';
-import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
-import type { Sweep } from '../../../platform/outbox/relay.ts';
-import type { Database, Executor } from '../../../platform/postgres/database.ts';
+import { hashToken } from '../../../platform/data/crypto/token.ts';
+import type { Database, Executor } from '../../../platform/data/postgres/database.ts';
+import { newId } from '../../../platform/helpers/ids.ts';
+import { createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
+import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 
 /** Days for which expired and accepted invitations stay in the list. */
 const KEPT_DAYS = 30;

@@ -1,7 +1,7 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
-import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
+import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
 import { createErasurePlan, type ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 
 /** Returns the unique indexes in which anonymized records of several owners would have the same values. */

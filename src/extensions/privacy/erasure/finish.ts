@@ -1,9 +1,9 @@
 import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
-import { appHostOf } from '../../../platform/config/environment.ts';
-import { localeOfUser } from '../../../platform/mail/texts/locale.ts';
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
+import { localeOfUser } from '../../../platform/helpers/locale.ts';
+import { appHostOf } from '../../../platform/settings/environment.ts';
 import type { KeptData } from './erasure.ts';
 import type { RecordEraser, RunningErasure } from './record-eraser.ts';
 import { ADD_TO_COUNT, FINISH_ERASURE, STORE_NOTICE_ID } from './sql.ts';

@@ -1,9 +1,9 @@
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import type { Hooks } from '../../../declare/resource.ts';
 import type { Transaction } from '../../../declare/service.ts';
-import { newId } from '../../../platform/ids.ts';
-import { isStatementTimeout, isTransient } from '../../../platform/postgres/errors.ts';
-import { scanRows } from '../../../platform/postgres/scan.ts';
+import { isStatementTimeout, isTransient } from '../../../platform/data/postgres/errors.ts';
+import { scanRows } from '../../../platform/data/postgres/scan.ts';
+import { newId } from '../../../platform/helpers/ids.ts';
 import type { ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { createRecordStatements } from './record-statements.ts';
 import { ADD_TO_COUNT } from './sql.ts';

@@ -1,8 +1,8 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
-import { quoteLiteral } from '../../../platform/postgres/values.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
+import { quoteLiteral } from '../../../platform/data/postgres/values.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import type { EmptiedField, ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 

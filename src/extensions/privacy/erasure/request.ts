@@ -1,9 +1,9 @@
 import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
-import { ApiError } from '../../../platform/errors.ts';
-import { isId, newId } from '../../../platform/ids.ts';
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { isId, newId } from '../../../platform/helpers/ids.ts';
 import { type Erasure, type ErasureRow, toErasure } from './erasure.ts';
 import { INSERT_ERASURE, SELECT_ERASURE_OF_USER } from './sql.ts';
 

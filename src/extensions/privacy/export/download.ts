@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { findAllowedRequester } from './links.ts';
 import { isExportToken } from './seal.ts';

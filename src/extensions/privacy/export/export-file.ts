@@ -1,7 +1,7 @@
 import type { Viewer } from '../../../declare/actor.ts';
 import type { FilesApi, StoredFile } from '../../../declare/file.ts';
-import { ApiError } from '../../../platform/errors.ts';
-import type { Database } from '../../../platform/postgres/database.ts';
+import type { Database } from '../../../platform/data/postgres/database.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import type { ZipEntry } from './zip.ts';
 
 /** The batch size and the callbacks that the writer of one export file uses. */

@@ -1,6 +1,6 @@
 import { isAccountActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { localeOfUser } from '../../../platform/mail/texts/locale.ts';
+import { localeOfUser } from '../../../platform/helpers/locale.ts';
 import type { MailComposer } from '../../../platform/mail/worker.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { Export, ExportStore } from './store.ts';

@@ -1,6 +1,6 @@
 import type { Viewer } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
-import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
+import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
 import type { ExportFile } from './export-file.ts';
 import { createOwnRecordsFile, createReferencesFile } from './resource-files.ts';
 

@@ -1,8 +1,8 @@
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { createLeasedJob } from '../../../platform/leased-work/job.ts';
-import { createLeaseRenewals, LeaseLostError } from '../../../platform/leased-work/lease.ts';
+import { availabilityOf } from '../../../platform/data/postgres/availability.ts';
 import { createWorkLogger } from '../../../platform/observability/log-work.ts';
-import { availabilityOf } from '../../../platform/postgres/availability.ts';
+import { createLeasedJob } from '../../../platform/work/leased-work/job.ts';
+import { createLeaseRenewals, LeaseLostError } from '../../../platform/work/leased-work/lease.ts';
 import type { ExportFile } from './export-file.ts';
 import {
   createFileEntry,

@@ -1,10 +1,10 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
-import { DecryptionError } from '../../../platform/crypto/keyring.ts';
-import type { Database } from '../../../platform/postgres/database.ts';
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
-import { scanRows } from '../../../platform/postgres/scan.ts';
+import { DecryptionError } from '../../../platform/data/crypto/keyring.ts';
+import type { Database } from '../../../platform/data/postgres/database.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
+import { scanRows } from '../../../platform/data/postgres/scan.ts';
 
 /** Which records to read, the batch size, and what to do with unreadable values. */
 export interface ReadOptions {

@@ -1,9 +1,9 @@
 import type { Host } from '../../../declare/host.ts';
-import { hashToken } from '../../../platform/crypto/token.ts';
-import { newId } from '../../../platform/ids.ts';
-import { LeaseLostError } from '../../../platform/leased-work/lease.ts';
+import { hashToken } from '../../../platform/data/crypto/token.ts';
+import type { Executor } from '../../../platform/data/postgres/queryable.ts';
+import { newId } from '../../../platform/helpers/ids.ts';
 import type { MailTransaction } from '../../../platform/mail/sender.ts';
-import type { Executor } from '../../../platform/postgres/queryable.ts';
+import { LeaseLostError } from '../../../platform/work/leased-work/lease.ts';
 import { createExportCipher, type ExportCipher, generateExportSecret } from './seal.ts';
 import {
   CLAIM_EXPORT,

@@ -9,7 +9,7 @@ import {
   text,
   timestamptz,
   uniqueIndex,
-} from '../../../platform/postgres/drizzle.ts';
+} from '../../../platform/data/postgres/drizzle.ts';
 
 const bytes = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 

@@ -1,5 +1,5 @@
 import type { Host } from '../../../declare/host.ts';
-import { createRedisBreaker } from '../../../platform/redis/circuit-breaker.ts';
+import { createRedisBreaker } from '../../../platform/data/redis/circuit-breaker.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import { ENTRY_KIND_FIELDS, redisStreamKey } from './entry.ts';
 

@@ -2,7 +2,7 @@ import type { RecordAction } from '../../../declare/events.ts';
 import type { Fields } from '../../../declare/field.ts';
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
-import type { OutboxRow } from '../../../platform/outbox/table.ts';
+import type { OutboxRow } from '../../../platform/work/outbox/table.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 
 /** Returns the key of the Redis stream that carries events from relays to the processes with open streams. */

@@ -1,10 +1,10 @@
 import type { Host } from '../../../declare/host.ts';
-import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
-import type { OutboxConsumer } from '../../../platform/outbox/consumer.ts';
-import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { isRecordChange } from '../../../platform/outbox/table.ts';
-import { leaveTransaction } from '../../../platform/postgres/transaction-watch.ts';
-import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts';
+import { leaveTransaction } from '../../../platform/data/postgres/transaction-watch.ts';
+import { removeInBatches } from '../../../platform/data/postgres/write-in-batches.ts';
+import { createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
+import type { OutboxConsumer } from '../../../platform/work/outbox/consumer.ts';
+import type { Sweep } from '../../../platform/work/outbox/relay.ts';
+import { isRecordChange } from '../../../platform/work/outbox/table.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import { ADD_WAITING, DROP_OLD, IS_ANY_WAITING, REMOVE_TICKETS, TAKE_WAITING, TRY_LOCK } from '../sql.ts';
 import type { Appender } from './appender.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
-import { createBackoff } from '../../../platform/concurrency/backoff.ts';
+import { createBackoff } from '../../../platform/helpers/concurrency/backoff.ts';
 import { createLimitedWarning } from '../../../platform/observability/limited-warning.ts';
 import {
   ENTRY_KIND_FIELDS,

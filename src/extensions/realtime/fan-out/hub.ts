@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gatewaysByName } from '../../../declare/gateways.ts';
 import type { Host } from '../../../declare/host.ts';
-import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
-import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts';
+import { createSemaphore } from '../../../platform/helpers/concurrency/semaphore.ts';
+import { createSerialQueue } from '../../../platform/helpers/concurrency/serial-queue.ts';
 import { createLimitedWarning } from '../../../platform/observability/limited-warning.ts';
 import {
   ENTRY_KIND_FIELDS,

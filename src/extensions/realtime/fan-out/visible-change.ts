@@ -1,6 +1,6 @@
 import type { Host, RecordSubscription, ResourceGateway, StoredRecord, ViewContext } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
-import { isStatementTimeout, isTransient } from '../../../platform/postgres/errors.ts';
+import { isStatementTimeout, isTransient } from '../../../platform/data/postgres/errors.ts';
 import { type RecordChange, recordBeforeChange } from '../events/entry.ts';
 
 type SerializedRecord = Record<string, unknown>;

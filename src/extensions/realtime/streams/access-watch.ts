@@ -6,7 +6,7 @@ import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { StoredRecord } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import type { CurrentViewer, Listener } from '../fan-out/groups.ts';
 import { changedUsersSql } from '../sql.ts';
 

@@ -11,7 +11,7 @@ import type { Fields } from '../../../declare/field.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
 import { assertReachesRoute, createScopeCheck } from '../../../declare/scope.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
 import { setIdentity } from '../../../platform/http/request-context.ts';
 import { type Listener, limitedViewerOf, type Subscription } from '../fan-out/groups.ts';

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import { parseQueryString } from '../../../platform/http/query-string.ts';
 import { isEntryId } from '../events/entry.ts';
 

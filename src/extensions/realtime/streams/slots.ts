@@ -1,4 +1,4 @@
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import type { RealtimeSettings } from '../settings.ts';
 
 const RETRY_SECONDS = 10;

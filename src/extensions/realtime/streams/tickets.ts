@@ -3,8 +3,8 @@ import { setAuthenticator } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
-import { generateToken, hashToken } from '../../../platform/crypto/token.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { generateToken, hashToken } from '../../../platform/data/crypto/token.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import { ADD_TICKET, USE_TICKET } from '../sql.ts';
 

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Dispatcher } from 'undici';
-import { AddressRefusedError, checkUrl } from '../../../platform/address-guard/index.ts';
-import { DecryptionError } from '../../../platform/crypto/keyring.ts';
+import { DecryptionError } from '../../../platform/data/crypto/keyring.ts';
+import { AddressRefusedError, checkUrl } from '../../../platform/http/address-guard/index.ts';
 import { MAX_RESPONSE_BYTES, type PostResult, sendPost } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Logger } from '../../../platform/observability/log.ts';

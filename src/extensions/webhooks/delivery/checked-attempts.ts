@@ -1,4 +1,4 @@
-import { DecryptionError, type Keyring } from '../../../platform/crypto/keyring.ts';
+import { DecryptionError, type Keyring } from '../../../platform/data/crypto/keyring.ts';
 import type { Logger } from '../../../platform/observability/log.ts';
 import type { Tracing } from '../../../platform/observability/tracing.ts';
 import { type Audience, type CheckReadability, NOT_READABLE } from '../readability/readability.ts';

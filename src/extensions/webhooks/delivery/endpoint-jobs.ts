@@ -1,5 +1,5 @@
-import type { Database } from '../../../platform/postgres/database.ts';
-import type { JobData, NewJob, Queues } from '../../../platform/redis/queues.ts';
+import type { Database } from '../../../platform/data/postgres/database.ts';
+import type { JobData, NewJob, Queues } from '../../../platform/work/queues/queues.ts';
 import { REQUEST_DELIVERY } from './lease-store.ts';
 
 /** Where an endpoint is processed: endpoints that fail or are slow have their own queue and slots. */

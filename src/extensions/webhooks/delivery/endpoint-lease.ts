@@ -1,9 +1,9 @@
 import type { Host } from '../../../declare/host.ts';
-import type { AddToBatch } from '../../../platform/concurrency/micro-batch.ts';
-import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts';
-import { newId } from '../../../platform/ids.ts';
-import type { LeaseRenewals } from '../../../platform/leased-work/lease.ts';
-import { retryWhileUnavailable } from '../../../platform/postgres/retry.ts';
+import { retryWhileUnavailable } from '../../../platform/data/postgres/retry.ts';
+import type { AddToBatch } from '../../../platform/helpers/concurrency/micro-batch.ts';
+import { createSerialQueue } from '../../../platform/helpers/concurrency/serial-queue.ts';
+import { newId } from '../../../platform/helpers/ids.ts';
+import type { LeaseRenewals } from '../../../platform/work/leased-work/lease.ts';
 import type { GlobalAccessCheck } from '../readability/readability.ts';
 import { type BodyBudget, estimateDeliveryBytes } from './body-budget.ts';
 import { type Claim, type ClaimedEndpoint, type ClaimRow, type ClaimStatements, parseClaimRows } from './claim.ts';

@@ -1,9 +1,9 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { type AddToBatch, createMicroBatch } from '../../../platform/concurrency/micro-batch.ts';
-import { createLeaseRenewals, type LeaseRenewals } from '../../../platform/leased-work/lease.ts';
-import { availabilityOf } from '../../../platform/postgres/availability.ts';
-import { retryWhileUnavailable } from '../../../platform/postgres/retry.ts';
-import { plainArrayLiteral, textArrayLiteral } from '../../../platform/postgres/values.ts';
+import { availabilityOf } from '../../../platform/data/postgres/availability.ts';
+import { retryWhileUnavailable } from '../../../platform/data/postgres/retry.ts';
+import { plainArrayLiteral, textArrayLiteral } from '../../../platform/data/postgres/values.ts';
+import { type AddToBatch, createMicroBatch } from '../../../platform/helpers/concurrency/micro-batch.ts';
+import { createLeaseRenewals, type LeaseRenewals } from '../../../platform/work/leased-work/lease.ts';
 import { mayReceiveSql, RATE_RULE, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { globalRolesOf, type WebhookSettings } from '../settings.ts';
 import type { RateRule, RateState } from './rate-limit.ts';

@@ -1,9 +1,9 @@
 import type { Host } from '../../../declare/host.ts';
-import { type AddToBatch, createMicroBatch } from '../../../platform/concurrency/micro-batch.ts';
-import type { Keyring } from '../../../platform/crypto/keyring.ts';
+import type { Keyring } from '../../../platform/data/crypto/keyring.ts';
+import { retryWhileUnavailable } from '../../../platform/data/postgres/retry.ts';
+import { plainArrayLiteral, textArrayLiteral } from '../../../platform/data/postgres/values.ts';
+import { type AddToBatch, createMicroBatch } from '../../../platform/helpers/concurrency/micro-batch.ts';
 import { createWorkLogger, type WorkLine } from '../../../platform/observability/log-work.ts';
-import { retryWhileUnavailable } from '../../../platform/postgres/retry.ts';
-import { plainArrayLiteral, textArrayLiteral } from '../../../platform/postgres/values.ts';
 import { createDisabledNotifier } from '../endpoints/disabling.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow } from '../endpoints/endpoint.ts';
 import { TEST_EVENT } from '../events.ts';

@@ -1,4 +1,4 @@
-import { addJitter, getScheduledWait } from '../../../platform/leased-work/retry-schedule.ts';
+import { addJitter, getScheduledWait } from '../../../platform/work/leased-work/retry-schedule.ts';
 
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const LONGEST_WAIT_MS = 365 * UNIT_MS.d!;

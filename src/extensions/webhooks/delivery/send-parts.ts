@@ -1,5 +1,5 @@
 import type { Host } from '../../../declare/host.ts';
-import type { AddToBatch } from '../../../platform/concurrency/micro-batch.ts';
+import type { AddToBatch } from '../../../platform/helpers/concurrency/micro-batch.ts';
 import type { CheckReadability } from '../readability/readability.ts';
 import type { Sender } from './attempt.ts';
 import type { Claim } from './claim.ts';

@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { createGuardedAgent } from '../../../platform/address-guard/index.ts';
-import type { JobData, QueueWorker, RunningWorker } from '../../../platform/redis/queues.ts';
+import { createGuardedAgent } from '../../../platform/http/address-guard/index.ts';
+import type { JobData, QueueWorker, RunningWorker } from '../../../platform/work/queues/queues.ts';
 import { usersSql } from '../endpoints/endpoints-sql.ts';
 import { createSigningKeyCache } from '../endpoints/signing.ts';
 import type { WebhookMetrics } from '../metrics.ts';

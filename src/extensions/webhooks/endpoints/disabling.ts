@@ -1,7 +1,7 @@
 import type { RevocationStep } from '../../../declare/accounts.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { CallerTransaction } from '../../../declare/service.ts';
-import type { Sweep } from '../../../platform/outbox/relay.ts';
+import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import type { KeyLimits } from './access.ts';
 import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
 import {

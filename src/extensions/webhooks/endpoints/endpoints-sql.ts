@@ -1,5 +1,5 @@
 import type { ResourceGateway } from '../../../declare/host.ts';
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import { ENDPOINT_COLUMNS } from './endpoint.ts';
 
 /** What the statements of webhooks need to know about the users table, which a project declares. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { newCredentialCode } from '../../../declare/new-credential.ts';
-import { checkUrl, createHostCheck } from '../../../platform/address-guard/index.ts';
-import { validationError } from '../../../platform/errors.ts';
-import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
-import { isStorable } from '../../../platform/postgres/values.ts';
+import { isStorable } from '../../../platform/data/postgres/values.ts';
+import { validationError } from '../../../platform/helpers/errors.ts';
+import { boundedArraySchema } from '../../../platform/helpers/json/bounded-array.ts';
+import { checkUrl, createHostCheck } from '../../../platform/http/address-guard/index.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { SIGNINGS } from './signing.ts';
 

@@ -1,9 +1,9 @@
 import { isAccountActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { appHostOf } from '../../../platform/config/environment.ts';
-import { localeOfUser } from '../../../platform/mail/texts/locale.ts';
+import { localeOfUser } from '../../../platform/helpers/locale.ts';
 import type { MailComposer } from '../../../platform/mail/worker.ts';
+import { appHostOf } from '../../../platform/settings/environment.ts';
 import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
 import { READ_ENDPOINTS } from './endpoints-sql.ts';
 

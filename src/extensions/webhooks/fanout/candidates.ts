@@ -1,5 +1,5 @@
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import type { Executor } from '../../../platform/postgres/database.ts';
+import type { Executor } from '../../../platform/data/postgres/database.ts';
 import { type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { listMatchingNames } from '../events.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';

@@ -1,6 +1,6 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
-import { isId } from '../../../platform/ids.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import type { OutboxRow } from '../../../platform/outbox/table.ts';
+import type { OutboxRow } from '../../../platform/work/outbox/table.ts';
 
 /**
  * The name of this extension's own outbox rows: events that the app published, and the rest of any event that has more endpoints than one

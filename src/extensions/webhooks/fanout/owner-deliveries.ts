@@ -1,8 +1,8 @@
 import { withReadLimit } from '../../../declare/actor.ts';
 import type { Host } from '../../../declare/host.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
-import { newId } from '../../../platform/ids.ts';
-import { isTransient } from '../../../platform/postgres/errors.ts';
+import { isTransient } from '../../../platform/data/postgres/errors.ts';
+import { newId } from '../../../platform/helpers/ids.ts';
 import type { KeyLimits } from '../endpoints/access.ts';
 import { generateMessageId } from '../log/delivery.ts';
 import { toStoredBody } from '../readability/stored-body.ts';

@@ -1,9 +1,9 @@
 import type { Host } from '../../../declare/host.ts';
 import type { PublishEvent } from '../../../declare/senders.ts';
 import { issuePath } from '../../../declare/standard-schema.ts';
-import { isId, newId } from '../../../platform/ids.ts';
-import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
-import type { Sweep } from '../../../platform/outbox/relay.ts';
+import { isId, newId } from '../../../platform/helpers/ids.ts';
+import { createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
+import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import type { EventData, EventDeclarations } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { OWN_ROW_NAME, type OwnPayload } from './outgoing-event.ts';

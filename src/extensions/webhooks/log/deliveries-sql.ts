@@ -1,4 +1,4 @@
-import { createdMsOf } from '../../../platform/ids.ts';
+import { createdMsOf } from '../../../platform/helpers/ids.ts';
 import { dueFromSql, IS_LEASED } from '../delivery/lease-store.ts';
 import { TEST_EVENT } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
-import { DecryptionError } from '../../../platform/crypto/keyring.ts';
-import { createdMsOf } from '../../../platform/ids.ts';
+import { DecryptionError } from '../../../platform/data/crypto/keyring.ts';
+import { createdMsOf } from '../../../platform/helpers/ids.ts';
 import type { Audience, CheckReadability } from '../readability/readability.ts';
 import { decryptResponse, decryptStoredBody } from '../readability/stored-body.ts';
 import { DELIVERY_STATUSES, type DeliveryRow, earliestFinishOf, READ_BODIES } from './deliveries-sql.ts';

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
-import { createdMsOf, isId } from '../../../platform/ids.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { createdMsOf, isId } from '../../../platform/helpers/ids.ts';
 import {
   createOwnEndpointLoader,
   isApiKey,

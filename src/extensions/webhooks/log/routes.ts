@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import type { Database } from '../../../platform/data/postgres/database.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { isId, newId } from '../../../platform/helpers/ids.ts';
 import { withMeta } from '../../../platform/http/response.ts';
-import { isId, newId } from '../../../platform/ids.ts';
-import type { Database } from '../../../platform/postgres/database.ts';
 import { requestDelivery } from '../delivery/endpoint-jobs.ts';
 import {
   createManagedEndpointLoader,

@@ -1,5 +1,5 @@
 import type { Auth } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import type { PortalGrant } from './token.ts';
 
 const grants = new WeakMap<Auth, PortalGrant>();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Route } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { portalGrantOf } from './grants.ts';
 import { type CreatePortalLink, PORTAL_PATH } from './links.ts';

@@ -1,4 +1,4 @@
-import { DecryptionError, type Keyring } from '../../../platform/crypto/keyring.ts';
+import { DecryptionError, type Keyring } from '../../../platform/data/crypto/keyring.ts';
 
 /** What a link to the portal allows, as its token carries it. */
 export interface PortalGrant {

@@ -2,10 +2,10 @@ import type { Fields } from '../../../declare/field.ts';
 import { gatewaysByName, namesOfGateway } from '../../../declare/gateways.ts';
 import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
-import type { EncryptedColumn } from '../../../platform/crypto/encrypted-column.ts';
-import { DecryptionError } from '../../../platform/crypto/keyring.ts';
-import type { OutboxRow } from '../../../platform/outbox/table.ts';
-import type { Executor } from '../../../platform/postgres/database.ts';
+import type { EncryptedColumn } from '../../../platform/data/crypto/encrypted-column.ts';
+import { DecryptionError } from '../../../platform/data/crypto/keyring.ts';
+import type { Executor } from '../../../platform/data/postgres/database.ts';
+import type { OutboxRow } from '../../../platform/work/outbox/table.ts';
 
 /**
  * Stores copies of deleted records, unless there are no endpoints. Arrays: $1 deletion events, $2 resources, $3 ids of the records,

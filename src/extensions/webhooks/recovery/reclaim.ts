@@ -1,7 +1,7 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { createReclaimSweep } from '../../../platform/leased-work/sweeps.ts';
-import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
+import { writeInBatches } from '../../../platform/data/postgres/write-in-batches.ts';
+import { createReclaimSweep } from '../../../platform/work/leased-work/sweeps.ts';
+import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../delivery/endpoint-jobs.ts';
 import { computeDeliveryLeaseMs, LEASE_MS } from '../delivery/lease-store.ts';
 import type { WriteResults } from '../delivery/record-results.ts';

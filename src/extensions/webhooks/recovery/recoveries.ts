@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { newId } from '../../../platform/ids.ts';
-import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
-import type { Sweep } from '../../../platform/outbox/relay.ts';
+import { newId } from '../../../platform/helpers/ids.ts';
+import { createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
+import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../delivery/endpoint-jobs.ts';
 import { usersSql } from '../endpoints/endpoints-sql.ts';
 import { isKeptSql } from '../log/deliveries-sql.ts';

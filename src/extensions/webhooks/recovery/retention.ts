@@ -1,13 +1,13 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
-import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { createPartitionSweep } from '../../../platform/postgres/daily-partition-sweep.ts';
 import {
   createPartitions,
   isInsufficientPrivilege,
   isLockTimeout,
-} from '../../../platform/postgres/daily-partitions.ts';
-import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
+} from '../../../platform/data/postgres/daily-partitions.ts';
+import { writeInBatches } from '../../../platform/data/postgres/write-in-batches.ts';
+import { createPartitionSweep } from '../../../platform/work/leased-work/daily-partition-sweep.ts';
+import { createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
+import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import { FORGET_OLD_SECRETS, REMOVAL_ASSIGNMENTS, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { DELIVERY_TABLES, insertIntoLogSql, LOG_COLUMNS } from '../log/deliveries-sql.ts';
 import { DELETE_OLD_COPIES } from '../readability/deleted-records.ts';

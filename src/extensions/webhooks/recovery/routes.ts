@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/errors.ts';
-import { isId, newId } from '../../../platform/ids.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { isId, newId } from '../../../platform/helpers/ids.ts';
 import {
   createManagedEndpointLoader,
   createOwnEndpointLoader,

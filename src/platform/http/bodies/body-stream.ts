@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../helpers/errors.ts';
 import { hasBody } from '../json-body.ts';
 import { allowLongBody } from '../request-deadlines.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Dicer } from '@fastify/busboy';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../helpers/errors.ts';
 import { mediaTypeOf, openBody, tooLargeError } from './body-stream.ts';
 import { parseContentDisposition } from './content-disposition.ts';
 

@@ -1,8 +1,8 @@
-import type { ConfigErrors } from '../../config/config-errors.ts';
-import { suggestKnownNames } from '../../config/did-you-mean.ts';
+import type { ConfigErrors } from '../../helpers/config-errors.ts';
+import { suggestKnownNames } from '../../helpers/did-you-mean.ts';
+import { canonicalLocale } from '../../helpers/locale.ts';
 import type { MailContent, MailTemplate, PasswordResetMail } from '../message.ts';
 import { ACCOUNT_TEXTS, type MailTexts } from './account-texts.ts';
-import { canonicalLocale } from './locale.ts';
 import { NOTICE_TEXTS } from './notice-texts.ts';
 import type { MailKind, MailVariables } from './variables.ts';
 

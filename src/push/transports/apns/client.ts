@@ -1,5 +1,5 @@
 import type { Notification, ProviderOptions } from '@parse/node-apn';
-import { withTimeoutFallback } from '../../../platform/concurrency/deadline.ts';
+import { withTimeoutFallback } from '../../../platform/helpers/concurrency/deadline.ts';
 import type { ApnsCredentials } from './credentials.ts';
 import { type ApnsError, isNotProcessed, isTimeout } from './errors.ts';
 

@@ -1,4 +1,4 @@
-import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
+import { createSemaphore } from '../../../platform/helpers/concurrency/semaphore.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
 import { MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { type ApnsClient, type ApnsResult, openApnsClient, RESPONSE_TIMEOUT_MS } from './client.ts';

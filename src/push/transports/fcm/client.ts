@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SendResponse, TokenMessage } from 'firebase-admin/messaging';
-import { withDeadline } from '../../../platform/concurrency/deadline.ts';
+import { withDeadline } from '../../../platform/helpers/concurrency/deadline.ts';
 import { isNotProcessed } from './errors.ts';
 import type { ServiceAccount } from './service-account.ts';
 

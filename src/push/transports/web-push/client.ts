@@ -1,5 +1,5 @@
 import type { RequestOptions } from 'web-push';
-import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
+import { createSemaphore } from '../../../platform/helpers/concurrency/semaphore.ts';
 import type { VapidCredentials } from './vapid.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { AddressRefusedError } from '../../../platform/address-guard/index.ts';
+import { AddressRefusedError } from '../../../platform/http/address-guard/index.ts';
 import type { PostResult } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Failure } from '../failure.ts';

@@ -1,6 +1,6 @@
 import { createECDH } from 'node:crypto';
-import { checkUrl } from '../../../platform/address-guard/index.ts';
-import { isEmailAddress } from '../../../platform/mail/address.ts';
+import { isEmailAddress } from '../../../platform/helpers/email-address.ts';
+import { checkUrl } from '../../../platform/http/address-guard/index.ts';
 
 /** The identity of the app towards push services (RFC 8292): a key pair and a contact address. */
 export interface VapidCredentials {

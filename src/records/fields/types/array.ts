@@ -1,5 +1,5 @@
 import { Field, type FieldMark, type FieldSpec, type Presence, type WriteAccess } from '../../../declare/field.ts';
-import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
+import { boundedArraySchema } from '../../../platform/helpers/json/bounded-array.ts';
 import { getArrayColumnType } from '../column-type.ts';
 import { columnTypeOf, type FieldType, fieldTypeOf } from '../field-type.ts';
 import { boundsJsonSchema } from '../json-schema.ts';

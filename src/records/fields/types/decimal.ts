@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
-import { findUnknownOptions } from '../../../platform/config/did-you-mean.ts';
+import { findUnknownOptions } from '../../../platform/helpers/did-you-mean.ts';
 import type { ColumnType, StoredValueResult } from '../column-type.ts';
 import { type FieldType, NUMBERS, ORDER_COMPARISONS } from '../field-type.ts';
 import type { JsonSchema } from '../json-schema.ts';

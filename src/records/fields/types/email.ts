@@ -1,5 +1,5 @@
 import { Field } from '../../../declare/field.ts';
-import { EMAIL_PATTERN, emailSchema, MAX_EMAIL_LENGTH } from '../../../platform/mail/address.ts';
+import { EMAIL_PATTERN, emailSchema, MAX_EMAIL_LENGTH } from '../../../platform/helpers/email-address.ts';
 import { TEXT } from '../column-type.ts';
 import { COUNTED_VALUES, EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { textJsonSchema } from '../json-schema.ts';

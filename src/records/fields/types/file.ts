@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
 import type { FileInput, FileOptions, StoredFile } from '../../../declare/file.ts';
-import { findUnknownOptions } from '../../../platform/config/did-you-mean.ts';
-import { parseSettings } from '../../../platform/config/parse-settings.ts';
+import { findVariantError, variantSchema } from '../../../platform/data/storage/images/variant.ts';
+import { canonicalType, KNOWN_TYPES, suggestMediaType } from '../../../platform/data/storage/media-types/names.ts';
+import { findUnknownOptions } from '../../../platform/helpers/did-you-mean.ts';
+import { parseSettings } from '../../../platform/helpers/parse-settings.ts';
 import { matchesMediaType } from '../../../platform/http/bodies/body-stream.ts';
-import { findVariantError, variantSchema } from '../../../platform/storage/images/variant.ts';
-import { canonicalType, KNOWN_TYPES, suggestMediaType } from '../../../platform/storage/media-types/names.ts';
 import type { FieldType } from '../field-type.ts';
 import type { JsonSchema } from '../json-schema.ts';
 import { JSONB } from './json.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
-import { isStorable, UNSTORABLE } from '../../../platform/postgres/values.ts';
+import { isStorable, UNSTORABLE } from '../../../platform/data/postgres/values.ts';
 import { TEXT } from '../column-type.ts';
 import type { FieldType } from '../field-type.ts';
 import { findPasswordWeakness } from '../password-strength.ts';

@@ -1,7 +1,7 @@
 import { Field } from '../../../declare/field.ts';
 import { normalizeResourceName, type ResourceName } from '../../../declare/naming.ts';
 import type { ReferenceOptions } from '../../../declare/relation.ts';
-import { findUnknownOptions } from '../../../platform/config/did-you-mean.ts';
+import { findUnknownOptions } from '../../../platform/helpers/did-you-mean.ts';
 import type { FieldType } from '../field-type.ts';
 import { idType } from './id.ts';
 

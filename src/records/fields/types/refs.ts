@@ -1,7 +1,7 @@
 import { Field, type FieldSpec } from '../../../declare/field.ts';
 import type { ResourceName } from '../../../declare/naming.ts';
 import type { ReferenceListOptions } from '../../../declare/relation.ts';
-import { findUnknownOptions } from '../../../platform/config/did-you-mean.ts';
+import { findUnknownOptions } from '../../../platform/helpers/did-you-mean.ts';
 import type { FieldType } from '../field-type.ts';
 import { arrayType } from './array.ts';
 import { refType } from './ref.ts';

@@ -1,6 +1,6 @@
 import { Field, type FieldSpec } from '../../../declare/field.ts';
+import { isStorable } from '../../../platform/data/postgres/values.ts';
 import { parseUrl } from '../../../platform/http/parse-url.ts';
-import { isStorable } from '../../../platform/postgres/values.ts';
 import { TEXT } from '../column-type.ts';
 import { COUNTED_VALUES, EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { textJsonSchema } from '../json-schema.ts';

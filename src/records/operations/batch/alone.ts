@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../../declare/host.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import { authorizeLoadedRecord } from '../../access/authorize.ts';
 import type { Entity, RecordsContext } from '../../context.ts';
 import { BY_ID, type Condition, createComparison } from '../../query/list-query.ts';

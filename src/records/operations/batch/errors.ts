@@ -1,4 +1,4 @@
-import { ApiError, type ErrorDetails } from '../../../platform/errors.ts';
+import { ApiError, type ErrorDetails } from '../../../platform/helpers/errors.ts';
 import { toPublicOperationError } from '../../access/public-error.ts';
 import { InputError } from '../../access/rule-errors.ts';
 

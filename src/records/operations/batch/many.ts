@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../../declare/host.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../context.ts';
 import type { ListCondition } from '../../query/list-query.ts';

@@ -1,6 +1,6 @@
 import { allowsEveryRecord } from '../../../declare/policy.ts';
 import type { Action } from '../../../declare/resource.ts';
-import { ApiError, type ErrorDetails, validationError } from '../../../platform/errors.ts';
+import { ApiError, type ErrorDetails, validationError } from '../../../platform/helpers/errors.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
 import { supportedOperatorsOf } from '../../fields/field-type.ts';
 import { isBlank, missingValueMessage } from '../../fields/missing-values.ts';

@@ -1,8 +1,8 @@
 import type { StoredRecord } from '../../../declare/host.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { isTransient } from '../../../platform/data/postgres/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { isId, newId } from '../../../platform/helpers/ids.ts';
 import { reserveResponseBytes } from '../../../platform/http/pending-responses.ts';
-import { isId, newId } from '../../../platform/ids.ts';
-import { isTransient } from '../../../platform/postgres/errors.ts';
 import type { Entity, RecordsContext } from '../../context.ts';
 import { BY_ID, type Condition, createComparison, type ListCondition } from '../../query/list-query.ts';
 import { toComparableValue } from '../../query/scope.ts';

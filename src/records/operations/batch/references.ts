@@ -1,4 +1,4 @@
-import { isTransient } from '../../../platform/postgres/errors.ts';
+import { isTransient } from '../../../platform/data/postgres/errors.ts';
 import type { Entity, RecordsContext } from '../../context.ts';
 import {
   assertNoMissingReferences,

@@ -3,7 +3,7 @@ import { pluralName } from '../../../declare/naming.ts';
 import type { Policy, PolicyFunction } from '../../../declare/policy.ts';
 import { type Action, deprecationOfAllRoutes } from '../../../declare/resource.ts';
 import { type Route, type RouteContext, recordShape } from '../../../declare/route.ts';
-import type { ApiError, ErrorCode } from '../../../platform/errors.ts';
+import type { ApiError, ErrorCode } from '../../../platform/helpers/errors.ts';
 import { createRequestContext, type OperationContext } from '../../access/operation-context.ts';
 import { toPublicOperationError } from '../../access/public-error.ts';
 import type { Entity, RecordsContext } from '../../context.ts';

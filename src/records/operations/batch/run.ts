@@ -1,4 +1,4 @@
-import { findConstraintViolation } from '../../../platform/postgres/errors.ts';
+import { findConstraintViolation } from '../../../platform/data/postgres/errors.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../context.ts';
 import { countJsonBytes } from '../../serialize/response-bytes.ts';

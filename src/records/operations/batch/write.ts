@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isTransient } from '../../../platform/postgres/errors.ts';
+import { isTransient } from '../../../platform/data/postgres/errors.ts';
 import { listPrivilegesThatAllowedDeletion } from '../../access/deleted-under.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../context.ts';

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import { arrayTextSql, isServedByTrigrams } from '../../fields/index-expressions.ts';
 import { type CompiledResource, columnOf } from '../../schema/compiled.ts';
 import { joinSql } from '../../schema/relations.ts';

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import { prefixSql } from '../../fields/index-expressions.ts';
 import type { CompiledResource } from '../../schema/compiled.ts';
 import { relationJoinSql } from '../../schema/relations.ts';

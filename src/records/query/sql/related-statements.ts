@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import type { CompiledResource, Relation } from '../../schema/compiled.ts';
 import { addIdTieBreaker } from '../../schema/indexes.ts';
 import { relationJoinSql } from '../../schema/relations.ts';

@@ -5,14 +5,14 @@ import { isEmailVerified, ORGANISATION_CHOICE, READ_LIMIT } from '../../../decla
 import type { Host } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Route } from '../../../declare/route.ts';
-import { createKeyedHashes } from '../../../platform/crypto/keyring.ts';
-import { ApiError } from '../../../platform/errors.ts';
+import { createKeyedHashes } from '../../../platform/data/crypto/keyring.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { newId } from '../../../platform/helpers/ids.ts';
+import { toCanonicalJson } from '../../../platform/helpers/json/canonical-json.ts';
 import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
 import { hasBody } from '../../../platform/http/json-body.ts';
 import { identityOf } from '../../../platform/http/request-context.ts';
 import type { SuccessResponse } from '../../../platform/http/response.ts';
-import { newId } from '../../../platform/ids.ts';
-import { toCanonicalJson } from '../../../platform/json/canonical-json.ts';
 import type { ResponseRecord } from '../../../records/serialize/response-records.ts';
 import { toPublicError } from '../public-error.ts';
 import { createKeyLeases, type KeyLease, type StoredKey } from './key-leases.ts';

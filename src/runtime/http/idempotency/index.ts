@@ -1,8 +1,8 @@
 import type { FeatureParts } from '../../../declare/extension.ts';
-import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
-import type { Sweep } from '../../../platform/outbox/relay.ts';
+import { index, integer, pgTable, text, timestamptz } from '../../../platform/data/postgres/drizzle.ts';
 import type { Platform } from '../../../platform/platform.ts';
-import { index, integer, pgTable, text, timestamptz } from '../../../platform/postgres/drizzle.ts';
+import { createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
+import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import { REMOVE_OLD_KEYS } from './key-leases.ts';
 import { responseEncryptionContext } from './stored-response.ts';
 

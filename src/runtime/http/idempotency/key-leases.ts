@@ -1,7 +1,7 @@
-import { createBatchLoader } from '../../../platform/concurrency/loader.ts';
-import { createLeaseRenewals, type LeaseRenewals } from '../../../platform/leased-work/lease.ts';
+import { availabilityOf } from '../../../platform/data/postgres/availability.ts';
+import { createBatchLoader } from '../../../platform/helpers/concurrency/loader.ts';
 import type { Platform } from '../../../platform/platform.ts';
-import { availabilityOf } from '../../../platform/postgres/availability.ts';
+import { createLeaseRenewals, type LeaseRenewals } from '../../../platform/work/leased-work/lease.ts';
 
 const LEASE = `interval '60 seconds'`;
 const RENEW_MS = 20_000;

@@ -1,8 +1,8 @@
 import type { Response } from 'express';
 import { isEmailVerified } from '../../../declare/actor.ts';
 import type { Viewer } from '../../../declare/policy.ts';
-import type { Keyring } from '../../../platform/crypto/keyring.ts';
-import type { ApiError } from '../../../platform/errors.ts';
+import type { Keyring } from '../../../platform/data/crypto/keyring.ts';
+import type { ApiError } from '../../../platform/helpers/errors.ts';
 import type { SuccessResponse } from '../../../platform/http/response.ts';
 import type { ResponseRecord } from '../../../records/serialize/response-records.ts';
 

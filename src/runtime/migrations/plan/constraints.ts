@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import { CREATE_LOCK_FUNCTIONS, createLockTriggerSql } from '../../../records/schema/constraints.ts';
 import type { StoredConstraints } from './declared.ts';
 import type { Snapshot } from './snapshot.ts';

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import { findEarlierNames, type UncheckedColumn } from './column-changes.ts';
 import type { DeclaredFacts } from './declared.ts';
 import type { Renames } from './renames.ts';

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
-import { StartupError } from '../../../platform/config/environment.ts';
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
+import { StartupError } from '../../../platform/helpers/config-errors.ts';
 import { findEarlierNames } from './column-changes.ts';
 import type { DeclaredFacts } from './declared.ts';
 import type { Renames } from './renames.ts';

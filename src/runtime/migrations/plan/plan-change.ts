@@ -1,6 +1,6 @@
-import { StartupError } from '../../../platform/config/environment.ts';
-import { defaultPartitionName } from '../../../platform/postgres/daily-partitions.ts';
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { defaultPartitionName } from '../../../platform/data/postgres/daily-partitions.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
+import { StartupError } from '../../../platform/helpers/config-errors.ts';
 import { ARRAY_TEXT, CREATE_ARRAY_TEXT } from '../../../records/fields/index-expressions.ts';
 import { findEarlierNames, planColumnChanges, type RefusedChange, type UncheckedColumn } from './column-changes.ts';
 import { planConstraints } from './constraints.ts';

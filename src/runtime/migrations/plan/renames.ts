@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { StartupError } from '../../../platform/config/environment.ts';
-import { primaryKeyName, quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { primaryKeyName, quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
+import { StartupError } from '../../../platform/helpers/config-errors.ts';
 import { archiveTable } from '../../../records/schema/table-names.ts';
 import { renameColumnInConstraints } from './constraints.ts';
 import type { DeclaredFacts } from './declared.ts';

@@ -6,8 +6,8 @@ import { ENTRY_COLUMNS, toEntry } from '../../../../src/extensions/audit/trail/e
 import { createTrailRetentionSweep } from '../../../../src/extensions/audit/trail/retention.ts';
 import { createTrailVerifier } from '../../../../src/extensions/audit/trail/verify.ts';
 import { audit, createApp, defineResource, defineUser, f } from '../../../../src/index.ts';
+import { openDatabase } from '../../../../src/platform/data/postgres/database.ts';
 import { createLogger } from '../../../../src/platform/observability/log.ts';
-import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import { startTestApp } from '../../../support/app.ts';
 
 const options = () => ({

@@ -2,9 +2,9 @@
 import pg from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f, privacy, softDelete, webhooks } from '../../../../src/index.ts';
+import { createPartitions } from '../../../../src/platform/data/postgres/daily-partitions.ts';
+import { openDatabase } from '../../../../src/platform/data/postgres/database.ts';
 import { createLogger } from '../../../../src/platform/observability/log.ts';
-import { createPartitions } from '../../../../src/platform/postgres/daily-partitions.ts';
-import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { rowsRead } from '../../../support/database/query-plan.ts';
 

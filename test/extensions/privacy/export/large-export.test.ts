@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createExportStore } from '../../../../src/extensions/privacy/export/store.ts';
-import { LeaseLostError } from '../../../../src/platform/leased-work/lease.ts';
+import { LeaseLostError } from '../../../../src/platform/work/leased-work/lease.ts';
 import { diaries } from '../../../fixtures/diaries/app.ts';
 import { openPlatform } from '../../../push/platform.ts';
 import { startTestApp } from '../../../support/app.ts';

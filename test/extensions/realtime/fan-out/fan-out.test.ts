@@ -4,7 +4,7 @@ import type { RecordChange } from '../../../../src/extensions/realtime/events/en
 import { createBroadcast } from '../../../../src/extensions/realtime/fan-out/broadcast.ts';
 import { createGroups, type Listener } from '../../../../src/extensions/realtime/fan-out/groups.ts';
 import { createVisibleChanges } from '../../../../src/extensions/realtime/fan-out/visible-change.ts';
-import { ApiError } from '../../../../src/platform/errors.ts';
+import { ApiError } from '../../../../src/platform/helpers/errors.ts';
 
 const logged: unknown[] = [];
 const log = { error: (fields: unknown) => logged.push(fields) };

@@ -10,7 +10,7 @@ import {
 } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { verifyWebhook, type WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
-import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
+import { createKeyring } from '../../../../src/platform/data/crypto/keyring.ts';
 import vector from '../../../data/webhook-key-pair-vector.json' with { type: 'json' };
 import { type ReceivedRequest, startReceiver } from '../../../fakes/receiver.ts';
 import { anyCharacter } from '../../../support/any-text.ts';

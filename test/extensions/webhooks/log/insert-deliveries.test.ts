@@ -3,7 +3,7 @@ import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { earliestFinishOf, INSERT_DELIVERIES } from '../../../../src/extensions/webhooks/log/deliveries-sql.ts';
 import { defineUser, webhooks } from '../../../../src/index.ts';
-import { newId } from '../../../../src/platform/ids.ts';
+import { newId } from '../../../../src/platform/helpers/ids.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../../support/app.ts';
 import { ALL_DELIVERIES, finishDeliveries } from '../../../support/webhooks/deliveries.ts';

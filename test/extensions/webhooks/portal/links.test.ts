@@ -10,7 +10,7 @@ import {
   realtime,
   webhooks,
 } from '../../../../src/index.ts';
-import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
+import { createKeyring } from '../../../../src/platform/data/crypto/keyring.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { type Client, createClient, type Person, startTestApp } from '../../../support/app.ts';
 

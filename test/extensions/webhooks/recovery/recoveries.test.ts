@@ -6,10 +6,10 @@ import type { WebhookOperations } from '../../../../src/extensions/webhooks/inde
 import { createRecoveries } from '../../../../src/extensions/webhooks/recovery/recoveries.ts';
 import { fillProductionDefaults, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { createApp, defineUser, webhooks } from '../../../../src/index.ts';
-import { newId } from '../../../../src/platform/ids.ts';
+import { type Database, openDatabase } from '../../../../src/platform/data/postgres/database.ts';
+import { newId } from '../../../../src/platform/helpers/ids.ts';
 import { createLogger } from '../../../../src/platform/observability/log.ts';
-import { type Database, openDatabase } from '../../../../src/platform/postgres/database.ts';
-import type { NewJob, Queues } from '../../../../src/platform/redis/queues.ts';
+import type { NewJob, Queues } from '../../../../src/platform/work/queues/queues.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { createClient, type Person, startTestApp } from '../../../support/app.ts';
 import { ALL_DELIVERIES, finishDeliveries, reopenDeliveries } from '../../../support/webhooks/deliveries.ts';

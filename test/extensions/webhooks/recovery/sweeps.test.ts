@@ -10,9 +10,9 @@ import {
 import { createRetentionSweeps } from '../../../../src/extensions/webhooks/recovery/retention.ts';
 import { fillProductionDefaults, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { defineUser, webhooks } from '../../../../src/index.ts';
+import { type Database, openDatabase } from '../../../../src/platform/data/postgres/database.ts';
 import { createLogger } from '../../../../src/platform/observability/log.ts';
-import { type Database, openDatabase } from '../../../../src/platform/postgres/database.ts';
-import type { NewJob, Queues } from '../../../../src/platform/redis/queues.ts';
+import type { NewJob, Queues } from '../../../../src/platform/work/queues/queues.ts';
 import { type Person, startTestApp } from '../../../support/app.ts';
 import { rowsRead } from '../../../support/database/query-plan.ts';
 

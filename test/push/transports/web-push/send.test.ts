@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createGuardedAgent } from '../../../../src/platform/address-guard/index.ts';
+import { createGuardedAgent } from '../../../../src/platform/http/address-guard/index.ts';
 import { createWebPushTransport } from '../../../../src/push/transports/web-push/index.ts';
 import { checkVapid, createBrowser } from '../../../fakes/push/browser.ts';
 import { redirect } from '../../../fakes/push/redirect.ts';

@@ -8,8 +8,8 @@ import {
 } from '../../../../../src/extensions/webhooks/delivery/attempt.ts';
 import { secretEncryptionContext } from '../../../../../src/extensions/webhooks/endpoints/endpoint.ts';
 import { createSigningKeyCache, generateSecret } from '../../../../../src/extensions/webhooks/endpoints/signing.ts';
-import { createGuardedAgent } from '../../../../../src/platform/address-guard/index.ts';
-import { createKeyring } from '../../../../../src/platform/crypto/keyring.ts';
+import { createKeyring } from '../../../../../src/platform/data/crypto/keyring.ts';
+import { createGuardedAgent } from '../../../../../src/platform/http/address-guard/index.ts';
 import { createLogger } from '../../../../../src/platform/observability/log.ts';
 import { type RawReceiver, startRawReceiver } from '../../../../fakes/receiver-raw.ts';
 

@@ -3,8 +3,8 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { createLeaseReleaser } from '../../../../../src/extensions/webhooks/delivery/lease-store.ts';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../../../src/index.ts';
+import { openDatabase } from '../../../../../src/platform/data/postgres/database.ts';
 import { createLogger } from '../../../../../src/platform/observability/log.ts';
-import { openDatabase } from '../../../../../src/platform/postgres/database.ts';
 import { type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
 import { createClient, type Person, startTestApp } from '../../../../support/app.ts';
 

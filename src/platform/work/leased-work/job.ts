@@ -1,0 +1,81 @@
+import type { Executor } from '../../data/postgres/queryable.ts';
+import { retryWhileUnavailable } from '../../data/postgres/retry.ts';
+import { type LogWork, startTimer } from '../../observability/log-work.ts';
+import { LeaseLostError, type LeaseRenewals } from './lease.ts';
+
+/** The result of an attempt, for its log line: an outcome in a word, and counts. No personal data. */
+export interface AttemptResult {
+  /** The outcome in a word: `sent` or `ready`; `retry` or `failed` for failures. */
+  outcome: string;
+  [field: string]: unknown;
+}
+
+/** A kind of leased work that is done by jobs of a queue, one row per job. */
+export interface LeasedJob<Lease> {
+  /** The name of the work in a word: the `msg` of its log lines. */
+  unit: string;
+  /** The database of the rows. While it is unavailable, claims and failed attempts wait for it. */
+  database?: Executor;
+  /** Claims the row with this id. Undefined: the row is finished, not due, deleted, or claimed by another worker. */
+  claim(id: string): Promise<Lease | undefined>;
+  /** The lease renewals of this process. Omit them for work that always ends before its lease expires. */
+  renewals?: LeaseRenewals<Lease>;
+  /**
+   * Does the work and stores its result.
+   *
+   * @param lost aborted when a renewal finds that the lease is lost
+   * @throws LeaseLostError if a write finds that the lease is lost
+   */
+  run(lease: Lease, lost: AbortSignal): Promise<AttemptResult>;
+  /** Stores a failed attempt, to be retried (outcome `retry`) or as final (outcome `failed`). */
+  fail(lease: Lease, error: unknown): Promise<AttemptResult>;
+  /** Returns ids and the attempt number, for the log line. */
+  describe(lease: Lease): Record<string, unknown>;
+  /** Returns the loggable part of an error. Default: the whole error. */
+  describeError?(error: unknown): Record<string, unknown>;
+}
+
+/**
+ * Creates the function that runs one job of leased work: it claims the row, renews its lease while the work runs, stores the result or the
+ * failure, and logs one line. A job whose row cannot be claimed does nothing, so a row may have two jobs.
+ */
+export function createLeasedJob<Lease>(
+  job: LeasedJob<Lease>,
+  logWork: LogWork,
+): (id: string) => Promise<AttemptResult | undefined> {
+  const { unit, database, claim, renewals, run, fail, describe, describeError = (error) => ({ err: error }) } = job;
+
+  const waitForPostgres = <T>(statement: () => Promise<T>) =>
+    database === undefined ? statement() : retryWhileUnavailable(database, statement);
+
+  async function attemptWork(lease: Lease, lost: AbortSignal): Promise<[AttemptResult, level: 'info' | 'error']> {
+    try {
+      return [await run(lease, lost), 'info'];
+    } catch (error) {
+      if (error instanceof LeaseLostError) throw error;
+      return [{ ...(await waitForPostgres(() => fail(lease, error))), ...describeError(error) }, 'error'];
+    }
+  }
+
+  async function attemptUnderLease(lease: Lease): Promise<[AttemptResult, level: 'info' | 'error']> {
+    const lost = new AbortController();
+    renewals?.add(lease, () => lost.abort(new LeaseLostError('another worker has it')));
+    try {
+      return await attemptWork(lease, lost.signal);
+    } catch (error) {
+      if (!(error instanceof LeaseLostError)) throw error;
+      return [{ outcome: 'lost', reason: error.message }, 'info'];
+    } finally {
+      renewals?.remove(lease);
+    }
+  }
+
+  return async (id) => {
+    const lease = await waitForPostgres(() => claim(id));
+    if (lease === undefined) return undefined;
+    const elapsed = startTimer();
+    const [result, level] = await attemptUnderLease(lease);
+    logWork(unit, { ...describe(lease), ...result, durationMs: elapsed() }, { level });
+    return result;
+  };
+}

@@ -1,0 +1,63 @@
+import type { Executor } from '../../data/postgres/queryable.ts';
+import { writeInBatches } from '../../data/postgres/write-in-batches.ts';
+import type { Sweep } from '../outbox/relay.ts';
+
+const RETENTION_EVERY_MS = 60_000;
+/** Maximum number of batches in one sweep, because a stopping process waits for the sweep in progress. The next sweep continues. */
+const MAX_BATCHES = 20;
+
+/** Creates a sweep that adds jobs for due rows without one: their job was lost, or the lease of their worker has expired. */
+export function createReclaimSweep<Row>({
+  name,
+  everyMs,
+  find,
+  addJobs,
+}: {
+  name: string;
+  everyMs: number;
+  /** Returns the due rows, at once or in pages. */
+  find(): Promise<readonly Row[]> | AsyncIterable<readonly Row[]>;
+  /** Adds a job for each row. A row may have a job already: adding a job with the id of a live job has no effect. */
+  addJobs(rows: readonly Row[]): Promise<unknown>;
+}): Sweep {
+  return {
+    name,
+    everyMs,
+    async run() {
+      const found = find();
+      let total = 0;
+      for await (const rows of Symbol.asyncIterator in found ? found : [found]) {
+        if (rows.length > 0) await addJobs(rows);
+        total += rows.length;
+      }
+      return total;
+    },
+  };
+}
+
+/** A statement that removes old rows. Its last parameter is the maximum number of rows; it returns a row for each removed one. */
+export interface Removal {
+  text: string;
+  /** The parameters of the statement before the last one. */
+  values?: readonly unknown[];
+  rowsPerBatch?: number;
+  /** Maximum number of batches in one sweep. Default: 20. Set it to Infinity for tables that grow faster than that. */
+  maxBatches?: number;
+}
+
+/** Creates a sweep that removes old rows in batches, one statement after the other. @param everyMs default: a minute */
+export function createRetentionSweep(
+  database: Executor,
+  { name, everyMs = RETENTION_EVERY_MS, removals }: { name: string; everyMs?: number; removals: readonly Removal[] },
+): Sweep {
+  return {
+    name,
+    everyMs,
+    async run() {
+      let rows = 0;
+      for (const { text, values = [], rowsPerBatch, maxBatches = MAX_BATCHES } of removals)
+        rows += await writeInBatches(database, text, values, { rowsPerBatch, maxBatches });
+      return rows;
+    },
+  };
+}

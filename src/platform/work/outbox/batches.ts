@@ -1,0 +1,320 @@
+import { availabilityOf } from '../../data/postgres/availability.ts';
+import type { Database, Executor } from '../../data/postgres/database.ts';
+import { isTransient } from '../../data/postgres/errors.ts';
+import type { Logger } from '../../observability/log.ts';
+import { type LogWork, startTimer } from '../../observability/log-work.ts';
+import { errorTypeOf, type Span, type Tracing } from '../../observability/tracing.ts';
+import type { AfterCommit, OutboxConsumer, PreparedWork } from './consumer.ts';
+import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, toOutboxRow } from './table.ts';
+
+/**
+ * The rows to process next, in the order of the primary key. $1 maximum number of rows, $2 id after which the search begins: see
+ * `createSearchStart`.
+ */
+const NEXT = 'available_at <= now() and id > $2 order by id limit $1';
+/**
+ * Claims rows and removes them, both undone if the transaction fails. One statement instead of two saves a round trip for each batch. The
+ * ids are computed first, so that the removal uses the primary key. Locked rows belong to another stream or relay. The rows are returned in any
+ * order.
+ */
+const claimSql = (condition: string) => `
+  delete from outbox where id = any(array(select id from outbox where ${condition} for update skip locked))
+  returning ${OUTBOX_COLUMNS}`;
+const CLAIM = claimSql(NEXT);
+const CLAIM_ONE = claimSql('id = $1 and available_at <= now()');
+/** Reads rows without claiming them. The first column is the version of the row, which changes with each update. */
+const READ = `select xmin, ${OUTBOX_COLUMNS} from outbox where ${NEXT}`;
+// Defers failed rows by 5 s, 10 s, 20 s, … up to an hour.
+const DEFER = `
+  update outbox set attempts = attempts + 1, error = $2,
+    available_at = now() + least(5 * power(2, attempts), 3600) * interval '1 second'
+  where id = any($1::bigint[])`;
+
+/**
+ * Claims rows that were read with `READ`, removes them and stores their work. Rows that another relay has locked, or that have changed since,
+ * are left alone. Returns the claimed rows.
+ *
+ * @param store a statement with `parameters` parameters; two more follow: the ids and the versions of the rows
+ */
+const claimAndStoreSql = (store: string | undefined, parameters: number) => `
+  with claimed as (
+    delete from outbox where id = any(array(
+      select o.id from unnest($${parameters + 1}::bigint[], $${parameters + 2}::xid[]) as read(id, version) join outbox o on o.id = read.id
+      where o.xmin = read.version order by o.id for update of o skip locked))
+    returning id, event_id
+  )${store === undefined ? '' : `, stored as (${store})`}
+  select id from claimed`;
+
+/** Maximum number of rows that are processed without a transaction. For more rows a transaction costs little, and prepared work is held in memory. */
+const FEW_ROWS = 16;
+
+/**
+ * ms for which a relay uses transactions after another relay was faster to claim the rows that it had prepared. Transactions skip rows that
+ * another relay has locked, so at most one relay prepares rows most of the time.
+ */
+const TRANSACTIONS_AFTER_LOSS_MS = 1000;
+
+/**
+ * Maximum ms between two searches of the whole outbox while searches find rows. A row that was deferred, or whose transaction committed more
+ * than this time after inserting the row, may wait this long.
+ */
+const SEARCH_ALL_EVERY_MS = 1000;
+
+/** Where the next search of the outbox begins. */
+interface SearchStart {
+  /**
+   * Runs a search; if it finds nothing, runs it once more for the whole outbox.
+   *
+   * @param search takes the id after which it begins
+   * @returns the rows, and the id after which they were searched
+   */
+  find<Row>(search: (after: number) => Promise<Row[]>): Promise<{ rows: Row[]; after: number }>;
+  /** Remembers the ids of processed rows. */
+  noteProcessed(rows: readonly Pick<OutboxRow, 'id'>[]): void;
+}
+
+/**
+ * Lets searches begin after the rows that were claimed a second or more ago. While another session holds an old snapshot, vacuum cannot
+ * remove claimed rows, and a search from the start would visit them all. Searches do not begin directly after the last claimed row, because
+ * transactions do not commit in the order of their ids.
+ */
+function createSearchStart(): SearchStart {
+  let searchedAt = Number.NEGATIVE_INFINITY;
+  let start = 0;
+  let lastAtSearch = 0;
+  let last = 0;
+
+  function restart(): number {
+    searchedAt = performance.now();
+    start = lastAtSearch;
+    lastAtSearch = last;
+    return 0;
+  }
+
+  return {
+    async find(search) {
+      const after = performance.now() - searchedAt < SEARCH_ALL_EVERY_MS ? start : restart();
+      const rows = await search(after);
+      return rows.length > 0 || after === 0 ? { rows, after } : { rows: await search(restart()), after: 0 };
+    },
+    noteProcessed(rows) {
+      for (const { id } of rows) last = Math.max(last, id);
+    },
+  };
+}
+
+const sortRows = (rows: readonly RawOutboxRow[]) => rows.map(toOutboxRow).sort((a, b) => a.id - b.id);
+
+/** Processes outbox rows. */
+export interface Batches {
+  /** Claims and processes a batch of rows in a transaction. Returns the number of rows. */
+  processBatch(): Promise<number>;
+  /**
+   * Like `processBatch`, but without a transaction if only a few rows wait and at most one consumer wants them. At low rates this takes half of
+   * the statements.
+   */
+  processFewRowsOrBatch(): Promise<number>;
+}
+
+interface BatchOptions {
+  database: Database;
+  consumers: readonly OutboxConsumer[];
+  log: Logger;
+  logWork: LogWork;
+  tracing: Tracing;
+  /** Maximum number of rows of a batch. */
+  batch: number;
+  /** Called when the processing of rows begins. */
+  onProgress: () => void;
+}
+
+/** Creates the functions that claim outbox rows and pass them to the consumers. */
+export function createBatches(options: BatchOptions): Batches {
+  const { database, log, logWork, tracing, batch, onProgress } = options;
+  const consumers = options.consumers.toSorted((a, b) => Number(a.last ?? false) - Number(b.last ?? false));
+  const availability = availabilityOf(database);
+  const searchStart = createSearchStart();
+  /** When another relay last claimed rows that this one had prepared, or a row changed meanwhile. */
+  let lostAt = Number.NEGATIVE_INFINITY;
+
+  /**
+   * Starts a span for each row that belongs to a recorded trace. Work that stores the row's `traceContext`, such as webhook deliveries,
+   * continues that span.
+   */
+  function startRowSpans(rows: readonly OutboxRow[]): Span[] {
+    return rows.flatMap((row) => {
+      if (row.traceContext === null) return [];
+      const span = tracing.startSpan({
+        name: `relay ${row.name}`,
+        kind: 'consumer',
+        parent: row.traceContext,
+        attributes: { 'belfry.event.name': row.name, 'belfry.event.id': row.eventId, 'belfry.batch.rows': rows.length },
+      });
+      if (span === undefined) return [];
+      row.traceContext = span.traceparent ?? null;
+      return [span];
+    });
+  }
+
+  /** Runs `work` with a span for each traced row. @param work calls `startSpans` when it knows the rows */
+  async function runWithRowSpans<T>(
+    work: (startSpans: (rows: readonly OutboxRow[]) => void) => Promise<T>,
+  ): Promise<T> {
+    const spans: Span[] = [];
+    try {
+      const result = await work((rows) => spans.push(...startRowSpans(rows)));
+      for (const span of spans) span.end();
+      return result;
+    } catch (error) {
+      for (const span of spans) span.end({ error: errorTypeOf(error) });
+      throw error;
+    }
+  }
+
+  async function runConsumers(rows: readonly OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
+    const afterCommits: AfterCommit[] = [];
+    for (const consumer of consumers) {
+      const wanted = rows.filter((row) => consumer.wants(row));
+      const afterCommit = wanted.length > 0 ? await consumer.handle(wanted, tx) : undefined;
+      if (afterCommit !== undefined) afterCommits.push(afterCommit);
+    }
+    return afterCommits;
+  }
+
+  /** Claims rows and runs the consumers in a transaction. `rows` contains the claimed rows also if this rejects. */
+  const processInTransaction = (claim: (tx: Executor) => Promise<RawOutboxRow[]>, rows: OutboxRow[]) =>
+    runWithRowSpans(async (startSpans) => {
+      const afterCommits = await database.transaction(async (tx) => {
+        rows.push(...sortRows(await claim(tx)));
+        startSpans(rows);
+        return runConsumers(rows, tx);
+      });
+      await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
+    });
+
+  const claimBatchAfter = (tx: Executor, after: number) =>
+    tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [batch, after] });
+
+  /** Runs `process`, and retries its rows one by one if it fails. @param process adds the rows that it processes to `rows` */
+  async function processOrRetry(process: (rows: OutboxRow[]) => Promise<void>): Promise<number> {
+    const rows: OutboxRow[] = [];
+    const elapsed = startTimer();
+    onProgress();
+    try {
+      await process(rows);
+      searchStart.noteProcessed(rows);
+      if (rows.length > 0)
+        logWork('relay batch', { outcome: 'done', rows: rows.length, durationMs: elapsed() }, { sampled: true });
+    } catch (error) {
+      if (rows.length === 0) throw error;
+      const line = { outcome: 'failed', rows: rows.length, durationMs: elapsed(), err: error };
+      logWork('relay batch', line, { level: 'error' });
+      // The rows have no part in an outage. They stay due, and the next batch claims them.
+      if (isTransient(error) && !(await availability.isAvailable())) throw error;
+      // A single row may have failed the whole batch, so retry the rows one by one.
+      for (const row of rows) await retryOrDeferRow(row.id);
+    }
+    return rows.length;
+  }
+
+  /** Processes one outbox row again, and defers it if that fails: a row that no consumer can handle must not block other rows. */
+  async function retryOrDeferRow(id: number): Promise<void> {
+    onProgress();
+    try {
+      await processInTransaction((tx) => tx.write({ text: CLAIM_ONE, values: [id] }), []);
+    } catch (error) {
+      if (isTransient(error) && !(await availability.isAvailable())) throw error;
+      log.error({ err: error, outbox: id }, 'an outbox event could not be processed; it is deferred');
+      await database.write({ text: DEFER, values: [[id], String(error).slice(0, 500)] });
+    }
+  }
+
+  /** Returns the function that prepares the work of these rows; undefined if they need a transaction. */
+  function findPreparation(
+    rows: readonly OutboxRow[],
+  ): ((executor: Executor) => Promise<PreparedWork | undefined>) | undefined {
+    const wanting = consumers.filter((consumer) => rows.some((row) => consumer.wants(row)));
+    const [consumer] = wanting;
+    if (consumer === undefined) return async () => ({ statement: undefined });
+    const wanted = rows.filter((row) => consumer.wants(row));
+    const { preparation } = consumer;
+    if (wanting.length > 1 || preparation === undefined) return undefined;
+    return wanted.every((row) => preparation.canPrepare(row))
+      ? (executor) => preparation.prepare(wanted, executor)
+      : undefined;
+  }
+
+  /** Claims rows that were read before, and stores their work. Returns the rows that were claimed. */
+  async function claimAndStore(
+    rows: readonly OutboxRow[],
+    versions: readonly string[],
+    { statement }: PreparedWork,
+    executor: Executor,
+  ) {
+    const { name = 'nothing', text, values = [] } = statement ?? {};
+    const claimed = await executor.write<[number]>({
+      name: `outbox_claim_${name}`,
+      text: claimAndStoreSql(text, values.length),
+      values: [...values, rows.map(({ id }) => id), versions],
+    });
+    const ids = new Set(claimed.map(([id]) => id));
+    return rows.filter(({ id }) => ids.has(id));
+  }
+
+  const readNextRows = () =>
+    database.withConnection((executor) =>
+      searchStart.find((after) =>
+        executor.write<[version: string, ...RawOutboxRow]>({
+          name: 'outbox_read',
+          text: READ,
+          values: [FEW_ROWS + 1, after],
+        }),
+      ),
+    );
+
+  /** Prepares the work of rows that were read, and stores it. Returns the claimed rows; undefined if the rows need a transaction. */
+  async function prepareAndStore(rows: readonly OutboxRow[], versions: readonly string[]) {
+    const prepare = findPreparation(rows);
+    if (prepare === undefined) return undefined;
+    return runWithRowSpans(async (startSpans) => {
+      startSpans(rows);
+      const stored = await database.withConnection(async (executor) => {
+        const work = await prepare(executor);
+        return work && { work, claimed: await claimAndStore(rows, versions, work, executor) };
+      });
+      if (stored === undefined) return undefined;
+      if (stored.claimed.length > 0) await stored.work.afterCommit?.();
+      return stored.claimed;
+    });
+  }
+
+  const processBatch = () =>
+    processOrRetry((rows) =>
+      processInTransaction(async (tx) => (await searchStart.find((after) => claimBatchAfter(tx, after))).rows, rows),
+    );
+
+  async function processFewRowsOrBatch(): Promise<number> {
+    if (performance.now() - lostAt < TRANSACTIONS_AFTER_LOSS_MS) return processBatch();
+    onProgress();
+    const { rows: read, after } = await readNextRows();
+    if (read.length === 0) return 0;
+    const found = read.map(([, ...raw]) => toOutboxRow(raw));
+    const versions = read.map(([version]) => version);
+    let needsTransaction = read.length > Math.min(FEW_ROWS, batch);
+    let count = 0;
+    if (!needsTransaction) {
+      count = await processOrRetry(async (rows) => {
+        rows.push(...found);
+        const claimed = await prepareAndStore(found, versions);
+        // Rows that were not claimed may have changed, and wait for this relay.
+        needsTransaction = claimed === undefined || claimed.length < found.length;
+        if (claimed !== undefined && needsTransaction) lostAt = performance.now();
+        rows.splice(0, rows.length, ...(claimed ?? []));
+      });
+      if (!needsTransaction) return count;
+    }
+    return count + (await processOrRetry((rows) => processInTransaction((tx) => claimBatchAfter(tx, after), rows)));
+  }
+
+  return { processBatch, processFewRowsOrBatch };
+}

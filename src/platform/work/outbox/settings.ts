@@ -1,0 +1,18 @@
+import { z } from 'zod';
+
+/** The section `relay` of the settings. */
+export const relaySettings = z
+  .strictObject({
+    /** ms between checks of the outbox when no wake-up arrives. */
+    pollMs: z.number().int().positive().default(1000),
+    /** ms between sweeps for overdue work. */
+    sweepMs: z.number().int().positive().default(5000),
+    /** Maximum number of outbox rows that the relay claims in one batch. */
+    batch: z.number().int().positive().default(500),
+    /** Number of batches that the relay processes concurrently. */
+    streams: z.number().int().positive().default(2),
+  })
+  .prefault({});
+
+/** The settings of `relay` with all defaults filled. */
+export type RelaySettings = z.output<typeof relaySettings>;

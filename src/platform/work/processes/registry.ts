@@ -1,0 +1,205 @@
+import { hostname } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
+import type { RedisClient } from '../../data/redis/connections.ts';
+import { newId } from '../../helpers/ids.ts';
+import type { Logger } from '../../observability/log.ts';
+import type { ProcessFacts } from './facts.ts';
+import type { SlowEntries, SlowLog } from './slow-log.ts';
+import { isQueueName, isTime, parseNotice, parseSlowEntries, parseState } from './state.ts';
+import { createProcessStore } from './store.ts';
+import { startVitalsMeter, type Vitals, type VitalsMeter } from './vitals.ts';
+
+const HEARTBEAT_MS = 10_000;
+/** The slow entries are sent again after this number of heartbeats, in case Redis has lost them. */
+const RESEND_AFTER = 6;
+/** The queues that a list has at most. */
+const MAX_QUEUES = 1000;
+
+/** What a process says about itself. Another version of Belfry may have written it, so every part may be missing. */
+export interface ProcessState extends Partial<Vitals> {
+  roles?: readonly string[];
+  host?: string;
+  pid?: number;
+  /** The versions of Belfry, of Node.js, and of the app if the environment names it. */
+  version?: string;
+  node?: string;
+  appVersion?: string | undefined;
+  /** ISO 8601. */
+  startedAt?: string;
+  facts?: Partial<ProcessFacts>;
+}
+
+/** A process of the app that runs now. */
+export interface RunningProcess extends ProcessState {
+  id: string;
+  /** The time of its last heartbeat, ISO 8601. */
+  seenAt: string;
+  /** Only if they were asked for. */
+  slow?: SlowEntries;
+}
+
+/** The processes of an app, of all roles and on all machines. Each writes its state to Redis every 10 s; after 45 s without, it counts as gone. */
+export interface ProcessRegistry {
+  /** The id of this process. */
+  readonly id: string;
+  /** Adds facts to the state of this process. `read` is called once for each heartbeat. */
+  report<Name extends keyof ProcessFacts>(name: Name, read: () => ProcessFacts[Name]): void;
+  /** Begins to write the state of this process. A second call adds roles. Does not keep the process running. */
+  start(roles: readonly string[]): void;
+  /** Deletes the state of this process. Never rejects. */
+  stop(): Promise<void>;
+  /**
+   * Reads the processes that run, and the names of all queues that any process worked on within a week. One round trip.
+   *
+   * @throws the error of Redis if it is not usable
+   */
+  list(options?: { withSlow?: boolean }): Promise<{ processes: RunningProcess[]; queues: string[] }>;
+  /** Writes the state of this process now, so that the next `list` has it. */
+  refresh(): Promise<void>;
+  /**
+   * Tells all processes something: this one at once, the others with their next heartbeat.
+   *
+   * @throws the error of Redis if it is not usable
+   */
+  notify<Topic extends keyof Notices>(topic: Topic, about: Notices[Topic]): Promise<void>;
+  /** Calls a listener with each notice about a topic. */
+  onNotice<Topic extends keyof Notices>(topic: Topic, listener: (about: Notices[Topic]) => void): void;
+}
+
+/** What processes tell each other, by topic. */
+interface Notices {
+  /** The count of a client within a rate limit was deleted. */
+  'limit cleared': { name: string; windowMs: number; client: string };
+  /** The slow logs of all processes are to be emptied. */
+  'slow log cleared': Record<string, never>;
+}
+
+/** What the registry says about this process. */
+interface ProcessIdentity {
+  version: string;
+  appVersion: string | undefined;
+}
+
+/** Creates the registry of processes. It writes nothing before `start`. */
+export function createProcessRegistry(
+  redis: RedisClient,
+  prefix: string,
+  log: Logger,
+  slowLog: SlowLog,
+  { version, appVersion }: ProcessIdentity,
+): ProcessRegistry {
+  const id = newId();
+  const startedAt = new Date(performance.timeOrigin).toISOString();
+  const store = createProcessStore(redis, prefix);
+  const roles = new Set<string>();
+  const readers = new Map<keyof ProcessFacts, () => unknown>();
+  const listeners = new Map<string, ((about: never) => void)[]>();
+  /** The notices that this process has handled and may read again. */
+  const handled = new Set<string>();
+  let meter: VitalsMeter | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let beats = 0;
+  let isStopped = false;
+  let isFailing = false;
+  let writing: Promise<void> | undefined;
+
+  function describe(): ProcessState {
+    return {
+      roles: [...roles],
+      host: hostname(),
+      pid: process.pid,
+      version,
+      node: process.versions.node,
+      appVersion,
+      startedAt,
+      ...meter?.read(),
+      facts: Object.fromEntries([...readers].map(([name, read]) => [name, read()])),
+    };
+  }
+
+  function handleNotices(notices: readonly string[]): void {
+    for (const known of handled) if (!notices.includes(known)) handled.delete(known);
+    for (const notice of notices) {
+      if (handled.has(notice)) continue;
+      handled.add(notice);
+      const parsed = parseNotice(notice);
+      if (parsed === undefined) continue;
+      for (const listener of listeners.get(parsed.topic) ?? []) listener(parsed.about as never);
+    }
+  }
+
+  async function write(): Promise<void> {
+    try {
+      const slow = slowLog.takeChanges() ?? (beats++ % RESEND_AFTER === 0 ? slowLog.entries() : undefined);
+      const state = describe();
+      const queues = (state.facts?.queues ?? []).map(({ name }) => name);
+      handleNotices(await store.write(id, JSON.stringify(state), slow && JSON.stringify(slow), queues));
+      isFailing = false;
+    } catch (error) {
+      // The slow entries of this heartbeat are lost; the next one sends them again.
+      beats = 0;
+      if (!isFailing) log.debug({ err: error }, 'the state of this process could not be stored; the console lacks it');
+      isFailing = true;
+    }
+  }
+
+  /** Writes the state. Never rejects; a write in progress is shared. */
+  function writeOnce(): Promise<void> {
+    writing ??= write().finally(() => {
+      writing = undefined;
+    });
+    return writing;
+  }
+
+  const onNotice: ProcessRegistry['onNotice'] = (topic, listener) =>
+    void listeners.set(topic, [...(listeners.get(topic) ?? []), listener]);
+  onNotice('slow log cleared', slowLog.clear);
+
+  return {
+    id,
+    report: (name, read) => void readers.set(name, read),
+    start(started) {
+      for (const role of started) roles.add(role);
+      isStopped = false;
+      meter ??= startVitalsMeter(getHeapStatistics().heap_size_limit);
+      timer ??= setInterval(writeOnce, HEARTBEAT_MS).unref();
+      void writeOnce();
+    },
+    async stop() {
+      if (timer === undefined || isStopped) return;
+      isStopped = true;
+      clearInterval(timer);
+      timer = undefined;
+      meter?.stop();
+      meter = undefined;
+      await writing;
+      // Without Redis, the state expires.
+      await store.remove(id).catch(() => undefined);
+    },
+    async list({ withSlow = false } = {}) {
+      const { processes, queues } = await store.read(withSlow);
+      return {
+        queues: queues.filter(isQueueName).slice(0, MAX_QUEUES),
+        processes: processes
+          .filter(({ seenAt }) => isTime(seenAt))
+          .flatMap(({ id: processId, seenAt, state, slow }) => {
+            const parsed = parseState(state);
+            if (parsed === undefined) return [];
+            const entries = slow === undefined ? undefined : parseSlowEntries(slow);
+            return [
+              { ...parsed, id: processId, seenAt: new Date(seenAt).toISOString(), ...(entries && { slow: entries }) },
+            ];
+          }),
+      };
+    },
+    async refresh() {
+      if (timer !== undefined) await writeOnce();
+    },
+    async notify(topic, about) {
+      const notice = JSON.stringify({ topic, about, id: newId() });
+      handleNotices([...handled, notice]);
+      await store.notify(notice);
+    },
+    onNotice,
+  };
+}
