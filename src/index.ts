@@ -38,7 +38,6 @@ export type {
 export type { Deprecation } from './declare/deprecation.ts';
 export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';
 export type { Extension, ExtensionHost, FeatureParts, Job } from './declare/extension.ts';
-export { defineExtension } from './declare/extension.ts';
 export type { Field, Fields } from './declare/field.ts';
 export type { FileInput, FileOptions, FilesApi, StoredFile } from './declare/file.ts';
 export type { Host, ResourceGateway, StoredRecord, UserData, ViewContext } from './declare/host.ts';
@@ -75,6 +74,7 @@ export type { Auth, Route, RouteBuilder, RouteContext } from './declare/route.ts
 export { recordShape } from './declare/route.ts';
 export type { MailOutlet, PublishEvent, Senders } from './declare/senders.ts';
 export type { ActAs, AnyService, Page, Services, Transaction } from './declare/service.ts';
+export { defineExtension } from './extension/define-extension.ts';
 export type { ApiKeysApi } from './extensions/api-keys/index.ts';
 export { apiKeys } from './extensions/api-keys/index.ts';
 export type { AuditApi } from './extensions/audit/index.ts';

@@ -47,11 +47,18 @@ for (const { rule, from, to, cycle } of violations) {
 const hiddenImports = files.filter((file) => /(?<!\bawait |\breturn |=> )\bimport\(/.test(readFileSync(file, 'utf8')));
 for (const file of hiddenImports) console.error(`import() in a type: ${file}. Write \`import type\` at the top.`);
 // The parser does not tell `import type` from `import`.
-const needsDeclarations = (file: string) =>
-  /^(?:import|export)\b(?! type\b)[^;]*\bfrom '[^']*\/declare\//m.test(readFileSync(file, 'utf8'));
-const serverImports = files.filter((file) => file.startsWith('src/client/') && needsDeclarations(file));
-for (const file of serverImports)
-  console.error(`${file} must import only types of src/declare: the client runs in browsers. Write \`import type\`.`);
+const TYPES_ONLY = [
+  { folder: 'src/client/', of: 'declare', why: 'the client runs in browsers' },
+  { folder: 'src/declare/', of: 'platform', why: 'a declaration runs nothing' },
+];
+let valueImports = 0;
+for (const { folder, of, why } of TYPES_ONLY) {
+  const imports = new RegExp(`^(?:import|export)\\b(?! type\\b)[^;]*\\bfrom '[^']*/${of}/`, 'm');
+  for (const file of files.filter((each) => each.startsWith(folder) && imports.test(readFileSync(each, 'utf8')))) {
+    console.error(`${file} must import only types of src/${of}: ${why}. Write \`import type\`.`);
+    valueImports++;
+  }
+}
 
 /** The number of files from which a room with sub-folders needs an order. */
 const LARGE_ROOM_FILES = 13;
@@ -72,5 +79,5 @@ for (const room of unordered)
     `the order of src/${room} in scripts/check/room-orders.ts must list, from the ground up: ${subFoldersOf(room).join(', ')}`,
   );
 console.log(`${files.length - unreadFiles.length} of ${files.length} modules read, ${violations.length} violations`);
-if (unreadFiles.length || violations.length || hiddenImports.length || serverImports.length || unordered.length)
+if (unreadFiles.length || violations.length || hiddenImports.length || valueImports || unordered.length)
   process.exit(1);

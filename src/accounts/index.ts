@@ -1,11 +1,11 @@
 import type { Accounts, RevocationStep, SignInMethod, SignInStep } from '../declare/accounts.ts';
-import { authenticatorOf, credentialWatchOf } from '../declare/authenticator.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceGateway } from '../declare/host.ts';
 import { quoteIdentifier } from '../platform/data/postgres/identifiers.ts';
 import { ApiError, invalidSessionError } from '../platform/helpers/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
+import { authenticatorOf, credentialWatchOf } from '../rules/credential.ts';
 import { type Administration, createAdministration } from './administration.ts';
 import type { AccountsContext } from './context.ts';
 import { createDevicePanel } from './devices/account-panel.ts';

@@ -1,6 +1,5 @@
 import type { Request } from 'express';
 import type { Executor } from '../platform/data/postgres/queryable.ts';
-import { createPerRequestStore } from '../platform/http/per-request.ts';
 import type { Viewer } from './actor.ts';
 import type { Auth, Route } from './route.ts';
 
@@ -67,35 +66,4 @@ export interface Authenticator {
    * @param after a further condition; left out: none
    */
   isSignInRecent?(id: string, minutes: number, after?: SignInCondition): Promise<boolean>;
-}
-
-// `via` alone does not identify the authenticator: an extension may have sessions or keys of its own.
-const authenticators = new WeakMap<Auth, Authenticator>();
-
-/** Records which authenticator signed a request in. */
-export function setAuthenticator(auth: Auth, authenticator: Authenticator): void {
-  authenticators.set(auth, authenticator);
-}
-
-const auths = createPerRequestStore<Auth>('auth');
-
-/** Stores how a request is signed in, for code that gets only the request. */
-export function setAuthOf(req: Request, auth: Auth): void {
-  auths.set(req, auth);
-}
-
-/** Returns how a request is signed in; undefined if it is signed out. */
-export function authOf(req: Request): Auth | undefined {
-  return auths.get(req);
-}
-
-/** Returns the authenticator that signed a request in. */
-export function authenticatorOf(auth: Auth | undefined): Authenticator | undefined {
-  return auth && authenticators.get(auth);
-}
-
-/** Returns the `watch` of the authenticator that signed a request in; undefined if it has none for this kind of credential. */
-export function credentialWatchOf(auth: Auth | undefined): Authenticator['watch'] {
-  const watch = authenticatorOf(auth)?.watch;
-  return watch?.via === auth?.via ? watch : undefined;
 }

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { StandardSchema } from './standard-schema.ts';
+import type { StandardSchema } from '../platform/helpers/standard-schema.ts';
 
 /** A body of bytes, which the handler reads as a stream. */
 export interface BinaryBody {

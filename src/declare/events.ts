@@ -1,6 +1,6 @@
+import type { StandardSchema } from '../platform/helpers/standard-schema.ts';
 import type { Viewer } from './policy.ts';
 import type { AnyResource } from './resource.ts';
-import type { StandardSchema } from './standard-schema.ts';
 
 /** Changes of records, as the second word of event names. */
 const RECORD_ACTIONS = ['created', 'updated', 'deleted', 'restored'] as const;

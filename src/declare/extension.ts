@@ -1,8 +1,7 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { EncryptedColumn } from '../platform/data/crypto/encrypted-column.ts';
 import type { ConfigErrors } from '../platform/helpers/config-errors.ts';
-import { parseSettings, reportSettingErrors } from '../platform/helpers/parse-settings.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import type { Finding } from '../platform/observability/finding.ts';
 import type { OutboxConsumer } from '../platform/work/outbox/consumer.ts';
@@ -17,8 +16,7 @@ import type { ConsoleTab } from './console-tab.ts';
 import type { SentEvent } from './events.ts';
 import type { Fields } from './field.ts';
 import type { Host, UserData } from './host.ts';
-import { camelCase } from './naming.ts';
-import { type CompiledPolicy, compilePolicy, type Policy } from './policy.ts';
+import type { CompiledPolicy, Policy } from './policy.ts';
 import type { ProcessRole } from './process-role.ts';
 import type { AnyResource, ExtensionResourceOptions } from './resource.ts';
 import type { Route } from './route.ts';
@@ -199,71 +197,3 @@ export interface Extension<
   /** Type-level only. */
   readonly $adds?: Adds;
 }
-
-/** An extension with settings: its `statements` and `setup` receive them checked and completed. */
-interface ExtensionDeclaration<Name extends string, Api extends object, Schema extends z.ZodType>
-  extends Omit<Extension<Name, Api>, 'statements' | 'setup' | 'resources' | '$adds'> {
-  /** The schema of the extension's settings. Make it strict (`z.strictObject`), so that a misspelled setting is an error. */
-  settings?: Schema;
-  /** The settings as the app wrote them: the argument of the function that creates the extension. */
-  options?: z.input<Schema>;
-  statements?: readonly string[] | ((settings: z.output<Schema>) => readonly string[]);
-  resources?(
-    declared: readonly AnyResource[],
-    errors: ConfigErrors,
-    settings: z.output<Schema>,
-  ): readonly AnyResource[];
-  setup(host: ExtensionHost, settings: z.output<Schema>): FeatureParts<Api>;
-}
-
-/**
- * Declares an extension.
- *
- * @example defineExtension({ name: 'reports', settings: z.strictObject({ perDay: z.number() }), options, setup(host, { perDay }) {} })
- */
-export function defineExtension<
-  const Name extends string,
-  Api extends object,
-  Schema extends z.ZodType = z.ZodUndefined,
-  UserFields extends Fields = Fields,
->(
-  declaration: ExtensionDeclaration<Name, Api, Schema> & { userFields?: (user: AnyResource) => UserFields },
-): Extension<Name, Api, { userFields: UserFields }> {
-  const { settings: schema, options = {}, statements = [], ...extension } = declaration;
-  // Untyped code may leave out some properties; `createApp` reports the missing ones.
-  if (schema === undefined) return declaration as Extension<Name, Api, { userFields: UserFields }>;
-  const { data, error } = parseSettings(schema, options);
-  const settings = data as z.output<Schema>;
-  const all = error === undefined && typeof statements === 'function' ? statements(settings) : statements;
-  return {
-    ...extension,
-    statements: typeof all === 'function' ? [] : all,
-    // `checkConfig` reports invalid settings.
-    resources: (declared, errors) =>
-      (error === undefined ? declaration.resources?.(declared, errors, settings) : undefined) ?? declared,
-    checkConfig(errors) {
-      if (error !== undefined) reportSettingErrors(camelCase(extension.name), schema, error, errors);
-      declaration.checkConfig?.(errors);
-    },
-    // `createApp` does not call this after `checkConfig` has reported an error, so the settings are valid here.
-    setup: (host) => declaration.setup(host, settings),
-  };
-}
-
-/** An extension setting that is a policy. */
-export const policySettingSchema = z.custom<Policy>().superRefine((value, context) => {
-  const report = (message: string) => context.addIssue({ code: 'custom', message });
-  if (typeof value === 'string' || typeof value === 'function' || Array.isArray(value)) compilePolicy(value, report);
-  else report('must be a policy: words joined by |, a function, or an array of them');
-});
-
-/** A policy setting, compiled. */
-export const compiledPolicySettingSchema = policySettingSchema.transform((policy) =>
-  compilePolicy(policy, () => undefined),
-);
-
-/** An extension setting that is an integer from 1 to `max`. */
-export const wholeNumberSettingSchema = (max: number) => {
-  const error = `must be a whole number from 1 to ${max}`;
-  return z.number({ error }).int({ error }).min(1, { error }).max(max, { error });
-};

@@ -1,9 +1,9 @@
+import type { StandardSchema } from '../platform/helpers/standard-schema.ts';
 import type { Deprecation } from './deprecation.ts';
 import type { FileOptions } from './file.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { OnDelete } from './relation.ts';
 import type { Operator, Services } from './service.ts';
-import type { StandardSchema } from './standard-schema.ts';
 
 /** The type of a declared field. `FieldType` (src/records/fields/field-type.ts) defines its behaviour. */
 export interface DeclaredType {

@@ -1,4 +1,4 @@
-import type { StandardSchema } from './standard-schema.ts';
+import type { StandardSchema } from '../platform/helpers/standard-schema.ts';
 
 /** How failed attempts of a job are retried: the wait doubles with each attempt, and is up to a fifth shorter or longer at random. */
 export interface JobRetry {

@@ -1,5 +1,3 @@
-import { ApiError } from '../platform/helpers/errors.ts';
-
 /** Failed attempts under one name, which is an e-mail address or a user. Redis has only a hash of it. */
 export interface LockoutEntry {
   /** The SHA-256 of the name, in hex. */
@@ -29,12 +27,4 @@ export interface Lockouts {
   }): { kind: 'sign-in' | 'password' | 'code'; id: string }[];
   /** Clears failed attempts and their lock. @throws ApiError UNAVAILABLE if Redis is not usable, so that they remain */
   clear(id: string): Promise<void>;
-}
-
-/**
- * The error for administrators who would clear failed attempts or a lock of their own account. A stolen session could otherwise guess the password
- * and the codes of its user without limit.
- */
-export function ownLockoutError(): ApiError {
-  return new ApiError('FORBIDDEN', 'You cannot clear failed attempts of your own account; ask another administrator');
 }

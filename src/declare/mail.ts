@@ -1,5 +1,5 @@
+import type { StandardSchema } from '../platform/helpers/standard-schema.ts';
 import type { MailTemplate } from '../platform/mail/message.ts';
-import type { StandardSchema } from './standard-schema.ts';
 
 /** The options of an e-mail of the project. */
 export interface MailOptions<Input, Output = Input> {

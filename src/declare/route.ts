@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { ErrorCode } from '../platform/helpers/errors.ts';
+import type { StandardSchema } from '../platform/helpers/standard-schema.ts';
 import type { Logger } from '../platform/observability/log.ts';
 import type { LimitRule } from '../platform/work/limits/rule.ts';
 import type { BinaryBody, BodyContent, MultipartBody } from './body.ts';
@@ -9,7 +10,6 @@ import type { Policy, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
 import type { Senders } from './senders.ts';
 import type { Services, Transact } from './service.ts';
-import type { StandardSchema } from './standard-schema.ts';
 
 /**
  * How a request is signed in. `id` is the id of the session, key or link; a session has scopes `['*']`. A key without scopes may do nothing.

@@ -1,5 +1,5 @@
 import { ORGANISATION_CHOICE } from '../declare/actor.ts';
-import { allowsAction, allowsEveryRecord, type CompiledPolicy } from '../declare/policy.ts';
+import { allowsEveryRecord, type CompiledPolicy } from '../declare/policy.ts';
 import type { AuthorizationRequest } from '../declare/route.ts';
 import { ApiError } from '../platform/helpers/errors.ts';
 import { requiresUser } from '../records/access/authorize.ts';
@@ -7,6 +7,7 @@ import { createPolicyArguments } from '../records/access/operation-context.ts';
 import { type FileRules, fileRulesOf } from '../records/fields/types/file.ts';
 import type { CompiledField, CompiledResource } from '../records/schema/compiled.ts';
 import { isOfOrganisations } from '../records/schema/organisation-resources.ts';
+import { allowsAction } from '../rules/allows-action.ts';
 
 /** A field that an upload is for. */
 export interface UploadTarget {

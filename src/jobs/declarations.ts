@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { JobContext } from '../declare/job.ts';
 import type { AnyJob } from '../declare/job-queue.ts';
-import type { StandardSchema } from '../declare/standard-schema.ts';
-import { describeFieldIssue, describeIssues } from '../declare/standard-schema.ts';
 import type { ConfigErrors } from '../platform/helpers/config-errors.ts';
 import { suggestClosestName } from '../platform/helpers/did-you-mean.ts';
 import type { ErrorDetails } from '../platform/helpers/errors.ts';
 import { findSchemaKeys, parseSettings } from '../platform/helpers/parse-settings.ts';
+import type { StandardSchema } from '../platform/helpers/standard-schema.ts';
+import { describeFieldIssue, describeIssues } from '../platform/helpers/standard-schema.ts';
 
 const MAX_MS = 86_400_000;
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;

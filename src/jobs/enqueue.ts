@@ -1,4 +1,3 @@
-import { currentActor } from '../declare/actor.ts';
 import type { EnqueuedJob, EnqueueOptions } from '../declare/job-queue.ts';
 import type { CallerTransaction } from '../declare/service.ts';
 import { isStorable, UNSTORABLE } from '../platform/data/postgres/values.ts';
@@ -8,6 +7,7 @@ import { suggestKnownNames } from '../platform/helpers/did-you-mean.ts';
 import { ApiError, type ErrorDetails, validationError } from '../platform/helpers/errors.ts';
 import { newId } from '../platform/helpers/ids.ts';
 import type { Platform } from '../platform/platform.ts';
+import { currentActor } from '../rules/acting.ts';
 import { type CompiledJob, type CompiledJobs, checkInput } from './declarations.ts';
 import { createQueueEntries, type QueuedRow, queueOfJob } from './queue.ts';
 import { checkOptionNames, toStorableJson } from './values.ts';

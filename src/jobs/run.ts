@@ -1,9 +1,10 @@
-import { runAsActor, type Viewer } from '../declare/actor.ts';
+import type { Viewer } from '../declare/actor.ts';
 import type { JobContext } from '../declare/job.ts';
 import { withTimeoutFallback } from '../platform/helpers/concurrency/deadline.ts';
 import type { Logger } from '../platform/observability/log.ts';
 import type { AttemptResult } from '../platform/work/leased-work/job.ts';
 import { LeaseLostError } from '../platform/work/leased-work/lease.ts';
+import { runAsActor } from '../rules/acting.ts';
 import { type CompiledJob, checkInput } from './declarations.ts';
 import { createProgress, type Progress } from './progress.ts';
 import type { ClaimedJob, JobStore } from './store.ts';

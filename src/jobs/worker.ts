@@ -1,12 +1,12 @@
 import { availabilityOf } from '../platform/data/postgres/availability.ts';
 import { retryWhileUnavailable } from '../platform/data/postgres/retry.ts';
-import { runJobInSpan } from '../platform/work/queues/tracing.ts';
 import { createWorkLogger } from '../platform/observability/log-work.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createLeasedJob } from '../platform/work/leased-work/job.ts';
 import { createLeaseRenewals } from '../platform/work/leased-work/lease.ts';
 import { addJitter, getExponentialWait } from '../platform/work/leased-work/retry-schedule.ts';
 import type { RunningWorker } from '../platform/work/queues/queues.ts';
+import { runJobInSpan } from '../platform/work/queues/tracing.ts';
 import type { CompiledJob, CompiledJobs } from './declarations.ts';
 import type { JobMetrics } from './metrics.ts';
 import { createQueueEntries, queueOfJob } from './queue.ts';

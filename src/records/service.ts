@@ -1,10 +1,10 @@
-import { runAsActor } from '../declare/actor.ts';
 import type { StoredRecord } from '../declare/host.ts';
 import { normalizeResourceName } from '../declare/naming.ts';
 import type { ActAs, ActAsWithIfMatch, AnyService, DeclarationWithService, Services } from '../declare/service.ts';
 import { findConstraintViolation, isDatabaseError, toPublicDatabaseError } from '../platform/data/postgres/errors.ts';
 import { isSemaphoreFull } from '../platform/helpers/concurrency/semaphore.ts';
 import { ApiError } from '../platform/helpers/errors.ts';
+import { runAsActor } from '../rules/acting.ts';
 import { actorOf, createServiceCallContext, type OperationContext } from './access/operation-context.ts';
 import { InputError } from './access/rule-errors.ts';
 import { splitCodeQuery } from './aggregate/code-query.ts';

@@ -1,10 +1,10 @@
 import { Counter, Histogram } from 'prom-client';
 import type { ExtensionHost, FeatureParts, Job } from '../declare/extension.ts';
 import type { ProcessRole } from '../declare/process-role.ts';
-import { runJobInSpan } from '../platform/work/queues/tracing.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { JobData, RunningWorker } from '../platform/work/queues/queues.ts';
+import { runJobInSpan } from '../platform/work/queues/tracing.ts';
 
 const DEFAULTS = { role: 'push-worker', concurrency: 5, attempts: 5 } as const satisfies Partial<Job>;
 const FIRST_PAUSE_MS = 1000;

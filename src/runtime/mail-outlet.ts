@@ -2,7 +2,6 @@ import type { ResourceGateway } from '../declare/host.ts';
 import type { AnyMail, MailRecipient } from '../declare/mail.ts';
 import type { MailOutlet } from '../declare/senders.ts';
 import type { CallerTransaction } from '../declare/service.ts';
-import { issuePath } from '../declare/standard-schema.ts';
 import type { Database } from '../platform/data/postgres/database.ts';
 import { quoteIdentifier } from '../platform/data/postgres/identifiers.ts';
 import type { ConfigErrors } from '../platform/helpers/config-errors.ts';
@@ -10,6 +9,7 @@ import { suggestClosestName, suggestKnownNames } from '../platform/helpers/did-y
 import { type ErrorDetails, validationError } from '../platform/helpers/errors.ts';
 import { isId } from '../platform/helpers/ids.ts';
 import { canonicalLocale, localeOfUser } from '../platform/helpers/locale.ts';
+import { issuePath } from '../platform/helpers/standard-schema.ts';
 import type { MailMessage } from '../platform/mail/message.ts';
 import type { MailSender } from '../platform/mail/sender.ts';
 import { isBuiltInMail, type MailTextRenderer, type ProjectMailTexts } from '../platform/mail/texts/index.ts';

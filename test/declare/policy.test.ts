@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import {
-  allowsAction,
   allowsEveryRecord,
   allowsNobody,
   allowsOnlyRoles,
@@ -8,6 +7,7 @@ import {
   type Policy,
   roleNameError,
 } from '../../src/declare/policy.ts';
+import { allowsAction } from '../../src/rules/allows-action.ts';
 
 function compiled(policy: Policy) {
   const faults: string[] = [];

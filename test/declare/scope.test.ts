@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Auth } from '../../src/declare/route.ts';
-import { acceptedScopes, createScopeCheck, isScope } from '../../src/declare/scope.ts';
+import { acceptedScopes, isScope } from '../../src/declare/scope.ts';
+import { createScopeCheck } from '../../src/rules/credential-scopes.ts';
 
 const handler = () => undefined;
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Accounts } from '../../declare/accounts.ts';
 import type { Authenticator } from '../../declare/authenticator.ts';
-import { authenticatorOf } from '../../declare/authenticator.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { authenticatorOf } from '../../rules/credential.ts';
 import { type DeviceRegistration, deviceRegistrationSchema, openedBodySchema, unregisterBodySchema } from './input.ts';
 import {
   findDeviceIdOfSession,

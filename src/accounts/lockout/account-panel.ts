@@ -1,7 +1,6 @@
 import type { AccountPanel, AccountSection, PanelFact, PanelRow } from '../../declare/account-panel.ts';
 import { isAccountActive } from '../../declare/actor.ts';
-import { ownLockoutError } from '../../declare/lockouts.ts';
-import { ApiError, validationError } from '../../platform/helpers/errors.ts';
+import { ApiError, ownLockoutError, validationError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { isPasswordHash } from '../passwords/password-hash.ts';

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AccountPower } from '../../declare/account-power.ts';
 import type { Viewer } from '../../declare/actor.ts';
-import { authOf } from '../../declare/authenticator.ts';
 import type { Host, StoredRecord } from '../../declare/host.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { identityOfOperation } from '../../records/access/operation-context.ts';
 import type { ChangeGuard, GuardedChange } from '../../records/context.ts';
+import { authOf } from '../../rules/credential.ts';
 import { type AfterEmailChange, isActiveAdministrator, raisesPower } from './power.ts';
 import type { IsPrivileged } from './privilege.ts';
 import type { SecondFactors } from './second-factors.ts';

@@ -1,7 +1,8 @@
 import type { Fields } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
-import { allowsAction, type CompiledPolicy, compilePolicy, type Policy, type Viewer } from '../../declare/policy.ts';
+import { type CompiledPolicy, compilePolicy, type Policy, type Viewer } from '../../declare/policy.ts';
 import type { Services } from '../../declare/service.ts';
+import { allowsAction } from '../../rules/allows-action.ts';
 
 /** The role of administrators. The last active user who has it keeps it. */
 export const ADMIN = 'admin';

@@ -1,8 +1,8 @@
 import type { SecondFactor } from '../../declare/account-power.ts';
 import type { Accounts, ConfirmStep } from '../../declare/accounts.ts';
-import { authenticatorOf } from '../../declare/authenticator.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
+import { authenticatorOf } from '../../rules/credential.ts';
 
 /** How long (minutes) a second factor that was confirmed on a session lets it create credentials that outlive the session. */
 const NEW_CREDENTIAL_MINUTES = 10;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { policySettingSchema } from '../../declare/extension.ts';
 import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
+import { policySettingSchema } from '../../extension/setting-schemas.ts';
 
 /** A century in days. A larger number is most likely a typo. */
 const MAX_DAYS = 36_500;

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { defineExtension, type Extension, wholeNumberSettingSchema } from '../../declare/extension.ts';
+import type { Extension } from '../../declare/extension.ts';
+import { defineExtension } from '../../extension/define-extension.ts';
+import { wholeNumberSettingSchema } from '../../extension/setting-schemas.ts';
 import { createAuditPanel } from './console/account-panel.ts';
 import { createAuditTab } from './console/tab.ts';
 import { createAuditTrail } from './reading/audit-trail.ts';

@@ -1,6 +1,7 @@
-import { defineExtension, type Extension, type ExtensionHost, type FeatureParts } from '../../declare/extension.ts';
+import type { Extension, ExtensionHost, FeatureParts } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { Route } from '../../declare/route.ts';
+import { defineExtension } from '../../extension/define-extension.ts';
 import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import type { PageSources } from '../../platform/http/module-pages.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { policySettingSchema } from '../../declare/extension.ts';
 import { type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
+import { policySettingSchema } from '../../extension/setting-schemas.ts';
 
 const PRODUCTION_FORM = "must be true, false or { policy: 'admin' }";
 

@@ -1,8 +1,9 @@
 import { createEmailProofs } from '../../accounts/email-proofs/store.ts';
 import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
 import { isEmailVerified } from '../../declare/actor.ts';
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import type { Extension } from '../../declare/extension.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
+import { defineExtension } from '../../extension/define-extension.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createFormerAddressConsumer } from './former-addresses.ts';
 import { createSignInMailComposer, requestInput, requestOutput, requestSignIn, SIGN_IN_MAIL } from './request.ts';

@@ -1,6 +1,7 @@
 import { createEmailProofs } from '../../accounts/email-proofs/store.ts';
 import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import type { Extension } from '../../declare/extension.ts';
+import { defineExtension } from '../../extension/define-extension.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createVerificationPanel } from './account-panel.ts';
 import { createFormerAddressNotice } from './change.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { INVITATION_MAIL_LIMIT } from '../../accounts/invitation-mails.ts';
 import type { Accounts } from '../../declare/accounts.ts';
-import { compiledPolicySettingSchema } from '../../declare/extension.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
+import { compiledPolicySettingSchema } from '../../extension/setting-schemas.ts';
 import type { KeyedQueue } from '../../platform/helpers/concurrency/serial-queue.ts';
 import { limitRule, RULE_FORM } from '../../platform/work/limits/rule.ts';
 import type { InvitationStore } from './store.ts';

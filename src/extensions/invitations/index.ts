@@ -1,6 +1,7 @@
 import { createInvitationMailCounter } from '../../accounts/invitation-mails.ts';
 import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import type { Extension } from '../../declare/extension.ts';
+import { defineExtension } from '../../extension/define-extension.ts';
 import { createKeyedQueue } from '../../platform/helpers/concurrency/serial-queue.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createInvitationSection } from './account-section.ts';

@@ -1,9 +1,10 @@
 import { isAccountActive } from '../../declare/actor.ts';
 import type { Fields } from '../../declare/field.ts';
 import type { StoredRecord } from '../../declare/host.ts';
-import { allowsAction, allowsEveryRecord, compilePolicy, type Viewer } from '../../declare/policy.ts';
+import { allowsEveryRecord, compilePolicy, type Viewer } from '../../declare/policy.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
+import { allowsAction } from '../../rules/allows-action.ts';
 import type { InvitationContext } from './context.ts';
 import type { Invitation } from './tables.ts';
 

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import type { Extension } from '../../declare/extension.ts';
+import { defineExtension } from '../../extension/define-extension.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import type { OidcContext } from './context.ts';
 import { createProviderClient, type ProviderClient } from './provider/client.ts';

@@ -1,8 +1,9 @@
 import { createInvitationMailCounter, INVITATION_MAIL_LIMIT } from '../../accounts/invitation-mails.ts';
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import type { Extension } from '../../declare/extension.ts';
 import type { Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
+import { defineExtension } from '../../extension/define-extension.ts';
 import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createNamedOrganisations, createOrganisationScope, type NamedOrganisations } from './access.ts';

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { Accounts } from '../../declare/accounts.ts';
-import { wholeNumberSettingSchema } from '../../declare/extension.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
+import { wholeNumberSettingSchema } from '../../extension/setting-schemas.ts';
 
 /** The address of an Android app: the SHA-256 of its signing certificate in base64url. */
 const ANDROID_ORIGIN = /^android:apk-key-hash:[\w-]{43}$/;

@@ -1,7 +1,8 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import type { Extension } from '../../declare/extension.ts';
 import { mergeParts } from '../../declare/merge-parts.ts';
+import { defineExtension } from '../../extension/define-extension.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createErasureParts, erasures } from './erasure/index.ts';
 import {

@@ -1,4 +1,5 @@
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import type { Extension } from '../../declare/extension.ts';
+import { defineExtension } from '../../extension/define-extension.ts';
 import { createAppender } from './events/appender.ts';
 import { createRealtimeForwarder, createRealtimeSweeps } from './events/forwarding.ts';
 import type { Listener } from './fan-out/groups.ts';

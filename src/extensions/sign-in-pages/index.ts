@@ -1,4 +1,5 @@
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import type { Extension } from '../../declare/extension.ts';
+import { defineExtension } from '../../extension/define-extension.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createPageConfig, type PageConfig } from './page-config.ts';
 import { pageFileRoutes } from './page-files.ts';

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { defineExtension, type Extension, wholeNumberSettingSchema } from '../../declare/extension.ts';
+import type { Extension } from '../../declare/extension.ts';
 import type { Host } from '../../declare/host.ts';
+import { defineExtension } from '../../extension/define-extension.ts';
+import { wholeNumberSettingSchema } from '../../extension/setting-schemas.ts';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/work/outbox/relay.ts';

@@ -1,6 +1,5 @@
 import type { AccountPanel } from '../../declare/account-panel.ts';
-import { ownLockoutError } from '../../declare/lockouts.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
+import { ApiError, ownLockoutError } from '../../platform/helpers/errors.ts';
 import { disableFactorOfUser } from './changes.ts';
 import type { TwoFactorContext } from './context.ts';
 import { CLEAR_LOCK, SELECT_STATUS_AND_LOCK, SELECT_USERS_WITH_FACTOR } from './sql.ts';

@@ -1,4 +1,5 @@
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import type { Extension } from '../../declare/extension.ts';
+import { defineExtension } from '../../extension/define-extension.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createTwoFactorPanel } from './account-panel.ts';
 import { openChallengeIfEnabled } from './challenge.ts';

@@ -3,8 +3,8 @@ import type { SentEvent } from '../../declare/events.ts';
 import { emittedActionsOf } from '../../declare/events.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { recordShape } from '../../declare/route.ts';
-import type { StandardSchema } from '../../declare/standard-schema.ts';
 import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
+import type { StandardSchema } from '../../platform/helpers/standard-schema.ts';
 
 /** The name of test events. Endpoints cannot subscribe to it. */
 export const TEST_EVENT = 'webhook.test';

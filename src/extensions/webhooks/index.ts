@@ -1,5 +1,6 @@
 import type { Accounts } from '../../declare/accounts.ts';
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import type { Extension } from '../../declare/extension.ts';
+import { defineExtension } from '../../extension/define-extension.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createWebhookPanel } from './account-panel.ts';
 import { createWebhooksTab } from './console/tab.ts';

@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { z } from 'zod';
-import { compiledPolicySettingSchema, policySettingSchema } from '../../declare/extension.ts';
+import { compiledPolicySettingSchema, policySettingSchema } from '../../extension/setting-schemas.ts';
 import { isNameServer } from '../../platform/http/address-guard/index.ts';
 import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './delivery/retry-schedule.ts';
 import { type EventDeclarations, validateEventDeclarations } from './events.ts';

@@ -85,3 +85,11 @@ export function invalidSessionError(): ApiError {
 export function validationError(details: ErrorDetails): ApiError {
   return new ApiError('VALIDATION_ERROR', undefined, { details });
 }
+
+/**
+ * The error for administrators who would clear failed attempts or a lock of their own account. A stolen session could otherwise guess the password
+ * and the codes of its user without limit.
+ */
+export function ownLockoutError(): ApiError {
+  return new ApiError('FORBIDDEN', 'You cannot clear failed attempts of your own account; ask another administrator');
+}

@@ -1,10 +1,10 @@
 import { createFindDevices } from '../../accounts/devices/index.ts';
 import type { UserTable } from '../../accounts/users/user-state.ts';
-import { runJobInSpan } from '../../platform/work/queues/tracing.ts';
 import { withTimeoutFallback } from '../../platform/helpers/concurrency/deadline.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { RunningWorker } from '../../platform/work/queues/queues.ts';
+import { runJobInSpan } from '../../platform/work/queues/tracing.ts';
 import { storeNextAudiencePage } from '../send/audience-pages.ts';
 import type { FinishedSignals } from '../send/finished.ts';
 import { emitPushOutcome } from '../status.ts';

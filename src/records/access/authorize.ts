@@ -1,7 +1,8 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { allowsAction, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
+import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
+import { allowsAction } from '../../rules/allows-action.ts';
 import type { Condition } from '../query/list-query.ts';
 import { policyFilterConditions, scopeConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';

@@ -1,7 +1,8 @@
 import { isEmailVerified } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
-import { allowsAction, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
+import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
+import { allowsAction } from '../../rules/allows-action.ts';
 import type { Entity } from '../context.ts';
 import type { Condition, DeletedUnderCondition, ListCondition, ListQuery } from '../query/list-query.ts';
 import { policyFilterConditions, scopeConditions } from '../query/scope.ts';

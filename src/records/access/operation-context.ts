@@ -1,9 +1,10 @@
-import { type Actor, currentActor } from '../../declare/actor.ts';
+import type { Actor } from '../../declare/actor.ts';
 import type { ViewContext } from '../../declare/host.ts';
 import type { PolicyArguments } from '../../declare/policy.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { ActAs, Services } from '../../declare/service.ts';
 import { identityOf, requestIdOf } from '../../platform/http/request-context.ts';
+import { currentActor } from '../../rules/acting.ts';
 import type { IfMatch } from '../operations/versions.ts';
 
 /** A viewer with the services that the project's functions receive: inside a transaction, those of the transaction. */

@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { allowsAction } from '../../declare/policy.ts';
+import { allowsAction } from '../../rules/allows-action.ts';
 import type { Condition } from '../query/list-query.ts';
 import { policyFilterConditions, scopeConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';

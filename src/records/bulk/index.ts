@@ -1,4 +1,3 @@
-import { runAsActor } from '../../declare/actor.ts';
 import type { BulkChange, BulkRecords, BulkResource, BulkRow } from '../../declare/bulk.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import { normalizeResourceName } from '../../declare/naming.ts';
@@ -6,6 +5,7 @@ import type { Viewer } from '../../declare/policy.ts';
 import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
+import { runAsActor } from '../../rules/acting.ts';
 import { actorOf, createServiceCallContext, type OperationContext } from '../access/operation-context.ts';
 import { toPublicOperationError } from '../access/public-error.ts';
 import type { Entity, RecordsContext } from '../context.ts';

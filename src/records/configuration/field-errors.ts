@@ -1,6 +1,6 @@
 import { Field, type FieldSpec } from '../../declare/field.ts';
-import type { StandardSchema } from '../../declare/standard-schema.ts';
 import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
+import type { StandardSchema } from '../../platform/helpers/standard-schema.ts';
 import {
   compareScalars,
   fieldSchema,

@@ -3,7 +3,7 @@ import { AGGREGATE_FUNCTIONS, type AggregateFunction } from '../../declare/aggre
 import { describeDeprecation } from '../../declare/deprecation.ts';
 import type { DeclaredType, FieldSpec } from '../../declare/field.ts';
 import type { Operator } from '../../declare/service.ts';
-import type { StandardSchema } from '../../declare/standard-schema.ts';
+import type { StandardSchema } from '../../platform/helpers/standard-schema.ts';
 import type { ColumnType } from './column-type.ts';
 import type { Direction, JsonSchema } from './json-schema.ts';
 

@@ -1,6 +1,6 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
-import { issuePath, type StandardSchema } from '../../declare/standard-schema.ts';
 import type { ErrorDetails } from '../../platform/helpers/errors.ts';
+import { issuePath, type StandardSchema } from '../../platform/helpers/standard-schema.ts';
 import { assertJsonOutput } from './json-output.ts';
 
 interface RulePlace {

@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { allowsAction } from '../../declare/policy.ts';
 import type { HookContext } from '../../declare/resource.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
+import { allowsAction } from '../../rules/allows-action.ts';
 import { createPolicyArguments, type OperationContext } from '../access/operation-context.ts';
 import { createHidingErrorHandler } from '../access/rule-errors.ts';
 import { isOwner } from '../access/visibility.ts';

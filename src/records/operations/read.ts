@@ -1,9 +1,9 @@
-import { runAsActor } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { CursorMeta, PageMeta } from '../../declare/service.ts';
 import { isStatementTimeout } from '../../platform/data/postgres/errors.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
+import { runAsActor } from '../../rules/acting.ts';
 import { loadAuthorizedRecord, policyConditionsForList } from '../access/authorize.ts';
 import { policyConditionsForDeletedList } from '../access/deleted-under.ts';
 import { actorOf, type OperationContext } from '../access/operation-context.ts';

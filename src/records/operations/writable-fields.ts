@@ -1,5 +1,6 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { allowsAction, allowsEveryRecord, rethrow } from '../../declare/policy.ts';
+import { allowsEveryRecord } from '../../declare/policy.ts';
+import { allowsAction, rethrow } from '../../rules/allows-action.ts';
 import { createPolicyArguments, type OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import { isOwner } from '../access/visibility.ts';

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { continueAsActor } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { HookContext } from '../../declare/resource.ts';
 import {
@@ -9,6 +8,7 @@ import {
 } from '../../platform/data/postgres/errors.ts';
 import { ApiError, type ErrorDetails } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
+import { continueAsActor } from '../../rules/acting.ts';
 import { authorizeLoadedRecord, loadAuthorizedRecord } from '../access/authorize.ts';
 import { actorOf, identityOfOperation, type OperationContext } from '../access/operation-context.ts';
 import { InputError } from '../access/rule-errors.ts';

@@ -1,7 +1,7 @@
-import { runForViewer } from '../../declare/actor.ts';
 import type { FieldSpec } from '../../declare/field.ts';
 import type { ScopeFilter } from '../../declare/resource.ts';
 import type { Operator } from '../../declare/service.ts';
+import { runForViewer } from '../../rules/acting.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { createScopeErrorHandler } from '../access/rule-errors.ts';
 import { fieldTypeOf, type Scalar, supportedOperatorsOf } from '../fields/field-type.ts';

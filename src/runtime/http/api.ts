@@ -6,7 +6,6 @@ import express, {
   type Response,
   Router,
 } from 'express';
-import { createSignedOutActor, runAsActor } from '../../declare/actor.ts';
 import type { Host } from '../../declare/host.ts';
 import { allowsOnlyRoles, compilePolicy } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
@@ -18,6 +17,7 @@ import type { PendingResponses } from '../../platform/http/pending-responses.ts'
 import { parseQueryString } from '../../platform/http/query-string.ts';
 import { assignRequestId, identityOf, requestIdOf } from '../../platform/http/request-context.ts';
 import { sendError } from '../../platform/http/response.ts';
+import { createSignedOutActor, runAsActor } from '../../rules/acting.ts';
 import { createCors } from './cors.ts';
 import { createDeprecations } from './deprecation/index.ts';
 import { createEndpoint, type Endpoint, type EndpointChecks, type EndpointParts } from './endpoint.ts';

@@ -1,7 +1,7 @@
-import type { StandardSchema } from '../../declare/standard-schema.ts';
-import { describeFieldIssue, describeIssues, type IssueDetail } from '../../declare/standard-schema.ts';
 import { ApiError, type ErrorDetails, validationError } from '../../platform/helpers/errors.ts';
 import { tooManyKeysMessage } from '../../platform/helpers/json/json-limits.ts';
+import type { StandardSchema } from '../../platform/helpers/standard-schema.ts';
+import { describeFieldIssue, describeIssues, type IssueDetail } from '../../platform/helpers/standard-schema.ts';
 import { shortenForMessage } from '../../records/query/parameter.ts';
 
 /** Returns the first `maxKeys` fields of an object that has more, so that validation stays cheap; undefined for any other value. */

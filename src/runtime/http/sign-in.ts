@@ -1,11 +1,11 @@
 import type { Request } from 'express';
 import { type ReadLimit, withOrganisationChoice, withReadLimit } from '../../declare/actor.ts';
 import type { Authenticator } from '../../declare/authenticator.ts';
-import { setAuthenticator } from '../../declare/authenticator.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
 import { invalidSessionError } from '../../platform/helpers/errors.ts';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
+import { setAuthenticator } from '../../rules/credential.ts';
 
 /** The identity of a request; all properties are undefined if the request is signed out. */
 export interface SignedIn {

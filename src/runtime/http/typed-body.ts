@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { BinaryBody, FormFileRules, MultipartBody, MultipartContent, ReceivedFile } from '../../declare/body.ts';
 import type { Route } from '../../declare/route.ts';
-import type { StandardSchema } from '../../declare/standard-schema.ts';
 import { ApiError, validationError } from '../../platform/helpers/errors.ts';
+import type { StandardSchema } from '../../platform/helpers/standard-schema.ts';
 import { matchesMediaType, openBinaryBody, unsupportedTypeError } from '../../platform/http/bodies/body-stream.ts';
 import {
   declaresForm,

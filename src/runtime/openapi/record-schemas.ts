@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import type { RecordShape, RecordView } from '../../declare/route.ts';
-import type { StandardSchema } from '../../declare/standard-schema.ts';
+import type { StandardSchema } from '../../platform/helpers/standard-schema.ts';
 import { requiresUser } from '../../records/access/authorize.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';

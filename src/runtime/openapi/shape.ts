@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { recordShapes } from '../../declare/route.ts';
-import type { StandardSchema } from '../../declare/standard-schema.ts';
+import type { StandardSchema } from '../../platform/helpers/standard-schema.ts';
 import type { Components, Json } from './schema.ts';
 
 type Direction = 'input' | 'output';

@@ -3,8 +3,8 @@ import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { AnyField } from '../../../src/declare/field.ts';
-import type { StandardSchema } from '../../../src/declare/standard-schema.ts';
 import { defineResource, f } from '../../../src/index.ts';
+import type { StandardSchema } from '../../../src/platform/helpers/standard-schema.ts';
 import { startTestApp } from '../../support/app.ts';
 
 /** The same rules in each library: a text that is not "bad" and gets "!", an ordered pair of numbers, an object with tags. */

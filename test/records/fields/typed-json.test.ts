@@ -3,8 +3,8 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { StandardSchema } from '../../../src/declare/standard-schema.ts';
 import { createApp, defineResource, defineUser, f } from '../../../src/index.ts';
+import type { StandardSchema } from '../../../src/platform/helpers/standard-schema.ts';
 import { startTestApp } from '../../support/app.ts';
 
 /** The same settings in each library: a theme, sizes from 1 to 9, and a name that is trimmed. */

@@ -2,8 +2,8 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { StandardSchema } from '../../../src/declare/standard-schema.ts';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
+import type { StandardSchema } from '../../../src/platform/helpers/standard-schema.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const libraries: Record<string, StandardSchema> = {

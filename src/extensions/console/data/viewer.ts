@@ -1,8 +1,9 @@
-import { isAccountActive, runAsActor } from '../../../declare/actor.ts';
+import { isAccountActive } from '../../../declare/actor.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { ActAs } from '../../../declare/service.ts';
 import { validationError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
+import { runAsActor } from '../../../rules/acting.ts';
 import type { DataContext } from './context.ts';
 
 /** The viewer whose view a request asks for; undefined: that of an administrator, who sees everything. */

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
 import type { ExtensionHost } from '../../../declare/extension.ts';
-import { ownLockoutError } from '../../../declare/lockouts.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
+import { ApiError, ownLockoutError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
 import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
 import type { CountedClient } from '../../../platform/work/limits/index.ts';

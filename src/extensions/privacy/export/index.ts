@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { createDeletedUsersConsumer } from '../../../accounts/users/user-state.ts';
 import type { Accounts, RevocationStep } from '../../../declare/accounts.ts';
-import { type ExtensionHost, type FeatureParts, wholeNumberSettingSchema } from '../../../declare/extension.ts';
+import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
 import type { Fields } from '../../../declare/field.ts';
 import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
+import { wholeNumberSettingSchema } from '../../../extension/setting-schemas.ts';
 import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import { readRowsInPages } from '../../../platform/data/postgres/scan.ts';
 import { createReclaimSweep, createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';

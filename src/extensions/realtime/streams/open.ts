@@ -8,12 +8,13 @@ import {
 } from '../../../declare/actor.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Fields } from '../../../declare/field.ts';
-import { allowsAction, type Viewer } from '../../../declare/policy.ts';
+import type { Viewer } from '../../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
-import { assertReachesRoute, createScopeCheck } from '../../../declare/scope.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
 import { setIdentity } from '../../../platform/http/request-context.ts';
+import { allowsAction } from '../../../rules/allows-action.ts';
+import { assertReachesRoute, createScopeCheck } from '../../../rules/credential-scopes.ts';
 import { type Listener, limitedViewerOf, type Subscription } from '../fan-out/groups.ts';
 import type { Hub } from '../fan-out/hub.ts';
 import type { RealtimeSettings } from '../settings.ts';

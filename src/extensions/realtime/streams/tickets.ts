@@ -1,10 +1,10 @@
 import { isAccountActive } from '../../../declare/actor.ts';
-import { setAuthenticator } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
 import { generateToken, hashToken } from '../../../platform/data/crypto/token.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
+import { setAuthenticator } from '../../../rules/credential.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import { ADD_TICKET, USE_TICKET } from '../sql.ts';
 

@@ -1,7 +1,8 @@
 import { isAccountActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { allowsAction, type Viewer } from '../../../declare/policy.ts';
+import type { Viewer } from '../../../declare/policy.ts';
 import { isTransient } from '../../../platform/data/postgres/errors.ts';
+import { allowsAction } from '../../../rules/allows-action.ts';
 import { boundKeyOf, type KeyLimits } from '../endpoints/access.ts';
 import { listMatchingNames, listSubscribableNames, TEST_EVENT } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';

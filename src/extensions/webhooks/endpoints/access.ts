@@ -1,12 +1,12 @@
 import type { ReadLimit } from '../../../declare/actor.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import { gatewaysByName } from '../../../declare/gateways.ts';
-import { allowsAction } from '../../../declare/policy.ts';
 import type { Auth, AuthorizationRequest, Route, RouteContext } from '../../../declare/route.ts';
-import { createReadLimits, createReadScopeCheck } from '../../../declare/scope.ts';
 import type { Database } from '../../../platform/data/postgres/database.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
+import { allowsAction } from '../../../rules/allows-action.ts';
+import { createReadLimits, createReadScopeCheck } from '../../../rules/credential-scopes.ts';
 import { listSentResources, TEST_EVENT } from '../events.ts';
 import { reachesEndpoint } from '../portal/grants.ts';
 import type { WebhookSettings } from '../settings.ts';

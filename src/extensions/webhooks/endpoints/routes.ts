@@ -1,11 +1,11 @@
 import type { Accounts } from '../../../declare/accounts.ts';
-import { credentialWatchOf } from '../../../declare/authenticator.ts';
 import type { Host } from '../../../declare/host.ts';
-import { allowsAction } from '../../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
 import { newId } from '../../../platform/helpers/ids.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
+import { allowsAction } from '../../../rules/allows-action.ts';
+import { credentialWatchOf } from '../../../rules/credential.ts';
 import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../delivery/endpoint-jobs.ts';
 import { listSubscribableNames } from '../events.ts';
 import { assertMayCreate, portalGrantOf, reachesEndpoint } from '../portal/grants.ts';

@@ -1,8 +1,9 @@
 import { withReadLimit } from '../../../declare/actor.ts';
 import type { Host } from '../../../declare/host.ts';
-import { allowsAction, type Viewer } from '../../../declare/policy.ts';
+import type { Viewer } from '../../../declare/policy.ts';
 import { isTransient } from '../../../platform/data/postgres/errors.ts';
 import { newId } from '../../../platform/helpers/ids.ts';
+import { allowsAction } from '../../../rules/allows-action.ts';
 import type { KeyLimits } from '../endpoints/access.ts';
 import { generateMessageId } from '../log/delivery.ts';
 import { toStoredBody } from '../readability/stored-body.ts';

@@ -1,7 +1,7 @@
 import type { Host } from '../../../declare/host.ts';
 import type { PublishEvent } from '../../../declare/senders.ts';
-import { issuePath } from '../../../declare/standard-schema.ts';
 import { isId, newId } from '../../../platform/helpers/ids.ts';
+import { issuePath } from '../../../platform/helpers/standard-schema.ts';
 import { createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import type { EventData, EventDeclarations } from '../events.ts';

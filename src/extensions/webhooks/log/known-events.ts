@@ -1,8 +1,9 @@
 import { gatewaysByName } from '../../../declare/gateways.ts';
 import type { Host, StoredRecord } from '../../../declare/host.ts';
-import { allowsAction, type Viewer } from '../../../declare/policy.ts';
+import type { Viewer } from '../../../declare/policy.ts';
 import { isTransient } from '../../../platform/data/postgres/errors.ts';
 import { OUTBOX_COLUMNS, type RawOutboxRow, toOutboxRow } from '../../../platform/work/outbox/table.ts';
+import { allowsAction } from '../../../rules/allows-action.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
 import { listSentResources, TEST_EVENT } from '../events.ts';
 import { type OutgoingEvent, OWN_ROW_NAME, readOutgoingEvent } from '../fanout/outgoing-event.ts';

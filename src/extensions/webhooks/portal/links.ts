@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Accounts } from '../../../declare/accounts.ts';
-import { currentActor, isAccountActive } from '../../../declare/actor.ts';
-import { type Authenticator, authOf } from '../../../declare/authenticator.ts';
+import { isAccountActive } from '../../../declare/actor.ts';
+import type { Authenticator } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { StoredRecord } from '../../../declare/host.ts';
 import type { Auth, Route } from '../../../declare/route.ts';
@@ -9,6 +9,8 @@ import type { Executor } from '../../../platform/data/postgres/queryable.ts';
 import { ApiError, invalidSessionError } from '../../../platform/helpers/errors.ts';
 import { isId, newId } from '../../../platform/helpers/ids.ts';
 import { identityOf } from '../../../platform/http/request-context.ts';
+import { currentActor } from '../../../rules/acting.ts';
+import { authOf } from '../../../rules/credential.ts';
 import { parseWaitMs } from '../delivery/retry-schedule.ts';
 import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { READ_ENDPOINT } from '../endpoints/endpoints-sql.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
-import type { StandardSchema } from '../../../declare/standard-schema.ts';
 import { isStorable } from '../../../platform/data/postgres/values.ts';
+import type { StandardSchema } from '../../../platform/helpers/standard-schema.ts';
 import type { ColumnType } from '../column-type.ts';
 import type { FieldType } from '../field-type.ts';
 

@@ -1,4 +1,4 @@
-import { MAX_DETAILS } from '../platform/helpers/errors.ts';
+import { MAX_DETAILS } from './errors.ts';
 
 /** A library's schema by the Standard Schema convention (https://standardschema.dev): zod, valibot, arktype and others. */
 export interface StandardSchema<Output = unknown, Input = unknown> {
