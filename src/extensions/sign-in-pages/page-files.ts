@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
+import { escapeHtml } from '../../platform/helpers/escape-html.ts';
 import { memoizeAsync, prepareContent, type ServedContent, sendContent } from '../../platform/http/served-bytes.ts';
 import type { Feature, PageConfig } from './page-config.ts';
 
@@ -57,9 +58,6 @@ const CONTENT_TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
 };
-
-const escapeHtml = (text: string) =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
 
 /** The content of the pages that depends on the settings. */
 interface PageContent {

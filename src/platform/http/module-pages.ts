@@ -81,11 +81,6 @@ export interface ModulePageOptions {
   sources?: PageSources | undefined;
 }
 
-/** Escapes a text for HTML, in elements and in quoted attributes. */
-export function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
-}
-
 /** Prepares a stylesheet that is generated instead of read, with the headers of the other assets. */
 export function prepareStylesheet(css: string): Promise<ServedContent> {
   return prepareContent(CONTENT_TYPES['.css']!, Buffer.from(css), SHARED_HEADERS);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isStorable } from '../data/postgres/values.ts';
 import { emailSchema } from '../helpers/email-address.ts';
 import { validationError } from '../helpers/errors.ts';
+import { escapeHtml } from '../helpers/escape-html.ts';
 
 /** An e-mail to one recipient. */
 export interface MailMessage {
@@ -35,12 +36,6 @@ const schema = z.strictObject({
   text: textSchema(100_000),
   html: textSchema(500_000).optional(),
 });
-
-/** Escapes a text for HTML, so that `&`, `<` and similar characters are shown literally. */
-export function escapeHtml(text: string): string {
-  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-  return text.replaceAll(/[&<>"']/g, (sign) => entities[sign]!);
-}
 
 function textToHtml(text: string): string {
   const paragraphs = text.trim().split(/\n{2,}/);

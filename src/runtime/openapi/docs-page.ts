@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { escapeHtml } from '../../platform/helpers/escape-html.ts';
 import { memoizeAsync, prepareContent, type ServedContent } from '../../platform/http/served-bytes.ts';
 
 // The page loads everything from this server, and nothing is inline. swagger-ui draws its icons from data: URLs.
@@ -38,12 +39,6 @@ const START_SCRIPT = `SwaggerUIBundle({
   tagsSorter: 'alpha',
 });
 `;
-
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
-}
 
 function renderDocsPage(title: string): string {
   return `<!doctype html>

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ApiError } from '../../../src/platform/helpers/errors.ts';
-import { escapeHtml, validateMail } from '../../../src/platform/mail/message.ts';
+import { escapeHtml } from '../../../src/platform/helpers/escape-html.ts';
+import { validateMail } from '../../../src/platform/mail/message.ts';
 
 const right = { to: 'ann@example.com', subject: 'Hello', text: 'Good day' };
 

@@ -1,7 +1,5 @@
+import { escapeHtml } from '../../../platform/helpers/escape-html.ts';
 import type { SimulatedPerson } from '../settings.ts';
-
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-const escapeHtml = (text: string) => text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character]!);
 
 /** The headers of the page. No `form-action`, because browsers also apply it to the redirect to the app. */
 export const PAGE_HEADERS = {

@@ -1,10 +1,6 @@
 import type { Route } from '../../../declare/route.ts';
-import {
-  createModulePage,
-  escapeHtml,
-  prepareStylesheet,
-  type ServedFile,
-} from '../../../platform/http/module-pages.ts';
+import { escapeHtml } from '../../../platform/helpers/escape-html.ts';
+import { createModulePage, prepareStylesheet, type ServedFile } from '../../../platform/http/module-pages.ts';
 import { memoizeAsync, sendContent } from '../../../platform/http/served-bytes.ts';
 import { PORTAL_PATH } from './links.ts';
 import { createPortalCss, type PortalSettings } from './settings.ts';

@@ -1,4 +1,5 @@
-import { escapeHtml, type MailContent } from '../message.ts';
+import { escapeHtml } from '../../helpers/escape-html.ts';
+import type { MailContent } from '../message.ts';
 
 /** A part of an e-mail: a paragraph, a link, a code to type, or a list. */
 export type MailBlock = string | { link: string; label: string } | { code: string } | { list: readonly string[] };

@@ -1,3 +1,4 @@
+import { escapeHtml } from '../../../helpers/escape-html.ts';
 import type { S3Client } from './client.ts';
 import { findElements, S3Error } from './errors.ts';
 
@@ -16,9 +17,6 @@ function toEtag(text: string | undefined): string {
   if (text) return text;
   throw new S3Error('unavailable', 'S3 could not store a part: the response has no ETag');
 }
-
-const escapeXml = (text: string) =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 /**
  * Begins a multipart upload. Until it is complete, S3 shows no object under the key.
@@ -64,7 +62,7 @@ export async function startMultipartUpload(
 
     async complete(bytes) {
       const parts = etags.map((etag, index) => {
-        return `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`;
+        return `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeHtml(etag)}</ETag></Part>`;
       });
       const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`;
       try {
