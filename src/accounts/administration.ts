@@ -1,7 +1,8 @@
 import type { Host, ResourceGateway, StoredRecord } from '../declare/host.ts';
 import { createSystemContext } from '../records/access/operation-context.ts';
-import type { Entity, RecordsContext } from '../records/context.ts';
+import type { RecordsContext } from '../records/operations/context.ts';
 import { createRecord } from '../records/operations/create.ts';
+import type { Entity } from '../records/store/entity.ts';
 import type { AccountsContext } from './context.ts';
 import { createImport, type ImportLine, type ImportOptions, type ImportProgress } from './import/import.ts';
 import { registrationPasswordErrors } from './passwords/password-rules.ts';

@@ -1,6 +1,6 @@
 import type { Accounts } from '../declare/accounts.ts';
 import type { Host } from '../declare/host.ts';
-import type { Entity } from '../records/context.ts';
+import type { Entity } from '../records/store/entity.ts';
 import type { Lockout } from './lockout/lockout.ts';
 import type { PasswordHasher } from './passwords/password-hash.ts';
 import type { Resets } from './reset/store.ts';

@@ -5,7 +5,7 @@ import { recordShape } from '../declare/route.ts';
 import { invalidSessionError } from '../platform/helpers/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { createRequestContext } from '../records/access/operation-context.ts';
-import type { RecordsContext } from '../records/context.ts';
+import type { RecordsContext } from '../records/operations/context.ts';
 import { updateRecord } from '../records/operations/update.ts';
 import type { AccountsContext } from './context.ts';
 import { changePassword, changePasswordInput } from './passwords/change-password.ts';

@@ -8,13 +8,14 @@ import {
 } from './access/still-readable.ts';
 import { isInScope, isRecordVisible } from './access/visibility.ts';
 import { createVisibilityKey } from './access/visibility-key.ts';
-import type { Entity, RecordsContext } from './context.ts';
+import type { RecordsContext } from './operations/context.ts';
 import { subscribeToRecords } from './operations/subscribe.ts';
 import { prepareDeletion, releaseReferences } from './references/cascade.ts';
 import { serializeRecordsSeparately } from './serialize/serialize.ts';
 import { createVisibleFieldsFinder } from './serialize/serialize-fields.ts';
+import { createTransactionContext } from './service/transaction.ts';
+import type { Entity } from './store/entity.ts';
 import { rowJsonSql } from './store/event.ts';
-import { createTransactionContext } from './transaction/transaction.ts';
 
 /** The compiled access to a resource, for every channel besides its own routes. */
 export function createResourceGateway(context: RecordsContext, entity: Entity): ResourceGateway {

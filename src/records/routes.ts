@@ -6,20 +6,21 @@ import { createRouteBuilder, type Route, type RouteContext, recordShape } from '
 import type { ErrorCode } from '../platform/helpers/errors.ts';
 import { withMeta } from '../platform/http/response.ts';
 import { createRequestContext, type OperationContext } from './access/operation-context.ts';
-import type { Entity, RecordsContext } from './context.ts';
 import { createBatchRoute } from './operations/batch/route.ts';
+import type { RecordsContext } from './operations/context.ts';
 import { createRecord, reservedIdOf } from './operations/create.ts';
 import { deleteRecord } from './operations/delete.ts';
-import { guardErrorsOf } from './operations/guard.ts';
 import { chooseListSource } from './operations/list-source.ts';
 import { listRecords, readRecord } from './operations/read.ts';
 import { restoreRecord } from './operations/restore.ts';
 import { updateRecord } from './operations/update.ts';
-import { parseIfMatchHeader } from './operations/versions.ts';
 import { parseReadQuery } from './query/parse.ts';
 import { declaredOrDefaultPolicy } from './schema/compile.ts';
 import { isOfOrganisations } from './schema/organisation-resources.ts';
 import { markForSerialization } from './serialize/serialize.ts';
+import type { Entity } from './store/entity.ts';
+import { parseIfMatchHeader } from './store/versions.ts';
+import { guardErrorsOf } from './writes/guard.ts';
 
 /** The context of a write that honors `If-Match`. */
 function createWriteContext(ctx: RouteContext): OperationContext {

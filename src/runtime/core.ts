@@ -35,11 +35,11 @@ import { createSlowLog, type SlowLog } from '../platform/work/processes/slow-log
 import { createQueues, type Queues } from '../platform/work/queues/queues.ts';
 import { withJobTracing } from '../platform/work/queues/tracing.ts';
 import { createPush, type Push } from '../push/index.ts';
-import { createRuleErrorReporter } from '../records/access/rule-errors.ts';
 import { createBulkRecords } from '../records/bulk/index.ts';
 import { compileResources, createRecordsRuntime, type Records } from '../records/index.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
-import { createAfterCommitQueue, createTransactionContext } from '../records/transaction/transaction.ts';
+import { createRuleErrorReporter } from '../records/schema/rule-errors.ts';
+import { createAfterCommitQueue, createTransactionContext } from '../records/service/transaction.ts';
 import { currentActor } from '../rules/acting.ts';
 import { findAccountFields } from './config-errors.ts';
 import { collectNonResourceTables, type Declarations } from './declarations.ts';

@@ -1,8 +1,9 @@
 import { toPublicDatabaseError } from '../../platform/data/postgres/errors.ts';
 import type { ErrorDetails } from '../../platform/helpers/errors.ts';
-import type { Entity, RecordsContext } from '../../records/context.ts';
-import { toConflictError } from '../../records/operations/write-steps.ts';
+import type { RecordsContext } from '../../records/operations/context.ts';
 import { locksReferences } from '../../records/references/check-references.ts';
+import type { Entity } from '../../records/store/entity.ts';
+import { toConflictError } from '../../records/writes/conflict-errors.ts';
 import { createRowInserter, type InsertResult } from './insert.ts';
 import { findReferenceErrors, refersToRows } from './references.ts';
 import { createRowParser, type ImportRow, rowErrors } from './row.ts';

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/data/postgres/queryable.ts';
-import type { Entity } from '../../records/context.ts';
+import type { Entity } from '../../records/store/entity.ts';
 import type { ImportRow } from './row.ts';
 
 /** The result of storing one row of an import: see `RowInserter`. */

@@ -1,5 +1,5 @@
 import type { ErrorDetails } from '../../platform/helpers/errors.ts';
-import type { RecordsContext } from '../../records/context.ts';
+import type { RecordsContext } from '../../records/operations/context.ts';
 import { findMissingReferences } from '../../records/references/check-references.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { missingReferenceMessage } from '../../records/schema/references.ts';

@@ -2,10 +2,10 @@ import { isStorable, UNSTORABLE } from '../../platform/data/postgres/values.ts';
 import { type ApiError, type ErrorDetails, validationError } from '../../platform/helpers/errors.ts';
 import { isId, newId } from '../../platform/helpers/ids.ts';
 import { findExceededJsonLimit } from '../../platform/helpers/json/json-limits.ts';
-import type { RecordsContext } from '../../records/context.ts';
 import { NOT_A_DATE, parseFileDate } from '../../records/fields/types/date.ts';
-import { type Values, validateInput } from '../../records/operations/validate.ts';
-import { type CompiledResource, withoutPasswordFields } from '../../records/schema/compiled.ts';
+import type { RecordsContext } from '../../records/operations/context.ts';
+import { type CompiledResource, type Values, withoutPasswordFields } from '../../records/schema/compiled.ts';
+import { validateInput } from '../../records/writes/validate.ts';
 import { NO_PASSWORD } from '../passwords/password-hash.ts';
 
 const MAX_HASH = 1024;

@@ -2,9 +2,9 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, validationError } from '../../platform/helpers/errors.ts';
 import { isBlank, missingValueMessage } from '../../records/fields/missing-values.ts';
 import { normalizeForComparison } from '../../records/fields/password-strength.ts';
-import { applyFieldRules } from '../../records/operations/custom-rules.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { allFieldValuesOf } from '../../records/store/codec.ts';
+import { applyFieldRules } from '../../records/writes/custom-rules.ts';
 
 const HAS_EMAIL = 'Your password must not contain your email address';
 const HAS_NAME = 'Your password must not contain your name';

@@ -4,7 +4,7 @@ import type { Viewer } from '../../declare/actor.ts';
 import type { Host, StoredRecord } from '../../declare/host.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { identityOfOperation } from '../../records/access/operation-context.ts';
-import type { ChangeGuard, GuardedChange } from '../../records/context.ts';
+import type { ChangeGuard, GuardedChange } from '../../records/writes/guard.ts';
 import { authOf } from '../../rules/credential.ts';
 import { type AfterEmailChange, isActiveAdministrator, raisesPower } from './power.ts';
 import type { IsPrivileged } from './privilege.ts';

@@ -2,7 +2,7 @@ import type { AccountPower } from '../../declare/account-power.ts';
 import type { Accounts, ConfirmStep } from '../../declare/accounts.ts';
 import type { FeatureParts } from '../../declare/extension.ts';
 import type { CompiledPolicy } from '../../declare/policy.ts';
-import type { ChangeGuard } from '../../records/context.ts';
+import type { ChangeGuard } from '../../records/writes/guard.ts';
 import { createPowerGuard } from './guard.ts';
 import { type AccountPowerDependencies, createAccountPower, createAfterEmailChange } from './power.ts';
 import { createPrivilegeCheck, toCompiledPolicy } from './privilege.ts';

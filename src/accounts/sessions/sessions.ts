@@ -14,7 +14,7 @@ import { newId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/work/outbox/relay.ts';
-import type { Entity } from '../../records/context.ts';
+import type { Entity } from '../../records/store/entity.ts';
 import { storedHashSql } from '../passwords/password-hash.ts';
 import { createDeletedUsersConsumer } from '../users/user-state.ts';
 

@@ -8,11 +8,12 @@ import { ApiError } from '../../platform/helpers/errors.ts';
 import { preferredLocaleOf } from '../../platform/helpers/locale.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { createRequestContext, createSystemContext } from '../../records/access/operation-context.ts';
-import type { Entity, RecordsContext } from '../../records/context.ts';
+import type { RecordsContext } from '../../records/operations/context.ts';
 import { createRecord } from '../../records/operations/create.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { markForSerialization } from '../../records/serialize/serialize.ts';
-import { createTransactionContext } from '../../records/transaction/transaction.ts';
+import { createTransactionContext } from '../../records/service/transaction.ts';
+import type { Entity } from '../../records/store/entity.ts';
 import { createNoPassword, storedHashSql } from '../passwords/password-hash.ts';
 import { registrationPasswordErrors } from '../passwords/password-rules.ts';
 

@@ -3,8 +3,8 @@ import { isEmailVerified } from '../../declare/actor.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { declaredUserRoles } from '../../records/configuration/roles.ts';
-import type { DerivedChanges } from '../../records/context.ts';
 import { f } from '../../records/fields/f.ts';
+import type { DerivedChanges } from '../../records/operations/context.ts';
 import type { AccountsContext } from '../context.ts';
 import { createNoPassword } from '../passwords/password-hash.ts';
 

@@ -4,11 +4,11 @@ import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { allowsAction } from '../../rules/allows-action.ts';
 import type { Condition } from '../query/list-query.ts';
-import { policyFilterConditions, scopeConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
+import { createActionErrorHandler } from '../schema/rule-errors.ts';
 import type { Store } from '../store/store.ts';
 import { createPolicyArguments, type ResolvedViewContext } from './operation-context.ts';
-import { createActionErrorHandler } from './rule-errors.ts';
+import { policyFilterConditions, scopeConditions } from './scope.ts';
 import { isOwner } from './visibility.ts';
 
 /** Whether a policy requires a signed-in user for every record. */

@@ -3,14 +3,14 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { allowsAction } from '../../rules/allows-action.ts';
-import type { Entity } from '../context.ts';
 import type { Condition, DeletedUnderCondition, ListCondition, ListQuery } from '../query/list-query.ts';
-import { policyFilterConditions, scopeConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
+import { createActionErrorHandler } from '../schema/rule-errors.ts';
 import { storedDeletionPrivilegesOf } from '../store/codec.ts';
+import type { Entity } from '../store/entity.ts';
 import { policyConditionsForWrite } from './authorize.ts';
 import { createPolicyArguments, type OperationContext } from './operation-context.ts';
-import { createActionErrorHandler } from './rule-errors.ts';
+import { policyFilterConditions, scopeConditions } from './scope.ts';
 
 /**
  * Every viewer that the delete policy allows may undo a deletion with one of these privileges: ownership, or a policy that is public or

@@ -5,7 +5,7 @@ import type { RouteContext } from '../../declare/route.ts';
 import type { ActAs, Services } from '../../declare/service.ts';
 import { identityOf, requestIdOf } from '../../platform/http/request-context.ts';
 import { currentActor } from '../../rules/acting.ts';
-import type { IfMatch } from '../operations/versions.ts';
+import type { IfMatch } from '../store/versions.ts';
 
 /** A viewer with the services that the project's functions receive: inside a transaction, those of the transaction. */
 export interface ResolvedViewContext extends ViewContext {

@@ -1,7 +1,7 @@
 import { toPublicDatabaseError } from '../../platform/data/postgres/errors.ts';
 import { isSemaphoreFull } from '../../platform/helpers/concurrency/semaphore.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
-import { InputError } from './rule-errors.ts';
+import { InputError } from '../schema/rule-errors.ts';
 
 /**
  * Returns the public form of an error of an operation: an ApiError unchanged, a full wait queue or a database error by its class, anything

@@ -2,10 +2,10 @@ import { viewerThroughRelation } from '../../declare/actor.ts';
 import type { CompiledPolicy } from '../../declare/policy.ts';
 import { allowsEveryRecord } from '../../declare/policy.ts';
 import { type Condition, type ListSortTerm, RelatedCondition } from '../query/list-query.ts';
-import { scopeConditions } from '../query/scope.ts';
 import type { CompiledResource, Relation } from '../schema/compiled.ts';
 import { listPolicyConditions } from './authorize.ts';
 import type { OperationContext, ResolvedViewContext } from './operation-context.ts';
+import { scopeConditions } from './scope.ts';
 
 /** The view context of records that relations of other records lead to: an API key may lack the scopes to read them. */
 export function relatedViewContext<C extends ResolvedViewContext>(viewContext: C, target: CompiledResource): C {

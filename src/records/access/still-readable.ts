@@ -2,8 +2,8 @@ import type { ExpandedRecord, PreviousSerialization, StoredRecord } from '../../
 import { snakeCase } from '../../declare/naming.ts';
 import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import { isId } from '../../platform/helpers/ids.ts';
-import type { Entity, RecordsContext } from '../context.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import type { Entity, EntityContext } from '../store/entity.ts';
 import type { ResolvedViewContext } from './operation-context.ts';
 import { relatedViewContext } from './related-visibility.ts';
 import { isFieldVisible, isInScope, isRecordVisible } from './visibility.ts';
@@ -71,14 +71,14 @@ function expandedDataIn(resource: CompiledResource, data: Data): ExpandedData[] 
  * The resource and id of each record that is expanded in serialized data. If its reference is no longer declared, the record may belong to
  * any resource, so each of them is returned.
  */
-export function expandedRecordsIn(context: RecordsContext, resource: CompiledResource, data: Data): ExpandedRecord[] {
+export function expandedRecordsIn(context: EntityContext, resource: CompiledResource, data: Data): ExpandedRecord[] {
   return expandedDataIn(resource, data).flatMap(({ target, data: { id } }) =>
     (target === undefined ? context.names : [target]).map((name) => ({ resource: name, id })),
   );
 }
 
 /** Whether serialized data contains values of `encrypted()` fields, also in expanded records. */
-export function containsEncryptedValues(context: RecordsContext, resource: CompiledResource, data: Data): boolean {
+export function containsEncryptedValues(context: EntityContext, resource: CompiledResource, data: Data): boolean {
   const isSealed = ([key, value]: [string, unknown]) =>
     value !== undefined && fieldsOfKey(resource, key).some(({ spec }) => spec.encrypted);
   if (resource.fields.some(({ spec }) => spec.encrypted) && Object.entries(data).some(isSealed)) return true;
@@ -107,7 +107,7 @@ async function isKeyVisible(
 }
 
 async function isSerializedDataVisible(
-  context: RecordsContext,
+  context: EntityContext,
   resource: CompiledResource,
   { data, record, find }: PreviousSerialization,
   viewContext: ResolvedViewContext,
@@ -135,7 +135,7 @@ async function isSerializedDataVisible(
  * their type since do not make it unreadable.
  */
 export async function isStillReadable(
-  context: RecordsContext,
+  context: EntityContext,
   resource: CompiledResource,
   before: PreviousSerialization,
   viewContext: ResolvedViewContext,

@@ -1,10 +1,10 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allowsAction } from '../../rules/allows-action.ts';
 import type { Condition } from '../query/list-query.ts';
-import { policyFilterConditions, scopeConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import { createHidingErrorHandler, createVisibilityErrorHandler } from '../schema/rule-errors.ts';
 import { createPolicyArguments, type ResolvedViewContext } from './operation-context.ts';
-import { createHidingErrorHandler, createVisibilityErrorHandler } from './rule-errors.ts';
+import { policyFilterConditions, scopeConditions } from './scope.ts';
 
 /** A resource, and the checks of its records that may need the database. */
 export interface CheckedResource {

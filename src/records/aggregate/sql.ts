@@ -3,8 +3,8 @@ import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import type { Condition, ListCondition } from '../query/list-query.ts';
 import { conditionSql, createSqlParameters } from '../query/sql/conditions.ts';
 import type { UnnamedStatement } from '../query/sql/list-statements.ts';
+import { valueSizeSql } from '../query/sql/within-bytes.ts';
 import { type CompiledResource, columnOf, sqlTypeOf } from '../schema/compiled.ts';
-import { valueSizeSql } from '../store/within-bytes.ts';
 import type { FunctionTerm, GroupTerm, ParsedAggregates } from './parse.ts';
 
 /** Limits a term to the records in which the viewer may see its field. */

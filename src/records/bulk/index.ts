@@ -8,14 +8,15 @@ import { isId } from '../../platform/helpers/ids.ts';
 import { runAsActor } from '../../rules/acting.ts';
 import { actorOf, createServiceCallContext, type OperationContext } from '../access/operation-context.ts';
 import { toPublicOperationError } from '../access/public-error.ts';
-import type { Entity, RecordsContext } from '../context.ts';
 import type { BatchItem, Outcome } from '../operations/batch/item.ts';
 import { fieldsToUpsertBy, parseUpsertKey } from '../operations/batch/parse.ts';
 import { runBatchPerItem } from '../operations/batch/run.ts';
+import type { RecordsContext } from '../operations/context.ts';
 import { readRecordPages } from '../operations/read.ts';
 import { restoreRecords } from '../operations/restore-many.ts';
 import type { CompiledField } from '../schema/compiled.ts';
 import { serializeFields } from '../serialize/serialize-fields.ts';
+import type { Entity } from '../store/entity.ts';
 
 /** Records that `change` changes in one transaction. */
 const IDS_AT_ONCE = 100;

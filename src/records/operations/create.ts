@@ -5,27 +5,23 @@ import { newId } from '../../platform/helpers/ids.ts';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
 import { authorizeCollection } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { createActionErrorHandler, runProjectCode } from '../access/rule-errors.ts';
-import type { Entity, RecordsContext } from '../context.ts';
 import {
   assertNoMissingReferences,
   findMissingReferences,
   idsChosenByCaller,
   locksReferences,
 } from '../references/check-references.ts';
-import { type CompiledResource, withoutPasswordFields } from '../schema/compiled.ts';
+import { type CompiledResource, type Values, withoutPasswordFields } from '../schema/compiled.ts';
+import { createActionErrorHandler, runProjectCode } from '../schema/rule-errors.ts';
+import type { Entity } from '../store/entity.ts';
 import type { RecordTimes } from '../store/store.ts';
-import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
-import { guardOf } from './guard.ts';
-import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
-import { type Values, validateInput } from './validate.ts';
-import {
-  changeCauseOf,
-  hashPasswords,
-  type PasswordHashes,
-  runAfterCommitSteps,
-  toConflictError,
-} from './write-steps.ts';
+import { toConflictError } from '../writes/conflict-errors.ts';
+import { attachFiles, mayAttachFiles, resolveFiles } from '../writes/files.ts';
+import { guardOf } from '../writes/guard.ts';
+import { createHookContext, resolveHookResult, validateHookResult } from '../writes/hooks.ts';
+import { validateInput } from '../writes/validate.ts';
+import { changeCauseOf, hashPasswords, type PasswordHashes, runAfterCommitSteps } from '../writes/write-steps.ts';
+import type { RecordsContext } from './context.ts';
 
 const reservedIds = createPerRequestStore<string>('reserved id');
 

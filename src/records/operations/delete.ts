@@ -3,14 +3,15 @@ import { isId } from '../../platform/helpers/ids.ts';
 import { policyConditionsForWrite } from '../access/authorize.ts';
 import { listPrivilegesThatAllowedDeletion } from '../access/deleted-under.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { runProjectCode } from '../access/rule-errors.ts';
-import type { Entity, RecordsContext } from '../context.ts';
 import type { AffectedRecords, Deletion } from '../references/affected-records.ts';
 import { checkForeignKeys, prepareDeletion, releaseReferences, toDeletionError } from '../references/cascade.ts';
+import { runProjectCode } from '../schema/rule-errors.ts';
+import type { Entity } from '../store/entity.ts';
 import type { WriteCondition } from '../store/store.ts';
-import { checkWritten, guardOf } from './guard.ts';
-import { createHookContext, resolveHookResult } from './hooks.ts';
-import { ifMatchConditions } from './versions.ts';
+import { ifMatchConditions } from '../store/versions.ts';
+import { checkWritten, guardOf } from '../writes/guard.ts';
+import { createHookContext, resolveHookResult } from '../writes/hooks.ts';
+import { abortOnError } from '../writes/transaction.ts';
 import {
   changeCauseOf,
   conditionsAfterLoad,
@@ -18,7 +19,8 @@ import {
   retryOnConflict,
   runAfterCommitSteps,
   unchangedCondition,
-} from './write-steps.ts';
+} from '../writes/write-steps.ts';
+import type { RecordsContext } from './context.ts';
 
 /** One attempt to delete a record. Returns undefined if the record changed between the policy check and the write. */
 async function attemptDelete(
@@ -78,16 +80,13 @@ async function completeDeletion(
   const step = context.deletionSteps.get(deletion.resource);
   if (step === undefined && affected === undefined) return;
   const transaction = context.transaction!;
-  try {
+  await abortOnError(transaction, async () => {
     if (affected !== undefined) {
       await releaseReferences(context, deletion, affected, operation);
       await checkForeignKeys(context, deletion, affected);
     }
     await step?.(deletion.ids, operation, transaction);
-  } catch (error) {
-    await transaction.abort(error);
-    throw error;
-  }
+  });
 }
 
 /** Runs the steps after a record was deleted: events, listeners and the hook. */

@@ -1,8 +1,9 @@
 import type { CursorMeta, PageMeta } from '../../declare/service.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import type { Entity, RecordsContext } from '../context.ts';
 import { addReadTime, readTimeOf } from '../query/cursor.ts';
 import type { RawQuery } from '../query/parse.ts';
+import type { Entity } from '../store/entity.ts';
+import type { RecordsContext } from './context.ts';
 
 /** Where a client's list is read: from the read replica or from the primary. */
 export interface ListSource {

@@ -3,8 +3,9 @@ import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { authorizeLoadedRecord } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import type { Entity, RecordsContext } from '../context.ts';
-import { scopeConditions } from '../query/scope.ts';
+import { scopeConditions } from '../access/scope.ts';
+import type { Entity } from '../store/entity.ts';
+import type { RecordsContext } from './context.ts';
 
 /**
  * Locks a record that the caller may read until the end of the transaction of the context, and returns its current state.

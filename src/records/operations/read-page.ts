@@ -4,8 +4,9 @@ import type { OperationContext } from '../access/operation-context.ts';
 import { createCursorAfter } from '../query/cursor.ts';
 import { type ListQuery, MAX_FAST_OFFSET, type Position, sortsByRelated } from '../query/list-query.ts';
 import type { Slice } from '../query/sql/list-statements.ts';
+import type { FittingPage } from '../query/sql/within-bytes.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { type FittingPage, readPageWithinResponseRoom } from '../serialize/response-bytes.ts';
+import { readPageWithinResponseRoom } from '../serialize/response-bytes.ts';
 import type { Store } from '../store/store.ts';
 
 // The number at which `count=capped` stops counting.

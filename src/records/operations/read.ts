@@ -8,7 +8,7 @@ import { loadAuthorizedRecord, policyConditionsForList } from '../access/authori
 import { policyConditionsForDeletedList } from '../access/deleted-under.ts';
 import { actorOf, type OperationContext } from '../access/operation-context.ts';
 import { checkRelatedVisibility, checkSortVisibility } from '../access/related-visibility.ts';
-import type { Entity, RecordsContext } from '../context.ts';
+import { scopeConditions } from '../access/scope.ts';
 import {
   BY_ID,
   type Condition,
@@ -20,11 +20,12 @@ import {
 } from '../query/list-query.ts';
 import { queryError } from '../query/parameter.ts';
 import { parseListQuery, type RawQuery } from '../query/parse.ts';
-import { scopeConditions } from '../query/scope.ts';
 import { fieldsSortableBySomeClient } from '../query/sort.ts';
 import type { Slice } from '../query/sql/list-statements.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
+import type { Entity } from '../store/entity.ts';
 import type { Store } from '../store/store.ts';
+import type { RecordsContext } from './context.ts';
 import type { ListSource } from './list-source.ts';
 import { readPage } from './read-page.ts';
 

@@ -1,7 +1,8 @@
 import { findConstraintViolation } from '../../platform/data/postgres/errors.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import type { Entity, RecordsContext } from '../context.ts';
+import type { Entity } from '../store/entity.ts';
+import type { RecordsContext } from './context.ts';
 import { restoreLocked, restoreRecord, restoresInTransaction } from './restore.ts';
 
 type Failures = Map<string, unknown>;

@@ -5,7 +5,6 @@ import { isId } from '../../platform/helpers/ids.ts';
 import { loadAuthorizedRecord } from '../access/authorize.ts';
 import { authorizeRestore } from '../access/deleted-under.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import type { Entity, RecordsContext } from '../context.ts';
 import { setConstraints } from '../references/cascade.ts';
 import {
   type CascadedRecords,
@@ -13,21 +12,17 @@ import {
   needsPreparedRestore,
   prepareRestore,
 } from '../references/restore.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
+import type { CompiledResource, Values } from '../schema/compiled.ts';
 import { createRestoreOfManyStatement } from '../store/archived-rows.ts';
+import type { Entity } from '../store/entity.ts';
 import type { WriteCondition } from '../store/store.ts';
-import { attachFiles } from './attach-files.ts';
-import { guardOf } from './guard.ts';
+import { assertIfMatch } from '../store/versions.ts';
+import { toConflictError } from '../writes/conflict-errors.ts';
+import { attachFiles } from '../writes/files.ts';
+import { guardOf } from '../writes/guard.ts';
+import { changeCauseOf, retryOnConflict, runAfterCommitSteps, unchangedCondition } from '../writes/write-steps.ts';
+import type { RecordsContext } from './context.ts';
 import { hasRestoreHook, prepareRestoredValues } from './restored-values.ts';
-import type { Values } from './validate.ts';
-import { assertIfMatch } from './versions.ts';
-import {
-  changeCauseOf,
-  retryOnConflict,
-  runAfterCommitSteps,
-  toConflictError,
-  unchangedCondition,
-} from './write-steps.ts';
 
 async function loadDeletedRecord({ resource, archive }: Entity, id: string, operation: OperationContext) {
   if (!operation.system)

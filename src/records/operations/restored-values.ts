@@ -2,16 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError, type ErrorDetails, validationError } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { runProjectCode } from '../access/rule-errors.ts';
 import { isFieldVisible } from '../access/visibility.ts';
-import type { Entity, RecordsContext } from '../context.ts';
 import { createValidDefault, missingValueMessage } from '../fields/missing-values.ts';
 import { assertNoMissingReferences, findMissingReferences } from '../references/check-references.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
+import type { CompiledResource, Values } from '../schema/compiled.ts';
+import { runProjectCode } from '../schema/rule-errors.ts';
 import { allFieldValuesOf } from '../store/codec.ts';
-import { resolveFiles } from './attach-files.ts';
-import { createHookContext, resolveHookResult } from './hooks.ts';
-import { type Values, validateInput } from './validate.ts';
+import type { Entity } from '../store/entity.ts';
+import { resolveFiles } from '../writes/files.ts';
+import { createHookContext, resolveHookResult } from '../writes/hooks.ts';
+import { validateInput } from '../writes/validate.ts';
+import type { RecordsContext } from './context.ts';
 
 /** Whether code of the project runs before records of a resource are restored. */
 export function hasRestoreHook({ declaration: { hooks } }: CompiledResource): boolean {

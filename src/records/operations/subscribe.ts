@@ -4,10 +4,10 @@ import { isId } from '../../platform/helpers/ids.ts';
 import { loadAuthorizedRecord, policyConditionsForList, requiresUser } from '../access/authorize.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { checkRelatedVisibility } from '../access/related-visibility.ts';
-import type { Entity } from '../context.ts';
 import type { Condition } from '../query/list-query.ts';
 import { assertGivenOnce } from '../query/parameter.ts';
 import { parseFilters } from '../query/parse-filters.ts';
+import type { Entity } from '../store/entity.ts';
 
 /** The condition for one record that the viewer may read. A resumed subscription does not fail if the record no longer exists. */
 async function authorizeSingleRecord(

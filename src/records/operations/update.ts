@@ -2,8 +2,6 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { policyConditionsForWrite } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { runProjectCode } from '../access/rule-errors.ts';
-import type { ChangeGuard, Entity, RecordsContext } from '../context.ts';
 import {
   assertNoMissingReferences,
   findMissingReferences,
@@ -11,14 +9,18 @@ import {
   idsChosenByCaller,
   locksReferences,
 } from '../references/check-references.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
+import type { CompiledResource, Values } from '../schema/compiled.ts';
+import { runProjectCode } from '../schema/rule-errors.ts';
+import type { Entity } from '../store/entity.ts';
 import type { WriteCondition, WriteResult } from '../store/store.ts';
-import { attachFiles, mayAttachFiles, resolveFiles } from './attach-files.ts';
-import { checkWritten, guardOf } from './guard.ts';
-import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
-import { needsRecordForVisibility, setsUnseenField } from './unseen-fields.ts';
-import { needsStoredRecord, type Values, validateInput } from './validate.ts';
-import { ifMatchConditions } from './versions.ts';
+import { ifMatchConditions } from '../store/versions.ts';
+import { toConflictError } from '../writes/conflict-errors.ts';
+import { attachFiles, mayAttachFiles, resolveFiles } from '../writes/files.ts';
+import type { ChangeGuard } from '../writes/guard.ts';
+import { checkWritten, guardOf } from '../writes/guard.ts';
+import { createHookContext, resolveHookResult, validateHookResult } from '../writes/hooks.ts';
+import { needsRecordForVisibility, setsUnseenField } from '../writes/unseen-fields.ts';
+import { needsStoredRecord, validateInput } from '../writes/validate.ts';
 import {
   changeCauseOf,
   conditionsAfterLoad,
@@ -26,9 +28,9 @@ import {
   loadAuthorizedForWrite,
   retryOnConflict,
   runAfterCommitSteps,
-  toConflictError,
   unchangedCondition,
-} from './write-steps.ts';
+} from '../writes/write-steps.ts';
+import type { RecordsContext } from './context.ts';
 
 /** The rules by which the input of an update is validated. */
 function createValidationRules(

@@ -3,6 +3,13 @@ import type { Operator } from '../../declare/service.ts';
 import { fieldTypeOf, supportedOperatorsOf } from '../fields/field-type.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import {
+  createComparisonFromCode,
+  EQUALITY_OPERATORS,
+  fieldSpecOf,
+  isOperatorObject,
+  toComparableValue,
+} from './comparison.ts';
+import {
   fieldVisibilityCondition,
   isFilterable,
   LIST_OPERATORS,
@@ -13,13 +20,6 @@ import {
 import type { Condition } from './list-query.ts';
 import { joinNames, queryError, requireSingleText } from './parameter.ts';
 import { queryCondition, RecordQuery } from './record-query.ts';
-import {
-  createComparisonFromCode,
-  EQUALITY_OPERATORS,
-  fieldSpecOf,
-  isOperatorObject,
-  toComparableValue,
-} from './scope.ts';
 
 /** A field that code may filter by, and its operators. */
 interface FilterableField {

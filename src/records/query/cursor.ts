@@ -3,9 +3,9 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import type { CompiledResource, SortTerm } from '../schema/compiled.ts';
+import { fieldSpecOf } from './comparison.ts';
 import type { ListQuery, Position } from './list-query.ts';
 import { queryError } from './parameter.ts';
-import { fieldSpecOf } from './scope.ts';
 
 const CHECKSUM_BYTES = 9;
 // Maximum characters of the values in a cursor: enough for several values of indexed fields. For longer values, the cursor names its record

@@ -1,5 +1,5 @@
 import { isStorable } from '../../platform/data/postgres/values.ts';
-import { InputError } from '../access/rule-errors.ts';
+import { InputError } from '../schema/rule-errors.ts';
 
 const MAX_MESSAGE_LENGTH = 100;
 

@@ -1,7 +1,13 @@
-import type { RecordsContext } from '../context.ts';
 import type { CompiledField } from '../schema/compiled.ts';
-import type { Referrer } from '../schema/references.ts';
+import type { Referrer, Referrers } from '../schema/references.ts';
 import { createReferrerSearchStatement, type ReferrerSearch } from '../store/referring-rows.ts';
+import type { LookupContext } from './record-lookup.ts';
+
+/** What deletions need to find the records that refer to the deleted ones. */
+export interface ReferrerContext extends LookupContext {
+  /** The references that must stay valid when the records of a resource are deleted, by the name of that resource. */
+  referrers: Referrers;
+}
 
 /** The maximum number of other records that one deletion deletes or changes. */
 export const MAX_AFFECTED = 10_000;
@@ -68,7 +74,7 @@ export function affectsOthers({ deleted, cleared }: AffectedRecords): boolean {
  * Finds the records that a deletion deletes or changes, level by level: those that refer to the deleted records, those that refer to records
  * that are deleted with them, and so on. One statement per level. The records are locked.
  */
-export async function findAffectedRecords(context: RecordsContext, deletion: Deletion): Promise<AffectedRecords> {
+export async function findAffectedRecords(context: ReferrerContext, deletion: Deletion): Promise<AffectedRecords> {
   const deleted = new IdsByResource();
   const cleared = new IdsByResource();
   const clearedFields = new Map<string, Set<CompiledField>>();
@@ -132,7 +138,7 @@ export async function findAffectedRecords(context: RecordsContext, deletion: Del
 
 /** Returns the ids that the searches found, by the index of the search. */
 async function searchReferrers(
-  context: RecordsContext,
+  context: LookupContext,
   searches: readonly ReferrerSearch[],
 ): Promise<Map<number, string[]>> {
   if (searches.length === 0) return new Map();

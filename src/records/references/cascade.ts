@@ -1,22 +1,44 @@
 import type { StoredRecord } from '../../declare/host.ts';
+import type { CallerTransaction } from '../../declare/service.ts';
 import { findViolatedForeignKey, toPublicViolation } from '../../platform/data/postgres/errors.ts';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import type { Entity, RecordsContext } from '../context.ts';
-import { checkWritten, guardOf } from '../operations/guard.ts';
-import { changeCauseOf, runAfterCommitSteps } from '../operations/write-steps.ts';
 import type { CompiledField } from '../schema/compiled.ts';
 import { foreignKeysBelow } from '../schema/references.ts';
+import type { Entity } from '../store/entity.ts';
 import { createDeletionOfManyStatement, createReferenceClearingStatement } from '../store/referring-rows.ts';
+import { checkWritten, type GuardContext, guardOf } from '../writes/guard.ts';
+import { changeCauseOf, runAfterCommitSteps, type WriteContext } from '../writes/write-steps.ts';
 import {
   type AffectedRecords,
   affectsOthers,
   type Deletion,
   findAffectedRecords,
   MAX_AFFECTED,
+  type ReferrerContext,
 } from './affected-records.ts';
 import { createForeignKeyConflict, createRestrictedError } from './restricted.ts';
+
+/**
+ * An additional step of deletions, in the same transaction, after the records are deleted.
+ *
+ * @param ids the ids of the deleted records
+ * @param operation the context of the deletion
+ */
+export type DeletionStep = (
+  ids: readonly string[],
+  operation: Pick<OperationContext, 'req'>,
+  tx: CallerTransaction,
+) => Promise<void>;
+
+/** What deletions need to delete or clear the records that refer to the deleted ones. */
+export interface DeletionContext extends ReferrerContext, WriteContext, GuardContext {
+  /**
+   * Deletion steps by resource name. A record of a resource without a step is deleted by a single statement, outside of any transaction.
+   */
+  deletionSteps: Map<string, DeletionStep>;
+}
 
 /**
  * Finds the records that a deletion deletes or changes with `onDelete`, and locks them. Changes nothing, so that a caller may catch the error
@@ -26,7 +48,7 @@ import { createForeignKeyConflict, createRestrictedError } from './restricted.ts
  * @throws ApiError CONFLICT if a reference restricts the deletion, or if it affects too many records
  */
 export async function prepareDeletion(
-  context: RecordsContext,
+  context: ReferrerContext,
   deletion: Deletion,
   operation: OperationContext,
 ): Promise<AffectedRecords> {
@@ -50,7 +72,7 @@ export async function prepareDeletion(
  * @param context in a transaction
  */
 export async function setConstraints(
-  context: RecordsContext,
+  context: ReferrerContext,
   resource: string,
   mode: 'deferred' | 'immediate',
 ): Promise<void> {
@@ -69,7 +91,7 @@ export async function setConstraints(
  * @param affected the result of `prepareDeletion` in the same transaction
  */
 export async function releaseReferences(
-  context: RecordsContext,
+  context: DeletionContext,
   deletion: Deletion,
   affected: AffectedRecords,
   operation: OperationContext,
@@ -90,7 +112,7 @@ export async function releaseReferences(
  * @throws ApiError CONFLICT
  */
 export async function checkForeignKeys(
-  context: RecordsContext,
+  context: ReferrerContext,
   { resource, deletedWith }: Deletion,
   affected: AffectedRecords,
 ): Promise<void> {
@@ -107,7 +129,7 @@ export function toDeletionError(error: unknown): unknown {
 }
 
 async function deleteMany(
-  context: RecordsContext,
+  context: DeletionContext,
   { resource, codec }: Entity,
   ids: readonly string[],
   operation: OperationContext,
@@ -127,7 +149,7 @@ async function deleteMany(
 }
 
 async function clearMany(
-  context: RecordsContext,
+  context: DeletionContext,
   { resource, codec }: Entity,
   ids: readonly string[],
   cleared: readonly { field: CompiledField; deleted: readonly string[] }[],

@@ -1,12 +1,10 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import type { ErrorDetails } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { InputError } from '../access/rule-errors.ts';
-import type { RecordsContext } from '../context.ts';
-import type { Values } from '../operations/validate.ts';
-import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import type { CompiledField, CompiledResource, Values } from '../schema/compiled.ts';
 import { missingReferenceMessage } from '../schema/references.ts';
-import { lookUpRecords, type RecordLookup } from './record-lookup.ts';
+import { InputError } from '../schema/rule-errors.ts';
+import { type LookupContext, lookUpRecords, type RecordLookup } from './record-lookup.ts';
 
 /** Validated values of a record whose references are checked before they are written. */
 export interface ReferencingValues {
@@ -74,7 +72,7 @@ function collectReferences(
  * @returns the missing references of each record, in the same order
  */
 export async function findMissingReferences(
-  context: RecordsContext,
+  context: LookupContext,
   resource: CompiledResource,
   records: readonly ReferencingValues[],
   operation: OperationContext,

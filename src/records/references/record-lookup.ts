@@ -1,13 +1,23 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allowsEveryRecord } from '../../declare/policy.ts';
+import type { Statement } from '../../platform/data/postgres/connection.ts';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import type { Queryable } from '../../platform/data/postgres/queryable.ts';
 import type { OperationContext } from '../access/operation-context.ts';
+import { scopeConditions } from '../access/scope.ts';
 import { isRecordVisible } from '../access/visibility.ts';
-import type { Entity, RecordsContext } from '../context.ts';
-import { scopeConditions } from '../query/scope.ts';
 import { conditionSql, createSqlParameters, type Parameters } from '../query/sql/conditions.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
+import type { Entity, EntityContext } from '../store/entity.ts';
 import { rowJsonSql } from '../store/event.ts';
+
+/** What look-ups of references need. */
+export interface LookupContext extends EntityContext {
+  /** Runs the statements of the operations: on the app's connections, or in the transaction. */
+  database: Queryable;
+  /** Names a statement of operations on several resources, so that Postgres prepares it once per connection. */
+  statement(text: string, values: unknown[]): Statement;
+}
 
 /** Records of one resource to look up by id. */
 export interface RecordLookup {
@@ -37,7 +47,7 @@ async function isVisibleToCaller(entity: Entity, record: StoredRecord, operation
 
 /** The select of one lookup: its index, the id, whether the record is in scope, and the record if a policy needs it. */
 async function selectSql(
-  context: RecordsContext,
+  context: LookupContext,
   { target, ids, checksVisibility, locks }: RecordLookup,
   index: number,
   params: Parameters,
@@ -55,7 +65,7 @@ async function selectSql(
 
 /** Looks up records by id: one statement for all resources. */
 export async function lookUpRecords(
-  context: RecordsContext,
+  context: LookupContext,
   lookups: readonly RecordLookup[],
   operation: OperationContext,
 ): Promise<Map<RecordLookup, FoundRecords>> {

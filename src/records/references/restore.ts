@@ -1,7 +1,6 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import type { RecordsContext } from '../context.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import type { Referrer } from '../schema/references.ts';
 import {
@@ -9,7 +8,7 @@ import {
   createArchiveLockStatement,
   createArchiveSearchStatement,
 } from '../store/archived-rows.ts';
-import { MAX_AFFECTED } from './affected-records.ts';
+import { MAX_AFFECTED, type ReferrerContext } from './affected-records.ts';
 import { setConstraints } from './cascade.ts';
 import { assertNoMissingReferences, findMissingReferences, type MissingReference } from './check-references.ts';
 
@@ -20,7 +19,7 @@ type Restored = Map<string, Map<string, { record: StoredRecord; missing: readonl
 export type CascadedRecords = ReadonlyMap<string, readonly string[]>;
 
 /** The references by which a cascade deletes records that are then kept in an archive. */
-function archivingReferrers({ referrers, entities }: RecordsContext, target: string): Referrer[] {
+function archivingReferrers({ referrers, entities }: ReferrerContext, target: string): Referrer[] {
   return (referrers.get(target) ?? []).filter(
     ({ onDelete, resource }) => onDelete === 'cascade' && entities.get(resource)!.archive !== undefined,
   );
@@ -32,7 +31,7 @@ function mayRestoreDanglingReferences({ checkedReferences }: CompiledResource): 
 }
 
 /** Whether the restore of a record may change its references, or restore other records. */
-export function needsPreparedRestore(context: RecordsContext, resource: CompiledResource): boolean {
+export function needsPreparedRestore(context: ReferrerContext, resource: CompiledResource): boolean {
   return mayRestoreDanglingReferences(resource) || archivingReferrers(context, resource.name).length > 0;
 }
 
@@ -49,7 +48,7 @@ export function createRestoreConflict(cause?: unknown): ApiError {
 
 /** Adds deleted records to those to restore, and finds their missing references: one query. */
 async function addRecords(
-  context: RecordsContext,
+  context: ReferrerContext,
   name: string,
   records: readonly StoredRecord[],
   restored: Restored,
@@ -68,7 +67,7 @@ async function addRecords(
 
 /** Adds the records that the cascade of the same deletion deleted, level by level. A few statements per level. */
 async function addRecordsOfCascade(
-  context: RecordsContext,
+  context: ReferrerContext,
   root: { resource: CompiledResource; id: string },
   restored: Restored,
   operation: OperationContext,
@@ -133,7 +132,7 @@ function leaveOutDeletedByOthers(restored: Restored, rootId: string): void {
 }
 
 /** Clears dangling references in the archive: one statement for each resource. */
-async function clearDangling(context: RecordsContext, restored: Restored): Promise<void> {
+async function clearDangling(context: ReferrerContext, restored: Restored): Promise<void> {
   for (const [name, records] of restored) {
     const deleted = new Map<CompiledField, Set<string>>();
     const ids: string[] = [];
@@ -157,7 +156,7 @@ async function clearDangling(context: RecordsContext, restored: Restored): Promi
  *   such a reference, or if there are too many records; NOT_FOUND if the record is no longer deleted
  */
 export async function prepareRestore(
-  context: RecordsContext,
+  context: ReferrerContext,
   resource: CompiledResource,
   record: StoredRecord,
   operation: OperationContext,

@@ -2,14 +2,14 @@ import { ApiError } from '../../platform/helpers/errors.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { relatedViewContext } from '../access/related-visibility.ts';
 import { isFieldVisible, isInScope, isRecordVisible } from '../access/visibility.ts';
-import type { RecordsContext } from '../context.ts';
+import type { EntityContext } from '../store/entity.ts';
 import type { RestrictingRecords } from './affected-records.ts';
 
 const GENERAL = 'Other records refer to this record, so it cannot be deleted';
 
 /** Whether the caller sees at least one of the records, and the field by which it refers to the deleted record. */
 async function seesReference(
-  context: RecordsContext,
+  context: EntityContext,
   { resource: name, field, ids }: RestrictingRecords,
   given: OperationContext,
 ): Promise<boolean> {
@@ -31,7 +31,7 @@ async function seesReference(
  * other records must not become known.
  */
 export async function createRestrictedError(
-  context: RecordsContext,
+  context: EntityContext,
   restricting: readonly RestrictingRecords[],
   operation: OperationContext,
 ): Promise<ApiError> {

@@ -5,7 +5,6 @@ import { pluralName, snakeCase } from '../../declare/naming.ts';
 import { allowsNobody, compilePolicy, type Policy } from '../../declare/policy.ts';
 import { ACTIONS, type Action, type AnyResource } from '../../declare/resource.ts';
 import { rethrow } from '../../rules/allows-action.ts';
-import type { ReportRuleError } from '../access/rule-errors.ts';
 import { columnTypeOf, fieldSchema, fieldTypeOf, isTextTooLongForIndex } from '../fields/field-type.ts';
 import { isPersonalField } from '../fields/personal-data.ts';
 import { MAX_INDEXED_BYTES, maxBytesInIndex } from '../fields/text-rules.ts';
@@ -13,6 +12,7 @@ import { fileRulesOf } from '../fields/types/file.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { defaultOrderIndexTerms, withIndexes } from './indexes.ts';
 import { compileRelations } from './relations.ts';
+import type { ReportRuleError } from './rule-errors.ts';
 
 /**
  * Whether a field, or a field nested in it, has custom rules of one kind: `checks` from `check()`, `standard` from `schema()`, or `content`

@@ -3,10 +3,13 @@ import type { FieldSpec } from '../../declare/field.ts';
 import type { CompiledPolicy } from '../../declare/policy.ts';
 import type { Action, AnyResource } from '../../declare/resource.ts';
 import type { Operator } from '../../declare/service.ts';
-import type { ReportRuleError } from '../access/rule-errors.ts';
 import type { ColumnType } from '../fields/column-type.ts';
 import type { FieldType } from '../fields/field-type.ts';
 import type { CompiledConstraint } from './constraints.ts';
+import type { ReportRuleError } from './rule-errors.ts';
+
+/** Values by field name; null clears a field. */
+export type Values = Record<string, unknown>;
 
 /** A compiled field. */
 export interface CompiledField {

@@ -2,10 +2,10 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { reserveResponseBytes } from '../../platform/http/pending-responses.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { relatedViewContext } from '../access/related-visibility.ts';
+import { scopeConditions } from '../access/scope.ts';
 import { isRecordVisible } from '../access/visibility.ts';
-import type { RecordsContext } from '../context.ts';
 import type { Includes } from '../query/list-query.ts';
-import { scopeConditions } from '../query/scope.ts';
+import type { EntityContext } from '../store/entity.ts';
 import {
   type Budget,
   type ExpansionLevel,
@@ -66,7 +66,7 @@ function shareReadBetweenViewers(
 
 /** Reads the records of a reference field that the viewer may see expanded, by id, in one query. */
 async function readReferencedRecords(
-  context: RecordsContext,
+  context: EntityContext,
   { target, slots }: FieldSlots,
   level: LevelBytes,
   given: ResolvedViewContext,
@@ -159,7 +159,7 @@ function replaceIdsWithRecords(
  * @returns whether the budget sufficed for every reference
  */
 export async function expandReferences(
-  context: RecordsContext,
+  context: EntityContext,
   first: ExpansionLevel,
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {

@@ -2,12 +2,12 @@ import { ApiError } from '../../platform/helpers/errors.ts';
 import { listPolicyConditions } from '../access/authorize.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { relatedViewContext } from '../access/related-visibility.ts';
-import type { RecordsContext } from '../context.ts';
+import { scopeConditions } from '../access/scope.ts';
 import { fieldVisibilityCondition } from '../query/filter.ts';
 import type { Condition, Includes } from '../query/list-query.ts';
-import { scopeConditions } from '../query/scope.ts';
 import type { CompiledResource, Relation } from '../schema/compiled.ts';
 import { countNameOf, findIncludedRelation } from '../schema/relations.ts';
+import type { EntityContext } from '../store/entity.ts';
 import {
   type Budget,
   type ExpansionLevel,
@@ -73,7 +73,7 @@ async function conditionsOfRelatedRecords(
 
 /** Reads the records of a reverse relation, or their numbers, in one query, whatever the number of parents. */
 export async function readRelatedRecords(
-  context: RecordsContext,
+  context: EntityContext,
   { relation, counts, places }: LevelRelation,
   { budget, bytes }: { budget: Budget; bytes: LevelBytes },
   given: ResolvedViewContext,

@@ -4,6 +4,7 @@ import {
   getAvailableResponseBytes,
   reserveResponseBytes,
 } from '../../platform/http/pending-responses.ts';
+import type { FittingPage, MeasuredPage } from '../query/sql/within-bytes.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -32,18 +33,6 @@ export function countJsonBytes(value: unknown): number {
   if (Array.isArray(value)) for (const item of value) bytes += 1 + countJsonBytes(item);
   else for (const [key, item] of Object.entries(value)) bytes += 2 + countJsonStringBytes(key) + countJsonBytes(item);
   return bytes;
-}
-
-/** The first records of a page, as many as fit. */
-export interface FittingPage<T> {
-  records: T[];
-  /** Whether records of the page were left out because they did not fit. */
-  isCut: boolean;
-}
-
-/** Records with their size in bytes as Postgres stores them. */
-export interface MeasuredPage<T> extends FittingPage<T> {
-  bytes: number;
 }
 
 // A control character takes one byte in Postgres and six in JSON. No other value grows more.

@@ -3,8 +3,8 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { expandedRecordsIn, isStillReadable } from '../access/still-readable.ts';
 import { isInScope, isRecordVisible } from '../access/visibility.ts';
-import type { Entity, RecordsContext } from '../context.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
+import type { Entity, EntityContext } from '../store/entity.ts';
 import { collectStoredRecords } from './serialize.ts';
 
 /** A stored record in the data of a response. */
@@ -22,7 +22,7 @@ type Data = Readonly<Record<string, unknown>>;
  * A handler may also return records that the caller may not read; these are not checked again.
  */
 export async function findReadableRecords(
-  context: RecordsContext,
+  context: EntityContext,
   value: unknown,
   viewContext: ResolvedViewContext,
 ): Promise<ResponseRecord[]> {
@@ -57,7 +57,7 @@ function dataAt(root: unknown, path: readonly string[]): Data | undefined {
 
 /** Loads records by resource and id, also deleted ones that are kept. */
 async function loadRecords(
-  context: RecordsContext,
+  context: EntityContext,
   wanted: readonly { resource: string; id: string }[],
 ): Promise<(resource: string, id: string) => StoredRecord | undefined> {
   const loaded = new Map<string, StoredRecord>();
@@ -70,7 +70,7 @@ async function loadRecords(
 }
 
 /** The resource of a stored response, which has the name that the resource had then; undefined if it is no longer declared. */
-function findResource({ entities, names }: RecordsContext, name: string): CompiledResource | undefined {
+function findResource({ entities, names }: EntityContext, name: string): CompiledResource | undefined {
   const resources = names.map((one) => entities.get(one)!.resource);
   return entities.get(name)?.resource ?? resources.find((resource) => formerResourceNames(resource).includes(name));
 }
@@ -80,7 +80,7 @@ function findResource({ entities, names }: RecordsContext, name: string): Compil
  * is judged by the values in the response.
  */
 export async function mayReadAgain(
-  context: RecordsContext,
+  context: EntityContext,
   records: readonly ResponseRecord[],
   data: unknown,
   viewContext: ResolvedViewContext,

@@ -1,9 +1,9 @@
 import type { StoredRecord, ViewContext } from '../../declare/host.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
-import type { RecordsContext } from '../context.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { resourceNameOf } from '../store/codec.ts';
+import type { EntityContext } from '../store/entity.ts';
 import { expandReferences } from './expand.ts';
 import { type SerializedRecord, serializeFields } from './serialize-fields.ts';
 
@@ -13,7 +13,7 @@ export type Selection = Pick<ListQuery, 'include' | 'fields'>;
 const DEFAULT_SELECTION: Selection = { include: new Map(), fields: undefined };
 
 async function serializeAndExpand(
-  context: RecordsContext,
+  context: EntityContext,
   resource: CompiledResource,
   records: readonly StoredRecord[],
   viewContext: ResolvedViewContext,
@@ -30,7 +30,7 @@ async function serializeAndExpand(
 
 /** Serializes records of one response for a viewer: visible fields, with references expanded. */
 async function serializeRecords(
-  context: RecordsContext,
+  context: EntityContext,
   resource: CompiledResource,
   records: readonly StoredRecord[],
   viewContext: ResolvedViewContext,
@@ -44,7 +44,7 @@ async function serializeRecords(
  * other records use.
  */
 export async function serializeRecordsSeparately(
-  context: RecordsContext,
+  context: EntityContext,
   resource: CompiledResource,
   records: readonly StoredRecord[],
   viewContext: ResolvedViewContext,
@@ -66,7 +66,7 @@ class RecordsToSerialize {
   readonly #selection: Selection;
   readonly #viewer: ViewContext['user'];
   readonly #defaults: Readonly<Record<string, unknown>>;
-  readonly #context: RecordsContext | undefined;
+  readonly #context: EntityContext | undefined;
 
   constructor(
     resource: string,
@@ -82,7 +82,7 @@ class RecordsToSerialize {
       /** Values of fields that the record lacks or that the viewer may not see, for responses in which every key is present. */
       defaults?: Readonly<Record<string, unknown>>;
       /** The context that reads references; left out: that of the app. */
-      context?: RecordsContext;
+      context?: EntityContext;
     },
   ) {
     this.#context = context;
@@ -103,7 +103,7 @@ class RecordsToSerialize {
     return this.#viewer === undefined ? this.#records : undefined;
   }
 
-  async serialize(ofApp: RecordsContext, viewContext: ResolvedViewContext): Promise<unknown> {
+  async serialize(ofApp: EntityContext, viewContext: ResolvedViewContext): Promise<unknown> {
     const context = this.#context ?? ofApp;
     const { resource } = context.entities.get(this.#resource)!;
     const viewer = this.#viewer === undefined ? viewContext : { ...viewContext, user: this.#viewer };
@@ -208,7 +208,7 @@ export function collectStoredRecords(value: unknown, path: readonly string[] = [
  * (`{ secret: doc.secret }`) is sent: the handler chose to send it.
  */
 export async function serializeResponse(
-  context: RecordsContext,
+  context: EntityContext,
   value: unknown,
   viewContext: ResolvedViewContext,
 ): Promise<unknown> {

@@ -7,6 +7,7 @@ import type { ListCondition } from '../query/list-query.ts';
 import { meetsConditions } from '../query/match.ts';
 import { conditionSql, createSqlParameters, writtenBySql } from '../query/sql/conditions.ts';
 import { createPositionStatement } from '../query/sql/list-statements.ts';
+import { createPageWithinBytes, rowSizeSql } from '../query/sql/within-bytes.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { createBatchStatements, readUpdate } from './batch-statements.ts';
 import type { Codec } from './codec.ts';
@@ -16,7 +17,6 @@ import { createListReads, createListStatements } from './list-reads.ts';
 import { createRelatedLookup } from './related-lookup.ts';
 import { createRelatedReads } from './related-reads.ts';
 import type { Store, WriteCondition } from './store.ts';
-import { createPageWithinBytes, rowSizeSql } from './within-bytes.ts';
 import { archiveParameterValues, createWriteStatements } from './write-statements.ts';
 
 // Reads of up to this many ids run immediately. Larger ones, as for references of a list, share the connections of lists and cannot delay

@@ -9,17 +9,17 @@ import {
   createSearchPageStatement,
   SEARCH_WINDOW_ROWS,
 } from '../query/sql/search-window.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
-import type { MeasuredPage } from '../serialize/response-bytes.ts';
-import type { Codec } from './codec.ts';
-import type { Store } from './store.ts';
+import type { MeasuredPage } from '../query/sql/within-bytes.ts';
 import {
   countRowBytes,
   createPageWithinBytes,
   createSelectWithinBytes,
   maxRowBytes,
   rowSizeSql,
-} from './within-bytes.ts';
+} from '../query/sql/within-bytes.ts';
+import type { CompiledResource } from '../schema/compiled.ts';
+import type { Codec } from './codec.ts';
+import type { Store } from './store.ts';
 
 // A page that is certainly smaller is read whole: counting its bytes in Postgres costs more than reading it.
 const MAX_WHOLE_PAGE_BYTES = 2 * 1024 * 1024;

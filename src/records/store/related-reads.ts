@@ -6,10 +6,9 @@ import {
   createRelatedStatement,
   type RelatedList,
 } from '../query/sql/related-statements.ts';
+import type { createPageWithinBytes, MeasuredPage } from '../query/sql/within-bytes.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import type { MeasuredPage } from '../serialize/response-bytes.ts';
 import type { Codec } from './codec.ts';
-import type { createPageWithinBytes } from './within-bytes.ts';
 
 /** A record of a reverse relation, with the id of the record to which it refers. */
 export interface RelatedRecord {

@@ -1,12 +1,12 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import type { Queryable } from '../../platform/data/postgres/queryable.ts';
 import type { AggregateSelection } from '../aggregate/sql.ts';
-import type { Values } from '../operations/validate.ts';
 import type { Condition, DeletedUnderCondition, ListCondition, Position } from '../query/list-query.ts';
 import type { WrittenByCondition } from '../query/sql/conditions.ts';
 import type { SelectedList, Slice } from '../query/sql/list-statements.ts';
 import type { WindowedList } from '../query/sql/search-window.ts';
-import type { MeasuredPage } from '../serialize/response-bytes.ts';
+import type { MeasuredPage } from '../query/sql/within-bytes.ts';
+import type { Values } from '../schema/compiled.ts';
 import type { Cause } from './event.ts';
 import type { RelatedReads } from './related-reads.ts';
 

@@ -17,13 +17,13 @@ import {
 } from '../../platform/http/response.ts';
 import { authorizeCollection, loadAuthorizedRecord, requiresUser } from '../../records/access/authorize.ts';
 import type { ResolvedViewContext } from '../../records/access/operation-context.ts';
-import { createRefusingErrorHandler, createRuleErrorReporter } from '../../records/access/rule-errors.ts';
-import type { Entity } from '../../records/context.ts';
 import type { Records } from '../../records/index.ts';
 import { reserveId } from '../../records/operations/create.ts';
-import { assertIfMatch, parseIfMatchHeader, versionOf } from '../../records/operations/versions.ts';
+import { createRefusingErrorHandler, createRuleErrorReporter } from '../../records/schema/rule-errors.ts';
 import { findReadableRecords, mayReadAgain } from '../../records/serialize/response-records.ts';
 import { serializeResponse, storedRecordOf } from '../../records/serialize/serialize.ts';
+import type { Entity } from '../../records/store/entity.ts';
+import { assertIfMatch, parseIfMatchHeader, versionOf } from '../../records/store/versions.ts';
 import { createSignedOutActor, runAsActor } from '../../rules/acting.ts';
 import { setAuthOf } from '../../rules/credential.ts';
 import { createCredentialCheck } from '../../rules/credential-scopes.ts';

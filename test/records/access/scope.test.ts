@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
+import { scopeConditions } from '../../../src/records/access/scope.ts';
 import { meetsConditions } from '../../../src/records/query/match.ts';
-import { scopeConditions } from '../../../src/records/query/scope.ts';
 import { compileResources } from '../../../src/records/schema/compile.ts';
 import { startTestApp } from '../../support/app.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { defineResource, f } from '../../../src/index.ts';
+import { scopeConditions } from '../../../src/records/access/scope.ts';
 import type { Comparison, Condition } from '../../../src/records/query/list-query.ts';
 import { meetsConditions } from '../../../src/records/query/match.ts';
-import { scopeConditions } from '../../../src/records/query/scope.ts';
 import { compileResources } from '../../../src/records/schema/compile.ts';
 
 /** No condition of these tests is about related records. */

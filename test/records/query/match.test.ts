@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
+import { scopeConditions } from '../../../src/records/access/scope.ts';
 import { supportedOperatorsOf } from '../../../src/records/fields/field-type.ts';
 import type { Condition } from '../../../src/records/query/list-query.ts';
 import { meetsConditions } from '../../../src/records/query/match.ts';
 import { parseListQuery } from '../../../src/records/query/parse.ts';
-import { scopeConditions } from '../../../src/records/query/scope.ts';
 import { compileResources } from '../../../src/records/schema/compile.ts';
 import { startTestApp } from '../../support/app.ts';
 import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';

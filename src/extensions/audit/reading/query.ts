@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Queryable } from '../../../platform/data/postgres/queryable.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
-import type { MeasuredPage } from '../../../records/serialize/response-bytes.ts';
-import { createPageWithinBytes } from '../../../records/store/within-bytes.ts';
+import type { MeasuredPage } from '../../../records/query/sql/within-bytes.ts';
+import { createPageWithinBytes } from '../../../records/query/sql/within-bytes.ts';
 import {
   ENTRIES_WITH_VALUES,
   ENTRY_COLUMNS,

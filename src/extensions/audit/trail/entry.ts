@@ -1,4 +1,4 @@
-import { valueSizeSql } from '../../../records/store/within-bytes.ts';
+import { valueSizeSql } from '../../../records/query/sql/within-bytes.ts';
 
 /**
  * The change of a field. `changed`: the values are never recorded. `sha256`: the seal (a salted hash) of values that are in

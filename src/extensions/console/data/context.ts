@@ -1,7 +1,7 @@
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
-import { InputError } from '../../../records/access/rule-errors.ts';
+import { InputError } from '../../../records/schema/rule-errors.ts';
 
 /** What the routes of the data browser work with. */
 export interface DataContext {

@@ -6,7 +6,7 @@ import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
 import { boundedArraySchema } from '../../../platform/helpers/json/bounded-array.ts';
 import { withMeta } from '../../../platform/http/response.ts';
-import { parseIfMatchHeader } from '../../../records/operations/versions.ts';
+import { parseIfMatchHeader } from '../../../records/store/versions.ts';
 import { secondFactorCode } from '../accounts/second-factor.ts';
 import {
   accountFieldsOf,

@@ -5,7 +5,7 @@ import type { Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
 import { DecryptionError } from '../../../platform/data/crypto/keyring.ts';
 import { isTransient } from '../../../platform/data/postgres/errors.ts';
-import { createHidingErrorHandler, createRuleErrorReporter } from '../../../records/access/rule-errors.ts';
+import { createHidingErrorHandler, createRuleErrorReporter } from '../../../records/schema/rule-errors.ts';
 import { allowsAction } from '../../../rules/allows-action.ts';
 import type { KeyLimits } from '../endpoints/access.ts';
 import { OWNER_OF_GLOBAL } from '../endpoints/endpoints-sql.ts';

@@ -1,12 +1,13 @@
 import { policyConditionsForWrite } from '../../access/authorize.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
-import type { Entity, RecordsContext } from '../../context.ts';
+import { scopeConditions } from '../../access/scope.ts';
 import type { Condition } from '../../query/list-query.ts';
-import { scopeConditions } from '../../query/scope.ts';
 import { locksReferences } from '../../references/check-references.ts';
+import type { Entity } from '../../store/entity.ts';
+import { hasFieldRules, hasWritableByFunction } from '../../writes/validate.ts';
+import type { RecordsContext } from '../context.ts';
 import { authorizeCreate } from '../create.ts';
 import { derivesChanges, guardOfUpdate } from '../update.ts';
-import { hasFieldRules, hasWritableByFunction } from '../validate.ts';
 import type { BatchItem } from './item.ts';
 
 type WriteAction = 'update' | 'delete';

@@ -1,6 +1,6 @@
 import { ApiError, type ErrorDetails } from '../../../platform/helpers/errors.ts';
 import { toPublicOperationError } from '../../access/public-error.ts';
-import { InputError } from '../../access/rule-errors.ts';
+import { InputError } from '../../schema/rule-errors.ts';
 
 /** The error of an item of a batch. */
 export interface ItemFailure {

@@ -2,7 +2,7 @@ import type { StoredRecord } from '../../../declare/host.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
 import type { CompiledField } from '../../schema/compiled.ts';
 import type { BatchChange, RecordTimes } from '../../store/store.ts';
-import type { PasswordHashes } from '../write-steps.ts';
+import type { PasswordHashes } from '../../writes/write-steps.ts';
 
 /** The operations of a batch. */
 export const BATCH_OPERATIONS = ['create', 'update', 'upsert', 'delete'] as const;

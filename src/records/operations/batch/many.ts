@@ -1,10 +1,11 @@
 import type { StoredRecord } from '../../../declare/host.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
-import type { Entity, RecordsContext } from '../../context.ts';
 import type { ListCondition } from '../../query/list-query.ts';
 import { isFilter, type RawQuery } from '../../query/parse.ts';
-import { guardOf } from '../guard.ts';
+import type { Entity } from '../../store/entity.ts';
+import { guardOf } from '../../writes/guard.ts';
+import type { RecordsContext } from '../context.ts';
 import { parseSelectedRecords } from '../read.ts';
 import type { BatchItem, BatchOperation, Outcome, Room } from './item.ts';
 import { fieldsToUpsertBy, parseUpsertKey } from './parse.ts';

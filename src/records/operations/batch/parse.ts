@@ -4,10 +4,10 @@ import { ApiError, type ErrorDetails, validationError } from '../../../platform/
 import type { OperationContext } from '../../access/operation-context.ts';
 import { supportedOperatorsOf } from '../../fields/field-type.ts';
 import { isBlank, missingValueMessage } from '../../fields/missing-values.ts';
+import { toComparableValue } from '../../query/comparison.ts';
 import { shortenForMessage } from '../../query/parameter.ts';
-import { toComparableValue } from '../../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../../schema/compiled.ts';
-import { type IfMatch, parseIfMatch, versionOfTime } from '../versions.ts';
+import { type IfMatch, parseIfMatch, versionOfTime } from '../../store/versions.ts';
 import { BATCH_OPERATIONS, type BatchItem, type BatchOperation } from './item.ts';
 
 /** Whether all operations of a batch succeed together, or each by itself. */

@@ -1,13 +1,13 @@
 import { isTransient } from '../../../platform/data/postgres/errors.ts';
-import type { Entity, RecordsContext } from '../../context.ts';
 import {
   assertNoMissingReferences,
   findMissingReferences,
   heldReference,
   type MissingReference,
 } from '../../references/check-references.ts';
-import type { CompiledResource } from '../../schema/compiled.ts';
-import type { Values } from '../validate.ts';
+import type { CompiledResource, Values } from '../../schema/compiled.ts';
+import type { Entity } from '../../store/entity.ts';
+import type { RecordsContext } from '../context.ts';
 import type { BatchItem, Preparation, PreparedChange } from './item.ts';
 
 /** A create or update whose references are checked. */

@@ -6,9 +6,10 @@ import { type Route, type RouteContext, recordShape } from '../../../declare/rou
 import type { ApiError, ErrorCode } from '../../../platform/helpers/errors.ts';
 import { createRequestContext, type OperationContext } from '../../access/operation-context.ts';
 import { toPublicOperationError } from '../../access/public-error.ts';
-import type { Entity, RecordsContext } from '../../context.ts';
 import { declaredOrDefaultPolicy, WRITE_ACTIONS } from '../../schema/compile.ts';
-import { guardErrorsOf } from '../guard.ts';
+import type { Entity } from '../../store/entity.ts';
+import { guardErrorsOf } from '../../writes/guard.ts';
+import type { RecordsContext } from '../context.ts';
 import type { BatchOperation, Outcome } from './item.ts';
 import {
   actionsOf,

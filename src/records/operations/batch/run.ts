@@ -1,8 +1,9 @@
 import { findConstraintViolation } from '../../../platform/data/postgres/errors.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
-import type { Entity, RecordsContext } from '../../context.ts';
 import { countJsonBytes } from '../../serialize/response-bytes.ts';
-import { guardOf } from '../guard.ts';
+import type { Entity } from '../../store/entity.ts';
+import { guardOf } from '../../writes/guard.ts';
+import type { RecordsContext } from '../context.ts';
 import { type BatchAccess, createBatchAccess } from './access.ts';
 import { runItemAlone } from './alone.ts';
 import { createBatchError, type ItemFailure } from './errors.ts';

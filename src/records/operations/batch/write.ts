@@ -2,14 +2,16 @@ import { isDeepStrictEqual } from 'node:util';
 import { isTransient } from '../../../platform/data/postgres/errors.ts';
 import { listPrivilegesThatAllowedDeletion } from '../../access/deleted-under.ts';
 import type { OperationContext } from '../../access/operation-context.ts';
-import type { Entity, RecordsContext } from '../../context.ts';
 import type { CompiledResource } from '../../schema/compiled.ts';
 import { countJsonBytes } from '../../serialize/response-bytes.ts';
+import type { Entity } from '../../store/entity.ts';
 import type { WriteResult } from '../../store/store.ts';
+import { toConflictError } from '../../writes/conflict-errors.ts';
+import { changeCauseOf } from '../../writes/write-steps.ts';
+import type { RecordsContext } from '../context.ts';
 import { runAfterCreate } from '../create.ts';
 import { runAfterDelete } from '../delete.ts';
 import { runAfterUpdate } from '../update.ts';
-import { changeCauseOf, toConflictError } from '../write-steps.ts';
 import type { BatchItem, Outcome, Preparation, PreparedChange } from './item.ts';
 
 /** Maximum changes of one statement, and maximum bytes of their values. */

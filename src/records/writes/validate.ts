@@ -4,9 +4,9 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, MAX_DETAILS } from '../../platform/helpers/errors.ts';
 import { tooManyKeysMessage } from '../../platform/helpers/json/json-limits.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { InputError, runProjectCode } from '../access/rule-errors.ts';
 import { createValidDefault, isBlank, missingValueMessage } from '../fields/missing-values.ts';
-import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import type { CompiledField, CompiledResource, Values } from '../schema/compiled.ts';
+import { InputError, runProjectCode } from '../schema/rule-errors.ts';
 import { allFieldValuesOf } from '../store/codec.ts';
 import { applyFieldRules } from './custom-rules.ts';
 import {
@@ -19,9 +19,6 @@ import {
 
 /** Names that a client may send back with a record that it received; they are ignored. */
 const IGNORED_NAMES = new Set(['id', 'createdAt', 'updatedAt']);
-
-/** Values by field name; null clears a field. */
-export type Values = Record<string, unknown>;
 
 interface Validation extends FieldWrite {
   unknownFields: 'reject' | 'strip';

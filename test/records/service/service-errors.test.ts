@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { ApiError, defineResource, f } from '../../../src/index.ts';
-import { toServiceError } from '../../../src/records/service.ts';
+import { toServiceError } from '../../../src/records/service/service.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const { app, env } = await startTestApp({ resources: [defineResource('gone', { fields: { name: f.string() } })] });

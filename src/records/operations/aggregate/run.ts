@@ -1,16 +1,8 @@
-import type { AggregateMeta } from '../../declare/aggregate.ts';
-import { isInvalidParameter, isOutOfRange, isStatementTimeout } from '../../platform/data/postgres/errors.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
-import type { OperationContext } from '../access/operation-context.ts';
-import type { Entity, RecordsContext } from '../context.ts';
-import type { ListSource } from '../operations/list-source.ts';
-import { parseAndAuthorizeList, storeOf } from '../operations/read.ts';
-import { fieldVisibilityCondition, type QueryViewer } from '../query/filter.ts';
-import { queryError } from '../query/parameter.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
-import { readPageWithinResponseRoom } from '../serialize/response-bytes.ts';
-import type { Store } from '../store/store.ts';
-import type { AggregatableField } from './fields.ts';
+import type { AggregateMeta } from '../../../declare/aggregate.ts';
+import { isInvalidParameter, isOutOfRange, isStatementTimeout } from '../../../platform/data/postgres/errors.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import type { OperationContext } from '../../access/operation-context.ts';
+import type { AggregatableField } from '../../aggregate/fields.ts';
 import {
   type FunctionTerm,
   type GroupTerm,
@@ -18,8 +10,17 @@ import {
   parseAggregates,
   type SplitQuery,
   timeZoneError,
-} from './parse.ts';
-import type { AggregateSelection, VisibleIn } from './sql.ts';
+} from '../../aggregate/parse.ts';
+import type { AggregateSelection, VisibleIn } from '../../aggregate/sql.ts';
+import { fieldVisibilityCondition, type QueryViewer } from '../../query/filter.ts';
+import { queryError } from '../../query/parameter.ts';
+import type { CompiledResource } from '../../schema/compiled.ts';
+import { readPageWithinResponseRoom } from '../../serialize/response-bytes.ts';
+import type { Entity } from '../../store/entity.ts';
+import type { Store } from '../../store/store.ts';
+import type { RecordsContext } from '../context.ts';
+import type { ListSource } from '../list-source.ts';
+import { parseAndAuthorizeList, storeOf } from '../read.ts';
 
 /** One group of a result, as the response holds it. */
 type GroupResult = { group: Record<string, unknown>; count?: number } & Record<string, unknown>;

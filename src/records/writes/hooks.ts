@@ -1,15 +1,17 @@
 import type { StoredRecord } from '../../declare/host.ts';
+import type { TransactionalPushSender } from '../../declare/push.ts';
 import type { HookContext } from '../../declare/resource.ts';
+import type { Senders } from '../../declare/senders.ts';
+import type { Services } from '../../declare/service.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { allowsAction } from '../../rules/allows-action.ts';
 import { createPolicyArguments, type OperationContext } from '../access/operation-context.ts';
-import { createHidingErrorHandler } from '../access/rule-errors.ts';
+import { policyFilterConditions } from '../access/scope.ts';
 import { isOwner } from '../access/visibility.ts';
-import type { RecordsContext } from '../context.ts';
 import { shortenForMessage } from '../query/parameter.ts';
-import { policyFilterConditions } from '../query/scope.ts';
-import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { copyValuesForPolicy, type Values, validateInput } from './validate.ts';
+import type { CompiledField, CompiledResource, Values } from '../schema/compiled.ts';
+import { createHidingErrorHandler } from '../schema/rule-errors.ts';
+import { copyValuesForPolicy, validateInput } from './validate.ts';
 import {
   type FieldWrite,
   findWriteRefusal,
@@ -17,14 +19,23 @@ import {
   needsWritableByFunction,
 } from './writable-fields.ts';
 
+/** What every hook receives to work with. */
+export interface HookServices {
+  service: Services;
+  /** The push sender that hooks receive as `ctx.push`. */
+  push: TransactionalPushSender;
+  /** What hooks receive to send e-mails, publish events and enqueue jobs. They find the transaction of the calling code by themselves. */
+  senders: Senders;
+}
+
 /**
  * The context that hooks receive.
  *
  * @param restored whether the hook runs for the restore of a deleted record
  */
-export function createHookContext(context: RecordsContext, operation: OperationContext, restored = false): HookContext {
-  const { service, push } = context;
-  const { mail, webhooks, jobs } = context.senders;
+export function createHookContext(services: HookServices, operation: OperationContext, restored = false): HookContext {
+  const { service, push } = services;
+  const { mail, webhooks, jobs } = services.senders;
   const as = operation.system ? 'system' : 'user';
   return { user: operation.user, req: operation.req, as, restored, service, push, mail, webhooks, jobs };
 }

@@ -2,11 +2,11 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { allowsEveryRecord } from '../../declare/policy.ts';
 import { allowsAction, rethrow } from '../../rules/allows-action.ts';
 import { createPolicyArguments, type OperationContext } from '../access/operation-context.ts';
-import { runProjectCode } from '../access/rule-errors.ts';
+import { policyFilterConditions } from '../access/scope.ts';
 import { isOwner } from '../access/visibility.ts';
 import type { Condition } from '../query/list-query.ts';
-import { policyFilterConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
+import { runProjectCode } from '../schema/rule-errors.ts';
 
 const NOT_ALLOWED = 'You are not allowed to set this field';
 const IS_IMMUTABLE = 'Cannot be changed after creation';

@@ -1,25 +1,30 @@
-import type { StoredRecord } from '../declare/host.ts';
-import { normalizeResourceName } from '../declare/naming.ts';
-import type { ActAs, ActAsWithIfMatch, AnyService, DeclarationWithService, Services } from '../declare/service.ts';
-import { findConstraintViolation, isDatabaseError, toPublicDatabaseError } from '../platform/data/postgres/errors.ts';
-import { isSemaphoreFull } from '../platform/helpers/concurrency/semaphore.ts';
-import { ApiError } from '../platform/helpers/errors.ts';
-import { runAsActor } from '../rules/acting.ts';
-import { actorOf, createServiceCallContext, type OperationContext } from './access/operation-context.ts';
-import { InputError } from './access/rule-errors.ts';
-import { splitCodeQuery } from './aggregate/code-query.ts';
-import { computeAggregates } from './aggregate/run.ts';
-import type { Entity, RecordsContext } from './context.ts';
-import { createRecords, deleteRecords, updateRecords, upsertRecord } from './operations/batch/many.ts';
-import { createRecord } from './operations/create.ts';
-import { deleteRecord } from './operations/delete.ts';
-import { lockRecord } from './operations/lock.ts';
-import { countRecords, listRecords, readFirstRecord, readRecord, readRecordPages } from './operations/read.ts';
-import { restoreRecord } from './operations/restore.ts';
-import { updateRecord } from './operations/update.ts';
-import { versionOfTime } from './operations/versions.ts';
-import { parseFilters } from './query/parse-filters.ts';
-import { RecordQuery } from './query/record-query.ts';
+import type { StoredRecord } from '../../declare/host.ts';
+import { normalizeResourceName } from '../../declare/naming.ts';
+import type { ActAs, ActAsWithIfMatch, AnyService, DeclarationWithService, Services } from '../../declare/service.ts';
+import {
+  findConstraintViolation,
+  isDatabaseError,
+  toPublicDatabaseError,
+} from '../../platform/data/postgres/errors.ts';
+import { isSemaphoreFull } from '../../platform/helpers/concurrency/semaphore.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import { runAsActor } from '../../rules/acting.ts';
+import { actorOf, createServiceCallContext, type OperationContext } from '../access/operation-context.ts';
+import { splitCodeQuery } from '../aggregate/code-query.ts';
+import { computeAggregates } from '../operations/aggregate/run.ts';
+import { createRecords, deleteRecords, updateRecords, upsertRecord } from '../operations/batch/many.ts';
+import type { RecordsContext } from '../operations/context.ts';
+import { createRecord } from '../operations/create.ts';
+import { deleteRecord } from '../operations/delete.ts';
+import { lockRecord } from '../operations/lock.ts';
+import { countRecords, listRecords, readFirstRecord, readRecord, readRecordPages } from '../operations/read.ts';
+import { restoreRecord } from '../operations/restore.ts';
+import { updateRecord } from '../operations/update.ts';
+import { parseFilters } from '../query/parse-filters.ts';
+import { RecordQuery } from '../query/record-query.ts';
+import { InputError } from '../schema/rule-errors.ts';
+import type { Entity } from '../store/entity.ts';
+import { versionOfTime } from '../store/versions.ts';
 
 /**
  * Converts an error for the caller of a service: a database error becomes an ApiError with the original as its cause; an error of project

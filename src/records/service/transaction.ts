@@ -4,8 +4,10 @@ import { retryConflicts } from '../../platform/data/postgres/retry.ts';
 import { leaveTransaction } from '../../platform/data/postgres/transaction-watch.ts';
 import type { KeyedQueue } from '../../platform/helpers/concurrency/serial-queue.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import type { Entity, OperationTransaction, RecordsContext } from '../context.ts';
-import { createService, createServiceLookup } from '../service.ts';
+import type { RecordsContext } from '../operations/context.ts';
+import type { Entity } from '../store/entity.ts';
+import type { OperationTransaction } from '../writes/transaction.ts';
+import { createService, createServiceLookup } from './service.ts';
 import type { TransactionGuard } from './transaction-guard.ts';
 
 /** The work to run after a transaction commits. */

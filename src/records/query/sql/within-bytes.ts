@@ -1,8 +1,20 @@
-import type { FieldSpec } from '../../declare/field.ts';
-import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
-import { fieldTypeOf } from '../fields/field-type.ts';
-import { longestTextBytes } from '../fields/text-rules.ts';
-import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';
+import type { FieldSpec } from '../../../declare/field.ts';
+import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
+import { fieldTypeOf } from '../../fields/field-type.ts';
+import { longestTextBytes } from '../../fields/text-rules.ts';
+import { type CompiledField, type CompiledResource, sqlTypeOf } from '../../schema/compiled.ts';
+
+/** The first records of a page, as many as fit. */
+export interface FittingPage<T> {
+  records: T[];
+  /** Whether records of the page were left out because they did not fit. */
+  isCut: boolean;
+}
+
+/** Records with their size in bytes as Postgres stores them. */
+export interface MeasuredPage<T> extends FittingPage<T> {
+  bytes: number;
+}
 
 /**
  * The SQL for the uncompressed bytes of a column's value; undefined if every value is small. Postgres knows the size of most values without

@@ -1,14 +1,10 @@
 import { z } from 'zod';
-import { AGGREGATE_FUNCTIONS, type AggregateFunction, DATE_UNITS } from '../../declare/aggregate.ts';
-import { pluralName } from '../../declare/naming.ts';
-import { deprecationOfAllRoutes } from '../../declare/resource.ts';
-import type { RecordQuery, Route, RouteContext } from '../../declare/route.ts';
-import { withMeta } from '../../platform/http/response.ts';
-import { createRequestContext } from '../access/operation-context.ts';
-import type { Entity, RecordsContext } from '../context.ts';
-import { chooseListSource } from '../operations/list-source.ts';
-import { declaredOrDefaultPolicy } from '../schema/compile.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
+import { AGGREGATE_FUNCTIONS, type AggregateFunction, DATE_UNITS } from '../../../declare/aggregate.ts';
+import { pluralName } from '../../../declare/naming.ts';
+import { deprecationOfAllRoutes } from '../../../declare/resource.ts';
+import type { RecordQuery, Route, RouteContext } from '../../../declare/route.ts';
+import { withMeta } from '../../../platform/http/response.ts';
+import { createRequestContext } from '../../access/operation-context.ts';
 import {
   AGGREGATE_PATH,
   type AggregatableField,
@@ -16,8 +12,13 @@ import {
   canAggregate,
   hasAggregates,
   minGroupSizeOf,
-} from './fields.ts';
-import { splitAggregateQuery } from './parse.ts';
+} from '../../aggregate/fields.ts';
+import { splitAggregateQuery } from '../../aggregate/parse.ts';
+import { declaredOrDefaultPolicy } from '../../schema/compile.ts';
+import type { CompiledResource } from '../../schema/compiled.ts';
+import type { Entity } from '../../store/entity.ts';
+import type { RecordsContext } from '../context.ts';
+import { chooseListSource } from '../list-source.ts';
 import { computeAggregates } from './run.ts';
 
 /** The schema of a value of a field in a result. */
