@@ -3,7 +3,19 @@
  * at the room's own root, which is its face. import-rules.ts checks that the lists are complete.
  */
 export const roomOrders: Record<string, readonly string[]> = {
-  accounts: [],
+  accounts: [
+    'passwords',
+    'import',
+    'users',
+    'email-proofs',
+    'lockout',
+    'power',
+    'sessions',
+    'devices',
+    'reset',
+    'sign-in',
+    'identities',
+  ],
   cli: [],
   client: [],
   'extensions/audit': [],

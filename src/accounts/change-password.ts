@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { Accounts } from '../../declare/accounts.ts';
-import type { RouteContext } from '../../declare/route.ts';
-import { type ApiError, invalidSessionError, validationError } from '../../platform/errors.ts';
-import { addressOf } from '../../platform/http/client-address.ts';
-import type { AccountsContext } from '../context.ts';
-import { lockedError } from '../lockout/lockout.ts';
-import { passwordToCheck } from '../sign-in/login.ts';
-import { isPasswordHash } from './password-hash.ts';
-import { checkNewPassword } from './password-rules.ts';
+import type { Accounts } from '../declare/accounts.ts';
+import type { RouteContext } from '../declare/route.ts';
+import { type ApiError, invalidSessionError, validationError } from '../platform/errors.ts';
+import { addressOf } from '../platform/http/client-address.ts';
+import type { AccountsContext } from './context.ts';
+import { lockedError } from './lockout/lockout.ts';
+import { isPasswordHash } from './passwords/password-hash.ts';
+import { namePasswordIfNothingIsSent, passwordToCheck } from './passwords/password-input.ts';
+import { checkNewPassword } from './passwords/password-rules.ts';
 
 type ConfirmContext = Pick<AccountsContext, 'host' | 'users' | 'hasher' | 'lockout'>;
 
@@ -58,23 +58,6 @@ export async function confirmCaller(
   if (isPasswordHash(hash)) throw validationError({ [field]: 'Is required' });
   await accounts.assertRecentSignIn(ctx);
   return hash;
-}
-
-/**
- * Adds the error of a missing password to those of a body without the other required field, so that both are named at once. Whether the
- * password is required at all is known only when the user is: see `confirmCaller`.
- *
- * @param password the name of the field with the password
- * @param other the name of the other field
- */
-export function namePasswordIfNothingIsSent<T extends z.ZodObject>(body: T, password: string, other: string): T {
-  const isNothingSent = (value: unknown) =>
-    typeof value === 'object' && value !== null && !(password in value) && !(other in value);
-  return body.refine((value) => !isNothingSent(value), {
-    path: [password],
-    error: 'Is required',
-    when: ({ value }) => isNothingSent(value),
-  });
 }
 
 const changePasswordFields = z.strictObject({

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { defineUser, f } from '../../../src/index.ts';
-import { createClient, type Person, startTestApp } from '../../support/app.ts';
+import { defineUser, f } from '../../src/index.ts';
+import { createClient, type Person, startTestApp } from '../support/app.ts';
 
 const secret = 'correct horse battery';
 const fresh = 'a staple that is new';
