@@ -17,7 +17,7 @@ export const roomOrders: Record<string, readonly string[]> = {
     'identities',
   ],
   cli: [],
-  client: [],
+  client: ['request', 'auth', 'records', 'schema', 'realtime'],
   'extensions/audit': [],
   'extensions/console': [],
   'extensions/oidc': [],

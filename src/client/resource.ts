@@ -1,16 +1,22 @@
-import { encodeSegment } from '../query-string.ts';
-import type { EventsOptions } from '../realtime/event-iterator.ts';
-import type { Realtime, SubscribeHandlers } from '../realtime/index.ts';
-import type { LiveListQuery } from '../realtime/live-list.ts';
-import type { RecordSubscription } from '../realtime/record-event.ts';
-import type { ApiRequest, CallOptions, Requester } from '../request.ts';
-import { type AggregateQuery, type AggregateResult, encodeAggregateQuery } from './aggregate.ts';
-import { type BatchOperation, type BatchResult, encodeOperations, type RawResult, toBatchResult } from './batch.ts';
-import { encodeListQuery, encodeSelection, type ListQuery, type RecordSelection } from './list-query.ts';
-import { Page, type PageMeta } from './page.ts';
-import { createRouteRequest, type RouteCall } from './route.ts';
-import type { UploadedFile, UploadOptions, UploadSource } from './upload.ts';
-import { type IfMatch, rememberTag, tagOf } from './versions.ts';
+import type { EventsOptions } from './realtime/event-iterator.ts';
+import type { Realtime, SubscribeHandlers } from './realtime/index.ts';
+import type { LiveListQuery } from './realtime/live-list.ts';
+import type { RecordSubscription } from './realtime/record-event.ts';
+import { type AggregateQuery, type AggregateResult, encodeAggregateQuery } from './records/aggregate.ts';
+import {
+  type BatchOperation,
+  type BatchResult,
+  encodeOperations,
+  type RawResult,
+  toBatchResult,
+} from './records/batch.ts';
+import { encodeListQuery, encodeSelection, type ListQuery, type RecordSelection } from './records/list-query.ts';
+import { Page, type PageMeta } from './records/page.ts';
+import type { UploadedFile, UploadOptions, UploadSource } from './records/upload.ts';
+import { type IfMatch, rememberTag, tagOf } from './records/versions.ts';
+import { encodeSegment } from './request/query-string.ts';
+import type { ApiRequest, CallOptions, Requester } from './request/request.ts';
+import { createRouteRequest, type RouteCall } from './request/route.ts';
 
 /** The options of a write that depends on the version of the record. */
 export interface WriteOptions extends CallOptions {
@@ -103,7 +109,7 @@ export function createResource(requester: Requester, realtime: Realtime, path: s
       return { data, meta } as AggregateResult;
     },
     async upload(field: string, file: UploadSource, options: UploadOptions = {}): Promise<UploadedFile> {
-      const { uploadFile } = await import('./upload-file.ts');
+      const { uploadFile } = await import('./records/upload-file.ts');
       return uploadFile(requester, `${path}.${field}`, file, options);
     },
     async call(name: string, options: RouteCall = {}): Promise<unknown> {

@@ -1,7 +1,12 @@
-import type { AggregateResult } from '../../declare/aggregate.ts';
-import type { CountMode } from '../../declare/service.ts';
-import type { RealtimeMethods } from '../realtime/methods.ts';
-import type { CallOptions } from '../request.ts';
+import type { AggregateResult } from '../declare/aggregate.ts';
+import type { CountMode } from '../declare/service.ts';
+import type { RealtimeMethods } from './realtime/methods.ts';
+import type { BatchFailure, BatchSuccess } from './records/batch.ts';
+import type { CountedMeta, Page, PageMeta } from './records/page.ts';
+import type { UploadedFile, UploadOptions, UploadSource } from './records/upload.ts';
+import type { IfMatch } from './records/versions.ts';
+import type { CallOptions } from './request/request.ts';
+import type { WriteOptions } from './resource.ts';
 import type {
   AggregateQueryAt,
   EachQuery,
@@ -12,15 +17,10 @@ import type {
   Selection,
   SortTerm,
   Where,
-} from '../schema/query.ts';
-import type { ClientRecord, FieldName, IncludePath } from '../schema/record.ts';
-import type { CallRoute } from '../schema/routes.ts';
-import type { Member, RecordAt, ShownNames } from '../schema/schema.ts';
-import type { BatchFailure, BatchSuccess } from './batch.ts';
-import type { CountedMeta, Page, PageMeta } from './page.ts';
-import type { WriteOptions } from './resource.ts';
-import type { UploadedFile, UploadOptions, UploadSource } from './upload.ts';
-import type { IfMatch } from './versions.ts';
+} from './schema/query.ts';
+import type { ClientRecord, FieldName, IncludePath } from './schema/record.ts';
+import type { CallRoute } from './schema/routes.ts';
+import type { Member, RecordAt, ShownNames } from './schema/schema.ts';
 
 /** The metadata of a page: with the total if the query asks for it. */
 type MetaOf<After, Count> = [Count] extends ['exact' | 'capped']

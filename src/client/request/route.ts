@@ -1,5 +1,5 @@
-import { encodeSegment } from '../query-string.ts';
-import type { ApiRequest, CallOptions, QueryParameters } from '../request.ts';
+import { encodeSegment } from './query-string.ts';
+import type { ApiRequest, CallOptions, QueryParameters } from './request.ts';
 
 /** The arguments of a custom route. */
 export interface RouteCall extends CallOptions {
