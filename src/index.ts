@@ -124,8 +124,14 @@ export { s3 } from './platform/storage/s3/index.ts';
 export type { S3Options } from './platform/storage/s3/settings.ts';
 export type { FileStorage } from './platform/storage/storage.ts';
 export { StorageError } from './platform/storage/storage.ts';
-export type { PushContent } from './push/message.ts';
-export type { SendContext, Transport, TransportDevice, TransportRequest, TransportResult } from './push/transport.ts';
+export type { PushContent } from './push/message/message.ts';
+export type {
+  SendContext,
+  Transport,
+  TransportDevice,
+  TransportRequest,
+  TransportResult,
+} from './push/message/transport.ts';
 export { f } from './records/fields/f.ts';
 export type { App, AppOptions } from './runtime/create-app.ts';
 export { createApp } from './runtime/create-app.ts';

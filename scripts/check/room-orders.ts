@@ -30,7 +30,7 @@ export const roomOrders: Record<string, readonly string[]> = {
   files: [],
   jobs: [],
   platform: [],
-  push: [],
+  push: ['history', 'message', 'send', 'simulated', 'transports', 'delivery'],
   records: [],
   runtime: [],
   testing: [],

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ApiError } from '../../src/platform/errors.ts';
-import { parsePushMessage } from '../../src/push/message.ts';
-import { anyCharacter } from '../support/any-text.ts';
+import { ApiError } from '../../../src/platform/errors.ts';
+import { parsePushMessage } from '../../../src/push/message/message.ts';
+import { anyCharacter } from '../../support/any-text.ts';
 
 const USER = 'a'.repeat(24);
 const read = (message: unknown) => parsePushMessage(message, { allowPrivate: false, hosts: ['push.example.com'] });

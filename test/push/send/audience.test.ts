@@ -1,12 +1,12 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { createFindDevices } from '../../src/accounts/devices/index.ts';
-import { defineUser } from '../../src/index.ts';
-import { newId } from '../../src/platform/ids.ts';
-import { FIRST_PAGE, lookUpAudiencePage } from '../../src/push/send/audience.ts';
-import type { Transport } from '../../src/push/transport.ts';
-import { startTestApp } from '../support/app.ts';
-import { openPlatform } from './platform.ts';
+import { createFindDevices } from '../../../src/accounts/devices/index.ts';
+import { defineUser } from '../../../src/index.ts';
+import { newId } from '../../../src/platform/ids.ts';
+import type { Transport } from '../../../src/push/message/transport.ts';
+import { FIRST_PAGE, lookUpAudiencePage } from '../../../src/push/send/audience.ts';
+import { startTestApp } from '../../support/app.ts';
+import { openPlatform } from '../platform.ts';
 
 const sent: string[] = [];
 const transport: Transport = {

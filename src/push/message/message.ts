@@ -8,11 +8,11 @@ import {
   SIMULATED_PREFIX,
   type TokenRule,
   tokenError,
-} from '../accounts/devices/index.ts';
-import { checkUrl } from '../platform/address-guard/index.ts';
-import { type ErrorDetails, MAX_DETAILS, validationError } from '../platform/errors.ts';
-import { isId } from '../platform/ids.ts';
-import { boundedArraySchema } from '../platform/json/bounded-array.ts';
+} from '../../accounts/devices/index.ts';
+import { checkUrl } from '../../platform/address-guard/index.ts';
+import { type ErrorDetails, MAX_DETAILS, validationError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import { boundedArraySchema } from '../../platform/json/bounded-array.ts';
 
 /** Maximum entries in each of `to`, `deviceIds` and `tokens`: as many as can be validated and stored while the caller waits. */
 const MAX_AUDIENCE = 100_000;

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { ApiError, defineResource, defineUser, f } from '../../src/index.ts';
-import { type Person, startTestApp } from '../support/app.ts';
+import { ApiError, defineResource, defineUser, f } from '../../../src/index.ts';
+import { type Person, startTestApp } from '../../support/app.ts';
 
 const events: { name: string; payload: unknown }[] = [];
 const hookResults: unknown[] = [];

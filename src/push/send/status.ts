@@ -1,5 +1,5 @@
-import type { PushResult } from '../declare/push.ts';
-import type { Events } from '../platform/events.ts';
+import type { PushResult } from '../../declare/push.ts';
+import type { Events } from '../../platform/events.ts';
 
 /** The outcome of a push after every device was tried. */
 export interface Outcome {

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { createApp, defineUser } from '../../src/index.ts';
-import type { Logger } from '../../src/platform/observability/log.ts';
-import { findTransport, sendThroughTransport, type Transport } from '../../src/push/transport.ts';
-import { type Person, startTestApp } from '../support/app.ts';
+import { createApp, defineUser } from '../../../src/index.ts';
+import type { Logger } from '../../../src/platform/observability/log.ts';
+import { findTransport, sendThroughTransport, type Transport } from '../../../src/push/message/transport.ts';
+import { type Person, startTestApp } from '../../support/app.ts';
 
 /** A transport whose results a test decides. It accepts only iOS devices. */
 const calls: Parameters<Transport['send']>[] = [];

@@ -1,7 +1,7 @@
-import { type DevicePlatform, parsePushSubscription } from '../accounts/devices/index.ts';
-import { withDeadline } from '../platform/concurrency/deadline.ts';
-import type { Logger } from '../platform/observability/log.ts';
-import { assertOutsideTransaction } from '../platform/postgres/transaction-watch.ts';
+import { type DevicePlatform, parsePushSubscription } from '../../accounts/devices/index.ts';
+import { withDeadline } from '../../platform/concurrency/deadline.ts';
+import type { Logger } from '../../platform/observability/log.ts';
+import { assertOutsideTransaction } from '../../platform/postgres/transaction-watch.ts';
 import type { PushContent } from './message.ts';
 
 /** Shorter tokens are not redacted: no provider issues them, and a one-letter token would redact whole sentences. */

@@ -1,9 +1,9 @@
 // Devices of deleted or inactive users. No relay runs here, so nothing cleans up after a deletion.
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { defineUser } from '../../src/index.ts';
-import type { Transport } from '../../src/push/transport.ts';
-import { type Person, startTestApp } from '../support/app.ts';
+import { defineUser } from '../../../src/index.ts';
+import type { Transport } from '../../../src/push/message/transport.ts';
+import { type Person, startTestApp } from '../../support/app.ts';
 
 const sent: (string | null)[] = [];
 let onSend: ((id: string | null) => Promise<unknown>) | undefined;
