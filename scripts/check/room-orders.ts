@@ -27,7 +27,7 @@ export const roomOrders: Record<string, readonly string[]> = {
   'extensions/realtime': [],
   'extensions/sign-in-pages': [],
   'extensions/webhooks': [],
-  files: [],
+  files: ['store', 'serving', 'uploads'],
   jobs: [],
   platform: [],
   push: ['history', 'message', 'send', 'simulated', 'transports', 'delivery'],

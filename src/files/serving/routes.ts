@@ -9,7 +9,7 @@ import { isId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import { isTextType } from '../../platform/storage/media-types/names.ts';
 import { type FileStorage, StorageError } from '../../platform/storage/storage.ts';
-import type { FileRow, FileStore } from '../store.ts';
+import type { FileRow, FileStore } from '../store/store.ts';
 import { type ByteRange, parseByteRange } from './byte-range.ts';
 import type { FileUrls, GrantedRead } from './urls.ts';
 

@@ -5,7 +5,7 @@ import { chooseClaimedType } from '../../platform/storage/media-types/names.ts';
 import { recognizeStart } from '../../platform/storage/media-types/recognize.ts';
 import type { FileStorage } from '../../platform/storage/storage.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
-import { assertTypeIsAccepted, type PeekedBody } from '../content.ts';
+import { assertTypeIsAccepted, type PeekedBody } from './content.ts';
 
 /** A file whose first bytes have been looked at, and whose type the field may accept. */
 export interface RecognizedUpload {

@@ -7,12 +7,12 @@ import { mayHaveLocation, removeLocation } from '../../platform/storage/images/l
 import { isTextType } from '../../platform/storage/media-types/names.ts';
 import { type FileStorage, StorageError } from '../../platform/storage/storage.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
-import { assertSizeFits, type ContentFacts, checkContent, peekBody } from '../content.ts';
-import { cleanFileName } from '../file-name.ts';
-import { type FileRow, type FileStore, isRemoved, type PendingLimits, type StoredContent } from '../store.ts';
-import type { UploadTarget } from '../targets.ts';
+import { type FileRow, type FileStore, isRemoved, type PendingLimits, type StoredContent } from '../store/store.ts';
+import { assertSizeFits, type ContentFacts, checkContent, peekBody } from './content.ts';
+import { cleanFileName } from './file-name.ts';
 import { createImageFacts, variantKeysOf } from './images.ts';
 import { createRecognition } from './recognition.ts';
+import type { UploadTarget } from './targets.ts';
 import type { Uploader } from './uploader.ts';
 
 /** The announced facts about an upload. */

@@ -1,4 +1,4 @@
-import { bigint, index, integer, jsonb, pgTable, sql, text, timestamptz } from '../platform/postgres/drizzle.ts';
+import { bigint, index, integer, jsonb, pgTable, sql, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
 /**
  * Every file whose bytes may be in the storage. A row is inserted before the first byte is stored and deleted after the last one is

@@ -1,12 +1,12 @@
-import { ORGANISATION_CHOICE } from '../declare/actor.ts';
-import { allowsAction, allowsEveryRecord, type CompiledPolicy } from '../declare/policy.ts';
-import type { AuthorizationRequest } from '../declare/route.ts';
-import { ApiError } from '../platform/errors.ts';
-import { requiresUser } from '../records/access/authorize.ts';
-import { createPolicyArguments } from '../records/access/operation-context.ts';
-import { type FileRules, fileRulesOf } from '../records/fields/types/file.ts';
-import type { CompiledField, CompiledResource } from '../records/schema/compiled.ts';
-import { isOfOrganisations } from '../records/schema/organisation-resources.ts';
+import { ORGANISATION_CHOICE } from '../../declare/actor.ts';
+import { allowsAction, allowsEveryRecord, type CompiledPolicy } from '../../declare/policy.ts';
+import type { AuthorizationRequest } from '../../declare/route.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { requiresUser } from '../../records/access/authorize.ts';
+import { createPolicyArguments } from '../../records/access/operation-context.ts';
+import { type FileRules, fileRulesOf } from '../../records/fields/types/file.ts';
+import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
+import { isOfOrganisations } from '../../records/schema/organisation-resources.ts';
 
 /** A field that an upload is for. */
 export interface UploadTarget {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cleanFileName } from '../../src/files/file-name.ts';
-import { parseByteRange } from '../../src/files/serving/byte-range.ts';
+import { parseByteRange } from '../../../src/files/serving/byte-range.ts';
+import { cleanFileName } from '../../../src/files/uploads/file-name.ts';
 import {
   formatContentDisposition,
   parseContentDisposition,
-} from '../../src/platform/http/bodies/content-disposition.ts';
+} from '../../../src/platform/http/bodies/content-disposition.ts';
 
 const anyName = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),

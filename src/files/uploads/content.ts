@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { ApiError, validationError } from '../platform/errors.ts';
-import { matchesMediaType } from '../platform/http/bodies/body-stream.ts';
-import { isTextType, withBaseType } from '../platform/storage/media-types/names.ts';
-import { START_BYTES } from '../platform/storage/media-types/recognize.ts';
-import type { FileRules } from '../records/fields/types/file.ts';
+import { ApiError, validationError } from '../../platform/errors.ts';
+import { matchesMediaType } from '../../platform/http/bodies/body-stream.ts';
+import { isTextType, withBaseType } from '../../platform/storage/media-types/names.ts';
+import { START_BYTES } from '../../platform/storage/media-types/recognize.ts';
+import type { FileRules } from '../../records/fields/types/file.ts';
 
 /** The error for a type that a field does not accept; undefined if it does. */
 export function findTypeError(type: string, { types }: FileRules): string | undefined {

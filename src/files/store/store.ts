@@ -1,6 +1,6 @@
-import type { StoredFile } from '../declare/file.ts';
-import { newId } from '../platform/ids.ts';
-import type { Database, Executor } from '../platform/postgres/database.ts';
+import type { StoredFile } from '../../declare/file.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Database, Executor } from '../../platform/postgres/database.ts';
 
 /** A variant of an image, as its row holds it. */
 export interface StoredVariant {

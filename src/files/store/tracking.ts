@@ -1,8 +1,8 @@
-import { quoteIdentifier } from '../platform/postgres/identifiers.ts';
-import { quoteLiteral } from '../platform/postgres/values.ts';
-import { fileRulesOf } from '../records/fields/types/file.ts';
-import type { CompiledResource } from '../records/schema/compiled.ts';
-import { archiveTable } from '../records/schema/table-names.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteLiteral } from '../../platform/postgres/values.ts';
+import { fileRulesOf } from '../../records/fields/types/file.ts';
+import type { CompiledResource } from '../../records/schema/compiled.ts';
+import { archiveTable } from '../../records/schema/table-names.ts';
 
 /** Time for which an unused file is kept, so that a change which is undone at once finds it again. */
 const GRACE = '1 hour';
