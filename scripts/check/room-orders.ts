@@ -16,7 +16,7 @@ export const roomOrders: Record<string, readonly string[]> = {
     'sign-in',
     'identities',
   ],
-  cli: [],
+  cli: ['project', 'terminal', 'test', 'admin', 'data', 'dev', 'doctor', 'migration', 'types'],
   client: ['request', 'auth', 'records', 'schema', 'realtime'],
   'extensions/audit': [],
   'extensions/console': [],

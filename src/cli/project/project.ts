@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { AuditApi } from '../extensions/audit/index.ts';
-import type { PrivacyApi } from '../extensions/privacy/index.ts';
-import type { WebhookOperations } from '../extensions/webhooks/index.ts';
-import type { App } from '../runtime/create-app.ts';
+import type { AuditApi } from '../../extensions/audit/index.ts';
+import type { PrivacyApi } from '../../extensions/privacy/index.ts';
+import type { WebhookOperations } from '../../extensions/webhooks/index.ts';
+import type { App } from '../../runtime/create-app.ts';
 
 /** Where the app's module is looked for, in the project's folder. */
 const APP_FILES = ['belfry.config', 'src/app', 'src/app/index'].flatMap((name) =>

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { StartupError } from '../platform/config/environment.ts';
-import type { App } from '../runtime/create-app.ts';
+import { StartupError } from '../../platform/config/environment.ts';
+import type { App } from '../../runtime/create-app.ts';
 import { type AppOpener, DEVELOPMENT_ENVIRONMENT, findProject, loadEnvironmentFile, type Project } from './project.ts';
 
 type CreateApp = (environment: Record<string, string | undefined>) => App;

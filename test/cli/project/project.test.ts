@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { findProject } from '../../src/cli/project.ts';
-import { createTestDatabase } from '../support/database/test-database.ts';
-import { createAppProject } from '../support/processes/app-project.ts';
-import { runCommandsInOneProcess, startCommand } from '../support/processes/command.ts';
+import { findProject } from '../../../src/cli/project/project.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
+import { createAppProject } from '../../support/processes/app-project.ts';
+import { runCommandsInOneProcess, startCommand } from '../../support/processes/command.ts';
 
 // Each command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000 });

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { startNode } from '../support/processes/command.ts';
-import { runCommand } from '../support/processes/in-process.ts';
-import { getUsageError } from '../support/processes/usage-error.ts';
+import { startNode } from '../../support/processes/command.ts';
+import { runCommand } from '../../support/processes/in-process.ts';
+import { getUsageError } from '../../support/processes/usage-error.ts';
 
 test.each([
   ['admni list', 'Unknown command admni. Did you mean admin?'],

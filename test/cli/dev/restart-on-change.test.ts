@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { restartOnChange } from '../../src/cli/dev/restart-on-change.ts';
+import { restartOnChange } from '../../../src/cli/dev/restart-on-change.ts';
 
 test('a file that an editor replaces at every save restarts the process each time', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'belfry-restarting-'));
