@@ -28,7 +28,7 @@ export const roomOrders: Record<string, readonly string[]> = {
   'extensions/sign-in-pages': [],
   'extensions/webhooks': [],
   files: ['store', 'serving', 'uploads'],
-  jobs: [],
+  jobs: ['declarations', 'queue', 'schedules'],
   platform: [],
   push: ['history', 'message', 'send', 'simulated', 'transports', 'delivery'],
   records: [],

@@ -6,7 +6,7 @@ import { isId } from '../platform/ids.ts';
 import type { Database, Executor } from '../platform/postgres/database.ts';
 import { findViolatedConstraint } from '../platform/postgres/errors.ts';
 import { isStorable } from '../platform/postgres/values.ts';
-import { checkOptionNames } from './values.ts';
+import { checkOptionNames } from './declarations/values.ts';
 
 const DEFAULT_LIMIT = 20;
 /** A job holds up to 128 KB of input and result. */

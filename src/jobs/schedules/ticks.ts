@@ -2,7 +2,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Executor } from '../../platform/postgres/queryable.ts';
-import { createQueueEntries, queueOfJob } from '../queue.ts';
+import { createQueueEntries, queueOfJob } from '../queue/queue.ts';
 import type { CompiledSchedule } from './declarations.ts';
 
 const EVERY_MS = 1000;

@@ -1,4 +1,4 @@
-import type { NewJob } from '../platform/redis/queues.ts';
+import type { NewJob } from '../../platform/redis/queues.ts';
 
 /** The maximum delay of a job in Redis. The sweep enqueues jobs that are due later, when they are due. */
 const MAX_DELAY_MS = 86_400_000;

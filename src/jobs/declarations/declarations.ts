@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { JobContext } from '../declare/job.ts';
-import type { AnyJob } from '../declare/job-queue.ts';
-import type { StandardSchema } from '../declare/standard-schema.ts';
-import { describeFieldIssue, describeIssues } from '../declare/standard-schema.ts';
-import type { ConfigErrors } from '../platform/config/config-errors.ts';
-import { suggestClosestName } from '../platform/config/did-you-mean.ts';
-import { findSchemaKeys, parseSettings } from '../platform/config/parse-settings.ts';
-import type { ErrorDetails } from '../platform/errors.ts';
+import type { JobContext } from '../../declare/job.ts';
+import type { AnyJob } from '../../declare/job-queue.ts';
+import type { StandardSchema } from '../../declare/standard-schema.ts';
+import { describeFieldIssue, describeIssues } from '../../declare/standard-schema.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
+import { suggestClosestName } from '../../platform/config/did-you-mean.ts';
+import { findSchemaKeys, parseSettings } from '../../platform/config/parse-settings.ts';
+import type { ErrorDetails } from '../../platform/errors.ts';
 
 const MAX_MS = 86_400_000;
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;

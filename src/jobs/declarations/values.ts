@@ -1,6 +1,6 @@
-import { ApiError, type ErrorDetails } from '../platform/errors.ts';
-import { findExceededJsonLimit } from '../platform/json/json-limits.ts';
-import { isStorable, UNSTORABLE } from '../platform/postgres/values.ts';
+import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
+import { findExceededJsonLimit } from '../../platform/json/json-limits.ts';
+import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 
 /** The maximum size of the input and of the result of a job, in bytes of JSON. */
 const MAX_BYTES = 64 * 1024;

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { ApiError, defineJob, defineResource, defineUser, f } from '../../src/index.ts';
-import { startTestApp } from '../support/app.ts';
+import { ApiError, defineJob, defineResource, defineUser, f } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
 
 const runs: { id: string; input: unknown; user: string | undefined; attempt: number }[] = [];
 const greet = defineJob('greet', {

@@ -1,7 +1,7 @@
-import { definedJobNames } from '../declare/job.ts';
-import type { AnyResource } from '../declare/resource.ts';
-import type { ConfigErrors } from '../platform/config/config-errors.ts';
-import { suggestKnownNames } from '../platform/config/did-you-mean.ts';
+import { definedJobNames } from '../../declare/job.ts';
+import type { AnyResource } from '../../declare/resource.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
+import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import type { CompiledJobs } from './declarations.ts';
 
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;

@@ -1,13 +1,13 @@
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { createApp, defineJob, defineUser, type ScheduleDeclaration } from '../../src/index.ts';
-import { compileJobs } from '../../src/jobs/declarations.ts';
-import { compileSchedules } from '../../src/jobs/schedules/declarations.ts';
-import { createScheduleSweep } from '../../src/jobs/schedules/ticks.ts';
-import { ConfigErrors } from '../../src/platform/config/config-errors.ts';
-import { assemblyOf } from '../../src/runtime/create-app.ts';
-import { startTestApp } from '../support/app.ts';
+import { createApp, defineJob, defineUser, type ScheduleDeclaration } from '../../../src/index.ts';
+import { compileJobs } from '../../../src/jobs/declarations/declarations.ts';
+import { compileSchedules } from '../../../src/jobs/schedules/declarations.ts';
+import { createScheduleSweep } from '../../../src/jobs/schedules/ticks.ts';
+import { ConfigErrors } from '../../../src/platform/config/config-errors.ts';
+import { assemblyOf } from '../../../src/runtime/create-app.ts';
+import { startTestApp } from '../../support/app.ts';
 
 const tidy = defineJob('tidy', {
   input: z.strictObject({ days: z.number() }),

@@ -1,16 +1,16 @@
-import { currentActor } from '../declare/actor.ts';
-import type { EnqueuedJob, EnqueueOptions } from '../declare/job-queue.ts';
-import type { CallerTransaction } from '../declare/service.ts';
-import { createMicroBatch } from '../platform/concurrency/micro-batch.ts';
-import { describeType } from '../platform/config/config-errors.ts';
-import { suggestKnownNames } from '../platform/config/did-you-mean.ts';
-import { ApiError, type ErrorDetails, validationError } from '../platform/errors.ts';
-import { newId } from '../platform/ids.ts';
-import type { Platform } from '../platform/platform.ts';
-import { isStorable, UNSTORABLE } from '../platform/postgres/values.ts';
-import { type CompiledJob, type CompiledJobs, checkInput } from './declarations.ts';
+import { currentActor } from '../../declare/actor.ts';
+import type { EnqueuedJob, EnqueueOptions } from '../../declare/job-queue.ts';
+import type { CallerTransaction } from '../../declare/service.ts';
+import { createMicroBatch } from '../../platform/concurrency/micro-batch.ts';
+import { describeType } from '../../platform/config/config-errors.ts';
+import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
+import { ApiError, type ErrorDetails, validationError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
+import { type CompiledJob, type CompiledJobs, checkInput } from '../declarations/declarations.ts';
+import { checkOptionNames, toStorableJson } from '../declarations/values.ts';
 import { createQueueEntries, type QueuedRow, queueOfJob } from './queue.ts';
-import { checkOptionNames, toStorableJson } from './values.ts';
 
 /** The maximum number of jobs that one statement stores. */
 const MAX_BATCH = 100;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findCronError, isTimeZone, parseCron } from '../../src/jobs/schedules/cron.ts';
-import { selectDueTicks } from '../../src/jobs/schedules/ticks.ts';
+import { findCronError, isTimeZone, parseCron } from '../../../src/jobs/schedules/cron.ts';
+import { selectDueTicks } from '../../../src/jobs/schedules/ticks.ts';
 
 const NOW = Date.parse('2026-11-24T12:00:00Z');
 
