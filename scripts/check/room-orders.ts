@@ -24,7 +24,7 @@ export const roomOrders: Record<string, readonly string[]> = {
   'extensions/organisations': [],
   'extensions/passkeys': [],
   'extensions/privacy': [],
-  'extensions/realtime': [],
+  'extensions/realtime': ['settings', 'events', 'fan-out', 'streams'],
   'extensions/sign-in-pages': [],
   'extensions/webhooks': [],
   files: ['store', 'serving', 'uploads'],

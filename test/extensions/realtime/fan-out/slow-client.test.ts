@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import type { Response } from 'express';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { openStream, type Stream } from '../../../../src/extensions/realtime/streams/stream.ts';
+import { openStream, type Stream } from '../../../../src/extensions/realtime/fan-out/stream.ts';
 
 // More than the buffers of the kernel hold, so that reading as much always lets the server send more.
 const PART = 16 * 2 ** 20;

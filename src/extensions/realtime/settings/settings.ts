@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compiledPolicySettingSchema } from '../../declare/extension.ts';
+import { compiledPolicySettingSchema } from '../../../declare/extension.ts';
 
 const count = z.number().int().positive();
 

@@ -53,30 +53,3 @@ export const REMOVE_WAITING = `
     insert into realtime_waiting (event_id, position, entry) select $2::text, 0, '' where $2::text is not null on conflict do nothing
   )
   delete from realtime_waiting where event_id = any($1) returning 1`;
-
-/** Stores a ticket. $1 SHA-256 of the ticket, $2 user id, $3 session id, $4 lifetime in seconds. Returns when the ticket expires. */
-export const ADD_TICKET = `
-  insert into realtime_tickets (ticket_hash, user_id, session_id, expires_at)
-  values ($1, $2, $3, now() + $4 * interval '1 second') returning expires_at`;
-
-/** Deletes a ticket and returns its user, its session and whether it is still valid. $1 SHA-256 of the ticket. No row: it was used. */
-export const USE_TICKET = `
-  delete from realtime_tickets where ticket_hash = $1 returning user_id, session_id, expires_at > now()`;
-
-/** Removes expired tickets. $1 maximum number of rows. Uses realtime_tickets_expires_at_index. */
-export const REMOVE_TICKETS = `
-  delete from realtime_tickets where ticket_hash in (
-    select ticket_hash from realtime_tickets where expires_at < now() limit $1 for update skip locked)
-  returning 1`;
-
-/**
- * Finds the users that have changed or were deleted. $1 user ids, $2 the known version (xmin) of each user's row: arrays. Returns id,
- * version and columns of each changed user; for a deleted user, the version is null.
- *
- * @param users the quoted name of the users table
- * @param columns SQL that selects columns of the user `u`
- */
-export const changedUsersSql = (users: string, columns: string) => `
-  select known.id, u.xmin::text, ${columns}
-  from unnest($1::text[], $2::text[]) as known(id, version) left join ${users} u on u.id = known.id
-  where u.id is null or u.xmin::text <> known.version`;
