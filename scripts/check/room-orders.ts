@@ -18,7 +18,7 @@ export const roomOrders: Record<string, readonly string[]> = {
   ],
   cli: ['project', 'terminal', 'test', 'admin', 'data', 'dev', 'doctor', 'migration', 'types'],
   client: ['request', 'auth', 'records', 'schema', 'realtime'],
-  'extensions/audit': [],
+  'extensions/audit': ['trail', 'recording', 'reading', 'console'],
   'extensions/console': [],
   'extensions/oidc': [],
   'extensions/organisations': [],

@@ -1,4 +1,4 @@
-import { ENTRIES_WITH_VALUES, ENTRY_COLUMNS, VALUES_COLUMNS } from './trail/entry.ts';
+import { ENTRIES_WITH_VALUES, ENTRY_COLUMNS, VALUES_COLUMNS } from './entry.ts';
 
 /** Makes transactions that add or remove audit entries run one after the other. The lock ends with the transaction. */
 export const LOCK_CHAIN = `select pg_advisory_xact_lock(hashtextextended('audit_entries', 0))`;
@@ -25,11 +25,6 @@ export const INSERT_VALUES = `
 /** $1 owner, $2 maximum number of rows. Uses audit_values_owner_id_index. */
 export const ERASE_VALUES = `
   delete from audit_values where entry_id in (select entry_id from audit_values where owner_id = $1 limit $2) returning 1`;
-
-/** $1 event ids (array), $2 the event name of all rows, $3 payloads (array). */
-export const INSERT_OUTBOX = `
-  insert into outbox (event_id, name, payload)
-  select event_id, $2, payload from unnest($1::text[], $3::jsonb[]) as rows(event_id, payload)`;
 
 /** $1 the id after which the page starts, $2 page size. */
 export const SELECT_ENTRIES_AFTER = `
