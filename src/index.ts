@@ -125,8 +125,14 @@ export type { LegacyPassword } from './platform/settings/accounts.ts';
 export type { SettingsInput } from './platform/settings/settings.ts';
 export type { OutboxConsumer } from './platform/work/outbox/consumer.ts';
 export type { Sweep } from './platform/work/outbox/relay.ts';
-export type { PushContent } from './push/message.ts';
-export type { SendContext, Transport, TransportDevice, TransportRequest, TransportResult } from './push/transport.ts';
+export type { PushContent } from './push/message/message.ts';
+export type {
+  SendContext,
+  Transport,
+  TransportDevice,
+  TransportRequest,
+  TransportResult,
+} from './push/message/transport.ts';
 export { f } from './records/fields/f.ts';
 export type { App, AppOptions } from './runtime/create-app.ts';
 export { createApp } from './runtime/create-app.ts';

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { AuditApi } from '../extensions/audit/index.ts';
 import type { BrokenRow, Verification } from '../extensions/audit/trail/verify.ts';
-import { type AppOpener, DATABASE_ONLY } from './project.ts';
-import { formatCount, pluralize, ReportedFailure } from './terminal.ts';
+import { type AppOpener, DATABASE_ONLY } from './project/project.ts';
+import { formatCount, pluralize, ReportedFailure } from './terminal/terminal.ts';
 
 const UNDEFINED_TABLE = '42P01';
 

@@ -10,12 +10,12 @@ import { addKeysCommand } from './keys.ts';
 import { addMigrateCommand, addMigrationCommand } from './migration/index.ts';
 import { addNormalizeCommand } from './normalize.ts';
 import { addPrivacyCommand } from './privacy.ts';
-import type { AppOpener, OpenedApp } from './project.ts';
+import type { AppOpener, OpenedApp } from './project/project.ts';
 import { addStartCommand } from './start.ts';
-import { ReportedFailure, stripControlCharacters } from './terminal.ts';
+import { ReportedFailure, stripControlCharacters } from './terminal/terminal.ts';
+import { describeMissingCommand, formatUsageError, refuseEmptyOptions } from './terminal/usage-errors.ts';
 import { addTestCommand } from './test/index.ts';
 import { addTypesCommand } from './types/index.ts';
-import { describeMissingCommand, formatUsageError, refuseEmptyOptions } from './usage-errors.ts';
 import { addWebhooksCommand } from './webhooks.ts';
 
 /** The exit code if the command line is malformed. A command that fails ends with 1. */
@@ -23,7 +23,7 @@ const USAGE_ERROR = 2;
 
 // Loaded on demand, like everything that only some commands need: a command line that is malformed or asks for help loads no app.
 const openProjectApp: AppOpener = async (options) => {
-  const { openProjectApp: open } = await import('./open-app.ts');
+  const { openProjectApp: open } = await import('./project/open-app.ts');
   return open(options);
 };
 

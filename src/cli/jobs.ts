@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { JOB_STATUSES, type JobRecord, type JobStatus, type Jobs } from '../declare/job-queue.ts';
 import type { ApiError } from '../platform/helpers/errors.ts';
-import type { AppOpener } from './project.ts';
-import { alignColumns, stripControlCharacters } from './terminal.ts';
+import type { AppOpener } from './project/project.ts';
+import { alignColumns, stripControlCharacters } from './terminal/terminal.ts';
 
 interface ListOptions {
   job?: string;

@@ -3,8 +3,8 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { runUntilStopRequest } from '../dev-servers/on-stop-request.ts';
 import type { EncryptionStatus, KeyStatus } from '../platform/data/crypto/encryption.ts';
 import type { Rotation, RotationProgress } from '../platform/data/crypto/rotation/rotate.ts';
-import { type AppOpener, DATABASE_ONLY, type OpenedApp } from './project.ts';
-import { alignColumns, formatCount, pluralize, ReportedFailure } from './terminal.ts';
+import { type AppOpener, DATABASE_ONLY, type OpenedApp } from './project/project.ts';
+import { alignColumns, formatCount, pluralize, ReportedFailure } from './terminal/terminal.ts';
 
 function describeRole({ place }: KeyStatus): string {
   if (place === undefined) return 'not in SVC_ENCRYPTION_KEYS';

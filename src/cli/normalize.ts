@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { runUntilStopRequest } from '../dev-servers/on-stop-request.ts';
 import type { NormalizationConflict, NormalizedResource } from '../records/bulk/normalize-texts.ts';
-import { type AppOpener, DATABASE_ONLY } from './project.ts';
-import { pluralize, ReportedFailure } from './terminal.ts';
+import { type AppOpener, DATABASE_ONLY } from './project/project.ts';
+import { pluralize, ReportedFailure } from './terminal/terminal.ts';
 
 function describeResult({ resource, found, normalized }: NormalizedResource, dryRun: boolean): string {
   const records = pluralize(found, 'record has', 'records have');

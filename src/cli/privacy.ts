@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { PrivacyReport, ReportedData, ReportedField } from '../extensions/privacy/index.ts';
-import { type AppOpener, DATABASE_ONLY } from './project.ts';
-import { ReportedFailure } from './terminal.ts';
+import { type AppOpener, DATABASE_ONLY } from './project/project.ts';
+import { ReportedFailure } from './terminal/terminal.ts';
 
 const REASONS = {
   'pii()': 'marked pii()',

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { PROCESS_ROLES, type ProcessRole } from '../declare/process-role.ts';
-import { findProject, loadEnvironmentFile } from './project.ts';
+import { findProject, loadEnvironmentFile } from './project/project.ts';
 
 /** Adds `belfry start`, which runs one process of a deployment. */
 export function addStartCommand(program: Command): void {
@@ -14,7 +14,7 @@ export function addStartCommand(program: Command): void {
       const project = findProject(command.optsWithGlobals().app);
       loadEnvironmentFile(project);
       const { runProcess } = await import('../runtime/run-process.ts');
-      const { loadAppModule } = await import('./open-app.ts');
+      const { loadAppModule } = await import('./project/open-app.ts');
       await runProcess(role, () => loadAppModule(project), process.env);
     });
 }

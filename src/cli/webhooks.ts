@@ -3,8 +3,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { WebhookOperations } from '../extensions/webhooks/index.ts';
 import type { RecoveredEndpoint } from '../extensions/webhooks/recovery/recoveries.ts';
 import type { WebhookQueue, WebhookStatus } from '../extensions/webhooks/status.ts';
-import type { AppOpener } from './project.ts';
-import { alignColumns, formatCount, pluralize, ReportedFailure, stripControlCharacters } from './terminal.ts';
+import type { AppOpener } from './project/project.ts';
+import { alignColumns, formatCount, pluralize, ReportedFailure, stripControlCharacters } from './terminal/terminal.ts';
 
 interface StatusOptions {
   /** The number of endpoints to list. */

@@ -48,7 +48,6 @@ export {
   type StoredSession,
 } from './auth/storage.ts';
 export { type Client, type ClientMembers, type ClientOptions, createClient, type ResourceClient } from './client.ts';
-export { ApiError, type ApiErrorOptions, type ClientErrorCode } from './errors.ts';
 export type { ClientPush, Device, DeviceDetails } from './push.ts';
 export type { EventsOptions, ResetEvent } from './realtime/event-iterator.ts';
 export type { SubscribeHandlers } from './realtime/index.ts';
@@ -59,12 +58,20 @@ export type { AggregateQuery, AggregateResult } from './records/aggregate.ts';
 export type { BatchFailure, BatchOperation, BatchResult, BatchSuccess } from './records/batch.ts';
 export type { Condition, ListQuery, ListSelection, RecordSelection, Where } from './records/list-query.ts';
 export type { Page, PageMeta } from './records/page.ts';
-export type { WriteOptions } from './records/resource.ts';
-export type { RouteCall } from './records/route.ts';
 export type { UploadedFile, UploadOptions, UploadProgress, UploadSource } from './records/upload.ts';
 export type { IfMatch } from './records/versions.ts';
-export type { ApiRequest, ApiResponse, CallOptions, QueryParameters, Requester, TokenSource } from './request.ts';
-export type { Changing, RequestOptions } from './requester.ts';
+export { ApiError, type ApiErrorOptions, type ClientErrorCode } from './request/errors.ts';
+export type {
+  ApiRequest,
+  ApiResponse,
+  CallOptions,
+  QueryParameters,
+  Requester,
+  TokenSource,
+} from './request/request.ts';
+export type { Changing, RequestOptions } from './request/requester.ts';
+export type { RouteCall } from './request/route.ts';
+export type { WriteOptions } from './resource.ts';
 export type { ApiOf } from './schema/infer.ts';
 export type { Where as WhereOf } from './schema/query.ts';
 export type { ClientRecord } from './schema/record.ts';

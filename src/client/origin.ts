@@ -1,5 +1,5 @@
 import type { AuthUser, Session, SessionListener } from './auth/session.ts';
-import type { TokenSource } from './request.ts';
+import type { TokenSource } from './request/request.ts';
 
 /** The session of a client, as far as caches of its responses need it. */
 export interface SessionOfOrigin extends Pick<TokenSource, 'getToken'> {

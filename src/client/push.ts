@@ -1,5 +1,5 @@
 import { createClientError } from './auth/context.ts';
-import type { CallOptions, Requester } from './request.ts';
+import type { CallOptions, Requester } from './request/request.ts';
 import type { WebPushOptions } from './web-push.ts';
 
 /** A device of the user that receives push messages. */

@@ -1,7 +1,7 @@
 import { createClientError } from './auth/context.ts';
-import { decodeBase64url } from './base64url.ts';
-import { ApiError } from './errors.ts';
-import type { CallOptions, Requester } from './request.ts';
+import { decodeBase64url } from './request/base64url.ts';
+import { ApiError } from './request/errors.ts';
+import type { CallOptions, Requester } from './request/request.ts';
 
 /** Where a page finds what Web Push needs. */
 export interface WebPushOptions extends CallOptions {

@@ -5,8 +5,8 @@ import { isId } from '../platform/helpers/ids.ts';
 import { type FileRules, fileRulesOf, RefusedFile, ResolvedFile } from '../records/fields/types/file.ts';
 import type { CompiledField, CompiledResource } from '../records/schema/compiled.ts';
 import type { RecordFiles } from '../records/writes/files.ts';
-import { findSizeError, findTypeError } from './content.ts';
-import { type FileRow, type FileStore, isRemoved, metadataOf } from './store.ts';
+import { type FileRow, type FileStore, isRemoved, metadataOf } from './store/store.ts';
+import { findSizeError, findTypeError } from './uploads/content.ts';
 import { presentedTokenHash } from './uploads/uploader.ts';
 import { ownsUpload } from './uploads/uploads.ts';
 

@@ -6,8 +6,8 @@ import { createPerRequestStore } from '../platform/http/per-request.ts';
 import { fieldTypeOf } from '../records/fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../records/schema/compiled.ts';
 import type { RecordFiles } from '../records/writes/files.ts';
-import type { FilesContext } from './context.ts';
-import type { UploadTarget } from './targets.ts';
+import type { FilesContext } from './uploads/context.ts';
+import type { UploadTarget } from './uploads/targets.ts';
 import { uploaderOf } from './uploads/uploader.ts';
 
 /** Maximum number of files in one form, if the limit of pending uploads allows as many. */

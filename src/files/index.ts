@@ -8,21 +8,21 @@ import type { SerializeFile } from '../records/schema/compile.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
 import type { RecordFiles } from '../records/writes/files.ts';
 import { createFileReferences } from './attach.ts';
-import type { FilesContext } from './context.ts';
 import { createForms } from './form.ts';
 import { createFileSweep, describeUploadUserData } from './retention.ts';
 import { createServingRoutes } from './serving/routes.ts';
 import { createFileUrls } from './serving/urls.ts';
-import { createFileStore, isRemoved, metadataOf } from './store.ts';
-import { createTargets } from './targets.ts';
+import { createFileStore, isRemoved, metadataOf } from './store/store.ts';
+import type { FilesContext } from './uploads/context.ts';
 import { createResumableRoutes } from './uploads/resumable.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
+import { createTargets } from './uploads/targets.ts';
 import { SYSTEM_UPLOADER } from './uploads/uploader.ts';
 import { createUploads } from './uploads/uploads.ts';
 
 export { checkFiles } from './config-errors.ts';
-export { fileTables } from './table.ts';
-export { createTrackingStatements } from './tracking.ts';
+export { fileTables } from './store/table.ts';
+export { createTrackingStatements } from './store/tracking.ts';
 
 /** Where files are kept in development and tests, below the directory of the project. */
 const DEVELOPMENT_DIRECTORY = '.data/files';

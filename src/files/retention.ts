@@ -1,8 +1,8 @@
 import type { UserData } from '../declare/host.ts';
 import { readRowsInPages } from '../platform/data/postgres/scan.ts';
 import type { Sweep } from '../platform/work/outbox/relay.ts';
-import type { FilesContext } from './context.ts';
-import { LATE_WRITE_MS, type StoredVariant } from './store.ts';
+import { LATE_WRITE_MS, type StoredVariant } from './store/store.ts';
+import type { FilesContext } from './uploads/context.ts';
 import { uploadKeyOf } from './uploads/uploads.ts';
 
 const EVERY_MS = 60_000;

@@ -5,11 +5,11 @@ import type { JobOverview } from '../declare/job-overview.ts';
 import type { Jobs } from '../declare/job-queue.ts';
 import type { CallerTransaction } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { CompiledJobs } from './declarations.ts';
-import { createEnqueue, findDeclaredJob } from './enqueue.ts';
+import type { CompiledJobs } from './declarations/declarations.ts';
 import { createJobMetrics } from './metrics.ts';
 import { createJobOverviewReader } from './overview.ts';
-import { createQueueEntries, queueOfJob } from './queue.ts';
+import { createEnqueue, findDeclaredJob } from './queue/enqueue.ts';
+import { createQueueEntries, queueOfJob } from './queue/queue.ts';
 import { createJobRecords } from './records.ts';
 import type { CompiledSchedule } from './schedules/declarations.ts';
 import { createScheduleSweep } from './schedules/ticks.ts';
@@ -17,10 +17,10 @@ import { createJobSweeps } from './sweeps.ts';
 import { createJobUserData } from './user-data.ts';
 import { startJobWorker } from './worker.ts';
 
-export { compileJobs } from './declarations.ts';
+export { compileJobs } from './declarations/declarations.ts';
+export { checkEnqueuedJobs } from './declarations/undeclared.ts';
 export { compileSchedules } from './schedules/declarations.ts';
 export { jobTables } from './tables.ts';
-export { checkEnqueuedJobs } from './undeclared.ts';
 
 /** The compiled jobs and schedules of an app. */
 export interface CompiledJobOptions {

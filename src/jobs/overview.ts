@@ -1,7 +1,7 @@
 import type { JobKind, JobOverview, ScheduleState } from '../declare/job-overview.ts';
 import { JOB_STATUSES, type JobStatus } from '../declare/job-queue.ts';
 import type { Database } from '../platform/data/postgres/database.ts';
-import type { CompiledJob, CompiledJobs } from './declarations.ts';
+import type { CompiledJob, CompiledJobs } from './declarations/declarations.ts';
 import type { CompiledSchedule } from './schedules/declarations.ts';
 
 /** The number of jobs at which counting stops, for each part of the count. */

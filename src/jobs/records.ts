@@ -6,7 +6,7 @@ import { findViolatedConstraint } from '../platform/data/postgres/errors.ts';
 import { isStorable } from '../platform/data/postgres/values.ts';
 import { ApiError, type ErrorDetails, validationError } from '../platform/helpers/errors.ts';
 import { isId } from '../platform/helpers/ids.ts';
-import { checkOptionNames } from './values.ts';
+import { checkOptionNames } from './declarations/values.ts';
 
 const DEFAULT_LIMIT = 20;
 /** A job holds up to 128 KB of input and result. */

@@ -5,10 +5,10 @@ import type { Logger } from '../platform/observability/log.ts';
 import type { AttemptResult } from '../platform/work/leased-work/job.ts';
 import { LeaseLostError } from '../platform/work/leased-work/lease.ts';
 import { runAsActor } from '../rules/acting.ts';
-import { type CompiledJob, checkInput } from './declarations.ts';
+import { type CompiledJob, checkInput } from './declarations/declarations.ts';
+import { toStorableJson } from './declarations/values.ts';
 import { createProgress, type Progress } from './progress.ts';
 import type { ClaimedJob, JobStore } from './store.ts';
-import { toStorableJson } from './values.ts';
 
 /** ms that an aborted run may need to end. Then its slot is used again, although its code may still run. */
 const ABORT_GRACE_MS = 2000;

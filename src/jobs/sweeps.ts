@@ -1,9 +1,9 @@
 import type { Platform } from '../platform/platform.ts';
 import { createReclaimSweep, createRetentionSweep } from '../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../platform/work/outbox/relay.ts';
-import type { CompiledJobs } from './declarations.ts';
+import type { CompiledJobs } from './declarations/declarations.ts';
 import type { JobMetrics } from './metrics.ts';
-import { createQueueEntries, queueOfJob } from './queue.ts';
+import { createQueueEntries, queueOfJob } from './queue/queue.ts';
 
 /** The maximum number of rows of one job for which a sweep adds entries. */
 const MAX_OVERDUE = 1000;

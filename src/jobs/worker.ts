@@ -7,12 +7,12 @@ import { createLeaseRenewals } from '../platform/work/leased-work/lease.ts';
 import { addJitter, getExponentialWait } from '../platform/work/leased-work/retry-schedule.ts';
 import type { RunningWorker } from '../platform/work/queues/queues.ts';
 import { runJobInSpan } from '../platform/work/queues/tracing.ts';
-import type { CompiledJob, CompiledJobs } from './declarations.ts';
+import type { CompiledJob, CompiledJobs } from './declarations/declarations.ts';
+import { toErrorText } from './declarations/values.ts';
 import type { JobMetrics } from './metrics.ts';
-import { createQueueEntries, queueOfJob } from './queue.ts';
+import { createQueueEntries, queueOfJob } from './queue/queue.ts';
 import { createJobRunner, FailedRun, PermanentFailure, type RunParts } from './run.ts';
 import { type ClaimedJob, createJobStore } from './store.ts';
-import { toErrorText } from './values.ts';
 
 /** Also the longest time until a run learns that its job was cancelled. */
 const RENEW_EVERY_MS = 5000;

@@ -11,12 +11,12 @@ import { startPushWorker } from './delivery/worker.ts';
 import { type CapturedPushes, createCapturedPushes } from './history/read-push.ts';
 import { createOpenedListener, createReceiptRecorder, type PushReceipts } from './history/receipt.ts';
 import { createPushUserData } from './history/user-data.ts';
+import { acceptsDevice, type Transport } from './message/transport.ts';
 import { createBrowserScriptRoutes, createPushRoutes } from './routes.ts';
 import { createPushFinishedSignals } from './send/finished.ts';
 import { createPushSender } from './send/send.ts';
 import { createSimulatedDevices } from './simulated/devices.ts';
 import { createSimulatedTransport } from './simulated/transport.ts';
-import { acceptsDevice, type Transport } from './transport.ts';
 import { readApnsCredentials } from './transports/apns/credentials.ts';
 import { createApnsTransport } from './transports/apns/index.ts';
 import { createFcmTransport } from './transports/fcm/index.ts';
@@ -24,8 +24,8 @@ import { readServiceAccount } from './transports/fcm/service-account.ts';
 import { createWebPushTransport } from './transports/web-push/index.ts';
 import { readVapidCredentials } from './transports/web-push/vapid.ts';
 
+export { transportConfigErrors } from './message/transport.ts';
 export { pushTables } from './tables.ts';
-export { transportConfigErrors } from './transport.ts';
 
 /** Push notifications of an app. */
 export interface Push {

@@ -8,7 +8,7 @@ import { isId } from '../platform/helpers/ids.ts';
 import { memoizeAsync, prepareContent, sendContent } from '../platform/http/served-bytes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { readPush } from './history/read-push.ts';
-import { messageShape } from './message.ts';
+import { messageShape } from './message/message.ts';
 
 /** Rate limit per client for sending pushes. It is low, because one push can reach every user. */
 const SEND_LIMIT = { limit: 60, windowMs: 60_000 };

@@ -1,6 +1,6 @@
 import { hashKey, type QueryClient } from '@tanstack/react-query';
-import { toApiError } from '../client/errors.ts';
 import { originOf } from '../client/origin.ts';
+import { toApiError } from '../client/request/errors.ts';
 import type { ListKey, RecordKey } from './keys.ts';
 import type { Feed, FeedTarget, LiveState } from './live-feeds.ts';
 import type { AnyResource } from './resource.ts';

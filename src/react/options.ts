@@ -1,8 +1,8 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import type { ApiError } from '../client/errors.ts';
 import { originOf } from '../client/origin.ts';
 import type { ListQuery as AnyListQuery, RecordSelection } from '../client/records/list-query.ts';
 import type { PageMeta } from '../client/records/page.ts';
+import type { ApiError } from '../client/request/errors.ts';
 import type { Selection } from '../client/schema/query.ts';
 import type { ClientRecord, FieldName, IncludePath } from '../client/schema/record.ts';
 import { keyOf, type ListKey, type RecordKey } from './keys.ts';

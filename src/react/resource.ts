@@ -2,8 +2,8 @@ import type { LiveList, LiveListQuery } from '../client/realtime/live-list.ts';
 import type { RecordEvent } from '../client/realtime/record-event.ts';
 import type { ListQuery, RecordSelection } from '../client/records/list-query.ts';
 import type { PageMeta } from '../client/records/page.ts';
-import type { WriteOptions } from '../client/records/resource.ts';
-import type { CallOptions } from '../client/request.ts';
+import type { CallOptions } from '../client/request/request.ts';
+import type { WriteOptions } from '../client/resource.ts';
 import type { ListQueryOf, OptionalParameters, SortTerm, Where } from '../client/schema/query.ts';
 
 /** A record of any resource. */

@@ -1,6 +1,6 @@
 import type { AuthUser, Session } from '../client/auth/session.ts';
-import { ApiError } from '../client/errors.ts';
 import type { Origin } from '../client/origin.ts';
+import { ApiError } from '../client/request/errors.ts';
 
 /** What is known of the session. */
 export interface SessionState<User = AuthUser> {

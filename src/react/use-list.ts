@@ -1,10 +1,10 @@
 'use client';
 import { hashKey, useInfiniteQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import type { ApiError } from '../client/errors.ts';
 import { originOf } from '../client/origin.ts';
 import type { ListQuery as AnyListQuery } from '../client/records/list-query.ts';
 import type { PageMeta } from '../client/records/page.ts';
+import type { ApiError } from '../client/request/errors.ts';
 import type { ClientRecord, FieldName, IncludePath } from '../client/schema/record.ts';
 import { liveEntriesOf } from './live-entries.ts';
 import type { LiveStatus } from './live-feeds.ts';

@@ -1,9 +1,9 @@
 'use client';
 import type { QueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import type { ApiError } from '../client/errors.ts';
 import { originOf } from '../client/origin.ts';
-import type { WriteOptions } from '../client/records/resource.ts';
+import type { ApiError } from '../client/request/errors.ts';
+import type { WriteOptions } from '../client/resource.ts';
 import type { ClientRecord } from '../client/schema/record.ts';
 import type { Member } from '../client/schema/schema.ts';
 import { liveEntriesOf } from './live-entries.ts';

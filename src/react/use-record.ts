@@ -1,9 +1,9 @@
 'use client';
 import { hashKey, skipToken, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import type { ApiError } from '../client/errors.ts';
 import { originOf } from '../client/origin.ts';
 import type { RecordSelection } from '../client/records/list-query.ts';
+import type { ApiError } from '../client/request/errors.ts';
 import type { Selection } from '../client/schema/query.ts';
 import type { ClientRecord, FieldName, IncludePath } from '../client/schema/record.ts';
 import type { LiveStatus } from './live-feeds.ts';

@@ -22,7 +22,7 @@ import { readSettings, type Settings, type SettingsInput } from '../platform/set
 import type { CapturedPushes } from '../push/history/read-push.ts';
 import type { PushReceipts } from '../push/history/receipt.ts';
 import { createDefaultTransports } from '../push/index.ts';
-import type { Transport } from '../push/transport.ts';
+import type { Transport } from '../push/message/transport.ts';
 import { type AppAdministration, type AppBulkRecords, type AssembledApp, assembleApp } from './assemble.ts';
 import { checkAppOptions } from './config-errors.ts';
 import { addUserFields, checkDeclarations, collectResources } from './declarations.ts';

@@ -13,7 +13,7 @@ import type { MailOverrides } from '../platform/mail/texts/index.ts';
 import type { Settings } from '../platform/settings/settings.ts';
 import { outbox } from '../platform/work/outbox/table.ts';
 import { pushTables, transportConfigErrors } from '../push/index.ts';
-import type { Transport } from '../push/transport.ts';
+import type { Transport } from '../push/message/transport.ts';
 import { checkResources } from '../records/configuration/find-errors.ts';
 import { checkAccountFields, checkExtensions, checkExtensionTables, collectResourceOptions } from './config-errors.ts';
 import { idempotencyTables } from './http/idempotency/index.ts';

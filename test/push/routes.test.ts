@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { apiKeys, defineUser } from '../../src/index.ts';
 import { createPush } from '../../src/push/index.ts';
-import type { Transport } from '../../src/push/transport.ts';
+import type { Transport } from '../../src/push/message/transport.ts';
 import { createClient, type Person, startTestApp } from '../support/app.ts';
 import { generateVapidKeys } from '../support/vapid-keys.ts';
 import { openPlatform } from './platform.ts';

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import type { SimulatedBehavior } from '../../src/declare/push.ts';
 import { createApp, defineUser } from '../../src/index.ts';
 import { createPush } from '../../src/push/index.ts';
+import type { Transport } from '../../src/push/message/transport.ts';
 import { createSimulatedTransport } from '../../src/push/simulated/transport.ts';
-import type { Transport } from '../../src/push/transport.ts';
 import { startTestApp } from '../support/app.ts';
 import { openPlatform } from './platform.ts';
 

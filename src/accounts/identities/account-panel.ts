@@ -1,9 +1,9 @@
 import type { AccountPanel } from '../../declare/account-panel.ts';
 import type { Accounts } from '../../declare/accounts.ts';
+import type { Host } from '../../declare/host.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import type { AccountsContext } from '../context.ts';
 import type { Identities } from './store.ts';
 
 /** Creates the panel with the accounts at identity providers; accounts without one have no such panel. */
@@ -11,7 +11,7 @@ export function createIdentityPanel({
   host,
   identities,
   lockUser,
-}: Pick<AccountsContext, 'host'> & { identities: Identities } & Pick<Accounts, 'lockUser'>): AccountPanel {
+}: { host: Host; identities: Identities } & Pick<Accounts, 'lockUser'>): AccountPanel {
   return {
     id: 'identities',
     label: 'Sign-in with other providers',

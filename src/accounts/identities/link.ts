@@ -1,19 +1,21 @@
 import type { Request } from 'express';
 import type { Accounts, IdentitySignIn, SignInMethod } from '../../declare/accounts.ts';
 import { isAccountActive } from '../../declare/actor.ts';
+import type { Host } from '../../declare/host.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import type { AccountsContext } from '../context.ts';
 import { emitLoginFailed } from '../sign-in/attempt.ts';
-import { registrationClosedError } from '../users/users.ts';
+import { registrationClosedError, type Users } from '../users/users.ts';
 import type { Identities } from './store.ts';
 
-type Dependencies = Pick<AccountsContext, 'host' | 'users'> & {
+interface Dependencies {
+  host: Host;
+  users: Users;
   identities: Identities;
   accounts: Pick<Accounts, 'lockUser' | 'verifyEmail'>;
   /** Returns the sign-in methods of extensions; complete only after all features are set up. */
   methods: () => readonly SignInMethod[];
-};
+}
 
 const MAX_SUBJECT = 255;
 /** Attempts to sign in with an identity while other requests create the same user or link the same identity. */

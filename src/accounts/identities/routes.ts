@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { Accounts, SignInMethod } from '../../declare/accounts.ts';
+import type { Host } from '../../declare/host.ts';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import type { AccountsContext } from '../context.ts';
 import { isPasswordHash } from '../passwords/password-hash.ts';
+import type { Users } from '../users/users.ts';
 import type { Identities } from './store.ts';
 
 const identityShape = z
@@ -29,7 +30,9 @@ export function identityRoutes({
   identities,
   accounts,
   methods,
-}: Pick<AccountsContext, 'host' | 'users'> & {
+}: {
+  host: Host;
+  users: Users;
   identities: Identities;
   accounts: Pick<Accounts, 'lockUser' | 'assertCanStillSignIn'>;
   methods: () => readonly SignInMethod[];

@@ -1,15 +1,14 @@
 import type { AccountPower, EmailChangeStep } from '../../declare/account-power.ts';
-import type { ConfirmStep } from '../../declare/accounts.ts';
+import type { Accounts, ConfirmStep } from '../../declare/accounts.ts';
 import { isAccountActive, type Viewer } from '../../declare/actor.ts';
 import type { Fields } from '../../declare/field.ts';
-import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { CallerTransaction } from '../../declare/service.ts';
 import type { Executor } from '../../platform/data/postgres/database.ts';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import type { AccountsContext } from '../context.ts';
 import { activeUserSql } from '../users/user-state.ts';
 import { ADMIN, type IsPrivileged } from './privilege.ts';
 import type { SecondFactors } from './second-factors.ts';
@@ -28,7 +27,8 @@ export const isActiveAdministrator = (user: Readonly<Record<string, unknown>>): 
   rolesOf(user).includes(ADMIN) && isAccountActive(user);
 
 /** What the changes of the power of accounts need. */
-export interface AccountPowerDependencies extends Pick<AccountsContext, 'host' | 'revoke' | 'assertRecentSignIn'> {
+export interface AccountPowerDependencies extends Pick<Accounts, 'revoke' | 'assertRecentSignIn'> {
+  host: Host;
   users: ResourceGateway;
   lockUser(userId: string, tx: Executor): Promise<{ user: StoredRecord } | undefined>;
   factors: SecondFactors;

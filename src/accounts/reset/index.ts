@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Accounts } from '../../declare/accounts.ts';
 import { isAccountActive, isEmailVerified } from '../../declare/actor.ts';
 import type { FeatureParts } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
@@ -7,10 +8,18 @@ import { hashToken } from '../../platform/data/crypto/token.ts';
 import { createKeyedQueue, type KeyedQueue } from '../../platform/helpers/concurrency/serial-queue.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import type { AccountsContext } from '../context.ts';
-import { signInLockoutName } from '../lockout/lockout.ts';
+import type { Entity } from '../../records/store/entity.ts';
+import { type Lockout, signInLockoutName } from '../lockout/lockout.ts';
+import type { PasswordHasher } from '../passwords/password-hash.ts';
 import { checkNewPassword } from '../passwords/password-rules.ts';
-import { createResetMailComposer, forgotInput, forgotOutput, queueResetMail, RESET_MAIL } from './request.ts';
+import {
+  createResetMailComposer,
+  forgotInput,
+  forgotOutput,
+  queueResetMail,
+  RESET_MAIL,
+  type ResetMailDependencies,
+} from './request.ts';
 import { createResetRemovalConsumer, createResetSweep } from './store.ts';
 
 const text = z.string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') });
@@ -21,12 +30,20 @@ const resetInput = z.strictObject({
   password: text.meta({ format: 'password', minLength: 8, maxLength: 128 }),
 });
 
+/** What setting a new password with a link needs. */
+interface ResetDependencies extends ResetMailDependencies, Pick<Accounts, 'revoke' | 'verifyEmail'> {
+  hasher: PasswordHasher;
+  /** The user resource. */
+  user: Entity;
+  lockout: Lockout;
+}
+
 /**
  * `POST /auth/password/reset`: sets a new password with a one-time link. Runs the revocation steps with the cause `password_reset`,
  * which end all sessions, and clears the lockout of the user.
  */
 async function resetPassword(
-  accounts: AccountsContext,
+  accounts: ResetDependencies,
   queue: KeyedQueue,
   ctx: RouteContext<z.output<typeof resetInput>>,
 ): Promise<void> {
@@ -34,7 +51,7 @@ async function resetPassword(
   await queue(hashToken(ctx.input.token), () => redeemLink(accounts, ctx));
 }
 
-async function redeemLink(accounts: AccountsContext, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
+async function redeemLink(accounts: ResetDependencies, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
   const { host, users, hasher, lockout, resets, revoke } = accounts;
   const { token } = ctx.input;
   const ip = addressOf(ctx.req);
@@ -64,7 +81,7 @@ async function redeemLink(accounts: AccountsContext, ctx: RouteContext<z.output<
 export { createResets, passwordResets } from './store.ts';
 
 /** Creates the feature parts for forgotten passwords: the routes, the e-mail with the link, and the clean-up. */
-export function createResetFeature(accounts: AccountsContext, users: ResourceGateway) {
+export function createResetFeature(accounts: ResetDependencies, users: ResourceGateway) {
   const tags = ['auth'];
   const queue = createKeyedQueue();
   return {

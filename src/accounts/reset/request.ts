@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isAccountActive } from '../../declare/actor.ts';
+import type { Host } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { emailInput } from '../../platform/helpers/email-address.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
@@ -9,13 +10,21 @@ import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { appHostOf } from '../../platform/settings/environment.ts';
 import type { Limiter } from '../../platform/work/limits/limiter.ts';
-import type { AccountsContext } from '../context.ts';
+import type { Users } from '../users/users.ts';
+import type { Resets } from './store.ts';
 
 /** The kind of the e-mails with a reset link. With `undone` in their data (ISO 8601), they report that the change of an address was undone. */
 export const RESET_MAIL = 'password-reset';
 
 /** The name of the limit of reset e-mails to one account. */
 const RESET_LIMIT = 'password reset mails';
+
+/** What composing the e-mails with a link needs. */
+export interface ResetMailDependencies {
+  host: Host;
+  users: Users;
+  resets: Resets;
+}
 
 /** The body of `POST /auth/password/forgot`. */
 export const forgotInput = z.strictObject({ email: emailInput });
@@ -29,10 +38,7 @@ const MESSAGE = 'If there is an account with this e-mail address, a link to choo
  * `POST /auth/password/forgot`: stores an e-mail to be composed later. The worker looks up the account, so neither the response
  * nor its time reveals whether the address has an account.
  */
-export async function queueResetMail(
-  { host }: Pick<AccountsContext, 'host'>,
-  ctx: RouteContext<z.output<typeof forgotInput>>,
-) {
+export async function queueResetMail({ host }: { host: Host }, ctx: RouteContext<z.output<typeof forgotInput>>) {
   const locale = preferredLocaleOf(ctx.req);
   await host.mail.sendComposed(RESET_MAIL, { email: ctx.input.email, ip: addressOf(ctx.req), locale });
   return { message: MESSAGE };
@@ -83,11 +89,7 @@ function noticeOf({ undone, ip }: Record<string, unknown>, { env }: Pick<Platfor
 }
 
 /** Creates the composer of reset e-mails. It creates the token while composing, so that the token is only ever stored as a hash. */
-export function createResetMailComposer({
-  host,
-  users,
-  resets,
-}: Pick<AccountsContext, 'host' | 'users' | 'resets'>): MailComposer {
+export function createResetMailComposer({ host, users, resets }: ResetMailDependencies): MailComposer {
   const { settings, events } = host;
   const minutes = settings.auth.resetTokenTtlMinutes;
   const limiter = createResetLimiter(host);

@@ -1,9 +1,11 @@
 import type { AccountPanel, PanelValue } from '../../declare/account-panel.ts';
+import type { Accounts } from '../../declare/accounts.ts';
+import type { Host } from '../../declare/host.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { describeUserAgent } from '../../platform/http/user-agent.ts';
-import type { AccountsContext } from '../context.ts';
+import type { Sessions } from './sessions.ts';
 
 /** Sessions that the panel lists; it counts all. */
 const MAX_SHOWN = 50;
@@ -18,7 +20,7 @@ export function createSessionPanel({
   host,
   sessions,
   revoke,
-}: Pick<AccountsContext, 'host' | 'sessions' | 'revoke'>): AccountPanel {
+}: { host: Host; sessions: Sessions } & Pick<Accounts, 'revoke'>): AccountPanel {
   return {
     id: 'sessions',
     label: 'Sessions',

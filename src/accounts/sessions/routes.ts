@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { Accounts } from '../../declare/accounts.ts';
+import type { Host } from '../../declare/host.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import type { AccountsContext } from '../context.ts';
-import { passwordToCheck } from '../sign-in/login.ts';
+import { passwordToCheck } from '../passwords/password-input.ts';
+import type { Sessions } from './sessions.ts';
 
 const sessionRecord = z
   .object({
@@ -45,7 +46,7 @@ export function sessionRoutes({
   sessions,
   revoke,
   confirmIdentity,
-}: Pick<AccountsContext, 'host' | 'sessions' | 'revoke'> & Pick<Accounts, 'confirmIdentity'>): Route[] {
+}: { host: Host; sessions: Sessions } & Pick<Accounts, 'revoke' | 'confirmIdentity'>): Route[] {
   const tags = ['auth'];
   return [
     {

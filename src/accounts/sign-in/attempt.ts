@@ -1,8 +1,13 @@
 import type { Request } from 'express';
+import type { Host } from '../../declare/host.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import type { AccountsContext } from '../context.ts';
-import { lockedError, signInLockoutName } from '../lockout/lockout.ts';
+import { type Lockout, lockedError, signInLockoutName } from '../lockout/lockout.ts';
+
+interface AttemptDependencies {
+  host: Host;
+  lockout: Lockout;
+}
 
 /** A sign-in with an e-mail address, whether or not it has an account. */
 export interface SignInAttempt {
@@ -20,7 +25,7 @@ export function wrongCredentialsError(): ApiError {
 
 /** Emits `security.login_failed`. `reason` is set when the credential was right. */
 export function emitLoginFailed(
-  { host }: Pick<AccountsContext, 'host'>,
+  { host }: Pick<AttemptDependencies, 'host'>,
   { email, request }: SignInAttempt,
   reason?: FailureReason,
 ): void {
@@ -35,7 +40,7 @@ export function emitLoginFailed(
  * @throws ApiError RATE_LIMITED while the address is locked
  */
 export async function runSignInAttempt<T>(
-  accounts: Pick<AccountsContext, 'host' | 'lockout'>,
+  accounts: AttemptDependencies,
   attempt: SignInAttempt,
   check: () => Promise<T | undefined>,
   {
@@ -65,7 +70,7 @@ export async function runSignInAttempt<T>(
  * @throws ApiError from `wrong`; RATE_LIMITED after too many wrong secrets
  */
 export async function checkSecretOfCaller<T>(
-  { host, lockout }: Pick<AccountsContext, 'host' | 'lockout'>,
+  { host, lockout }: AttemptDependencies,
   userId: string,
   check: () => Promise<T | undefined>,
   wrong: () => ApiError,

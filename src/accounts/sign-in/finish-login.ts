@@ -3,14 +3,14 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import type { Accounts } from '../../declare/accounts.ts';
 import { isAccountActive } from '../../declare/actor.ts';
-import type { StoredRecord } from '../../declare/host.ts';
+import type { Host, StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { recordShape } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import type { AccountsContext } from '../context.ts';
-import { signInLockoutName } from '../lockout/lockout.ts';
-import type { Account } from '../users/users.ts';
+import { type Lockout, signInLockoutName } from '../lockout/lockout.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { Account, Users } from '../users/users.ts';
 import { emitLoginFailed, wrongCredentialsError } from './attempt.ts';
 import { type SignInSteps, splitProof } from './steps.ts';
 
@@ -33,7 +33,15 @@ export function registrationShape({ registrationOutput }: SignInSteps): z.ZodTyp
   return registrationOutput === undefined ? newSessionShape : z.xor([newSessionShape, registrationOutput]);
 }
 
-type LoginContext = Pick<AccountsContext, 'host' | 'users' | 'sessions'>;
+/** What a login needs after its credential has been checked. */
+export interface LoginDependencies {
+  host: Host;
+  users: Users;
+  sessions: Sessions;
+  lockout: Lockout;
+  /** The steps of extensions, such as a second factor, that a login runs after a correct credential. */
+  signInSteps: SignInSteps;
+}
 
 /** A sign-in whose credential was correct. */
 export interface VerifiedLogin {
@@ -49,7 +57,7 @@ export interface VerifiedLogin {
 const METHOD = /^[\w:.-]{1,64}$/;
 
 /** Refuses the login of a user who is not active, and emits `security.login_failed`. @throws ApiError FORBIDDEN */
-function assertActiveUser(accounts: Pick<AccountsContext, 'host'>, user: StoredRecord, request: Request): void {
+function assertActiveUser(accounts: Pick<LoginDependencies, 'host'>, user: StoredRecord, request: Request): void {
   if (isAccountActive(user)) return;
   emitLoginFailed(accounts, { email: String(user.email), request }, 'user_disabled');
   throw new ApiError('FORBIDDEN', 'This account is disabled');
@@ -57,7 +65,7 @@ function assertActiveUser(accounts: Pick<AccountsContext, 'host'>, user: StoredR
 
 /** Emits `security.login_failed` for a login during which the password was changed, and returns the 401 error. */
 function reportPasswordChanged(
-  accounts: Pick<AccountsContext, 'host'>,
+  accounts: Pick<LoginDependencies, 'host'>,
   user: StoredRecord,
   request: Request,
 ): ApiError {
@@ -82,7 +90,7 @@ function methodOfProof(proof: string): string {
 
 /** Starts the session of a login that has passed all steps, and returns the response. */
 async function startLoginSession(
-  accounts: LoginContext,
+  accounts: Pick<LoginDependencies, 'host' | 'users' | 'sessions'>,
   { account: { user, passwordHash }, method, request }: Pick<VerifiedLogin, 'account' | 'method' | 'request'>,
 ) {
   assertActiveUser(accounts, user, request);
@@ -106,7 +114,7 @@ interface LoginResult {
  *
  * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if its password was changed meanwhile
  */
-export async function finishLogin(accounts: AccountsContext, login: VerifiedLogin): Promise<LoginResult> {
+export async function finishLogin(accounts: LoginDependencies, login: VerifiedLogin): Promise<LoginResult> {
   const { account, method, multiFactor = false, passedSteps = 0, request } = login;
   const { user, passwordHash } = account;
   assertActiveUser(accounts, user, request);
@@ -122,7 +130,7 @@ export async function finishLogin(accounts: AccountsContext, login: VerifiedLogi
 }
 
 /** Continues a login outside of the lockout of its address. A completed one clears the failed attempts, as every successful sign-in. */
-async function finishUncountedLogin(accounts: AccountsContext, login: VerifiedLogin): Promise<object> {
+async function finishUncountedLogin(accounts: LoginDependencies, login: VerifiedLogin): Promise<object> {
   const { response, completed } = await finishLogin(accounts, login);
   if (completed) await accounts.lockout.clearFailedAttempts(signInLockoutName(String(login.account.user.email)));
   return response;
@@ -130,7 +138,7 @@ async function finishUncountedLogin(accounts: AccountsContext, login: VerifiedLo
 
 /** Continues a login that was waiting for a further step, such as a second factor. See `Accounts`. */
 export async function resumeLogin(
-  accounts: AccountsContext,
+  accounts: LoginDependencies,
   { userId, passwordProof, multiFactor = false }: Parameters<Accounts['resumeLogin']>[0],
   { req: request }: Pick<RouteContext, 'req'>,
 ): Promise<object> {
@@ -151,7 +159,7 @@ export async function resumeLogin(
  * checked before, and must not keep the owner of an account from signing in with others. See `Accounts`.
  */
 export async function startSessionWithoutPassword(
-  accounts: AccountsContext,
+  accounts: LoginDependencies,
   ...[userId, { method, request, multiFactor, proof }]: Parameters<Accounts['startSession']>
 ): Promise<object> {
   if (!METHOD.test(method)) throw new TypeError(`"${method}" is not a name for a way to sign in`);

@@ -1,33 +1,27 @@
 import { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
-import { isStorable, UNSTORABLE } from '../../platform/data/postgres/values.ts';
-import type { AccountsContext } from '../context.ts';
+import type { PasswordHasher } from '../passwords/password-hash.ts';
+import { passwordToCheck, requiredText } from '../passwords/password-input.ts';
 import type { Account } from '../users/users.ts';
 import { runSignInAttempt } from './attempt.ts';
-import { finishLogin } from './finish-login.ts';
-
-const text = z
-  .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
-  .refine(isStorable, { error: UNSTORABLE });
-
-/** Whether a password has at most 128 code points, the maximum for new passwords. The first check is cheap for long texts. */
-const isWithinPasswordLength = (password: string) => password.length <= 256 && [...password].length <= 128;
-
-/** The schema of a password to check. A password longer than any that can be set is refused before it is hashed. */
-export const passwordToCheck = text.refine(isWithinPasswordLength, { error: 'Must be at most 128 characters' });
+import { finishLogin, type LoginDependencies } from './finish-login.ts';
 
 /** The body of a login. */
 export const loginInput = z.strictObject({
-  email: text.max(320, { error: 'Must be at most 320 characters' }),
+  email: requiredText.max(320, { error: 'Must be at most 320 characters' }),
   password: passwordToCheck,
 });
+
+interface PasswordLoginDependencies extends LoginDependencies {
+  hasher: PasswordHasher;
+}
 
 /**
  * Returns the account with this e-mail and password, or undefined; both cases take the same time. Replaces a hash of a lower cost or
  * another format.
  */
 async function verifyCredentialsAndUpgradeHash(
-  accounts: AccountsContext,
+  accounts: PasswordLoginDependencies,
   email: string,
   password: string,
 ): Promise<Account | undefined> {
@@ -50,7 +44,7 @@ async function verifyCredentialsAndUpgradeHash(
  * `POST /auth/login`. An unknown e-mail and a wrong password get the same 401. The right password of a disabled account gets 403.
  * Only a started session clears the count of failed sign-ins; the 403 and a right password before a further step do not.
  */
-export async function login(accounts: AccountsContext, ctx: RouteContext<z.output<typeof loginInput>>) {
+export async function login(accounts: PasswordLoginDependencies, ctx: RouteContext<z.output<typeof loginInput>>) {
   const email = ctx.input.email.trim().toLowerCase();
   const request = ctx.req;
   const { response } = await runSignInAttempt(

@@ -1,12 +1,13 @@
 import type { Accounts } from '../../declare/accounts.ts';
 import { isEmailVerified } from '../../declare/actor.ts';
+import type { Host } from '../../declare/host.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { declaredUserRoles } from '../../records/configuration/roles.ts';
 import { f } from '../../records/fields/f.ts';
 import type { DerivedChanges } from '../../records/operations/context.ts';
-import type { AccountsContext } from '../context.ts';
 import { createNoPassword } from '../passwords/password-hash.ts';
+import type { Users } from './users.ts';
 
 /**
  * Returns the fields that extensions add to the user resource if they find out that users own their e-mail addresses. Pass it as the
@@ -38,7 +39,7 @@ export const VERIFICATION_OF_ADDRESS: DerivedChanges = {
 
 /** Creates the function that records that a user owns their address. See `Accounts`. */
 export function createVerifyEmail(
-  { host, users, revoke }: Pick<AccountsContext, 'host' | 'users' | 'revoke'>,
+  { host, users, revoke }: { host: Host; users: Users } & Pick<Accounts, 'revoke'>,
   lockUser: Accounts['lockUser'],
 ): Accounts['verifyEmail'] {
   return async (userId, email, tx, { claim, request, by }) => {

@@ -1,4 +1,4 @@
-import type { OpenedApp } from '../project.ts';
+import type { OpenedApp } from '../project/project.ts';
 import { generatePassword, readPasswordFromInput } from './password.ts';
 import { sessionLines } from './report.ts';
 

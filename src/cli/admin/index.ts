@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { runUntilStopRequest } from '../../dev-servers/on-stop-request.ts';
-import type { AppOpener } from '../project.ts';
-import { ReportedFailure } from '../terminal.ts';
+import type { AppOpener } from '../project/project.ts';
+import { ReportedFailure } from '../terminal/terminal.ts';
 import { type AdminContext, createUser, grantRole, revokeRole, setStatus, showSessions } from './accounts.ts';
 import { importUsers } from './import-users.ts';
 import { mailLines, userLines } from './report.ts';

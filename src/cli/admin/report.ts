@@ -1,5 +1,5 @@
 import type { ImportProgress } from '../../accounts/import/import.ts';
-import { alignColumns, formatCount, pluralize, stripControlCharacters } from '../terminal.ts';
+import { alignColumns, formatCount, pluralize, stripControlCharacters } from '../terminal/terminal.ts';
 
 type Shown = Record<string, unknown>;
 

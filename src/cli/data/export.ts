@@ -6,8 +6,8 @@ import type { BulkResource } from '../../declare/bulk.ts';
 import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
 import { createRowFormatter, exportColumnsOf } from '../../records/bulk/format-rows.ts';
 import type { Format } from '../../records/bulk/read-rows.ts';
-import type { OpenedApp } from '../project.ts';
-import { pluralize } from '../terminal.ts';
+import type { OpenedApp } from '../project/project.ts';
+import { pluralize } from '../terminal/terminal.ts';
 import { createProgress } from './progress.ts';
 import { readViewer } from './viewer.ts';
 

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { runUntilStopRequest } from '../../dev-servers/on-stop-request.ts';
 import type { Format } from '../../records/bulk/read-rows.ts';
-import type { AppOpener, OpenedApp } from '../project.ts';
-import { ReportedFailure } from '../terminal.ts';
+import type { AppOpener, OpenedApp } from '../project/project.ts';
+import { ReportedFailure } from '../terminal/terminal.ts';
 import type { ExportOptions } from './export.ts';
 import type { ImportOptions } from './import.ts';
 

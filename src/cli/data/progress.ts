@@ -1,4 +1,4 @@
-import { formatCount } from '../terminal.ts';
+import { formatCount } from '../terminal/terminal.ts';
 
 const BAR_WIDTH = 30;
 /** ms between two updates of a terminal, and between two lines otherwise. */

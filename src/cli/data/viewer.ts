@@ -1,4 +1,4 @@
-import type { OpenedApp } from '../project.ts';
+import type { OpenedApp } from '../project/project.ts';
 
 /** A user on whose behalf a command runs. */
 export type Viewer = NonNullable<Parameters<ReturnType<OpenedApp['bulk']['resource']>['read']>[1]>;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { findProject, loadEnvironmentFile } from '../project.ts';
+import { findProject, loadEnvironmentFile } from '../project/project.ts';
 import type { DevOptions } from './run.ts';
 
 /** Adds `belfry dev`, which runs the app during development. */

@@ -10,7 +10,7 @@ import { onStopRequest } from '../../dev-servers/on-stop-request.ts';
 import { commandLineOf, isRunning, stopOrphanedServer } from '../../dev-servers/orphaned-server.ts';
 import { runGuarded } from '../../dev-servers/run-guarded.ts';
 import { type Services, startServices } from '../../dev-servers/start.ts';
-import { DEVELOPMENT_ENVIRONMENT, type Project } from '../project.ts';
+import { DEVELOPMENT_ENVIRONMENT, type Project } from '../project/project.ts';
 import { type RestartingProcess, restartOnChange } from './restart-on-change.ts';
 
 /** This command line as a file, for the process of the app. */

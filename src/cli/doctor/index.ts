@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AppOpener } from '../project.ts';
+import type { AppOpener } from '../project/project.ts';
 
 /** Adds `belfry doctor`, which checks whether the app can run here. */
 export function addDoctorCommand(program: Command, openApp: AppOpener): void {

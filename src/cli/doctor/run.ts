@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { StartupError } from '../../platform/helpers/config-errors.ts';
 import { VERSION } from '../../platform/helpers/version.ts';
 import type { Finding } from '../../platform/observability/finding.ts';
-import { type AppOpener, findProject } from '../project.ts';
-import { ReportedFailure, stripControlCharacters } from '../terminal.ts';
+import { type AppOpener, findProject } from '../project/project.ts';
+import { ReportedFailure, stripControlCharacters } from '../terminal/terminal.ts';
 
 const MARKS: Record<Finding['level'], string> = { ok: 'ok      ', warning: 'warning ', error: 'error   ' };
 

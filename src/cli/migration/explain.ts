@@ -1,6 +1,6 @@
 import type { RefusedChange } from '../../runtime/migrations/plan/column-changes.ts';
 import type { Loss } from '../../runtime/migrations/plan/losses.ts';
-import { pluralize } from '../terminal.ts';
+import { pluralize } from '../terminal/terminal.ts';
 import { readMigrationArguments } from './arguments.ts';
 import type { ValueCounts } from './count-values.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type AppOpener, DATABASE_ONLY, findProject, loadEnvironmentFile } from '../project.ts';
-import { ReportedFailure } from '../terminal.ts';
+import { type AppOpener, DATABASE_ONLY, findProject, loadEnvironmentFile } from '../project/project.ts';
+import { ReportedFailure } from '../terminal/terminal.ts';
 import { addGenerateOptions, readMigrationArguments } from './arguments.ts';
 
 /** Returns the folder of a project's migrations. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { assemblyOf } from '../../runtime/create-app.ts';
 import type { ResourceFacts } from '../../runtime/openapi/resource-facts.ts';
-import { type AppOpener, DATABASE_ONLY } from '../project.ts';
+import { type AppOpener, DATABASE_ONLY } from '../project/project.ts';
 
 /** A JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { AppOpener } from '../project.ts';
+import type { AppOpener } from '../project/project.ts';
 
 interface TypesOptions {
   from?: string;

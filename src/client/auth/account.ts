@@ -1,4 +1,4 @@
-import type { CallOptions } from '../request.ts';
+import type { CallOptions } from '../request/request.ts';
 import type { AuthContext } from './context.ts';
 import type { AuthUser } from './session.ts';
 import type { SignInResult } from './sign-in-result.ts';

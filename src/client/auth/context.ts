@@ -1,5 +1,5 @@
-import { ApiError } from '../errors.ts';
-import type { ApiRequest, CallOptions, Requester } from '../request.ts';
+import { ApiError } from '../request/errors.ts';
+import type { ApiRequest, CallOptions, Requester } from '../request/request.ts';
 import type { AuthUser, SessionStore } from './session.ts';
 import type { SignInResult } from './sign-in-result.ts';
 import type { FlowStorage } from './storage.ts';

@@ -1,4 +1,4 @@
-import { ApiError, readApiError } from '../errors.ts';
+import { ApiError, readApiError } from '../request/errors.ts';
 import type { SessionStorage, StoredSession } from './storage.ts';
 
 /** A session without its token, which a server may write into a page. */

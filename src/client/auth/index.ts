@@ -1,4 +1,4 @@
-import type { CallOptions, Requester, TokenSource } from '../request.ts';
+import type { CallOptions, Requester, TokenSource } from '../request/request.ts';
 import type {
   IdentityMethods,
   InvitationMethods,

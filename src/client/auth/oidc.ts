@@ -1,5 +1,5 @@
-import { createCodeVerifier } from '../base64url.ts';
-import type { CallOptions } from '../request.ts';
+import { createCodeVerifier } from '../request/base64url.ts';
+import type { CallOptions } from '../request/request.ts';
 import { type AuthContext, createClientError } from './context.ts';
 import type { AuthUser } from './session.ts';
 import type { SignInResult } from './sign-in-result.ts';

@@ -1,6 +1,6 @@
-import { decodeBase64url, encodeBase64url } from '../base64url.ts';
-import { ApiError } from '../errors.ts';
-import type { CallOptions } from '../request.ts';
+import { decodeBase64url, encodeBase64url } from '../request/base64url.ts';
+import { ApiError } from '../request/errors.ts';
+import type { CallOptions } from '../request/request.ts';
 import { type AuthContext, createClientError } from './context.ts';
 import type { AuthUser } from './session.ts';
 import type { SignInChallenge, SignInResult } from './sign-in-result.ts';

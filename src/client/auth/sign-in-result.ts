@@ -1,4 +1,4 @@
-import type { CallOptions } from '../request.ts';
+import type { CallOptions } from '../request/request.ts';
 import type { AuthUser } from './session.ts';
 
 /** The result of a sign-in: it is complete, or a step is missing. */

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../request/errors.ts';
 import type { AuthContext } from './context.ts';
 import type { AuthUser } from './session.ts';
 import type { SecondFactorRequired, SignInChallenge, SignInResult } from './sign-in-result.ts';

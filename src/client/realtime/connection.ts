@@ -1,5 +1,5 @@
-import { ApiError } from '../errors.ts';
-import type { Requester } from '../request.ts';
+import { ApiError } from '../request/errors.ts';
+import type { Requester } from '../request/request.ts';
 import { createEventParser, type EventSink } from './event-parser.ts';
 
 /** What a connection asks the server for. */

@@ -1,5 +1,5 @@
-import { ApiError } from '../errors.ts';
-import type { Requester, TokenSource } from '../request.ts';
+import { ApiError } from '../request/errors.ts';
+import type { Requester, TokenSource } from '../request/request.ts';
 import { type RecordSubscription, subscriptionText } from './record-event.ts';
 import { createStream, type Stream } from './stream.ts';
 import { createTopic, type SubscriptionListener, type Topic } from './topic.ts';

@@ -1,4 +1,4 @@
-import type { Requester } from '../request.ts';
+import type { Requester } from '../request/request.ts';
 import { type EventsOptions, iterateEvents, type ResetEvent } from './event-iterator.ts';
 import { createSubscriptionHub, type SessionSource } from './hub.ts';
 import { createLiveList, type LiveList, type LiveListQuery } from './live-list.ts';

@@ -1,5 +1,5 @@
-import { toApiError } from '../errors.ts';
-import type { Requester } from '../request.ts';
+import { toApiError } from '../request/errors.ts';
+import type { Requester } from '../request/request.ts';
 import type { SessionSource } from './hub.ts';
 import type { Realtime } from './index.ts';
 import { type LiveListSnapshot, LOADING_SNAPSHOT } from './list-snapshot.ts';

@@ -1,6 +1,6 @@
-import { ApiError } from '../errors.ts';
 import type { PageMeta } from '../records/page.ts';
-import type { QueryParameters, Requester } from '../request.ts';
+import { ApiError } from '../request/errors.ts';
+import type { QueryParameters, Requester } from '../request/request.ts';
 import type { LoadedList } from './list-state.ts';
 import type { ListRecord } from './sort-order.ts';
 

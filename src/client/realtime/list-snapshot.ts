@@ -1,4 +1,4 @@
-import type { ApiError } from '../errors.ts';
+import type { ApiError } from '../request/errors.ts';
 
 /** What a live list says about itself. */
 export interface LiveListMeta {

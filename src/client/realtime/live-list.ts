@@ -1,6 +1,6 @@
-import { ApiError, toApiError } from '../errors.ts';
 import { encodeSelection, encodeWhere, type RecordSelection, type Where } from '../records/list-query.ts';
-import type { QueryParameters, Requester } from '../request.ts';
+import { ApiError, toApiError } from '../request/errors.ts';
+import type { QueryParameters, Requester } from '../request/request.ts';
 import { isTemporary } from './connection.ts';
 import type { SubscriptionHub } from './hub.ts';
 import { createListLoader } from './list-loader.ts';

@@ -1,5 +1,5 @@
-import { encodeQuery, encodeSegment } from '../query-string.ts';
 import { encodeWhere, type Where } from '../records/list-query.ts';
+import { encodeQuery, encodeSegment } from '../request/query-string.ts';
 import type { ServerSentEvent } from './event-parser.ts';
 
 /** A change of a record, as the viewer may see it. */

@@ -1,5 +1,5 @@
-import type { ApiError } from '../errors.ts';
 import type { RecordSelection } from '../records/list-query.ts';
+import type { ApiError } from '../request/errors.ts';
 import { type LiveListMeta, type LiveListSnapshot, LOADING_SNAPSHOT } from './list-snapshot.ts';
 import type { ListState } from './list-state.ts';
 import type { ListRecord } from './sort-order.ts';

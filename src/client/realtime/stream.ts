@@ -1,5 +1,5 @@
-import { ApiError } from '../errors.ts';
-import type { Requester } from '../request.ts';
+import { ApiError } from '../request/errors.ts';
+import type { Requester } from '../request/request.ts';
 import { type Connection, isTemporary, openConnection } from './connection.ts';
 import type { ServerSentEvent } from './event-parser.ts';
 import { parseRecordEvent, type ResetReason } from './record-event.ts';

@@ -1,4 +1,4 @@
-import type { QueryParameters } from '../request.ts';
+import type { QueryParameters } from '../request/request.ts';
 import { encodeWhere, type ListSelection } from './list-query.ts';
 
 /** A field by which records are grouped: its name, or a date in buckets (`{ month: 'createdAt' }`). */

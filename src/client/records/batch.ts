@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../request/errors.ts';
 import { type IfMatch, tagOf } from './versions.ts';
 
 /** One change of a batch. */

@@ -1,4 +1,4 @@
-import type { QueryParameters } from '../request.ts';
+import type { QueryParameters } from '../request/request.ts';
 
 type Value = string | number | boolean | Date;
 

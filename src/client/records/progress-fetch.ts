@@ -1,4 +1,4 @@
-import { createInvalidResponseError } from '../errors.ts';
+import { createInvalidResponseError } from '../request/errors.ts';
 
 /** What this module uses of the XMLHttpRequest of browsers, the only API that reports how much of a body has been sent. */
 interface BrowserRequest {

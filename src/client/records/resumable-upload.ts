@@ -1,7 +1,7 @@
-import { createDeadline, type Deadline } from '../deadline.ts';
-import { ApiError } from '../errors.ts';
-import type { ApiRequest, Requester } from '../request.ts';
-import { waitBeforeRetry } from '../retry.ts';
+import { createDeadline, type Deadline } from '../request/deadline.ts';
+import { ApiError } from '../request/errors.ts';
+import type { ApiRequest, Requester } from '../request/request.ts';
+import { waitBeforeRetry } from '../request/retry.ts';
 import { createProgressFetch } from './progress-fetch.ts';
 import type { OutgoingFile, UploadedFile, UploadOptions } from './upload.ts';
 

@@ -1,4 +1,4 @@
-import type { Requester } from '../request.ts';
+import type { Requester } from '../request/request.ts';
 import { createProgressFetch } from './progress-fetch.ts';
 import { uploadResumably } from './resumable-upload.ts';
 import type { OutgoingFile, UploadedFile, UploadOptions, UploadSource } from './upload.ts';

@@ -1,4 +1,4 @@
-import type { CallOptions } from '../request.ts';
+import type { CallOptions } from '../request/request.ts';
 
 /** What can be uploaded: a file or other bytes. */
 export type UploadSource = Blob | ArrayBuffer | Uint8Array<ArrayBuffer>;

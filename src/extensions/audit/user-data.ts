@@ -2,8 +2,8 @@ import type { Host, UserData } from '../../declare/host.ts';
 import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
 import { createUnreachableOrganisationSearch } from '../../records/access/reachable-organisations.ts';
 import { createVisibleChangesFilter } from './reading/visible-entries.ts';
-import { ERASE_VALUES } from './sql.ts';
 import { type Changes, ENTRIES_WITH_VALUES, restoreSealedValues } from './trail/entry.ts';
+import { ERASE_VALUES } from './trail/sql.ts';
 
 const ROWS_AT_ONCE = 500;
 

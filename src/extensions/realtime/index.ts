@@ -4,17 +4,17 @@ import { createAppender } from './events/appender.ts';
 import { createRealtimeForwarder, createRealtimeSweeps } from './events/forwarding.ts';
 import type { Listener } from './fan-out/groups.ts';
 import { createHub } from './fan-out/hub.ts';
+import { createRealtimeMetrics } from './fan-out/metrics.ts';
 import { realtimeRoutes } from './routes.ts';
-import { type RealtimeOptions, realtimeSettings } from './settings.ts';
+import { type RealtimeOptions, realtimeSettings } from './settings/settings.ts';
 import { createAccessWatch } from './streams/access-watch.ts';
-import { createRealtimeMetrics } from './streams/metrics.ts';
 import { createStreamOpener } from './streams/open.ts';
 import { createStreamSlots } from './streams/slots.ts';
-import { createTickets } from './streams/tickets.ts';
+import { createTicketSweep, createTickets } from './streams/tickets.ts';
 import { realtimeTickets, realtimeWaiting } from './tables.ts';
 import { describeEventUserData, describeTicketUserData } from './user-data.ts';
 
-export type { RealtimeOptions } from './settings.ts';
+export type { RealtimeOptions } from './settings/settings.ts';
 
 /**
  * Realtime: sends changes of records as server-sent events. Each client gets only what it may see.
@@ -47,7 +47,7 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
       return {
         routes: realtimeRoutes(opener.handleOpenStream, tickets, settings.maxSubscriptions, opener.resourcePaths),
         consumers: [createRealtimeForwarder(host, appender)],
-        sweeps: createRealtimeSweeps(host, appender, settings),
+        sweeps: [...createRealtimeSweeps(host, appender, settings), createTicketSweep(host.database)],
         userData: [
           describeTicketUserData(host.database),
           ...(host.users === undefined ? [] : [describeEventUserData(host, host.users)]),

@@ -3,7 +3,7 @@ import type { Database } from '../../platform/data/postgres/database.ts';
 import { type ErasureTarget, findErasureTargets } from '../../records/schema/erasure-plan.ts';
 import { ENTRY_KIND_FIELDS, entryPositionOf, erasureGapKey, type PackedEvent, redisStreamKey } from './events/entry.ts';
 import { DROPPED_MARKER_ID } from './events/forwarding.ts';
-import { REMOVE_WAITING, WAITING_WITH } from './sql.ts';
+import { REMOVE_WAITING, WAITING_WITH } from './events/waiting-sql.ts';
 
 // Entries read at once. Few, because an entry may be twice as large as a record.
 const ENTRIES_AT_ONCE = 50;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { namePasswordIfNothingIsSent } from '../../accounts/passwords/change-password.ts';
-import { passwordToCheck } from '../../accounts/sign-in/login.ts';
+import { namePasswordIfNothingIsSent, passwordToCheck } from '../../accounts/passwords/password-input.ts';
 import { CODE_METHODS } from './attempt.ts';
 
 const requiredText = (longest: number) =>

@@ -9,7 +9,7 @@ import { formatContentDisposition } from '../../platform/http/bodies/content-dis
 import { parseEntityTags } from '../../platform/http/entity-tag.ts';
 import { ignoreResponseBytes } from '../../platform/http/pending-responses.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import type { FileRow, FileStore } from '../store.ts';
+import type { FileRow, FileStore } from '../store/store.ts';
 import { type ByteRange, parseByteRange } from './byte-range.ts';
 import type { FileUrls, GrantedRead } from './urls.ts';
 

@@ -4,7 +4,7 @@ import { createVariant, type ImageVariantInput, variantSchema } from '../../plat
 import type { FileStorage } from '../../platform/data/storage/storage.ts';
 import { ApiError, validationError } from '../../platform/helpers/errors.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
-import type { StoredContent, StoredVariant } from '../store.ts';
+import type { StoredContent, StoredVariant } from '../store/store.ts';
 
 /** The keys of the variants of a file, by name. The row has them before they are stored, so that their bytes are never forgotten. */
 export function variantKeysOf({ image }: FileRules, storageKey: string): Record<string, { key: string }> | undefined {

@@ -5,7 +5,7 @@ import { recognizeStart } from '../../platform/data/storage/media-types/recogniz
 import type { FileStorage } from '../../platform/data/storage/storage.ts';
 import { matchesMediaType } from '../../platform/http/bodies/body-stream.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
-import { assertTypeIsAccepted, type PeekedBody } from '../content.ts';
+import { assertTypeIsAccepted, type PeekedBody } from './content.ts';
 
 /** A file whose first bytes have been looked at, and whose type the field may accept. */
 export interface RecognizedUpload {

@@ -6,10 +6,10 @@ import { mediaTypeOf, openBody } from '../../platform/http/bodies/body-stream.ts
 import { parseContentDisposition } from '../../platform/http/bodies/content-disposition.ts';
 import { declaresForm, readForm } from '../../platform/http/bodies/multipart.ts';
 import { readJsonBody } from '../../platform/http/json-body.ts';
-import { assertSizeFits } from '../content.ts';
-import type { FilesContext } from '../context.ts';
-import { DIRECT_UPLOAD_MS, type FileRow, metadataOf } from '../store.ts';
-import type { UploadTarget } from '../targets.ts';
+import { DIRECT_UPLOAD_MS, type FileRow, metadataOf } from '../store/store.ts';
+import { assertSizeFits } from './content.ts';
+import type { FilesContext } from './context.ts';
+import type { UploadTarget } from './targets.ts';
 import { presentedTokenHash, type Uploader, uploaderOf } from './uploader.ts';
 import { ownsUpload, toUploadError } from './uploads.ts';
 

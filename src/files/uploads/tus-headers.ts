@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
-import type { FileRow } from '../store.ts';
+import type { FileRow } from '../store/store.ts';
 
 /** The version of the protocol: https://tus.io/protocols/resumable-upload */
 const VERSION = '1.0.0';

@@ -7,12 +7,12 @@ import { ApiError } from '../../platform/helpers/errors.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
-import { assertSizeFits, type ContentFacts, checkContent, peekBody } from '../content.ts';
-import { cleanFileName } from '../file-name.ts';
-import { type FileRow, type FileStore, isRemoved, type PendingLimits, type StoredContent } from '../store.ts';
-import type { UploadTarget } from '../targets.ts';
+import { type FileRow, type FileStore, isRemoved, type PendingLimits, type StoredContent } from '../store/store.ts';
+import { assertSizeFits, type ContentFacts, checkContent, peekBody } from './content.ts';
+import { cleanFileName } from './file-name.ts';
 import { createImageFacts, variantKeysOf } from './images.ts';
 import { createRecognition } from './recognition.ts';
+import type { UploadTarget } from './targets.ts';
 import type { Uploader } from './uploader.ts';
 
 /** The announced facts about an upload. */

@@ -4,8 +4,14 @@ import type { AnyJob } from '../../declare/job-queue.ts';
 import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
 import { parseSettings } from '../../platform/helpers/parse-settings.ts';
-import { type CompiledJob, type CompiledJobs, checkInput, checkName, reportOptionIssues } from '../declarations.ts';
-import { toStorableJson } from '../values.ts';
+import {
+  type CompiledJob,
+  type CompiledJobs,
+  checkInput,
+  checkName,
+  reportOptionIssues,
+} from '../declarations/declarations.ts';
+import { toStorableJson } from '../declarations/values.ts';
 import { type CronTicks, findCronError, isTimeZone, parseCron } from './cron.ts';
 
 const optionsSchema = z.strictObject({

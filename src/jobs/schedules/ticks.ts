@@ -2,7 +2,7 @@ import type { Executor } from '../../platform/data/postgres/queryable.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Sweep } from '../../platform/work/outbox/relay.ts';
-import { createQueueEntries, queueOfJob } from '../queue.ts';
+import { createQueueEntries, queueOfJob } from '../queue/queue.ts';
 import type { CompiledSchedule } from './declarations.ts';
 
 const EVERY_MS = 1000;

@@ -12,9 +12,9 @@ import {
   type TransportDevice,
   type TransportRequest,
   type TransportResult,
-} from '../transport.ts';
+} from '../message/transport.ts';
+import type { ChunkKey } from '../send/jobs.ts';
 import type { ClaimChunks, ClaimedChunk, ClaimedDevice } from './claim-chunks.ts';
-import type { ChunkKey } from './jobs.ts';
 import type { DeviceResult, SentChunk } from './store-results.ts';
 
 /** ms to wait before each retry of a device, if the provider does not ask for another wait. */

@@ -5,9 +5,9 @@ import type { Database } from '../../platform/data/postgres/database.ts';
 import { retryWhileUnavailable } from '../../platform/data/postgres/retry.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createLeaseRenewals, type LeaseRenewals } from '../../platform/work/leased-work/lease.ts';
-import type { PushContent } from '../message.ts';
-import type { TransportDevice } from '../transport.ts';
-import type { ChunkKey } from './jobs.ts';
+import type { PushContent } from '../message/message.ts';
+import type { TransportDevice } from '../message/transport.ts';
+import type { ChunkKey } from '../send/jobs.ts';
 
 /** Seconds that a worker's claim of a chunk lasts. A worker renews its claims while it lives; the claims of a dead worker expire. */
 const LEASE_SECONDS = 30;

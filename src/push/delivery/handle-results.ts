@@ -2,10 +2,10 @@ import { deleteGoneDevices, type GoneDevice } from '../../accounts/devices/index
 import { retryWhileUnavailable } from '../../platform/data/postgres/retry.ts';
 import { createWorkLogger, type WorkLine } from '../../platform/observability/log-work.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { SIMULATED_TRANSPORT } from '../message/transport.ts';
 import type { FinishedSignals } from '../send/finished.ts';
-import { emitPushOutcome } from '../status.ts';
-import { SIMULATED_TRANSPORT } from '../transport.ts';
-import { enqueueChunks } from './jobs.ts';
+import { enqueueChunks } from '../send/jobs.ts';
+import { emitPushOutcome } from '../send/status.ts';
 import { type DeviceResult, type SentChunk, storeResults } from './store-results.ts';
 
 /** Minimum ms between two equal alarms about a transport in one process, because a misconfiguration affects every push. */

@@ -1,7 +1,7 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
 import type { Database } from '../../platform/data/postgres/database.ts';
-import { type Outcome, pushStatusSql } from '../status.ts';
-import type { TransportResult } from '../transport.ts';
+import type { TransportResult } from '../message/transport.ts';
+import { type Outcome, pushStatusSql } from '../send/status.ts';
 import type { ClaimedChunk } from './claim-chunks.ts';
 
 // Workers that finish chunks of the same push are serialized by locks on the push rows, taken in id order, so exactly one of them

@@ -1,7 +1,7 @@
 import type { Platform } from '../../platform/platform.ts';
 import { createReclaimSweep, createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/work/outbox/relay.ts';
-import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from './jobs.ts';
+import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from '../send/jobs.ts';
 
 const RETENTION_DAYS = 30;
 const JOBS_PER_SWEEP = 1000;

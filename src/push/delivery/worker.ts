@@ -5,13 +5,9 @@ import { StartupError } from '../../platform/helpers/config-errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { RunningWorker } from '../../platform/work/queues/queues.ts';
 import { runJobInSpan } from '../../platform/work/queues/tracing.ts';
+import type { Transport, TransportResult } from '../message/transport.ts';
 import { storeNextAudiencePage } from '../send/audience-pages.ts';
 import type { FinishedSignals } from '../send/finished.ts';
-import { emitPushOutcome } from '../status.ts';
-import type { Transport, TransportResult } from '../transport.ts';
-import { createChunkSender } from './chunk-sender.ts';
-import { createChunkClaimer, createClaimRenewals } from './claim-chunks.ts';
-import { createResultHandler } from './handle-results.ts';
 import {
   AUDIENCE_QUEUE,
   enqueueChunks,
@@ -19,7 +15,11 @@ import {
   parseAudienceJobId,
   parseChunkJobId,
   queueOfTransport,
-} from './jobs.ts';
+} from '../send/jobs.ts';
+import { emitPushOutcome } from '../send/status.ts';
+import { createChunkSender } from './chunk-sender.ts';
+import { createChunkClaimer, createClaimRenewals } from './claim-chunks.ts';
+import { createResultHandler } from './handle-results.ts';
 
 /** Concurrent jobs of each queue. The number is high, because the sender combines the chunks of many small pushes. */
 const CONCURRENT_JOBS = 500;

@@ -1,10 +1,10 @@
 import type { DevicePlatform, FindDevices } from '../../accounts/devices/index.ts';
 import type { Database } from '../../platform/data/postgres/database.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import { type Outcome, pushStatusSql } from '../status.ts';
-import type { Transport } from '../transport.ts';
+import type { Transport } from '../message/transport.ts';
 import { type AudienceCursor, DEVICES_PER_PAGE, lookUpAudiencePage } from './audience.ts';
 import { groupIntoChunks, STORE_PAGE, toStorePageValues } from './insert-push.ts';
+import { type Outcome, pushStatusSql } from './status.ts';
 
 // Selects only the entries of the audience's next page. The row lock keeps other workers from the same audience.
 const pageSliceSql = (list: string, done: string) => `${list}[${done} + 1 : ${done} + ${DEVICES_PER_PAGE}]`;

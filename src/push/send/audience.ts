@@ -1,7 +1,7 @@
 import { type FindDevices, hashDeviceToken, SIMULATED_PREFIX } from '../../accounts/devices/index.ts';
 import type { Executor } from '../../platform/data/postgres/database.ts';
-import type { Audience } from '../message.ts';
-import type { TransportDevice } from '../transport.ts';
+import type { Audience } from '../message/message.ts';
+import type { TransportDevice } from '../message/transport.ts';
 
 /** Devices that are looked up and stored at once. A call of `send` stores only the first page before it returns. */
 export const DEVICES_PER_PAGE = 1000;

@@ -1,8 +1,8 @@
 import { type DevicePlatform, hashDeviceToken, maskToken } from '../../accounts/devices/index.ts';
 import type { Executor } from '../../platform/data/postgres/database.ts';
 import type { Logger } from '../../platform/observability/log.ts';
-import type { Audience, PushMessage } from '../message.ts';
-import { findTransport, type Transport, type TransportDevice } from '../transport.ts';
+import type { Audience, PushMessage } from '../message/message.ts';
+import { findTransport, type Transport, type TransportDevice } from '../message/transport.ts';
 import type { AudienceCursor } from './audience.ts';
 
 /** Maximum number of devices per chunk. FCM and APNs reach their best throughput at this size; a crash repeats at most one chunk's sends. */

@@ -5,13 +5,13 @@ import { withTimeoutFallback } from '../../platform/helpers/concurrency/deadline
 import { validationError } from '../../platform/helpers/errors.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from '../delivery/jobs.ts';
-import { type PushContent, parsePushMessage } from '../message.ts';
-import { emitPushOutcome } from '../status.ts';
-import { messageSizeError, type Transport } from '../transport.ts';
+import { type PushContent, parsePushMessage } from '../message/message.ts';
+import { messageSizeError, type Transport } from '../message/transport.ts';
 import { FIRST_PAGE, lookUpAudiencePage, takeFirstPageEntries } from './audience.ts';
 import type { FinishedSignals, PushWaiter } from './finished.ts';
 import { groupIntoChunks, insertPush, type NewChunk } from './insert-push.ts';
+import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from './jobs.ts';
+import { emitPushOutcome } from './status.ts';
 
 const SELECT_PROGRESS = `
   select status, devices, finished_at is not null, exists (select from push_audiences where push_id = $1)

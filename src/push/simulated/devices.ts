@@ -11,7 +11,7 @@ import {
 import { ApiError, validationError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { toErrorDetails } from '../message.ts';
+import { toErrorDetails } from '../message/message.ts';
 import { outcomeOfBehavior } from './transport.ts';
 
 const behavior = z.enum(SIMULATED_BEHAVIORS, { error: `Must be one of: ${SIMULATED_BEHAVIORS.join(', ')}` });

@@ -2,7 +2,7 @@ import { SIMULATED_PREFIX } from '../../accounts/devices/index.ts';
 import type { SimulatedBehavior, SimulatedNotification } from '../../declare/push.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { SIMULATED_TRANSPORT, type Transport, type TransportResult } from '../transport.ts';
+import { SIMULATED_TRANSPORT, type Transport, type TransportResult } from '../message/transport.ts';
 
 /** The state of a notification on a simulated device, or the result with which the simulated provider refuses it. */
 type SimulatedOutcome = { state: SimulatedNotification['state'] } | { refused: TransportResult };

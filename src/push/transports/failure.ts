@@ -1,5 +1,5 @@
-import type { PushContent } from '../message.ts';
-import { redactTokens, type SendContext, type TransportDevice, type TransportResult } from '../transport.ts';
+import type { PushContent } from '../message/message.ts';
+import { redactTokens, type SendContext, type TransportDevice, type TransportResult } from '../message/transport.ts';
 
 /** The consequence of a failure. `gone`: remove the device; `misconfigured`: raise an alarm; `retryable`: retry; `permanent`: nothing. */
 export type FailureClass = 'gone' | 'misconfigured' | 'retryable' | 'permanent';

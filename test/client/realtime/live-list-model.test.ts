@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ApiError } from '../../../src/client/errors.ts';
 import type { SubscriptionHub } from '../../../src/client/realtime/hub.ts';
 import { createLiveList, type LiveList, type LiveListQuery } from '../../../src/client/realtime/live-list.ts';
 import { createSortOrder, type ListRecord } from '../../../src/client/realtime/sort-order.ts';
 import type { SubscriptionListener } from '../../../src/client/realtime/topic.ts';
-import type { Requester } from '../../../src/client/request.ts';
+import { ApiError } from '../../../src/client/request/errors.ts';
+import type { Requester } from '../../../src/client/request/request.ts';
 import { ListModel } from './list-model.ts';
 
 const LABELS = ['alpha', 'beta', 'gamma'];

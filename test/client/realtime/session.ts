@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { createRealtime, type Realtime } from '../../../src/client/realtime/index.ts';
 import type { RecordEvent } from '../../../src/client/realtime/record-event.ts';
-import { createRequester } from '../../../src/client/requester.ts';
+import { createRequester } from '../../../src/client/request/requester.ts';
 
 /** A session that tests change as `client.auth` does. */
 export interface TestSession {

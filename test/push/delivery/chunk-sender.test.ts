@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createChunkSender, nextRetryAt } from '../../../src/push/delivery/chunk-sender.ts';
 import { createChunkClaimer } from '../../../src/push/delivery/claim-chunks.ts';
-import type { Transport } from '../../../src/push/transport.ts';
+import type { Transport } from '../../../src/push/message/transport.ts';
 
 const KEY = { pushId: 'p', chunk: 0, size: 1 };
 const CHUNK = ['p', 0, 1, 'hanging', 0, 1, false, 1, new Date().toISOString(), null, { title: 'Hi' }];

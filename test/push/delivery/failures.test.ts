@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { defineUser } from '../../../src/index.ts';
 import { createLogger } from '../../../src/platform/observability/log.ts';
-import { sendThroughTransport, type Transport, type TransportResult } from '../../../src/push/transport.ts';
+import { sendThroughTransport, type Transport, type TransportResult } from '../../../src/push/message/transport.ts';
 import { type Person, startTestApp } from '../../support/app.ts';
 
 const calls: Parameters<Transport['send']>[] = [];

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { createApp, defineUser } from '../../../src/index.ts';
-import type { Transport, TransportRequest } from '../../../src/push/transport.ts';
+import type { Transport, TransportRequest } from '../../../src/push/message/transport.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const many: (readonly TransportRequest[])[] = [];

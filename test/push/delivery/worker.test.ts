@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApp, defineUser } from '../../../src/index.ts';
 import { createPushSweeps } from '../../../src/push/delivery/sweeps.ts';
 import { createPush } from '../../../src/push/index.ts';
-import type { Transport } from '../../../src/push/transport.ts';
+import type { Transport } from '../../../src/push/message/transport.ts';
 import { startTestApp } from '../../support/app.ts';
 import { openPlatform } from '../platform.ts';
 

@@ -1,5 +1,5 @@
-import type { PushContent } from '../../../src/push/message.ts';
-import type { TransportDevice } from '../../../src/push/transport.ts';
+import type { PushContent } from '../../../src/push/message/message.ts';
+import type { TransportDevice } from '../../../src/push/message/transport.ts';
 
 /** Id of a push. */
 export const PUSH_ID = '0123456789abcdef01234567';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createApp, defineUser } from '../../../src/index.ts';
-import type { Transport, TransportDevice } from '../../../src/push/transport.ts';
+import type { Transport, TransportDevice } from '../../../src/push/message/transport.ts';
 import { expoTransport } from '../../fixtures/expo-transport.ts';
 import { startTestApp } from '../../support/app.ts';
 import { vapid } from './web-push/local.ts';

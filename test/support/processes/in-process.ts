@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
-import type { AppOpener, OpenedApp } from '../../../src/cli/project.ts';
+import type { AppOpener, OpenedApp } from '../../../src/cli/project/project.ts';
 
 /**
  * Runs a command of `belfry` in this process and returns its output.

@@ -20,7 +20,7 @@ export const SLOW_FILES = [
   'test/platform/data/redis/cluster.test.ts',
   'test/runtime/http/idempotency/idempotency.test.ts',
   'test/extensions/privacy/export/large-export.test.ts',
-  'test/cli/project.test.ts',
+  'test/cli/project/project.test.ts',
   'test/docs/testing.test.ts',
   'test/docs/commands.test.ts',
   'test/testing/servers.test.ts',

@@ -4,8 +4,7 @@ import { ApiError } from '../../../platform/helpers/errors.ts';
 import { newId } from '../../../platform/helpers/ids.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { identityOf, requestIdOf } from '../../../platform/http/request-context.ts';
-import { AUDIT_EVENT_ROW, type AuditEventPayload } from '../recording/event-writer.ts';
-import { INSERT_OUTBOX } from '../sql.ts';
+import { AUDIT_EVENT_ROW, type AuditEventPayload, INSERT_OUTBOX } from '../recording/event-writer.ts';
 import { createPageReader, encodeCursor, listQuery, toPublicEntry } from './query.ts';
 
 /** Creates the access of other features to the trail. */

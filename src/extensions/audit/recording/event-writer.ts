@@ -3,11 +3,15 @@ import type { Host } from '../../../declare/host.ts';
 import { isTransient } from '../../../platform/data/postgres/errors.ts';
 import { newId } from '../../../platform/helpers/ids.ts';
 import type { RunningWorker } from '../../../platform/work/queues/queues.ts';
-import { INSERT_OUTBOX } from '../sql.ts';
 import type { AuditEvent } from '../trail/entry.ts';
 
 /** The name of the outbox rows in which the audit extension stores in-process events until the relay records them. */
 export const AUDIT_EVENT_ROW = 'audit.event';
+
+/** Stores such rows. $1 event ids (array), $2 the event name of all rows, $3 payloads (array). */
+export const INSERT_OUTBOX = `
+  insert into outbox (event_id, name, payload)
+  select event_id, $2, payload from unnest($1::text[], $3::jsonb[]) as rows(event_id, payload)`;
 
 /** The payload of an outbox row of the audit extension. `email` identifies the user that the event is about. */
 export type AuditEventPayload = AuditEvent & { email?: string };

@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Executor } from '../../../platform/data/postgres/database.ts';
 import { toCanonicalJson } from '../../../platform/helpers/json/canonical-json.ts';
-import { INSERT_ENTRIES, INSERT_VALUES, LOCK_CHAIN, SELECT_LAST_ENTRY } from '../sql.ts';
 import type { AuditEvent, Changes, Entry, FieldChange } from './entry.ts';
+import { INSERT_ENTRIES, INSERT_VALUES, LOCK_CHAIN, SELECT_LAST_ENTRY } from './sql.ts';
 
 /** The previous hash of the first row of a chain. */
 export const GENESIS = '0'.repeat(64);

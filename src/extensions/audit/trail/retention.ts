@@ -1,7 +1,7 @@
 import type { Host } from '../../../declare/host.ts';
 import type { Sweep } from '../../../platform/work/outbox/relay.ts';
-import { INSERT_ANCHOR, REMOVE_ANCHORS, REMOVE_ENTRIES, SELECT_OLDEST_ENTRIES } from '../sql.ts';
 import { lockChain } from './chain.ts';
+import { INSERT_ANCHOR, REMOVE_ANCHORS, REMOVE_ENTRIES, SELECT_OLDEST_ENTRIES } from './sql.ts';
 
 const EVERY_MS = 10 * 60_000;
 const ROWS_PER_BATCH = 2000;

@@ -1,8 +1,8 @@
 import type { Database } from '../../../platform/data/postgres/database.ts';
-import { COUNT_TRIGGERS, SELECT_ANCHOR, SELECT_ENTRIES_AFTER } from '../sql.ts';
 import type { ChainLink } from './chain.ts';
 import { createSeal, GENESIS, hashEntry } from './chain.ts';
 import { type EntryRow, toEntry, type ValuesColumns } from './entry.ts';
+import { COUNT_TRIGGERS, SELECT_ANCHOR, SELECT_ENTRIES_AFTER } from './sql.ts';
 
 const ROWS_AT_ONCE = 500;
 const TRIGGER_COUNT = 4;

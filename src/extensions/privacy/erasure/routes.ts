@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { passwordToCheck } from '../../../accounts/sign-in/login.ts';
+import { passwordToCheck } from '../../../accounts/passwords/password-input.ts';
 import type { Accounts } from '../../../declare/accounts.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';

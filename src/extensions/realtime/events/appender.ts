@@ -1,6 +1,6 @@
 import type { Host } from '../../../declare/host.ts';
 import { createRedisBreaker } from '../../../platform/data/redis/circuit-breaker.ts';
-import type { RealtimeSettings } from '../settings.ts';
+import type { RealtimeSettings } from '../settings/settings.ts';
 import { ENTRY_KIND_FIELDS, redisStreamKey } from './entry.ts';
 
 /** Adds entries to the Redis stream from which all processes with open client streams read events. */

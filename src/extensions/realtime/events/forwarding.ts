@@ -1,14 +1,13 @@
 import type { Host } from '../../../declare/host.ts';
 import { leaveTransaction } from '../../../platform/data/postgres/transaction-watch.ts';
 import { removeInBatches } from '../../../platform/data/postgres/write-in-batches.ts';
-import { createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
 import type { OutboxConsumer } from '../../../platform/work/outbox/consumer.ts';
 import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import { isRecordChange } from '../../../platform/work/outbox/table.ts';
-import type { RealtimeSettings } from '../settings.ts';
-import { ADD_WAITING, DROP_OLD, IS_ANY_WAITING, REMOVE_TICKETS, TAKE_WAITING, TRY_LOCK } from '../sql.ts';
+import type { RealtimeSettings } from '../settings/settings.ts';
 import type { Appender } from './appender.ts';
 import { ENTRY_KIND_FIELDS, packEvent } from './entry.ts';
+import { ADD_WAITING, DROP_OLD, IS_ANY_WAITING, TAKE_WAITING, TRY_LOCK } from './waiting-sql.ts';
 
 /**
  * Creates the relay consumer that adds changes of records to the Redis stream before the relay's transaction commits. While Redis is
@@ -47,7 +46,7 @@ class RedisAwayError extends Error {
   override readonly name = 'RedisAwayError';
 }
 
-/** Creates the sweeps that move waiting events to the Redis stream, add ticks to it, and remove expired tickets. */
+/** Creates the sweeps that move waiting events to the Redis stream and add ticks to it. */
 export function createRealtimeSweeps(
   { database }: Pick<Host, 'database'>,
   appender: Appender,
@@ -93,6 +92,5 @@ export function createRealtimeSweeps(
   return [
     { name: 'events that wait for Redis', everyMs: MOVE_EVERY_MS, run: moveWaitingEventsToRedis },
     { name: 'the window of events', everyMs: TICK_EVERY_MS, run: appender.addTickAndTrim },
-    createRetentionSweep(database, { name: 'expired tickets of streams', removals: [{ text: REMOVE_TICKETS }] }),
   ];
 }

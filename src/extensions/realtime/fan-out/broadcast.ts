@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ViewContext } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import { isEntryBefore, type RecordChange, recordBeforeChange } from '../events/entry.ts';
-import { createChangeFrame, encodeFrames, type Frame } from '../streams/frame.ts';
+import { createChangeFrame, encodeFrames, type Frame } from './frame.ts';
 import { type Bundle, type Group, type Listener, limitedViewerOf, type Subscription } from './groups.ts';
 import type { ViewerCache, VisibleChanges } from './visible-change.ts';
 

@@ -7,7 +7,7 @@ import {
 import type { RecordSubscription, ResourceGateway } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { RecordChange } from '../events/entry.ts';
-import type { Stream } from '../streams/stream.ts';
+import type { Stream } from './stream.ts';
 
 /** The viewer of a stream: the current state of a user, or undefined for an anonymous client. */
 export interface CurrentViewer {

@@ -13,11 +13,11 @@ import {
   unpackRecordChange,
 } from '../events/entry.ts';
 import { createReader } from '../events/reader.ts';
-import type { RealtimeSettings } from '../settings.ts';
-import { type EndReason, encodeHeartbeatEvent, encodeReadyEvent, encodeResetEvent } from '../streams/frame.ts';
-import type { RealtimeMetrics } from '../streams/metrics.ts';
+import type { RealtimeSettings } from '../settings/settings.ts';
 import { createBroadcast } from './broadcast.ts';
+import { type EndReason, encodeHeartbeatEvent, encodeReadyEvent, encodeResetEvent } from './frame.ts';
 import { createGroups, type Listener } from './groups.ts';
+import type { RealtimeMetrics } from './metrics.ts';
 import { createVisibleChanges } from './visible-change.ts';
 
 const MAX_REMEMBERED_EVENTS = 20_000;

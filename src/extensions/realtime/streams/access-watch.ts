@@ -8,7 +8,18 @@ import type { Auth } from '../../../declare/route.ts';
 import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import { credentialWatchOf } from '../../../rules/credential.ts';
 import type { CurrentViewer, Listener } from '../fan-out/groups.ts';
-import { changedUsersSql } from '../sql.ts';
+
+/**
+ * Finds the users that have changed or were deleted. $1 user ids, $2 the known version (xmin) of each user's row: arrays. Returns id,
+ * version and columns of each changed user; for a deleted user, the version is null.
+ *
+ * @param users the quoted name of the users table
+ * @param columns SQL that selects columns of the user `u`
+ */
+const changedUsersSql = (users: string, columns: string) => `
+  select known.id, u.xmin::text, ${columns}
+  from unnest($1::text[], $2::text[]) as known(id, version) left join ${users} u on u.id = known.id
+  where u.id is null or u.xmin::text <> known.version`;
 
 /** Ends the open streams of users who have lost access. */
 export interface AccessWatch {

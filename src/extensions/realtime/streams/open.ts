@@ -17,12 +17,12 @@ import { allowsAction } from '../../../rules/allows-action.ts';
 import { assertReachesRoute, createScopeCheck } from '../../../rules/credential-scopes.ts';
 import { type Listener, limitedViewerOf, type Subscription } from '../fan-out/groups.ts';
 import type { Hub } from '../fan-out/hub.ts';
-import type { RealtimeSettings } from '../settings.ts';
+import type { RealtimeMetrics } from '../fan-out/metrics.ts';
+import { openStream } from '../fan-out/stream.ts';
+import type { RealtimeSettings } from '../settings/settings.ts';
 import type { AccessWatch } from './access-watch.ts';
-import type { RealtimeMetrics } from './metrics.ts';
 import { type RequestedSubscription, type ResourcePaths, readStreamRequest, type StreamRequest } from './request.ts';
 import type { StreamSlots } from './slots.ts';
-import { openStream } from './stream.ts';
 import type { Tickets } from './tickets.ts';
 
 interface Caller {

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../platform/helpers/errors.ts';
-import type { RealtimeSettings } from '../settings.ts';
+import type { RealtimeSettings } from '../settings/settings.ts';
 
 const RETRY_SECONDS = 10;
 

@@ -1,5 +1,5 @@
 import { createSemaphore } from '../../../platform/helpers/concurrency/semaphore.ts';
-import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
+import type { SendContext, Transport, TransportDevice, TransportResult } from '../../message/transport.ts';
 import { MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { type ApnsClient, type ApnsResult, openApnsClient, RESPONSE_TIMEOUT_MS } from './client.ts';
 import type { ApnsCredentials } from './credentials.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { PushContent } from '../../message.ts';
-import type { SendContext, TransportDevice } from '../../transport.ts';
+import type { PushContent } from '../../message/message.ts';
+import type { SendContext, TransportDevice } from '../../message/transport.ts';
 import { getRemainingTtlSeconds, MAX_TTL_SECONDS } from '../failure.ts';
 
 /** https://developer.apple.com/documentation/usernotifications/generating-a-remote-notification */

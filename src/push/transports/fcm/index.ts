@@ -1,6 +1,6 @@
 import type { TokenMessage } from 'firebase-admin/messaging';
 import { isExpoToken } from '../../../accounts/devices/index.ts';
-import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
+import type { SendContext, Transport, TransportDevice, TransportResult } from '../../message/transport.ts';
 import { isApnsToken } from '../apns/errors.ts';
 import { type Failure, MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { createBatcher } from './batches.ts';

@@ -1,6 +1,6 @@
 import type { TokenMessage } from 'firebase-admin/messaging';
-import type { PushContent } from '../../message.ts';
-import type { SendContext, TransportDevice } from '../../transport.ts';
+import type { PushContent } from '../../message/message.ts';
+import type { SendContext, TransportDevice } from '../../message/transport.ts';
 import { createApnsHeaders, toApsDictionary } from '../apns/message.ts';
 import { getRemainingTtlSeconds } from '../failure.ts';
 

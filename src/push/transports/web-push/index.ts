@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import { type EndpointRule, endpointError, parsePushSubscription } from '../../../accounts/devices/index.ts';
 import { createGuardedAgent } from '../../../platform/http/address-guard/index.ts';
 import { sendPost } from '../../../platform/http/post.ts';
-import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
+import type { SendContext, Transport, TransportDevice, TransportResult } from '../../message/transport.ts';
 import { type Failure, MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { createOriginLimit, openWebPushClient, type WebPushClient } from './client.ts';
 import { classifyWebPushResponse } from './errors.ts';

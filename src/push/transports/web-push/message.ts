@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { PushContent } from '../../message.ts';
-import type { SendContext } from '../../transport.ts';
+import type { PushContent } from '../../message/message.ts';
+import type { SendContext } from '../../message/transport.ts';
 import { getRemainingTtlSeconds, MAX_TTL_SECONDS } from '../failure.ts';
 
 /** Maximum bytes of the encrypted body: the minimum that push services must accept (RFC 8030, 7.2), and the limit of most. */

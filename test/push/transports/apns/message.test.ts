@@ -1,6 +1,6 @@
 import { verify } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { PushContent } from '../../../../src/push/message.ts';
+import type { PushContent } from '../../../../src/push/message/message.ts';
 import { content, device, FULL, PUSH_ID } from '../content.ts';
 import { apnsAndFake, publicKey } from './redirected.ts';
 

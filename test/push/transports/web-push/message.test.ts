@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { PushContent } from '../../../../src/push/message.ts';
+import type { PushContent } from '../../../../src/push/message/message.ts';
 import { createBrowser } from '../../../fakes/push/browser.ts';
 import { content, device, FULL, PUSH_ID } from '../content.ts';
 import { webPushAndFake } from './local.ts';

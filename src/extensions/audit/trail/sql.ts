@@ -1,0 +1,55 @@
+import { ENTRIES_WITH_VALUES, ENTRY_COLUMNS, VALUES_COLUMNS } from './entry.ts';
+
+/** Makes transactions that add or remove audit entries run one after the other. The lock ends with the transaction. */
+export const LOCK_CHAIN = `select pg_advisory_xact_lock(hashtextextended('audit_entries', 0))`;
+
+/** The end of the chain. No row: the chain is empty and has never had rows. */
+export const SELECT_LAST_ENTRY = `
+  select id, hash from (
+    (select id, hash from audit_entries order by id desc limit 1)
+    union all
+    (select id, hash from audit_anchors order by id desc limit 1)
+  ) ends order by id desc limit 1`;
+
+/** $1 … $14 the columns, one array per column. */
+export const INSERT_ENTRIES = `
+  insert into audit_entries (${ENTRY_COLUMNS})
+  select * from unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+    $9::text[], $10::text[], $11::jsonb[], $12::jsonb[], $13::text[], $14::text[])`;
+
+/** $1 … $4 the columns, one array per column. */
+export const INSERT_VALUES = `
+  insert into audit_values (entry_id, owner_id, salt, values_by_field)
+  select * from unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[])`;
+
+/** $1 owner, $2 maximum number of rows. Uses audit_values_owner_id_index. */
+export const ERASE_VALUES = `
+  delete from audit_values where entry_id in (select entry_id from audit_values where owner_id = $1 limit $2) returning 1`;
+
+/** $1 the id after which the page starts, $2 page size. */
+export const SELECT_ENTRIES_AFTER = `
+  select ${ENTRY_COLUMNS}, ${VALUES_COLUMNS} from ${ENTRIES_WITH_VALUES} where id > $1 order by id limit $2`;
+
+/** Id and hash of the last audit entry that retention removed. */
+export const SELECT_ANCHOR = 'select id, hash from audit_anchors order by id desc limit 1';
+
+/** The oldest audit entries, each with whether it is old. $1 days after which an entry is old, $2 maximum number of rows. */
+export const SELECT_OLDEST_ENTRIES = `
+  select id, hash, at <= now() - $1 * interval '1 day' from audit_entries order by id limit $2`;
+
+/** Stores where the chain will start. $1 id of the last audit entry to remove, $2 its hash. */
+export const INSERT_ANCHOR = 'insert into audit_anchors (id, hash) values ($1, $2)';
+
+/** Removes audit entries and their values. $1 id of the last entry to remove. */
+export const REMOVE_ENTRIES = `
+  with gone as (delete from audit_values where entry_id <= $1) delete from audit_entries where id <= $1`;
+
+/** Removes older anchors. $1 id of the newest anchor. */
+export const REMOVE_ANCHORS = 'delete from audit_anchors where id < $1';
+
+/** The number of triggers that make the audit tables append-only and are enabled. */
+export const COUNT_TRIGGERS = `
+  select count(*)::int from pg_trigger t join pg_class c on c.oid = t.tgrelid
+   where c.relnamespace = (select oid from pg_namespace where nspname = current_schema())
+     and c.relname in ('audit_entries', 'audit_anchors') and t.tgname in ('audit_row_stays', 'audit_table_stays')
+     and t.tgenabled in ('A', 'O')`;

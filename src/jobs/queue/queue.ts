@@ -1,0 +1,33 @@
+import type { NewJob } from '../../platform/work/queues/queues.ts';
+
+/** The maximum delay of a job in Redis. The sweep enqueues jobs that are due later, when they are due. */
+const MAX_DELAY_MS = 86_400_000;
+
+/** Returns the queue of a job. Each job has its own, so that each has its own concurrency and a slow one does not delay others. */
+export function queueOfJob(name: string): string {
+  return `job.${name}`;
+}
+
+/** A row to enqueue. */
+export interface QueuedRow {
+  id: string;
+  /** The number of claims of the row so far. */
+  claims: number;
+  /** ms until it is due. */
+  delayMs?: number;
+}
+
+/**
+ * Creates the entries of rows in the queue of their job. The id of an entry names the claim that it leads to, so that the next attempt can be
+ * added while the entry of this one is still active. A row has at most one live entry, and one with a delay: if the row is due earlier than
+ * that, because a clock was wrong, the sweep adds the other one. Rows that are due much later get none.
+ */
+export function createQueueEntries(rows: readonly QueuedRow[]): NewJob[] {
+  return rows
+    .filter(({ delayMs = 0 }) => delayMs <= MAX_DELAY_MS)
+    .map(({ id, claims, delayMs = 0 }) => {
+      const jobId = `job_${id}_${claims}`;
+      const opts = delayMs > 0 ? { jobId: `${jobId}_later`, delay: Math.ceil(delayMs) } : { jobId };
+      return { name: 'run', data: { id }, opts };
+    });
+}
