@@ -1,41 +1,41 @@
 import type { Accounts } from '../../declare/accounts.ts';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
-import { createWebhookPanel } from './account-panel.ts';
+import { deliveryRoutes } from './api/delivery-routes.ts';
+import { endpointRoutes } from './api/endpoint-routes.ts';
+import { eventCatalogueRoutes } from './api/event-catalogue.ts';
+import { explainRoute } from './api/explain.ts';
+import { recoveryRoutes } from './api/recovery-routes.ts';
+import { createDeliverySerializer } from './api/serialize-delivery.ts';
 import { createWebhooksTab } from './console/tab.ts';
-import { createResultWriter } from './delivery/record-results.ts';
-import { startWebhookWorkers } from './delivery/worker.ts';
-import { createKeyLimits } from './endpoints/access.ts';
+import { encryptedDeliveryColumns } from './deliveries/stored-body.ts';
 import { createDisabledNotifier, createEndedKeysSweep, createRevocationStep } from './endpoints/disabling.ts';
+import { createKeyLimits } from './endpoints/key-limits.ts';
 import {
   CREATED_MAIL,
   createEndpointCreatedComposer,
   createEndpointDisabledComposer,
   DISABLED_MAIL,
 } from './endpoints/mails.ts';
-import { endpointRoutes } from './endpoints/routes.ts';
 import { encryptedSecrets } from './endpoints/signing.ts';
-import { eventCatalogueRoutes } from './event-catalogue.ts';
-import { type EventDeclarations, listSentEvents, reportTakenEventNames } from './events.ts';
-import { createFanOut } from './fanout/fan-out.ts';
-import { createEventPublisher, createEventRetentionSweep, type WebhooksApi } from './fanout/publish.ts';
-import { createDeliverySerializer } from './log/delivery.ts';
-import { explainRoute } from './log/explain.ts';
-import { deliveryRoutes } from './log/routes.ts';
-import { createWebhookMetrics } from './metrics.ts';
+import { createResultWriter } from './engine/delivery/record-results.ts';
+import { startWebhookWorkers } from './engine/delivery/worker.ts';
+import { createFanOut } from './engine/fanout/fan-out.ts';
+import { createEventPublisher, createEventRetentionSweep, type WebhooksApi } from './engine/fanout/publish.ts';
+import { createDeletedRecords, encryptedRecords } from './engine/readability/deleted-records.ts';
+import { createReadabilityCheck } from './engine/readability/readability.ts';
+import { createPendingEndpointReader, createReclaimSweeps } from './engine/recovery/reclaim.ts';
+import { createRecoverFailed, createRecoveries, type RecoverFailed } from './engine/recovery/recoveries.ts';
+import { createRetentionSweeps } from './engine/recovery/retention.ts';
+import { createWebhookPanel } from './monitoring/account-panel.ts';
+import { createWebhookMetrics } from './monitoring/metrics.ts';
+import { createEndpointDiagnosis, createStatusReader, type StatusReader } from './monitoring/status.ts';
 import { portalBaseUrl, portalInfoRoute, refusePortalLink } from './portal/info.ts';
 import { type CreatePortalLink, createPortalLinks, createRouteTest } from './portal/links.ts';
 import { portalPageRoutes } from './portal/page-files.ts';
-import { normalizePortalOption } from './portal/settings.ts';
-import { createDeletedRecords, encryptedRecords } from './readability/deleted-records.ts';
-import { createReadabilityCheck } from './readability/readability.ts';
-import { encryptedDeliveryColumns } from './readability/stored-body.ts';
-import { createPendingEndpointReader, createReclaimSweeps } from './recovery/reclaim.ts';
-import { createRecoverFailed, createRecoveries, type RecoverFailed } from './recovery/recoveries.ts';
-import { createRetentionSweeps } from './recovery/retention.ts';
-import { recoveryRoutes } from './recovery/routes.ts';
-import { fillProductionDefaults, type WebhookOptions, webhookSettings } from './settings.ts';
-import { createEndpointDiagnosis, createStatusReader, type StatusReader } from './status.ts';
+import { type EventDeclarations, listSentEvents, reportTakenEventNames } from './settings/events.ts';
+import { normalizePortalOption } from './settings/portal-settings.ts';
+import { fillProductionDefaults, type WebhookOptions, webhookSettings } from './settings/settings.ts';
 import {
   endpointLeases,
   webhookDeletedRecords,
@@ -45,7 +45,7 @@ import {
   webhookEvents,
   webhookRecoveries,
 } from './tables.ts';
-import { createWebhookUserData } from './user-data.ts';
+import { createWebhookUserData } from './user-data/user-data.ts';
 
 /** Operations on webhooks, besides publishing: `app.webhooks`. */
 export interface WebhookOperations extends StatusReader {
@@ -53,7 +53,7 @@ export interface WebhookOperations extends StatusReader {
   portalLink: CreatePortalLink;
 }
 
-export type { WebhookOptions } from './settings.ts';
+export type { WebhookOptions } from './settings/settings.ts';
 
 /**
  * Outgoing webhooks: users register URLs, and receive signed messages about changes of records that they may read, and about the events

@@ -7,9 +7,7 @@ import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { createdMsOf, isId } from '../../../platform/ids.ts';
-import { IS_LEASED } from '../delivery/lease-store.ts';
-import { OLD_SECRETS } from '../endpoints/endpoints-sql.ts';
-import { createSignatureHeader, createSigningKeyCache } from '../endpoints/signing.ts';
+import { type DeliverySerializer, serializeDelivery, truncateToBytes } from '../api/serialize-delivery.ts';
 import {
   DELIVERY_STATUSES,
   type DeliveryRow,
@@ -17,9 +15,11 @@ import {
   earliestFinishOf,
   isKeptSql,
   readDeliverySql,
-} from '../log/deliveries-sql.ts';
-import { type DeliverySerializer, serializeDelivery, truncateToBytes } from '../log/delivery.ts';
-import type { WebhookSettings } from '../settings.ts';
+} from '../deliveries/deliveries-sql.ts';
+import { OLD_SECRETS } from '../endpoints/endpoints-sql.ts';
+import { createSignatureHeader, createSigningKeyCache } from '../endpoints/signing.ts';
+import { IS_LEASED } from '../engine/delivery/lease-store.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
 
 const MAX_LIMIT = 100;

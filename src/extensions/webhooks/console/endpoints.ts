@@ -6,12 +6,12 @@ import type { Host } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
+import { createEndpointSchema, rotateSecretSchema, updateEndpointSchema } from '../api/endpoint-schemas.ts';
+import { recoveryRequestSchema } from '../api/recovery-routes.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow } from '../endpoints/endpoint.ts';
-import { createEndpointSchema, rotateSecretSchema, updateEndpointSchema } from '../endpoints/input.ts';
-import { listSubscribableNames } from '../events.ts';
-import { recoveryRequestSchema } from '../recovery/routes.ts';
-import type { WebhookSettings } from '../settings.ts';
-import { ENDPOINT_STATE, ENDPOINT_STATES, type EndpointState } from '../status.ts';
+import { ENDPOINT_STATE, ENDPOINT_STATES, type EndpointState } from '../monitoring/status.ts';
+import { listSubscribableNames } from '../settings/events.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
 import { type DeliveryStatistics, rangeQuery } from './statistics.ts';
 

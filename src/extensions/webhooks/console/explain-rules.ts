@@ -2,9 +2,9 @@ import { isAccountActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
-import { boundKeyOf, type KeyLimits } from '../endpoints/access.ts';
-import { listMatchingNames, listSubscribableNames, TEST_EVENT } from '../events.ts';
-import type { WebhookSettings } from '../settings.ts';
+import { boundKeyOf, type KeyLimits } from '../endpoints/key-limits.ts';
+import { listMatchingNames, listSubscribableNames, TEST_EVENT } from '../settings/events.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
 import type { AdministeredEndpoint } from './as-owner.ts';
 
 /** A rule that decides whether an endpoint gets an event. */

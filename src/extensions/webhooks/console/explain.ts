@@ -5,11 +5,11 @@ import type { Viewer } from '../../../declare/policy.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { createdMsOf, isId } from '../../../platform/ids.ts';
-import type { KeyLimits } from '../endpoints/access.ts';
-import { earliestFinishOf, isKeptSql } from '../log/deliveries-sql.ts';
-import type { EventFinder, KnownEvent } from '../log/known-events.ts';
-import type { DeletedRecords } from '../readability/deleted-records.ts';
-import type { WebhookSettings } from '../settings.ts';
+import type { EventFinder, KnownEvent } from '../api/known-events.ts';
+import { earliestFinishOf, isKeptSql } from '../deliveries/deliveries-sql.ts';
+import type { KeyLimits } from '../endpoints/key-limits.ts';
+import type { DeletedRecords } from '../engine/readability/deleted-records.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
 import { type AdministeredEndpoint, type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
 import { createRuleCheck, type Question, type Rule, type Subject } from './explain-rules.ts';
 

@@ -8,10 +8,10 @@ import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isFromThisMachine } from '../../../platform/http/client-address.ts';
 import { newId } from '../../../platform/ids.ts';
+import { createEndpointSchema } from '../api/endpoint-schemas.ts';
 import { secretEncryptionContext } from '../endpoints/endpoint.ts';
-import { createEndpointSchema } from '../endpoints/input.ts';
-import { listSubscribableNames } from '../events.ts';
-import type { WebhookSettings } from '../settings.ts';
+import { listSubscribableNames } from '../settings/events.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
 import { verifyWebhook, WebhookVerificationError } from '../verify-webhook.ts';
 import type { OwnerRoutes } from './as-owner.ts';
 

@@ -2,7 +2,6 @@ import type { RevocationStep } from '../../../declare/accounts.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { CallerTransaction } from '../../../declare/service.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
-import type { KeyLimits } from './access.ts';
 import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
 import {
   BOUND_KEYS,
@@ -11,6 +10,7 @@ import {
   MAX_DELIVERIES_REMOVED,
   REMOVE_BY_OWNERS,
 } from './endpoints-sql.ts';
+import type { KeyLimits } from './key-limits.ts';
 import { DISABLED_MAIL } from './mails.ts';
 
 /** Reports endpoints that were disabled automatically. Never rejects. */

@@ -1,0 +1,43 @@
+import type { Auth } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import type { PortalGrant } from '../portal/token.ts';
+
+const grants = new WeakMap<Auth, PortalGrant>();
+
+/** Creates the `auth` of a request with a link to the portal. */
+export function createPortalAuth(grant: PortalGrant): Auth {
+  const auth: Auth = { via: 'portal', scopes: [], id: grant.id };
+  grants.set(auth, grant);
+  return auth;
+}
+
+/** Returns the grant of the link that signed a request in; undefined for a session or an API key. */
+export function portalGrantOf(auth: Auth | undefined): PortalGrant | undefined {
+  if (auth?.via !== 'portal') return undefined;
+  const grant = grants.get(auth);
+  // Without a grant nothing would limit the request.
+  if (grant === undefined) throw new ApiError('FORBIDDEN');
+  return grant;
+}
+
+/** Whether a request may know of an endpoint of its user. Only links to the portal are limited. */
+export function reachesEndpoint(auth: Auth | undefined, endpoint: { id: string; scope: 'own' | 'global' }): boolean {
+  const grant = portalGrantOf(auth);
+  if (grant === undefined) return true;
+  if (grant.endpointId !== undefined && grant.endpointId !== endpoint.id) return false;
+  return endpoint.scope === 'own' || grant.includeGlobal;
+}
+
+/**
+ * Checks that the request's link, if it has one, may create an endpoint.
+ *
+ * @throws ApiError FORBIDDEN
+ */
+export function assertMayCreate(auth: Auth | undefined, scope: 'own' | 'global'): void {
+  const grant = portalGrantOf(auth);
+  if (grant === undefined) return;
+  if (grant.endpointId !== undefined) throw new ApiError('FORBIDDEN', 'This link is for a single webhook');
+  if (scope === 'global' && !grant.includeGlobal) {
+    throw new ApiError('FORBIDDEN', 'This link does not include webhooks of scope "global"');
+  }
+}

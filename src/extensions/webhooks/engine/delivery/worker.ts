@@ -1,0 +1,188 @@
+import { getHeapStatistics } from 'node:v8';
+import type { Host, ResourceGateway } from '../../../../declare/host.ts';
+import { createGuardedAgent } from '../../../../platform/address-guard/index.ts';
+import type { JobData, QueueWorker, RunningWorker } from '../../../../platform/redis/queues.ts';
+import {
+  endpointOf,
+  enqueueEndpointJobs,
+  enqueueEndpointsWithRequests,
+  type JobName,
+  LANE_QUEUES,
+  type Lane,
+  REQUESTED_QUEUE,
+} from '../../endpoints/endpoint-jobs.ts';
+import { usersSql } from '../../endpoints/endpoints-sql.ts';
+import { createSigningKeyCache } from '../../endpoints/signing.ts';
+import type { WebhookMetrics } from '../../monitoring/metrics.ts';
+import { globalRolesOf, type WebhookSettings } from '../../settings/settings.ts';
+import type { CheckReadability } from '../readability/readability.ts';
+import { createGlobalAccessCheck } from '../readability/readability.ts';
+import { computeBodyBytes, createBodyBudget } from './body-budget.ts';
+import { createClaimStatements } from './claim.ts';
+import { createEndpointLeaseRenewals, createLeaseReleaser } from './lease-store.ts';
+import type { JobCapacity } from './linger.ts';
+import { processEndpoint, sendRequestedDeliveries, type WorkerParts } from './process-endpoint.ts';
+import { createLoadCheck } from './process-load.ts';
+import { createBatchedResultWriter } from './record-results.ts';
+import { computeSlotLimits, createRequestSlots, type RequestSlots } from './request-slots.ts';
+
+const DELIVERIES_PER_CLAIM = 50;
+const MAX_DELIVERIES_PER_CLAIM = 100;
+const SLOW_DELIVERIES_PER_CLAIM = 10;
+const CLAIMING_MS = 250;
+/** Concurrent requests of a worker that has got no response yet. */
+const START_CONCURRENCY = 10;
+// Times in ms, much shorter than BullMQ's defaults, so that the jobs of a dead worker are queued again by the time its leases expire.
+const CRASH_DETECTION = { lockDuration: 4000, stalledInterval: 2000 };
+
+/** The jobs of the fast lane. */
+interface FastJobs extends JobCapacity {
+  /** Returns how many jobs may run, with those that wait for new deliveries. */
+  countAllowed(): number;
+  run(job: () => Promise<void>): Promise<void>;
+}
+
+/** @param onChange called when the number of allowed jobs may have changed */
+function createFastJobs(slots: RequestSlots, onChange: () => void): FastJobs {
+  let running = 0;
+  let lingering = 0;
+  // Twice as many jobs as requests, so that endpoints that have not responded yet cannot occupy all jobs.
+  const countWorking = () => 2 * slots.countSlots('fast');
+  return {
+    countAllowed: () => countWorking() + lingering,
+    isFull: () => running - lingering >= countWorking(),
+    countLingering: () => lingering,
+    addLingering(count) {
+      lingering += count;
+      onChange();
+    },
+    async run(job) {
+      running += 1;
+      try {
+        await job();
+      } finally {
+        running -= 1;
+      }
+    },
+  };
+}
+
+/** Starts three workers: for healthy endpoints, for endpoints that fail or are slow, and for requested deliveries. */
+export function startWebhookWorkers(
+  host: Host,
+  users: ResourceGateway,
+  settings: WebhookSettings,
+  metrics: WebhookMetrics,
+  check: CheckReadability,
+): RunningWorker {
+  const { concurrency, timeoutMs, allowPrivate, nameServers } = settings;
+  const halve = (count: number) => Math.max(1, Math.ceil(count / 2));
+  const agentOptions = { allowPrivate, nameServers, connectTimeoutMs: timeoutMs, connections: concurrency };
+  const agents = [createGuardedAgent(agentOptions), createGuardedAgent(agentOptions)] as const;
+  const renewals = createEndpointLeaseRenewals(host, users, settings);
+  const startSize = Math.min(concurrency, START_CONCURRENCY);
+  const maxLimits = computeSlotLimits(concurrency);
+  const slots = createRequestSlots(
+    startSize,
+    computeSlotLimits(startSize),
+    { size: concurrency, limits: maxLimits },
+    createLoadCheck(),
+  );
+  const jobs = createFastJobs(slots, () => adaptWorkers());
+  let stopping = false;
+
+  const parts: WorkerParts = {
+    host,
+    sender: {
+      agent: agents[0],
+      freshAgent: agents[1],
+      keys: createSigningKeyCache(host.keyring),
+      log: host.log,
+      settings,
+    },
+    check,
+    slots,
+    recordResult: metrics.wrapRecorderToCountResults(createBatchedResultWriter(host, settings)),
+    releaseLease: createLeaseReleaser(host, (endpoints) => enqueueEndpointsWithRequests(host.queues, endpoints)),
+    maxInFlight: { fast: halve(concurrency), slow: halve(maxLimits.slow) },
+    chunk: {
+      fast: Math.min(MAX_DELIVERIES_PER_CLAIM, Math.max(DELIVERIES_PER_CLAIM, halve(concurrency))),
+      slow: SLOW_DELIVERIES_PER_CLAIM,
+    },
+    bodies: createBodyBudget(computeBodyBytes(getHeapStatistics().heap_size_limit)),
+    claimingMs: CLAIMING_MS,
+    renewals,
+    claimTexts: createClaimStatements(usersSql(users)),
+    globalRoles: globalRolesOf(settings),
+    checkGlobalAccess: createGlobalAccessCheck(host, users, settings),
+    pacesOfGoodEndpoints: new Map(),
+    activeLeases: new Map(),
+    claimingEndpoints: new Map(),
+    jobs,
+    waitingEndpoints: new Set(),
+    detached: new Set(),
+    isStopping: () => stopping,
+  };
+  const startWorker = (
+    queue: string,
+    process: (name: JobName, data: JobData) => Promise<void>,
+    countJobs: () => number,
+  ) => {
+    const worker: QueueWorker = host.queues.work(
+      queue,
+      ({ name, data }) => {
+        adaptWorkers();
+        return process(name as JobName, data);
+      },
+      countJobs(),
+      CRASH_DETECTION,
+    );
+    return { ...worker, adapt: () => worker.setConcurrency(countJobs()) };
+  };
+  const startLaneWorker = (lane: Lane, run: FastJobs['run'], countJobs: () => number) =>
+    startWorker(
+      LANE_QUEUES[lane],
+      (name, data) =>
+        name === 'retry'
+          ? enqueueEndpointJobs(host.queues, [{ ...endpointOf(data), lane }])
+          : run(() => processEndpoint(parts, endpointOf(data), lane)),
+      countJobs,
+    );
+  // Twice as many jobs as slots, too: the slots grow only while calls wait for them.
+  const workers = [
+    startLaneWorker('fast', jobs.run, jobs.countAllowed),
+    startLaneWorker(
+      'slow',
+      (job) => job(),
+      () => 2 * slots.countSlots('slow'),
+    ),
+    startWorker(
+      REQUESTED_QUEUE,
+      (_, data) => sendRequestedDeliveries(parts, endpointOf(data)),
+      () => 2 * slots.countSlots('requested'),
+    ),
+  ];
+  function adaptWorkers(): void {
+    for (const worker of workers) worker.adapt();
+  }
+  const stopListening = [
+    host.queues.listen(LANE_QUEUES.fast, (id) => {
+      const claiming = parts.claimingEndpoints.get(id);
+      if (claiming !== undefined) claiming.hasNew = true;
+      parts.activeLeases.get(id)?.onNewDeliveries();
+    }),
+    host.queues.listen(REQUESTED_QUEUE, (id) => parts.activeLeases.get(id)?.sendRequested()),
+  ];
+
+  return {
+    async stop() {
+      stopping = true;
+      for (const stop of stopListening) stop();
+      for (const lease of parts.activeLeases.values()) lease.endLinger();
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await Promise.all(parts.detached);
+      renewals.stop();
+      await Promise.all(agents.map((agent) => agent.destroy()));
+    },
+  };
+}
