@@ -7,6 +7,7 @@ import { eventCatalogueRoutes } from './api/event-catalogue.ts';
 import { explainRoute } from './api/explain.ts';
 import { recoveryRoutes } from './api/recovery-routes.ts';
 import { createDeliverySerializer } from './api/serialize-delivery.ts';
+import type { FindVerificationError } from './console/receiver.ts';
 import { createWebhooksTab } from './console/tab.ts';
 import { encryptedDeliveryColumns } from './deliveries/stored-body.ts';
 import { createDisabledNotifier, createEndedKeysSweep, createRevocationStep } from './endpoints/disabling.ts';
@@ -46,6 +47,7 @@ import {
   webhookRecoveries,
 } from './tables.ts';
 import { createWebhookUserData } from './user-data/user-data.ts';
+import { verifyWebhook, WebhookVerificationError } from './verify-webhook.ts';
 
 /** Operations on webhooks, besides publishing: `app.webhooks`. */
 export interface WebhookOperations extends StatusReader {
@@ -54,6 +56,16 @@ export interface WebhookOperations extends StatusReader {
 }
 
 export type { WebhookOptions } from './settings/settings.ts';
+
+const findVerificationError: FindVerificationError = (secret, headers, body) => {
+  try {
+    verifyWebhook(secret, headers, body);
+    return undefined;
+  } catch (error) {
+    if (error instanceof WebhookVerificationError) return error;
+    throw error;
+  }
+};
 
 /**
  * Outgoing webhooks: users register URLs, and receive signed messages about changes of records that they may read, and about the events
@@ -109,7 +121,17 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         explainRoute(host, settings, limits, deliverySerializer),
         ...(portal === undefined ? [] : [portalInfoRoute(settings)]),
       ];
-      const tabParts = { users, accounts, settings, routes, limits, deleted, deliverySerializer, status };
+      const tabParts = {
+        users,
+        accounts,
+        settings,
+        routes,
+        limits,
+        deleted,
+        deliverySerializer,
+        status,
+        findVerificationError,
+      };
       const { tab, pages } = createWebhooksTab(host, tabParts);
       return {
         routes,

@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { afterAll, expect, test, vi } from 'vitest';
-import { truncateToBytes } from '../../../src/extensions/webhooks/api/serialize-delivery.ts';
+import { truncateToBytes } from '../../../src/extensions/webhooks/deliveries/message.ts';
 import {
   computeDefaultConcurrency,
   fillProductionDefaults,

@@ -6,35 +6,32 @@ import { ApiError } from '../../../platform/errors.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { isId, newId } from '../../../platform/ids.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
+import { DELIVERY_STATUSES, type DeliveryStatus, earliestFinishOf, isKeptSql } from '../deliveries/deliveries-sql.ts';
+import { generateMessageId } from '../deliveries/message.ts';
+import { requestDelivery } from '../endpoints/endpoint-jobs.ts';
+import { isApiKey, type KeyLimits } from '../endpoints/key-limits.ts';
+import { type Audience, NOT_READABLE } from '../engine/readability/readability.ts';
+import { TEST_EVENT } from '../settings/events.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
 import {
-  DELIVERY_STATUSES,
   type DeliveryRow,
-  type DeliveryStatus,
-  earliestFinishOf,
   INSERT_TEST,
-  isKeptSql,
   listDeliveriesSql,
   positionLengthOf,
   readDeliverySql,
   refuseDeliverySql,
   sendAgainSql,
-} from '../deliveries/deliveries-sql.ts';
-import { requestDelivery } from '../endpoints/endpoint-jobs.ts';
+} from './delivery-log-sql.ts';
 import {
   createManagedEndpointLoader,
   createOwnEndpointLoader,
   endpointDisabledError,
-  isApiKey,
-  type KeyLimits,
   REQUEST_RATE_LIMIT,
   requireCallerId,
   requireEnabledEndpoint,
   serializeLoadedEndpoint,
-} from '../endpoints/key-limits.ts';
-import { type Audience, NOT_READABLE } from '../engine/readability/readability.ts';
-import { TEST_EVENT } from '../settings/events.ts';
-import type { WebhookSettings } from '../settings/settings.ts';
-import { type DeliverySerializer, deliveryShape, generateMessageId } from './serialize-delivery.ts';
+} from './endpoint-access.ts';
+import { type DeliverySerializer, deliveryShape } from './serialize-delivery.ts';
 
 const DEFAULT_LIMIT = 50;
 

@@ -7,38 +7,35 @@ import { ApiError, validationError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { newId } from '../../../platform/ids.ts';
 import { administratorOf, policyRequestOf } from '../endpoints/administrators.ts';
-import {
-  type EndpointRow,
-  endpointShape,
-  endpointWithSecretShape,
-  secretEncryptionContext,
-  serializeEndpoint,
-} from '../endpoints/endpoint.ts';
+import { type EndpointRow, secretEncryptionContext, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../endpoints/endpoint-jobs.ts';
-import {
-  CREATE_ENDPOINT,
-  LIST_ENDPOINTS,
-  MAX_DELIVERIES_REMOVED,
-  REMOVE_ENDPOINT,
-  ROTATE_SECRET,
-  UPDATE_ENDPOINT,
-} from '../endpoints/endpoints-sql.ts';
-import {
-  boundKeyOf,
-  createManagedEndpointLoader,
-  createOwnEndpointLoader,
-  isApiKey,
-  type KeyLimits,
-  OWNER_ONLY_REASONS,
-  ownerOnlyError,
-  requireCallerId,
-  serializeLoadedEndpoint,
-} from '../endpoints/key-limits.ts';
+import { MAX_DELIVERIES_REMOVED } from '../endpoints/endpoints-sql.ts';
+import { boundKeyOf, isApiKey, type KeyLimits, OWNER_ONLY_REASONS, ownerOnlyError } from '../endpoints/key-limits.ts';
 import { CREATED_MAIL, createdMailDataOf } from '../endpoints/mails.ts';
 import { generateSigningSecrets } from '../endpoints/signing.ts';
 import { listSubscribableNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
-import { createEndpointSchema, createUrlCheck, rotateSecretSchema, updateEndpointSchema } from './endpoint-schemas.ts';
+import {
+  createManagedEndpointLoader,
+  createOwnEndpointLoader,
+  requireCallerId,
+  serializeLoadedEndpoint,
+} from './endpoint-access.ts';
+import {
+  CREATE_ENDPOINT,
+  LIST_ENDPOINTS,
+  REMOVE_ENDPOINT,
+  ROTATE_SECRET,
+  UPDATE_ENDPOINT,
+} from './endpoint-changes-sql.ts';
+import {
+  createEndpointSchema,
+  createUrlCheck,
+  endpointShape,
+  endpointWithSecretShape,
+  rotateSecretSchema,
+  updateEndpointSchema,
+} from './endpoint-schemas.ts';
 import { assertMayCreate, portalGrantOf, reachesEndpoint } from './portal-grants.ts';
 
 const HOUR_MS = 3_600_000;

@@ -4,23 +4,13 @@ import type { Viewer } from '../../../declare/policy.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { createdMsOf, isId } from '../../../platform/ids.ts';
-import {
-  DELIVERY_STATUSES,
-  type DeliveryRow,
-  earliestFinishOf,
-  isKeptSql,
-  readDeliverySql,
-} from '../deliveries/deliveries-sql.ts';
+import { DELIVERY_STATUSES, earliestFinishOf, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
-import {
-  createOwnEndpointLoader,
-  isApiKey,
-  type KeyLimits,
-  REQUEST_RATE_LIMIT,
-  serializeLoadedEndpoint,
-} from '../endpoints/key-limits.ts';
+import { isApiKey, type KeyLimits } from '../endpoints/key-limits.ts';
 import { listMatchingNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
+import { type DeliveryRow, readDeliverySql } from './delivery-log-sql.ts';
+import { createOwnEndpointLoader, REQUEST_RATE_LIMIT, serializeLoadedEndpoint } from './endpoint-access.ts';
 import { createEventFinder, type KnownEvent } from './known-events.ts';
 import { reachesEndpoint } from './portal-grants.ts';
 import { type DeliverySerializer, serializeDelivery } from './serialize-delivery.ts';

@@ -3,18 +3,18 @@ import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId, newId } from '../../../platform/ids.ts';
+import type { KeyLimits } from '../endpoints/key-limits.ts';
+import type { Recoveries } from '../engine/recovery/recoveries.ts';
+import { READ_RECOVERY, RECOVERY_STATUSES, type RecoveryRow } from '../engine/recovery/recoveries-sql.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
 import {
   createManagedEndpointLoader,
   createOwnEndpointLoader,
   endpointDisabledError,
-  type KeyLimits,
   REQUEST_RATE_LIMIT,
   requireEnabledEndpoint,
   serializeLoadedEndpoint,
-} from '../endpoints/key-limits.ts';
-import { type Recoveries, recoveryShape, serializeRecovery } from '../engine/recovery/recoveries.ts';
-import { READ_RECOVERY, type RecoveryRow } from '../engine/recovery/recoveries-sql.ts';
-import type { WebhookSettings } from '../settings/settings.ts';
+} from './endpoint-access.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -33,6 +33,24 @@ export function recoveryRequestSchema({ keepDeliveriesDays }: Pick<WebhookSettin
     })
     .transform((text) => new Date(text).toISOString());
   return z.strictObject({ since });
+}
+
+/** The shape of a recovery in responses. */
+const recoveryShape = z
+  .strictObject({
+    id: z.string(),
+    status: z.enum(RECOVERY_STATUSES),
+    since: z.iso.datetime(),
+    total: z.int(),
+    resent: z.int(),
+    createdAt: z.iso.datetime(),
+    finishedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'WebhookRecovery' });
+
+/** Serializes a recovery for the endpoint's owner. */
+function serializeRecovery([id, , status, since, total, resent, createdAt, finishedAt]: RecoveryRow) {
+  return { id, status, since, total, resent, createdAt, finishedAt };
 }
 
 /** The routes that start a recovery and report its progress. */

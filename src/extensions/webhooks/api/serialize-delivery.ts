@@ -1,24 +1,15 @@
-import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import { createdMsOf } from '../../../platform/ids.ts';
-import { DELIVERY_STATUSES, type DeliveryRow, earliestFinishOf, READ_BODIES } from '../deliveries/deliveries-sql.ts';
+import { DELIVERY_STATUSES, earliestFinishOf } from '../deliveries/deliveries-sql.ts';
+import { truncateToBytes } from '../deliveries/message.ts';
 import { decryptResponse, decryptStoredBody } from '../deliveries/stored-body.ts';
 import type { Audience, CheckReadability } from '../engine/readability/readability.ts';
+import { type DeliveryRow, READ_BODIES } from './delivery-log-sql.ts';
 
 /** Maximum bytes of a body that the delivery log shows. */
 const PREVIEW_BYTES = 2048;
-
-/** Returns the longest start of a text that fits into `bytes` of UTF-8, cut between characters. */
-export function truncateToBytes(text: string, bytes: number): string {
-  const encoded = Buffer.from(text);
-  if (encoded.length <= bytes) return text;
-  let end = bytes;
-  // A byte of the form 10xxxxxx continues a character.
-  while (end > 0 && (encoded[end]! & 0xc0) === 0x80) end -= 1;
-  return encoded.toString('utf8', 0, end);
-}
 
 /** The body and response of a delivery, which may contain data of its record. */
 interface DeliveryPreview {
@@ -53,11 +44,6 @@ export function serializeDelivery(row: DeliveryRow, preview: DeliveryPreview | u
     payloadTruncated: preview?.payloadTruncated ?? false,
     attemptLog,
   };
-}
-
-/** Creates a `webhook-id`: `msg_` and 32 random hex digits. */
-export function generateMessageId(): string {
-  return `msg_${randomBytes(16).toString('hex')}`;
 }
 
 /** Maximum bytes of bodies in memory at once; a single larger body is loaded alone. */

@@ -7,18 +7,18 @@ import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { createdMsOf, isId } from '../../../platform/ids.ts';
-import { type DeliverySerializer, serializeDelivery, truncateToBytes } from '../api/serialize-delivery.ts';
+import { type DeliveryRow, readDeliverySql } from '../api/delivery-log-sql.ts';
+import { type DeliverySerializer, serializeDelivery } from '../api/serialize-delivery.ts';
 import {
   DELIVERY_STATUSES,
-  type DeliveryRow,
   type DeliveryStatus,
   earliestFinishOf,
+  IS_LEASED,
   isKeptSql,
-  readDeliverySql,
 } from '../deliveries/deliveries-sql.ts';
+import { truncateToBytes } from '../deliveries/message.ts';
 import { OLD_SECRETS } from '../endpoints/endpoints-sql.ts';
 import { createSignatureHeader, createSigningKeyCache } from '../endpoints/signing.ts';
-import { IS_LEASED } from '../engine/delivery/lease-store.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
 

@@ -17,7 +17,7 @@ import { createOwnerRoutes } from './as-owner.ts';
 import { deliveryConsoleRoutes } from './deliveries.ts';
 import { endpointConsoleRoutes } from './endpoints.ts';
 import { createAdministratorExplainer, explainQuery } from './explain.ts';
-import { createReceiver } from './receiver.ts';
+import { createReceiver, type FindVerificationError } from './receiver.ts';
 import { createDeliveryStatistics, rangeQuery } from './statistics.ts';
 
 /** What the tab shares with the rest of the extension. */
@@ -31,6 +31,7 @@ interface TabParts {
   deleted: DeletedRecords;
   deliverySerializer: DeliverySerializer;
   status: StatusReader;
+  findVerificationError: FindVerificationError;
 }
 
 type CreateSnippets = (endpoint: { url: string; publicKey?: string | undefined }) => Record<string, string>;
@@ -48,7 +49,7 @@ const EXAMPLE_URL = 'https://example.com/webhooks';
 /** The tab of the console for the endpoints and deliveries of all users, and in development the page of its receiver. */
 export function createWebhooksTab(
   host: ExtensionHost,
-  { users, accounts, settings, routes, limits, deleted, deliverySerializer, status }: TabParts,
+  { users, accounts, settings, routes, limits, deleted, deliverySerializer, status, findVerificationError }: TabParts,
 ): { tab: ConsoleTab; pages: Route[] } {
   // The console shows the content of a delivery only on its own page, and encrypted values only on request.
   const withoutContent: DeliverySerializer = {
@@ -58,7 +59,8 @@ export function createWebhooksTab(
   const as = createOwnerRoutes(host, users, [...routes, ...deliveryRoutes(host, settings, limits, withoutContent)]);
   const statistics = createDeliveryStatistics(host, settings);
   const finder = createEventFinder(host, settings, deliverySerializer);
-  const receiver = host.env.nodeEnv === 'production' ? undefined : createReceiver(host, settings, as);
+  const receiver =
+    host.env.nodeEnv === 'production' ? undefined : createReceiver(host, settings, as, findVerificationError);
 
   const handlerOf = (operationId: string) => routes.find((route) => route.operationId === operationId)!;
   const { handler: listEvents } = handlerOf('listWebhookEvents');

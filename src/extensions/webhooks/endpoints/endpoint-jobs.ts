@@ -1,6 +1,5 @@
 import type { Database } from '../../../platform/postgres/database.ts';
 import type { JobData, NewJob, Queues } from '../../../platform/redis/queues.ts';
-import { REQUEST_DELIVERY } from '../engine/delivery/lease-store.ts';
 
 /** Where an endpoint is processed: endpoints that fail or are slow have their own queue and slots. */
 export type Lane = 'fast' | 'slow';
@@ -96,6 +95,11 @@ export async function enqueueEndpointsWithRequests(
     endpoints.map((endpoint) => ({ ...endpoint, requestId: endpoint.id })),
   );
 }
+
+/** Requests that the lease holder sends a delivery before all others of its endpoint. $1 endpoint, $2 delivery, which must be due. */
+const REQUEST_DELIVERY = `
+  insert into webhook_turns (endpoint_id, requested) select id, array[$2::text] from webhook_endpoints where id = $1
+  on conflict (endpoint_id) do update set requested = array_append(array_remove(webhook_turns.requested, $2::text), $2::text)`;
 
 /**
  * Requests that one delivery, which must be due, is sent before all others of its endpoint. The request is stored with the endpoint's

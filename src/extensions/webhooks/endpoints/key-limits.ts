@@ -1,18 +1,12 @@
 import type { ReadLimit } from '../../../declare/actor.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import { gatewaysByName } from '../../../declare/gateways.ts';
-import { allowsAction } from '../../../declare/policy.ts';
-import type { Auth, AuthorizationRequest, Route, RouteContext } from '../../../declare/route.ts';
+import type { Auth, AuthorizationRequest, RouteContext } from '../../../declare/route.ts';
 import { createReadLimits, createReadScopeCheck } from '../../../declare/scope.ts';
 import { ApiError } from '../../../platform/errors.ts';
-import { isId } from '../../../platform/ids.ts';
-import type { Database } from '../../../platform/postgres/database.ts';
-import { reachesEndpoint } from '../api/portal-grants.ts';
 import { listSentResources, TEST_EVENT } from '../settings/events.ts';
-import type { WebhookSettings } from '../settings/settings.ts';
-import { administratorOf, policyRequestOf } from './administrators.ts';
-import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
-import { READ_ENDPOINT } from './endpoints-sql.ts';
+import { administratorOf } from './administrators.ts';
+import type { serializeEndpoint } from './endpoint.ts';
 
 type Endpoint = ReturnType<typeof serializeEndpoint>;
 
@@ -111,86 +105,10 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
   };
 }
 
-/** Limit per client and route, for routes that send at once or run expensive queries. */
-export const REQUEST_RATE_LIMIT = { limit: 10, windowMs: 60_000 };
-
-/**
- * Returns the caller's id.
- *
- * @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner. BAD_REQUEST for
- *   a request that names an organisation: endpoints receive the events of all organisations of their owner
- */
-export function requireCallerId({ user, req }: Pick<AuthorizationRequest, 'user' | 'req'>): string {
-  if (user === undefined) throw new ApiError('UNAUTHORIZED');
-  if (req.headers['x-organisation'] !== undefined)
-    throw new ApiError(
-      'BAD_REQUEST',
-      'Webhooks take no X-Organisation: an endpoint receives the events of all organisations of its owner. Send the request without this header',
-    );
-  return user.id;
-}
-
-/**
- * Creates the loader of the caller's endpoint that a route names. Its row becomes `ctx.doc`. The loader throws UNAUTHORIZED, and NOT_FOUND
- * if the endpoint does not exist, belongs to another user, or is beyond the reach of a link to the portal.
- */
-export function createOwnEndpointLoader(database: Database): NonNullable<Route['load']> {
-  return async (asking): Promise<EndpointRow> => {
-    const owner = requireCallerId(asking);
-    const { id } = asking.params;
-    if (!isId(id)) throw new ApiError('NOT_FOUND');
-    const [row] = await database.read<EndpointRow>({ name: 'webhook_read', text: READ_ENDPOINT, values: [id, owner] });
-    if (row === undefined || !reachesEndpoint(asking.auth, serializeEndpoint(row))) throw new ApiError('NOT_FOUND');
-    return row;
-  };
-}
-
-/**
- * Creates a loader like `createOwnEndpointLoader`, for routes that change the endpoint or send to it. It also throws FORBIDDEN for an
- * API key that may not manage this endpoint.
- */
-export function createManagedEndpointLoader(database: Database, limits: KeyLimits): NonNullable<Route['load']> {
-  const load = createOwnEndpointLoader(database);
-  return async (asking) => {
-    const row = (await load(asking)) as EndpointRow;
-    limits.assertMayManage(asking, serializeEndpoint(row));
-    return row;
-  };
-}
-
-/** Returns the endpoint that a route has loaded, serialized for its owner. */
-export function serializeLoadedEndpoint(ctx: RouteContext): ReturnType<typeof serializeEndpoint> {
-  return serializeEndpoint(ctx.doc as EndpointRow);
-}
-
 /** The error for an administrator who would enable an endpoint that only its owner may enable. */
 export function ownerOnlyError(): ApiError {
   return new ApiError(
     'FORBIDDEN',
     'The webhook was disabled when credentials of its owner ended; only the owner can enable it',
   );
-}
-
-/** The error for a request to send to a disabled endpoint. */
-export function endpointDisabledError(): ApiError {
-  return new ApiError('BAD_REQUEST', 'The webhook is disabled; enable it first');
-}
-
-/**
- * Returns the endpoint that a route has loaded, if it can be sent to now.
- *
- * @throws ApiError BAD_REQUEST if it is disabled; FORBIDDEN if it is global and its owner may no longer have global endpoints
- */
-export async function requireEnabledEndpoint(
-  settings: Pick<WebhookSettings, 'globalPolicy'>,
-  ctx: RouteContext,
-): Promise<ReturnType<typeof serializeEndpoint>> {
-  const endpoint = serializeLoadedEndpoint(ctx);
-  if (!endpoint.enabled) throw endpointDisabledError();
-  const { user, service } = ctx;
-  const args = { user, action: 'webhook', doc: undefined, req: policyRequestOf(ctx), service };
-  if (endpoint.scope === 'global' && !(await allowsAction(settings.globalPolicy, args, false))) {
-    throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
-  }
-  return endpoint;
 }

@@ -1,15 +1,8 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Host } from '../../../declare/host.ts';
-import type { AddToBatch } from '../../../platform/concurrency/micro-batch.ts';
 import type { Outcome } from '../engine/delivery/attempt.ts';
-import type { CompletedAttempt } from '../engine/delivery/record-results.ts';
+import type { WebhookMetrics } from '../engine/delivery/worker.ts';
 import type { StatusReader, WebhookQueue } from './status.ts';
-
-/** The metrics of attempts to deliver webhooks. */
-export interface WebhookMetrics {
-  /** Wraps the function that records results of attempts, so that the results are also counted in the metrics. */
-  wrapRecorderToCountResults(recordResult: AddToBatch<CompletedAttempt>): AddToBatch<CompletedAttempt>;
-}
 
 /** Histogram buckets in seconds: from unnoticeable to practically stopped. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];

@@ -1,8 +1,7 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { type Finding, warning } from '../../../platform/observability/finding.ts';
-import { isKeptSql } from '../deliveries/deliveries-sql.ts';
+import { IS_LEASED, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
-import { IS_LEASED } from '../engine/delivery/lease-store.ts';
 import { TEST_EVENT } from '../settings/events.ts';
 import { globalRolesOf, type WebhookSettings } from '../settings/settings.ts';
 

@@ -9,11 +9,11 @@ import { ApiError, invalidSessionError } from '../../../platform/errors.ts';
 import { identityOf } from '../../../platform/http/request-context.ts';
 import { isId, newId } from '../../../platform/ids.ts';
 import type { Executor } from '../../../platform/postgres/queryable.ts';
-import { createPortalAuth, portalGrantOf } from '../api/portal-grants.ts';
+import { createPortalAuth, type PortalGrant, portalGrantOf } from '../api/portal-grants.ts';
 import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { READ_ENDPOINT } from '../endpoints/endpoints-sql.ts';
 import { parseWaitMs } from '../settings/retry-schedule.ts';
-import { createPortalToken, looksLikePortalToken, type PortalGrant, readPortalToken, toShortProof } from './token.ts';
+import { createPortalToken, looksLikePortalToken, readPortalToken, toShortProof } from './token.ts';
 
 /** The path of the portal's page. */
 export const PORTAL_PATH = '/webhooks/portal';

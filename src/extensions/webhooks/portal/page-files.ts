@@ -6,7 +6,8 @@ import {
   type ServedFile,
 } from '../../../platform/http/module-pages.ts';
 import { memoizeAsync, sendContent } from '../../../platform/http/served-bytes.ts';
-import { createPortalCss, type PortalSettings } from '../settings/portal-settings.ts';
+import type { PortalSettings } from '../settings/portal-settings.ts';
+import { createPortalCss } from './colors.ts';
 import { PORTAL_PATH } from './links.ts';
 
 const ASSETS = `${PORTAL_PATH}/assets`;

@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
-import { isKeptSql, listDeliveriesSql } from '../../../../src/extensions/webhooks/deliveries/deliveries-sql.ts';
+import { listDeliveriesSql } from '../../../../src/extensions/webhooks/api/delivery-log-sql.ts';
+import { isKeptSql } from '../../../../src/extensions/webhooks/deliveries/deliveries-sql.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../../support/app.ts';

@@ -5,7 +5,7 @@ import { DecryptionError } from '../../../../platform/crypto/keyring.ts';
 import { MAX_RESPONSE_BYTES, type PostResult, sendPost } from '../../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../../platform/http/retry-after.ts';
 import type { Logger } from '../../../../platform/observability/log.ts';
-import { truncateToBytes } from '../../api/serialize-delivery.ts';
+import { truncateToBytes } from '../../deliveries/message.ts';
 import { createSignatureHeader, type SigningKeyLookup } from '../../endpoints/signing.ts';
 
 /** The error of an attempt whose response did not arrive in time. Errors of attempts are shown to the endpoint's owner. */

@@ -2,7 +2,7 @@ import type { Auth } from '../../../../declare/route.ts';
 import { mayReceiveSql, OLD_SECRETS, RATE_RULE, type UsersSql } from '../../endpoints/endpoints-sql.ts';
 import { OWN_ROW_NAME } from '../fanout/outgoing-event.ts';
 import type { ReadOwner } from '../readability/readability.ts';
-import { dueFromSql, nextDueFromSql } from './lease-store.ts';
+import { dueFromSql, nextDueFromSql } from './due-sql.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
 /** An endpoint at the time of a claim. */

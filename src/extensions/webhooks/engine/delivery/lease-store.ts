@@ -6,6 +6,7 @@ import { retryWhileUnavailable } from '../../../../platform/postgres/retry.ts';
 import { plainArrayLiteral, textArrayLiteral } from '../../../../platform/postgres/values.ts';
 import { mayReceiveSql, RATE_RULE, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
 import { globalRolesOf, type WebhookSettings } from '../../settings/settings.ts';
+import { dueFromSql, nextDueFromSql } from './due-sql.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
 /**
@@ -32,45 +33,9 @@ export function computeDeliveryLeaseMs({ timeoutMs }: { timeoutMs: number }): nu
   return BEGIN_REQUESTS_MS + timeoutMs + MARGIN_MS;
 }
 
-/**
- * A condition: delivery `d` is being sent under a lease. Such a delivery stays `pending` in its own row, so that each attempt writes the
- * row only once. Clients see it as `sending`.
- */
-export const IS_LEASED = `(d.status = 'pending' and exists (
-      select from webhook_turns t where t.endpoint_id = d.endpoint_id and (t.sending ->> d.id)::int = d.attempts))`;
-
-/**
- * Time that `due_from` is kept behind the earliest pending delivery. A transaction may commit a delivery after others that are due later;
- * up to this delay, claims still find it. A sweep finds deliveries that commit later.
- */
-const LATE_COMMIT_TOLERANCE = `interval '2 seconds'`;
-
-/** Returns an SQL expression for the time at which a search for due deliveries begins: see `dueFrom` in tables.ts. @param value may be null */
-export function dueFromSql(value: string): string {
-  return `coalesce(${value}, '-infinity')`;
-}
-
-/**
- * Returns an SQL expression for the next value of `due_from`: the time of the earliest pending delivery. That includes claimed ones, which
- * stay `pending` until their results are written. It is at most now, because a new delivery is due at once. Uses
- * webhook_deliveries_due_index.
- *
- * @param endpoint the id of the endpoint
- * @param dueFrom the current value, not null
- */
-export function nextDueFromSql(endpoint: string, dueFrom: string): string {
-  return `least((select min(d.next_attempt_at) from webhook_deliveries d
-        where d.endpoint_id = ${endpoint} and d.status = 'pending' and d.next_attempt_at >= ${dueFrom}), now()) - ${LATE_COMMIT_TOLERANCE}`;
-}
-
 /** Creates the lease row of an endpoint, unless it exists. $1 endpoint. */
 export const CREATE_LEASE_ROW = `
   insert into webhook_turns (endpoint_id) select id from webhook_endpoints where id = $1 on conflict do nothing`;
-
-/** Requests that the lease holder sends a delivery before all others of its endpoint. $1 endpoint, $2 delivery, which must be due. */
-export const REQUEST_DELIVERY = `
-  insert into webhook_turns (endpoint_id, requested) select id, array[$2::text] from webhook_endpoints where id = $1
-  on conflict (endpoint_id) do update set requested = array_append(array_remove(webhook_turns.requested, $2::text), $2::text)`;
 
 /**
  * Releases leases that their holders still hold. $1 endpoints, $2 holders, $3 the deliveries that stay claimed, as JSON: attempts by

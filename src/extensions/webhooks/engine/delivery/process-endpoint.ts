@@ -1,5 +1,4 @@
 import type { Host } from '../../../../declare/host.ts';
-import { EARLIEST_DUE_MS, NEXT_DUE_MS } from '../../deliveries/deliveries-sql.ts';
 import {
   type EndpointOfOwner,
   enqueueEndpointJobs,
@@ -9,6 +8,7 @@ import {
   scheduleEndpointJob,
 } from '../../endpoints/endpoint-jobs.ts';
 import type { Claim } from './claim.ts';
+import { EARLIEST_DUE_MS, NEXT_DUE_MS } from './due-sql.ts';
 import { createEndpointLease, type EndpointLease, type LaneClaim } from './endpoint-lease.ts';
 import type { ReleaseSlot, SlotKind } from './request-slots.ts';
 import type { LeaseSummary, SendParts, SendStart } from './send-parts.ts';

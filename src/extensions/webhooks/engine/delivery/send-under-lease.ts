@@ -1,8 +1,8 @@
-import { NEXT_DUE_MS } from '../../deliveries/deliveries-sql.ts';
 import { fastOrSlowLaneFor, type Lane } from '../../endpoints/endpoint-jobs.ts';
 import { createAttemptTarget, type Outcome } from './attempt.ts';
 import { createCheckedAttempts } from './checked-attempts.ts';
 import type { Claim, ClaimedDelivery } from './claim.ts';
+import { NEXT_DUE_MS } from './due-sql.ts';
 import type { EndpointLease, LaneClaim } from './endpoint-lease.ts';
 import { createPaceKeeper } from './endpoint-pace.ts';
 import { BEGIN_REQUESTS_MS } from './lease-store.ts';

@@ -1,6 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Host, ResourceGateway } from '../../../../declare/host.ts';
 import { createGuardedAgent } from '../../../../platform/address-guard/index.ts';
+import type { AddToBatch } from '../../../../platform/concurrency/micro-batch.ts';
 import type { JobData, QueueWorker, RunningWorker } from '../../../../platform/redis/queues.ts';
 import {
   endpointOf,
@@ -13,7 +14,6 @@ import {
 } from '../../endpoints/endpoint-jobs.ts';
 import { usersSql } from '../../endpoints/endpoints-sql.ts';
 import { createSigningKeyCache } from '../../endpoints/signing.ts';
-import type { WebhookMetrics } from '../../monitoring/metrics.ts';
 import { globalRolesOf, type WebhookSettings } from '../../settings/settings.ts';
 import type { CheckReadability } from '../readability/readability.ts';
 import { createGlobalAccessCheck } from '../readability/readability.ts';
@@ -23,7 +23,7 @@ import { createEndpointLeaseRenewals, createLeaseReleaser } from './lease-store.
 import type { JobCapacity } from './linger.ts';
 import { processEndpoint, sendRequestedDeliveries, type WorkerParts } from './process-endpoint.ts';
 import { createLoadCheck } from './process-load.ts';
-import { createBatchedResultWriter } from './record-results.ts';
+import { type CompletedAttempt, createBatchedResultWriter } from './record-results.ts';
 import { computeSlotLimits, createRequestSlots, type RequestSlots } from './request-slots.ts';
 
 const DELIVERIES_PER_CLAIM = 50;
@@ -65,6 +65,12 @@ function createFastJobs(slots: RequestSlots, onChange: () => void): FastJobs {
       }
     },
   };
+}
+
+/** The metrics of attempts to deliver webhooks. */
+export interface WebhookMetrics {
+  /** Wraps the function that records results of attempts, so that the results are also counted in the metrics. */
+  wrapRecorderToCountResults(recordResult: AddToBatch<CompletedAttempt>): AddToBatch<CompletedAttempt>;
 }
 
 /** Starts three workers: for healthy endpoints, for endpoints that fail or are slow, and for requested deliveries. */

@@ -7,13 +7,14 @@ import type { OutboxConsumer } from '../../../../platform/outbox/consumer.ts';
 import type { OutboxRow } from '../../../../platform/outbox/table.ts';
 import type { Executor } from '../../../../platform/postgres/database.ts';
 import { plainArrayLiteral } from '../../../../platform/postgres/values.ts';
-import { earliestFinishOf, INSERT_DELIVERIES, INSERT_DELIVERIES_OF_CLAIMED } from '../../deliveries/deliveries-sql.ts';
+import { earliestFinishOf } from '../../deliveries/deliveries-sql.ts';
 import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../../endpoints/endpoint-jobs.ts';
 import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS } from '../../endpoints/endpoints-sql.ts';
 import type { KeyLimits } from '../../endpoints/key-limits.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
 import type { DeletedRecords } from '../readability/deleted-records.ts';
 import { type Candidate, type CandidatePage, createCandidateReader } from './candidates.ts';
+import { INSERT_DELIVERIES, INSERT_DELIVERIES_OF_CLAIMED } from './insert-deliveries-sql.ts';
 import { type OutgoingEvent, OWN_ROW_NAME, type OwnPayload, readOutgoingEvent } from './outgoing-event.ts';
 import { type CandidatesByEvent, createOwnerDeliveries, type NewDelivery } from './owner-deliveries.ts';
 

@@ -3,7 +3,7 @@ import type { Host } from '../../../../declare/host.ts';
 import { allowsAction, type Viewer } from '../../../../declare/policy.ts';
 import { newId } from '../../../../platform/ids.ts';
 import { isTransient } from '../../../../platform/postgres/errors.ts';
-import { generateMessageId } from '../../api/serialize-delivery.ts';
+import { generateMessageId } from '../../deliveries/message.ts';
 import { toStoredBody } from '../../deliveries/stored-body.ts';
 import type { KeyLimits } from '../../endpoints/key-limits.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';

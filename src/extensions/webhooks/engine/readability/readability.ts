@@ -6,7 +6,6 @@ import type { Auth } from '../../../../declare/route.ts';
 import { DecryptionError } from '../../../../platform/crypto/keyring.ts';
 import { isTransient } from '../../../../platform/postgres/errors.ts';
 import { createHidingErrorHandler, createRuleErrorReporter } from '../../../../records/access/rule-errors.ts';
-import { OWNER_OF_GLOBAL } from '../../endpoints/endpoints-sql.ts';
 import type { KeyLimits } from '../../endpoints/key-limits.ts';
 import { TEST_EVENT } from '../../settings/events.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
@@ -28,6 +27,9 @@ function createGlobalPolicyCheck(
   return (user) =>
     allowsAction(globalPolicy, { user, action: 'webhook', doc: undefined, req: undefined, service }, false, onError);
 }
+
+/** Reads the owner of a global endpoint. $1 endpoint. No row: the endpoint is not global. */
+const OWNER_OF_GLOBAL = `select owner_id from webhook_endpoints where id = $1 and scope = 'global'`;
 
 /**
  * Returns whether the owner of a global endpoint may still have global endpoints; true if the endpoint is not global. Rejects if the

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Host, ResourceGateway } from '../../../../declare/host.ts';
 import { newId } from '../../../../platform/ids.ts';
 import { createRetentionSweep } from '../../../../platform/leased-work/sweeps.ts';
@@ -11,30 +10,11 @@ import {
   beginRecoverySql,
   DELETE_RECOVERIES,
   failedEndpointsSql,
-  RECOVERY_STATUSES,
   type RecoveryRow,
   RUNNING_RECOVERIES,
   recoverPageSql,
   reopenRecoveriesSql,
 } from './recoveries-sql.ts';
-
-/** The shape of a recovery in responses. */
-export const recoveryShape = z
-  .strictObject({
-    id: z.string(),
-    status: z.enum(RECOVERY_STATUSES),
-    since: z.iso.datetime(),
-    total: z.int(),
-    resent: z.int(),
-    createdAt: z.iso.datetime(),
-    finishedAt: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'WebhookRecovery' });
-
-/** Serializes a recovery for the endpoint's owner. */
-export function serializeRecovery([id, , status, since, total, resent, createdAt, finishedAt]: RecoveryRow) {
-  return { id, status, since, total, resent, createdAt, finishedAt };
-}
 
 const PAGE_SIZE = 500;
 const RECOVERIES_AT_ONCE = 100;

@@ -9,7 +9,7 @@ import {
 } from '../../../../platform/postgres/daily-partitions.ts';
 import { writeInBatches } from '../../../../platform/postgres/write-in-batches.ts';
 import { DELIVERY_TABLES, insertIntoLogSql, LOG_COLUMNS } from '../../deliveries/deliveries-sql.ts';
-import { FORGET_OLD_SECRETS, REMOVAL_ASSIGNMENTS, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
+import { REMOVAL_ASSIGNMENTS, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
 import { DELETE_OLD_COPIES } from '../readability/deleted-records.ts';
 import type { PendingEndpoints } from './reclaim.ts';
@@ -86,6 +86,11 @@ function removeOwnerlessSql(users: UsersSql): string {
   update webhook_endpoints e set ${REMOVAL_ASSIGNMENTS}
   where e.removed_at is null and not exists (select from ${users.table} u where u.id = e.owner_id) returning 1`;
 }
+
+/** Deletes old secrets after their grace period; the older secret expires first. Uses webhook_endpoints_previous_secret_index. */
+const FORGET_OLD_SECRETS = `
+  update webhook_endpoints set previous_secret = null, previous_secret_until = null, older_secret = null, older_secret_until = null
+  where previous_secret_until <= now() returning 1`;
 
 const DAY_MS = 86_400_000;
 /** Maximum ms between two sweeps for logs of removed endpoints, so that the log of a deleted user is gone within a minute. */

@@ -1,10 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import {
-  earliestFinishOf,
-  INSERT_DELIVERIES,
-} from '../../../../../src/extensions/webhooks/deliveries/deliveries-sql.ts';
+import { earliestFinishOf } from '../../../../../src/extensions/webhooks/deliveries/deliveries-sql.ts';
+import { INSERT_DELIVERIES } from '../../../../../src/extensions/webhooks/engine/fanout/insert-deliveries-sql.ts';
 import { defineUser, webhooks } from '../../../../../src/index.ts';
 import { newId } from '../../../../../src/platform/ids.ts';
 import { type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
