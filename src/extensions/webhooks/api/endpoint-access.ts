@@ -6,7 +6,8 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import { policyRequestOf } from '../endpoints/administrators.ts';
 import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { READ_ENDPOINT } from '../endpoints/endpoints-sql.ts';
-import type { KeyLimits } from '../endpoints/key-limits.ts';
+import { isApiKey, type KeyLimits } from '../endpoints/key-limits.ts';
+import type { Audience } from '../engine/readability/readability.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import { reachesEndpoint } from './portal-grants.ts';
 
@@ -60,6 +61,15 @@ export function createManagedEndpointLoader(database: Database, limits: KeyLimit
 /** Returns the endpoint that a route has loaded, serialized for its owner. */
 export function serializeLoadedEndpoint(ctx: RouteContext): ReturnType<typeof serializeEndpoint> {
   return serializeEndpoint(ctx.doc as EndpointRow);
+}
+
+/** Returns the reader for which a route checks the bodies of the loaded endpoint's deliveries. */
+export function callerAudienceOf(ctx: RouteContext): Audience {
+  return {
+    owner: requireCallerId(ctx),
+    scope: serializeLoadedEndpoint(ctx).scope,
+    key: isApiKey(ctx.auth) ? ctx.auth : undefined,
+  };
 }
 
 /** The error for a request to send to a disabled endpoint. */
