@@ -1,5 +1,5 @@
 import { gatewaysByName } from '../../../declare/gateways.ts';
-import type { Host, StoredRecord } from '../../../declare/host.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import { OUTBOX_COLUMNS, type RawOutboxRow, toOutboxRow } from '../../../platform/outbox/table.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
@@ -78,45 +78,53 @@ export interface EventFinder {
   ): Promise<KnownEvent | undefined>;
 }
 
+/** What the decision of a fan-out depends on. */
+interface FanOutParts extends Pick<Host, 'service' | 'log'>, Pick<WebhookSettings, 'globalPolicy'> {
+  /** The resources by name, with their former names. */
+  gateways: ReadonlyMap<string, ResourceGateway>;
+}
+
+/** Whether a fan-out would deliver an event to the endpoint now. @param event its record and resource, or the owner of an app's event */
+async function wouldFanOutDeliver(
+  { service, log, globalPolicy, gateways }: FanOutParts,
+  { scope }: Endpoint,
+  user: Viewer,
+  event: NonNullable<KnownEvent['about']>,
+): Promise<boolean> {
+  const viewContext = { user, req: undefined, service };
+  try {
+    if (scope === 'global') {
+      const args = { ...viewContext, action: 'webhook', doc: undefined };
+      if (!(await allowsAction(globalPolicy, args, false))) return false;
+    }
+    if ('owner' in event) return scope === 'global' || event.owner === user.id;
+    const gateway = gateways.get(event.resource);
+    if (gateway === undefined || event.record === undefined) return false;
+    return await (scope === 'global'
+      ? gateway.inScope(event.record, viewContext)
+      : gateway.readableBy(event.record, viewContext));
+  } catch (error) {
+    if (isTransient(error)) throw error;
+    // As in a fan-out: if a policy throws for a user, that user does not receive the event.
+    log.error({ err: error, user: user.id }, 'a policy threw while an event was explained');
+    return false;
+  }
+}
+
+const recordOrOwnerOf = (event: OutgoingEvent) =>
+  event.gateway === undefined ? { owner: event.owner } : { resource: event.gateway.name, record: event.record };
+
 /** Creates the finder of events. */
 export function createEventFinder(
   host: Pick<Host, 'database' | 'service' | 'resources' | 'log'>,
   settings: Pick<WebhookSettings, 'globalPolicy' | 'keepDeliveriesDays'>,
   { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
 ): EventFinder {
-  const { database, service } = host;
+  const { database, service, log } = host;
   const deliveriesText = deliveriesOfEventSql(isKeptSql(settings));
   const gateways = gatewaysByName(host.resources);
   const sent = new Set(listSentResources(host.resources));
-
-  /** Whether a fan-out would deliver an event to the endpoint now. @param event its record and resource, or the owner of an app's event */
-  async function wouldFanOutDeliver(
-    { scope }: Endpoint,
-    user: Viewer,
-    event: NonNullable<KnownEvent['about']>,
-  ): Promise<boolean> {
-    const viewContext = { user, req: undefined, service };
-    try {
-      if (scope === 'global') {
-        const args = { ...viewContext, action: 'webhook', doc: undefined };
-        if (!(await allowsAction(settings.globalPolicy, args, false))) return false;
-      }
-      if ('owner' in event) return scope === 'global' || event.owner === user.id;
-      const gateway = gateways.get(event.resource);
-      if (gateway === undefined || event.record === undefined) return false;
-      return await (scope === 'global'
-        ? gateway.inScope(event.record, viewContext)
-        : gateway.readableBy(event.record, viewContext));
-    } catch (error) {
-      if (isTransient(error)) throw error;
-      // As in a fan-out: if a policy throws for a user, that user does not receive the event.
-      host.log.error({ err: error, user: user.id }, 'a policy threw while an event was explained');
-      return false;
-    }
-  }
-
-  const recordOrOwnerOf = (event: OutgoingEvent) =>
-    event.gateway === undefined ? { owner: event.owner } : { resource: event.gateway.name, record: event.record };
+  const fanOut = { service, log, globalPolicy: settings.globalPolicy, gateways };
 
   async function findEventInOutbox(id: string, endpoint: Endpoint, user: Viewer): Promise<KnownEvent | undefined> {
     const [raw] = await database.readSlowly<RawOutboxRow>({ text: WAITING_EVENT, values: [id] });
@@ -134,7 +142,7 @@ export function createEventFinder(
       at,
       waitsForEndpoint,
       about,
-      isReadable: () => wouldFanOutDeliver(endpoint, user, about),
+      isReadable: () => wouldFanOutDeliver(fanOut, endpoint, user, about),
     };
   }
 
@@ -150,7 +158,7 @@ export function createEventFinder(
       at,
       waitsForEndpoint: false,
       about,
-      isReadable: () => wouldFanOutDeliver(endpoint, user, about),
+      isReadable: () => wouldFanOutDeliver(fanOut, endpoint, user, about),
     };
   }
 

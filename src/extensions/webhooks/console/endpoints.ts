@@ -163,6 +163,17 @@ export function endpointConsoleRoutes(
         return statistics.endpoint(row[0], (query as unknown as z.output<typeof rangeQuery>).range);
       },
     },
+    ...actionRoutes(settings, as, confirmSecret),
+  ];
+}
+
+/** The routes that carry out the actions of the API on an endpoint. */
+function actionRoutes(
+  settings: WebhookSettings,
+  as: OwnerRoutes,
+  confirmSecret: NonNullable<ConsoleRoute['check']>,
+): ConsoleRoute[] {
+  return [
     {
       method: 'POST',
       path: '/endpoints/:id/rotate-secret',

@@ -111,6 +111,51 @@ function findObstacle({ allowPrivate, requireHttps }: WebhookSettings): string |
   return requireHttps ? 'webhooks({ requireHttps: true }) refuses http' : undefined;
 }
 
+/** Creates what the receiver keeps: the newest requests, and how each address responds. */
+function createInbox() {
+  let requests: readonly ReceivedRequest[] = [];
+  const answers = new Map<string, Answer>();
+
+  function keep(request: ReceivedRequest): void {
+    let left = MAX_KEPT_BYTES;
+    requests = [request, ...requests].slice(0, MAX_REQUESTS).filter(({ body }) => {
+      left -= body.length;
+      return left >= 0;
+    });
+  }
+
+  function list() {
+    const listed = requests.map(({ headers: _, body, ...request }) => ({
+      ...request,
+      type: typeOf(body),
+      bytes: Buffer.byteLength(body),
+    }));
+    return { requests: listed, answers: Object.fromEntries(answers) };
+  }
+
+  /** @throws ApiError NOT_FOUND */
+  function read(id: string | undefined): ReceivedRequest {
+    const found = requests.find((request) => request.id === id);
+    if (found === undefined) throw new ApiError('NOT_FOUND', 'The receiver no longer keeps this request');
+    return found;
+  }
+
+  return {
+    keep,
+    list,
+    read,
+    clear() {
+      requests = [];
+    },
+    answerOf: (name: string): Answer => answers.get(name) ?? 'accept',
+    setAnswer(name: string, answer: Answer) {
+      answers.delete(name);
+      answers.set(name, answer);
+      if (answers.size > MAX_REQUESTS) answers.delete(answers.keys().next().value!);
+    },
+  };
+}
+
 /**
  * Creates the receiver of development, to which endpoints can lead instead of to a server of your own. It keeps the newest requests in the
  * memory of the web process, with the result of verifying their signatures. It must not exist in production.
@@ -121,17 +166,8 @@ export function createReceiver(
   as: OwnerRoutes,
   findVerificationError: FindVerificationError,
 ): Receiver {
-  let requests: readonly ReceivedRequest[] = [];
-  const answers = new Map<string, Answer>();
+  const inbox = createInbox();
   const names = listSubscribableNames(resources, Object.keys(settings.events));
-
-  function keep(request: ReceivedRequest): void {
-    let left = MAX_KEPT_BYTES;
-    requests = [request, ...requests].slice(0, MAX_REQUESTS).filter(({ body }) => {
-      left -= body.length;
-      return left >= 0;
-    });
-  }
 
   function verify(secret: string, headers: Record<string, string>, body: Buffer): ReceivedRequest['verification'] {
     const error = findVerificationError(secret, headers, body);
@@ -149,11 +185,11 @@ export function createReceiver(
     const body = await readBody(req);
     const [secret] = keyring.decrypt(stored, secretEncryptionContext(endpoint)).split(' ');
     const headers = Object.fromEntries(Object.entries(req.headers).map(([key, value]) => [key, String(value)]));
-    const answer = answers.get(name) ?? 'accept';
+    const answer = inbox.answerOf(name);
     const status = ANSWERS[answer];
     const at = new Date().toISOString();
     const verification = verify(secret!, headers, body);
-    keep({ id: newId(), name, endpoint, at, headers, body: body.toString('utf8'), verification, answer, status });
+    inbox.keep({ id: newId(), name, endpoint, at, headers, body: body.toString('utf8'), verification, answer, status });
     if (answer === 'slow') await sleep(SLOW_MS);
     res.status(status).end();
   }
@@ -171,21 +207,6 @@ export function createReceiver(
     return as.perform('createWebhook', ctx, { owner, input });
   }
 
-  function listRequests() {
-    const list = requests.map(({ headers: _, body, ...request }) => ({
-      ...request,
-      type: typeOf(body),
-      bytes: Buffer.byteLength(body),
-    }));
-    return { obstacle: findObstacle(settings) ?? null, requests: list, answers: Object.fromEntries(answers) };
-  }
-
-  function readRequest({ params }: RouteContext): ReceivedRequest {
-    const found = requests.find((request) => request.id === params.id);
-    if (found === undefined) throw new ApiError('NOT_FOUND', 'The receiver no longer keeps this request');
-    return found;
-  }
-
   return {
     page: {
       method: 'POST',
@@ -196,8 +217,12 @@ export function createReceiver(
       handler: receive,
     },
     routes: [
-      { method: 'GET', path: '/receiver', handler: listRequests },
-      { method: 'GET', path: '/receiver/requests/:id', handler: readRequest },
+      {
+        method: 'GET',
+        path: '/receiver',
+        handler: () => ({ obstacle: findObstacle(settings) ?? null, ...inbox.list() }),
+      },
+      { method: 'GET', path: '/receiver/requests/:id', handler: ({ params }) => inbox.read(params.id) },
       {
         method: 'POST',
         path: '/receiver/endpoints',
@@ -216,9 +241,7 @@ export function createReceiver(
         action: 'receiverChanged',
         input: responseBody,
         handler({ input: { name, answer } }) {
-          answers.delete(name);
-          answers.set(name, answer);
-          if (answers.size > MAX_REQUESTS) answers.delete(answers.keys().next().value!);
+          inbox.setAnswer(name, answer);
           return { name, answer };
         },
       },
@@ -226,9 +249,7 @@ export function createReceiver(
         method: 'DELETE',
         path: '/receiver/requests',
         action: 'receiverCleared',
-        handler() {
-          requests = [];
-        },
+        handler: inbox.clear,
       },
     ],
   };

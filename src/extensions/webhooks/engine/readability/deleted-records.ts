@@ -89,21 +89,11 @@ function encryptedFieldsOf({ declaration }: ResourceGateway): [name: string, col
 // A viewer without roles: if access to a resource ignores the record for this viewer, it does so for all viewers.
 const VIEWER_WITHOUT_ROLES = { id: '', roles: [] };
 
-/** Creates the store of deleted records. */
-export function createDeletedRecords({
-  database,
-  keyring,
-  resources,
-  log,
-}: Pick<Host, 'database' | 'keyring' | 'resources' | 'log'>): DeletedRecords {
-  const gateways = gatewaysByName(resources);
-
-  /** Whether copies of a resource's records are needed: only if its policies, scope filter or field visibility read the record. */
-  const needsDeletedCopy = ({ name, resource }: OutboxRow) =>
-    resource !== null &&
-    name === `${resource}.deleted` &&
-    (gateways.get(resource)?.needsRecord(VIEWER_WITHOUT_ROLES, false) ?? false);
-
+/** Creates the functions that convert deleted records to their stored form and back. */
+function createRecordCodec(
+  { keyring, log }: Pick<Host, 'keyring' | 'log'>,
+  gateways: ReadonlyMap<string, ResourceGateway>,
+) {
   /** Encodes a deleted record. With encrypted values, encrypts it as a whole: a key rotation does not reach ciphertexts inside JSON. */
   function encodeRecord(row: OutboxRow): [record: string | null, encrypted: string | null] {
     const gateway = gateways.get(row.resource!)!;
@@ -136,6 +126,25 @@ export function createDeletedRecords({
       return [];
     }
   }
+
+  return { encodeRecord, decodeRecordOrLog };
+}
+
+/** Creates the store of deleted records. */
+export function createDeletedRecords({
+  database,
+  keyring,
+  resources,
+  log,
+}: Pick<Host, 'database' | 'keyring' | 'resources' | 'log'>): DeletedRecords {
+  const gateways = gatewaysByName(resources);
+  const { encodeRecord, decodeRecordOrLog } = createRecordCodec({ keyring, log }, gateways);
+
+  /** Whether copies of a resource's records are needed: only if its policies, scope filter or field visibility read the record. */
+  const needsDeletedCopy = ({ name, resource }: OutboxRow) =>
+    resource !== null &&
+    name === `${resource}.deleted` &&
+    (gateways.get(resource)?.needsRecord(VIEWER_WITHOUT_ROLES, false) ?? false);
 
   return {
     async keep(rows, tx) {

@@ -140,6 +140,46 @@ async function loadDecryptableRecords(
   }
 }
 
+/** Where a readability check finds records. */
+interface RecordSources extends Pick<Host, 'log'> {
+  gateways: ReadonlyMap<string, ResourceGateway>;
+  deleted: Pick<DeletedRecords, 'read'>;
+}
+
+/**
+ * Loads the records that decide whether bodies are readable.
+ *
+ * @param needed the records that deliveries are about
+ * @param expanded the records that are expanded in the bodies
+ */
+async function loadRecordLookup(
+  { gateways, deleted, log }: RecordSources,
+  needed: readonly ExpandedRecord[],
+  expanded: readonly ExpandedRecord[],
+): Promise<RecordLookup> {
+  const found = new Map<string, StoredRecord>();
+  const ids = Map.groupBy([...needed, ...expanded], ({ resource }) => resource);
+  await Promise.all(
+    Array.from(ids, async ([resource, list]) => {
+      const records = await loadDecryptableRecords(
+        gateways.get(resource)!,
+        [...new Set(list.map(({ id }) => id))],
+        log,
+      );
+      for (const record of records) found.set(recordKeyOf(resource, record.id), record);
+    }),
+  );
+  const missing = needed.filter(({ resource, id }) => !found.has(recordKeyOf(resource, id)));
+  const last = new Map<string, StoredRecord>();
+  if (missing.length > 0)
+    for (const one of await deleted.read(missing)) last.set(recordKeyOf(one.resource, one.record.id), one.record);
+  const findCurrent: FindRecord = (resource, id) => found.get(recordKeyOf(resource, id));
+  return {
+    findCurrent,
+    findSubject: (resource, id) => findCurrent(resource, id) ?? last.get(recordKeyOf(resource, id)),
+  };
+}
+
 /** Creates the check whether the owner of an endpoint may read the bodies of deliveries. */
 export function createReadabilityCheck(
   { resources, service, log }: Pick<Host, 'resources' | 'service' | 'log'>,
@@ -166,33 +206,6 @@ export function createReadabilityCheck(
       );
       return false;
     }
-  }
-
-  async function loadRecordLookup(
-    needed: readonly ExpandedRecord[],
-    expanded: readonly ExpandedRecord[],
-  ): Promise<RecordLookup> {
-    const found = new Map<string, StoredRecord>();
-    const ids = Map.groupBy([...needed, ...expanded], ({ resource }) => resource);
-    await Promise.all(
-      Array.from(ids, async ([resource, list]) => {
-        const records = await loadDecryptableRecords(
-          gateways.get(resource)!,
-          [...new Set(list.map(({ id }) => id))],
-          log,
-        );
-        for (const record of records) found.set(recordKeyOf(resource, record.id), record);
-      }),
-    );
-    const missing = needed.filter(({ resource, id }) => !found.has(recordKeyOf(resource, id)));
-    const last = new Map<string, StoredRecord>();
-    if (missing.length > 0)
-      for (const one of await deleted.read(missing)) last.set(recordKeyOf(one.resource, one.record.id), one.record);
-    const findCurrent: FindRecord = (resource, id) => found.get(recordKeyOf(resource, id));
-    return {
-      findCurrent,
-      findSubject: (resource, id) => findCurrent(resource, id) ?? last.get(recordKeyOf(resource, id)),
-    };
   }
 
   async function findOwner({ owner, readOwner }: Audience): Promise<StoredRecord | undefined> {
@@ -223,7 +236,7 @@ export function createReadabilityCheck(
         needed.push({ resource: gateway.name, id: data.id });
       expanded.push(...gateway.expandedIn(data));
     }
-    const { findSubject, findCurrent } = await loadRecordLookup(needed, expanded);
+    const { findSubject, findCurrent } = await loadRecordLookup({ gateways, deleted, log }, needed, expanded);
     // Side by side, so that look-ups of related records share a statement.
     const verdicts = sent.map(({ type, gateway, data }) => {
       // The owner of an event that the app publishes never changes, so only the scopes of the key are checked.

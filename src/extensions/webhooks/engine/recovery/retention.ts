@@ -4,6 +4,7 @@ import type { Sweep } from '../../../../platform/outbox/relay.ts';
 import { createPartitionSweep } from '../../../../platform/postgres/daily-partition-sweep.ts';
 import {
   createPartitions,
+  type DailyPartitions,
   isInsufficientPrivilege,
   isLockTimeout,
 } from '../../../../platform/postgres/daily-partitions.ts';
@@ -103,30 +104,12 @@ const LOCK_RETRY_MS = 60_000;
 /** More batches than in other sweeps, because there may be many million deliveries. A batch takes some ten milliseconds. */
 const MAX_MOVE_BATCHES = 100;
 
-/** Creates the sweeps that delete old data of webhooks. Many relays may run them at once. */
-export function createRetentionSweeps(
+/** Creates the function that moves finished deliveries of earlier versions to the log. It returns their number. */
+function createEarlierDeliveriesMover(
   { database, log }: Pick<Host, 'database' | 'log'>,
-  users: ResourceGateway,
-  settings: WebhookSettings,
-  readPendingEndpoints: PendingEndpoints,
-): Sweep[] {
-  const removeOwnerlessText = removeOwnerlessSql(usersSql(users));
-  const keepMs = settings.keepDeliveriesDays * DAY_MS;
-  const partitions = { table: 'webhook_delivery_log', column: 'finished_at', keepMs };
-  // ms to keep copies of deleted records: a delivery may use the whole schedule, with waits up to 20% longer, and then stay in the log.
-  const keepDeletedMs = keepMs + 1.2 * settings.retrySchedule.reduce((sum, wait) => sum + wait, 0);
-
-  /** Deletes pending deliveries of endpoints that stay disabled, after the retention period of finished deliveries. */
-  async function deleteStaleDeliveries(): Promise<number> {
-    let total = 0;
-    for await (const page of readPendingEndpoints()) {
-      for (const [id, , open, overdueMs] of page) {
-        if (!open && overdueMs > keepMs) total += await writeInBatches(database, DELETE_OVERDUE, [id, keepMs]);
-      }
-    }
-    return total;
-  }
-
+  partitions: DailyPartitions,
+): () => Promise<number> {
+  const { keepMs } = partitions;
   let nextPartitionAttemptAt = Number.NEGATIVE_INFINITY;
 
   /** Creates the partitions of the log from a day on. Returns false if another session holds the table. */
@@ -160,6 +143,32 @@ export function createRetentionSweeps(
     const failed = await writeInBatches(database, MOVE_EARLIER_FAILED, [], options);
     return failed + (await writeInBatches(database, MOVE_EARLIER_DELIVERIES, [], options));
   }
+  return moveEarlierDeliveries;
+}
+
+/** Creates the sweeps that delete old data of webhooks. Many relays may run them at once. */
+export function createRetentionSweeps(
+  { database, log }: Pick<Host, 'database' | 'log'>,
+  users: ResourceGateway,
+  settings: WebhookSettings,
+  readPendingEndpoints: PendingEndpoints,
+): Sweep[] {
+  const removeOwnerlessText = removeOwnerlessSql(usersSql(users));
+  const keepMs = settings.keepDeliveriesDays * DAY_MS;
+  const partitions = { table: 'webhook_delivery_log', column: 'finished_at', keepMs };
+  // ms to keep copies of deleted records: a delivery may use the whole schedule, with waits up to 20% longer, and then stay in the log.
+  const keepDeletedMs = keepMs + 1.2 * settings.retrySchedule.reduce((sum, wait) => sum + wait, 0);
+
+  /** Deletes pending deliveries of endpoints that stay disabled, after the retention period of finished deliveries. */
+  async function deleteStaleDeliveries(): Promise<number> {
+    let total = 0;
+    for await (const page of readPendingEndpoints()) {
+      for (const [id, , open, overdueMs] of page) {
+        if (!open && overdueMs > keepMs) total += await writeInBatches(database, DELETE_OVERDUE, [id, keepMs]);
+      }
+    }
+    return total;
+  }
 
   return [
     createRetentionSweep(database, {
@@ -170,7 +179,11 @@ export function createRetentionSweeps(
       }),
     }),
     createPartitionSweep(database, log, { name: 'webhooks: delivery log', everyMs: settings.cleanMs, partitions }),
-    { name: 'webhooks: deliveries of earlier versions', everyMs: MOVE_EVERY_MS, run: moveEarlierDeliveries },
+    {
+      name: 'webhooks: deliveries of earlier versions',
+      everyMs: MOVE_EVERY_MS,
+      run: createEarlierDeliveriesMover({ database, log }, partitions),
+    },
     createRetentionSweep(database, {
       name: 'webhooks: copies of deleted records, removed endpoints',
       everyMs: settings.cleanMs,
