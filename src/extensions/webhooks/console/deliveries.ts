@@ -5,6 +5,7 @@ import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { createdMsOf, isId } from '../../../platform/ids.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
 import { type DeliveryRow, readDeliverySql } from '../api/delivery-log-sql.ts';
 import { type DeliverySerializer, serializeDelivery } from '../api/serialize-delivery.ts';
 import {
@@ -109,6 +110,25 @@ const FIND_DELIVERY = `
 
 type FoundRow = [endpointId: string, eventId: string, isEncrypted: boolean];
 
+/** @throws ApiError NOT_FOUND */
+async function findDelivery(database: Database, as: OwnerRoutes, isKept: string, id: string | undefined) {
+  if (!isId(id)) throw new ApiError('NOT_FOUND');
+  const earliest = earliestFinishOf([id]);
+  const [found] = await database.read<FoundRow>({ text: FIND_DELIVERY, values: [id, earliest] });
+  if (found === undefined) throw new ApiError('NOT_FOUND');
+  const [endpointId, eventId, isEncrypted] = found;
+  const [loaded, [row]] = await Promise.all([
+    as.load(endpointId),
+    database.read<DeliveryRow>({
+      name: 'webhook_delivery',
+      text: readDeliverySql(isKept),
+      values: [id, endpointId, earliest],
+    }),
+  ]);
+  if (row === undefined) throw new ApiError('NOT_FOUND');
+  return { ...loaded, delivery: row, eventId, isEncrypted };
+}
+
 /** The routes of the deliveries of all endpoints, for administrators. */
 export function deliveryConsoleRoutes(
   host: Pick<Host, 'database' | 'keyring' | 'log'>,
@@ -118,8 +138,8 @@ export function deliveryConsoleRoutes(
 ): ConsoleRoute[] {
   const { database } = host;
   const isKept = isKeptSql(settings);
-  const readText = readDeliverySql(isKept);
   const readContent = createContentReader(host, serializer);
+  const find = (id: string | undefined) => findDelivery(database, as, isKept, id);
 
   async function listDeliveries(ctx: RouteContext) {
     const query = ctx.query as unknown as z.output<typeof listQuery>;
@@ -129,20 +149,6 @@ export function deliveryConsoleRoutes(
     const [searchedTo] = found.find(([, endpoint]) => endpoint === null)!;
     const next = listed.length > query.limit ? rows.at(-1)![0] : searchedTo;
     return withMeta(rows.map(toListItem), { limit: query.limit, next, searched: SEARCHED });
-  }
-
-  async function find(id: string | undefined) {
-    if (!isId(id)) throw new ApiError('NOT_FOUND');
-    const earliest = earliestFinishOf([id]);
-    const [found] = await database.read<FoundRow>({ text: FIND_DELIVERY, values: [id, earliest] });
-    if (found === undefined) throw new ApiError('NOT_FOUND');
-    const [endpointId, eventId, isEncrypted] = found;
-    const [loaded, [row]] = await Promise.all([
-      as.load(endpointId),
-      database.read<DeliveryRow>({ name: 'webhook_delivery', text: readText, values: [id, endpointId, earliest] }),
-    ]);
-    if (row === undefined) throw new ApiError('NOT_FOUND');
-    return { ...loaded, delivery: row, eventId, isEncrypted };
   }
 
   async function readDelivery({ params }: RouteContext) {

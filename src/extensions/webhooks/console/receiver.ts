@@ -13,32 +13,12 @@ import { secretEncryptionContext } from '../endpoints/endpoint.ts';
 import { listSubscribableNames } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 import type { OwnerRoutes } from './as-owner.ts';
+import { ANSWERS, type Answer, createInbox, type Inbox, type ReceivedRequest } from './receiver-inbox.ts';
 
 const PATH = '/console/receiver';
 const NAME = /^[0-9a-f]{16}$/;
 const MAX_BODY_BYTES = 256 * 1024;
-/** What the receiver keeps, over all of its addresses. */
-const MAX_REQUESTS = 100;
-const MAX_KEPT_BYTES = 8 * 2 ** 20;
 const SLOW_MS = 5000;
-
-/** How the receiver responds, with the status of the response. */
-const ANSWERS = { accept: 204, fail: 500, slow: 204, gone: 410 } as const;
-
-type Answer = keyof typeof ANSWERS;
-
-/** A request that arrived at the receiver. */
-interface ReceivedRequest {
-  id: string;
-  name: string;
-  endpoint: string;
-  at: string;
-  headers: Record<string, string>;
-  body: string;
-  verification: { isValid: boolean; code: string; message: string };
-  answer: Answer;
-  status: number;
-}
 
 /** Verifies a request as receivers do. Returns why it is not valid; undefined if it is valid. */
 export type FindVerificationError = (
@@ -82,16 +62,6 @@ async function readBody(req: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The name of the event in a body; null if the body has none. */
-function typeOf(body: string): string | null {
-  try {
-    const { type } = (JSON.parse(body) ?? {}) as { type?: unknown };
-    return typeof type === 'string' ? type.slice(0, 200) : null;
-  } catch {
-    return null;
-  }
-}
-
 /** The address at which this process received a request of the console, for requests from the same machine. */
 function originOf({ socket }: RouteContext['req']): string {
   const address = (socket.localAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
@@ -111,51 +81,6 @@ function findObstacle({ allowPrivate, requireHttps }: WebhookSettings): string |
   return requireHttps ? 'webhooks({ requireHttps: true }) refuses http' : undefined;
 }
 
-/** Creates what the receiver keeps: the newest requests, and how each address responds. */
-function createInbox() {
-  let requests: readonly ReceivedRequest[] = [];
-  const answers = new Map<string, Answer>();
-
-  function keep(request: ReceivedRequest): void {
-    let left = MAX_KEPT_BYTES;
-    requests = [request, ...requests].slice(0, MAX_REQUESTS).filter(({ body }) => {
-      left -= body.length;
-      return left >= 0;
-    });
-  }
-
-  function list() {
-    const listed = requests.map(({ headers: _, body, ...request }) => ({
-      ...request,
-      type: typeOf(body),
-      bytes: Buffer.byteLength(body),
-    }));
-    return { requests: listed, answers: Object.fromEntries(answers) };
-  }
-
-  /** @throws ApiError NOT_FOUND */
-  function read(id: string | undefined): ReceivedRequest {
-    const found = requests.find((request) => request.id === id);
-    if (found === undefined) throw new ApiError('NOT_FOUND', 'The receiver no longer keeps this request');
-    return found;
-  }
-
-  return {
-    keep,
-    list,
-    read,
-    clear() {
-      requests = [];
-    },
-    answerOf: (name: string): Answer => answers.get(name) ?? 'accept',
-    setAnswer(name: string, answer: Answer) {
-      answers.delete(name);
-      answers.set(name, answer);
-      if (answers.size > MAX_REQUESTS) answers.delete(answers.keys().next().value!);
-    },
-  };
-}
-
 /**
  * Creates the receiver of development, to which endpoints can lead instead of to a server of your own. It keeps the newest requests in the
  * memory of the web process, with the result of verifying their signatures. It must not exist in production.
@@ -167,7 +92,6 @@ export function createReceiver(
   findVerificationError: FindVerificationError,
 ): Receiver {
   const inbox = createInbox();
-  const names = listSubscribableNames(resources, Object.keys(settings.events));
 
   function verify(secret: string, headers: Record<string, string>, body: Buffer): ReceivedRequest['verification'] {
     const error = findVerificationError(secret, headers, body);
@@ -194,6 +118,27 @@ export function createReceiver(
     res.status(status).end();
   }
 
+  return {
+    page: {
+      method: 'POST',
+      path: `${PATH}/:name`,
+      policy: 'public',
+      body: 'raw',
+      middleware: [requireWorker],
+      handler: receive,
+    },
+    routes: receiverConsoleRoutes(resources, settings, as, inbox),
+  };
+}
+
+function receiverConsoleRoutes(
+  resources: Host['resources'],
+  settings: WebhookSettings,
+  as: OwnerRoutes,
+  inbox: Inbox,
+): ConsoleRoute[] {
+  const names = listSubscribableNames(resources, Object.keys(settings.events));
+
   async function createEndpoint(ctx: RouteContext) {
     const { owner: ownerId, events } = ctx.input;
     const owner = await as.loadNewOwner(ownerId);
@@ -207,50 +152,40 @@ export function createReceiver(
     return as.perform('createWebhook', ctx, { owner, input });
   }
 
-  return {
-    page: {
-      method: 'POST',
-      path: `${PATH}/:name`,
-      policy: 'public',
-      body: 'raw',
-      middleware: [requireWorker],
-      handler: receive,
+  return [
+    {
+      method: 'GET',
+      path: '/receiver',
+      handler: () => ({ obstacle: findObstacle(settings) ?? null, ...inbox.list() }),
     },
-    routes: [
-      {
-        method: 'GET',
-        path: '/receiver',
-        handler: () => ({ obstacle: findObstacle(settings) ?? null, ...inbox.list() }),
+    { method: 'GET', path: '/receiver/requests/:id', handler: ({ params }) => inbox.read(params.id) },
+    {
+      method: 'POST',
+      path: '/receiver/endpoints',
+      action: 'receiverCreated',
+      input: createEndpointSchema(settings, names).pick({ events: true }).extend({ owner: z.string() }),
+      status: 201,
+      async handler(ctx) {
+        const obstacle = findObstacle(settings);
+        if (obstacle !== undefined) throw new ApiError('BAD_REQUEST', obstacle);
+        return createEndpoint(ctx);
       },
-      { method: 'GET', path: '/receiver/requests/:id', handler: ({ params }) => inbox.read(params.id) },
-      {
-        method: 'POST',
-        path: '/receiver/endpoints',
-        action: 'receiverCreated',
-        input: createEndpointSchema(settings, names).pick({ events: true }).extend({ owner: z.string() }),
-        status: 201,
-        async handler(ctx) {
-          const obstacle = findObstacle(settings);
-          if (obstacle !== undefined) throw new ApiError('BAD_REQUEST', obstacle);
-          return createEndpoint(ctx);
-        },
+    },
+    {
+      method: 'POST',
+      path: '/receiver/answer',
+      action: 'receiverChanged',
+      input: responseBody,
+      handler({ input: { name, answer } }) {
+        inbox.setAnswer(name, answer);
+        return { name, answer };
       },
-      {
-        method: 'POST',
-        path: '/receiver/answer',
-        action: 'receiverChanged',
-        input: responseBody,
-        handler({ input: { name, answer } }) {
-          inbox.setAnswer(name, answer);
-          return { name, answer };
-        },
-      },
-      {
-        method: 'DELETE',
-        path: '/receiver/requests',
-        action: 'receiverCleared',
-        handler: inbox.clear,
-      },
-    ],
-  };
+    },
+    {
+      method: 'DELETE',
+      path: '/receiver/requests',
+      action: 'receiverCleared',
+      handler: inbox.clear,
+    },
+  ];
 }

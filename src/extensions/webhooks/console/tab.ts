@@ -13,7 +13,7 @@ import type { DeletedRecords } from '../engine/readability/deleted-records.ts';
 import type { StatusReader } from '../monitoring/status.ts';
 import { listSentResources } from '../settings/events.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
-import { createOwnerRoutes } from './as-owner.ts';
+import { createOwnerRoutes, type OwnerRoutes } from './as-owner.ts';
 import { deliveryConsoleRoutes } from './deliveries.ts';
 import { endpointConsoleRoutes } from './endpoints.ts';
 import { createAdministratorExplainer, explainQuery } from './explain.ts';
@@ -45,6 +45,18 @@ const loadSnippets = memoizeAsync(async () => {
 const snippetsQuery = z.strictObject({ endpoint: z.string().optional() });
 
 const EXAMPLE_URL = 'https://example.com/webhooks';
+
+/** The route of the code for receivers, which verifies the messages of an endpoint. */
+const snippetsRoute = (as: OwnerRoutes): ConsoleRoute => ({
+  method: 'GET',
+  path: '/snippets',
+  query: snippetsQuery,
+  async handler({ query }) {
+    const { endpoint } = query as z.output<typeof snippetsQuery>;
+    const [, , url = EXAMPLE_URL] = endpoint === undefined ? [] : (await as.load(endpoint)).row;
+    return (await loadSnippets())({ url });
+  },
+});
 
 /** The tab of the console for the endpoints and deliveries of all users, and in development the page of its receiver. */
 export function createWebhooksTab(
@@ -101,16 +113,7 @@ export function createWebhooksTab(
     },
     { method: 'GET', path: '/events', handler: listEvents },
     { method: 'GET', path: '/event', ...(eventQuery && { query: eventQuery }), handler: readEvent },
-    {
-      method: 'GET',
-      path: '/snippets',
-      query: snippetsQuery,
-      async handler({ query }) {
-        const { endpoint } = query as z.output<typeof snippetsQuery>;
-        const [, , url = EXAMPLE_URL] = endpoint === undefined ? [] : (await as.load(endpoint)).row;
-        return (await loadSnippets())({ url });
-      },
-    },
+    snippetsRoute(as),
   ];
 
   return {

@@ -210,3 +210,6 @@ export function createCandidateReader(
     };
   };
 }
+
+/** The endpoints of one owner that could get an event, by event. */
+export type CandidatesByEvent = Map<OutgoingEvent, Candidate[]>;

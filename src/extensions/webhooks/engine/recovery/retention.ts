@@ -2,39 +2,13 @@ import type { Host, ResourceGateway } from '../../../../declare/host.ts';
 import { createRetentionSweep } from '../../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../../platform/outbox/relay.ts';
 import { createPartitionSweep } from '../../../../platform/postgres/daily-partition-sweep.ts';
-import {
-  createPartitions,
-  type DailyPartitions,
-  isInsufficientPrivilege,
-  isLockTimeout,
-} from '../../../../platform/postgres/daily-partitions.ts';
 import { writeInBatches } from '../../../../platform/postgres/write-in-batches.ts';
-import { DELIVERY_TABLES, insertIntoLogSql, LOG_COLUMNS } from '../../deliveries/deliveries-sql.ts';
+import { DELIVERY_TABLES } from '../../deliveries/deliveries-sql.ts';
 import { REMOVAL_ASSIGNMENTS, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
 import { DELETE_OLD_COPIES } from '../readability/deleted-records.ts';
+import { createEarlierDeliveriesSweep } from './earlier-deliveries.ts';
 import type { PendingEndpoints } from './reclaim.ts';
-
-/**
- * Moves finished deliveries that earlier versions of Belfry left in `webhook_deliveries` to the log. $1 maximum number of rows. Returns a row
- * for each delivery.
- */
-const moveEarlierDeliveriesSql = (condition: string) => `
-  with finished as (
-    delete from webhook_deliveries where id = any(array(
-      select id from webhook_deliveries where finished_at is not null and ${condition} limit $1 for update skip locked))
-    returning ${LOG_COLUMNS.join(', ')}
-  )
-  ${insertIntoLogSql('finished')}
-  returning 1`;
-/** Uses webhook_deliveries_failed_index. */
-const MOVE_EARLIER_FAILED = moveEarlierDeliveriesSql(`status = 'failed'`);
-/** Uses webhook_deliveries_finished_index. */
-const MOVE_EARLIER_DELIVERIES = moveEarlierDeliveriesSql('true');
-
-/** The earliest finish time among deliveries of earlier versions: partitions are needed from that day on. Uses webhook_deliveries_finished_index. */
-const EARLIEST_FINISHED = `
-  select min(finished_at) from webhook_deliveries where finished_at is not null`;
 
 /** Deletes deliveries of endpoint $1 that are overdue by $2 ms. $3 maximum number of rows. Uses webhook_deliveries_due_index. */
 const DELETE_OVERDUE = `
@@ -97,55 +71,6 @@ const DAY_MS = 86_400_000;
 /** Maximum ms between two sweeps for logs of removed endpoints, so that the log of a deleted user is gone within a minute. */
 const MAX_LOG_SWEEP_MS = 5000;
 
-/** ms between two searches for deliveries of earlier versions. */
-const MOVE_EVERY_MS = 5000;
-/** ms until partitions are created again after other sessions held the table. */
-const LOCK_RETRY_MS = 60_000;
-/** More batches than in other sweeps, because there may be many million deliveries. A batch takes some ten milliseconds. */
-const MAX_MOVE_BATCHES = 100;
-
-/** Creates the function that moves finished deliveries of earlier versions to the log. It returns their number. */
-function createEarlierDeliveriesMover(
-  { database, log }: Pick<Host, 'database' | 'log'>,
-  partitions: DailyPartitions,
-): () => Promise<number> {
-  const { keepMs } = partitions;
-  let nextPartitionAttemptAt = Number.NEGATIVE_INFINITY;
-
-  /** Creates the partitions of the log from a day on. Returns false if another session holds the table. */
-  async function tryCreatePartitions(firstMs: number): Promise<boolean> {
-    if (performance.now() < nextPartitionAttemptAt) return false;
-    try {
-      await createPartitions(database, partitions, firstMs);
-      return true;
-    } catch (error) {
-      // A role that may not create partitions moves the deliveries to the default partition.
-      if (isInsufficientPrivilege(error)) return true;
-      if (!isLockTimeout(error)) throw error;
-      nextPartitionAttemptAt = performance.now() + LOCK_RETRY_MS;
-      log.info(
-        { table: partitions.table },
-        'Deliveries of an earlier version cannot move to the log, because another session holds the table; tried again in a minute',
-      );
-      return false;
-    }
-  }
-
-  /** Moves the finished deliveries of earlier versions. Processes of the old version may still add some during a deploy. */
-  async function moveEarlierDeliveries(): Promise<number> {
-    const [row] = await database.write<[string | null]>({ text: EARLIEST_FINISHED, values: [] });
-    const first = row?.[0] ?? null;
-    if (first === null) return 0;
-    // Without partitions, so many rows would move to the default partition that their days could not get partitions later.
-    if (!(await tryCreatePartitions(Math.max(Date.parse(first), Date.now() - keepMs)))) return 0;
-    const options = { maxBatches: MAX_MOVE_BATCHES };
-    // Move failed deliveries first: a recovery waits for those of its endpoint.
-    const failed = await writeInBatches(database, MOVE_EARLIER_FAILED, [], options);
-    return failed + (await writeInBatches(database, MOVE_EARLIER_DELIVERIES, [], options));
-  }
-  return moveEarlierDeliveries;
-}
-
 /** Creates the sweeps that delete old data of webhooks. Many relays may run them at once. */
 export function createRetentionSweeps(
   { database, log }: Pick<Host, 'database' | 'log'>,
@@ -179,11 +104,7 @@ export function createRetentionSweeps(
       }),
     }),
     createPartitionSweep(database, log, { name: 'webhooks: delivery log', everyMs: settings.cleanMs, partitions }),
-    {
-      name: 'webhooks: deliveries of earlier versions',
-      everyMs: MOVE_EVERY_MS,
-      run: createEarlierDeliveriesMover({ database, log }, partitions),
-    },
+    createEarlierDeliveriesSweep({ database, log }, partitions),
     createRetentionSweep(database, {
       name: 'webhooks: copies of deleted records, removed endpoints',
       everyMs: settings.cleanMs,
