@@ -1,17 +1,18 @@
 import type { Accounts } from '../../declare/accounts.ts';
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import { defineExtension, type Extension, type ExtensionHost } from '../../declare/extension.ts';
+import type { Route } from '../../declare/route.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { deliveryRoutes } from './api/delivery-routes.ts';
 import { endpointRoutes } from './api/endpoint-routes.ts';
 import { eventCatalogueRoutes } from './api/event-catalogue.ts';
 import { explainRoute } from './api/explain.ts';
 import { recoveryRoutes } from './api/recovery-routes.ts';
-import { createDeliverySerializer } from './api/serialize-delivery.ts';
+import { createDeliverySerializer, type DeliverySerializer } from './api/serialize-delivery.ts';
 import type { FindVerificationError } from './console/receiver.ts';
 import { createWebhooksTab } from './console/tab.ts';
 import { encryptedDeliveryColumns } from './deliveries/stored-body.ts';
 import { createDisabledNotifier, createEndedKeysSweep, createRevocationStep } from './endpoints/disabling.ts';
-import { createKeyLimits } from './endpoints/key-limits.ts';
+import { createKeyLimits, type KeyLimits } from './endpoints/key-limits.ts';
 import {
   CREATED_MAIL,
   createEndpointCreatedComposer,
@@ -26,7 +27,12 @@ import { createEventPublisher, createEventRetentionSweep, type WebhooksApi } fro
 import { createDeletedRecords, encryptedRecords } from './engine/readability/deleted-records.ts';
 import { createReadabilityCheck } from './engine/readability/readability.ts';
 import { createPendingEndpointReader, createReclaimSweeps } from './engine/recovery/reclaim.ts';
-import { createRecoverFailed, createRecoveries, type RecoverFailed } from './engine/recovery/recoveries.ts';
+import {
+  createRecoverFailed,
+  createRecoveries,
+  type RecoverFailed,
+  type Recoveries,
+} from './engine/recovery/recoveries.ts';
 import { createRetentionSweeps } from './engine/recovery/retention.ts';
 import { createWebhookPanel } from './monitoring/account-panel.ts';
 import { createWebhookMetrics } from './monitoring/metrics.ts';
@@ -36,7 +42,12 @@ import { type CreatePortalLink, createPortalLinks, createRouteTest } from './por
 import { portalPageRoutes } from './portal/page-files.ts';
 import { type EventDeclarations, listSentEvents, reportTakenEventNames } from './settings/events.ts';
 import { normalizePortalOption } from './settings/portal-settings.ts';
-import { fillProductionDefaults, type WebhookOptions, webhookSettings } from './settings/settings.ts';
+import {
+  fillProductionDefaults,
+  type WebhookOptions,
+  type WebhookSettings,
+  webhookSettings,
+} from './settings/settings.ts';
 import {
   endpointLeases,
   webhookDeletedRecords,
@@ -57,6 +68,16 @@ export interface WebhookOperations extends StatusReader {
 
 export type { WebhookOptions } from './settings/settings.ts';
 
+const tables = {
+  webhook_endpoints: webhookEndpoints,
+  webhook_deliveries: webhookDeliveries,
+  webhook_delivery_log: webhookDeliveryLog,
+  webhook_deleted_records: webhookDeletedRecords,
+  webhook_events: webhookEvents,
+  webhook_recoveries: webhookRecoveries,
+  webhook_turns: endpointLeases,
+};
+
 const findVerificationError: FindVerificationError = (secret, headers, body) => {
   try {
     verifyWebhook(secret, headers, body);
@@ -66,6 +87,29 @@ const findVerificationError: FindVerificationError = (secret, headers, body) => 
     throw error;
   }
 };
+
+/** The parts of the extension that routes of the API share with the rest of it. */
+interface ApiParts {
+  limits: KeyLimits;
+  deliverySerializer: DeliverySerializer;
+  recoveries: Recoveries;
+}
+
+function createApiRoutes(
+  host: ExtensionHost,
+  accounts: Pick<Accounts, 'holdCredential' | 'confirmNewCredential'>,
+  settings: WebhookSettings,
+  { limits, deliverySerializer, recoveries }: ApiParts,
+): Route[] {
+  return [
+    ...endpointRoutes(host, accounts, settings, limits),
+    ...eventCatalogueRoutes(host, settings),
+    ...deliveryRoutes(host, settings, limits, deliverySerializer),
+    ...recoveryRoutes(host, settings, limits, recoveries),
+    explainRoute(host, settings, limits, deliverySerializer),
+    ...(settings.portal === undefined ? [] : [portalInfoRoute(settings)]),
+  ];
+}
 
 /**
  * Outgoing webhooks: users register URLs, and receive signed messages about changes of records that they may read, and about the events
@@ -79,15 +123,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
 ): Extension<'webhooks', WebhooksApi<E> & WebhookOperations> {
   return defineExtension({
     name: 'webhooks',
-    tables: {
-      webhook_endpoints: webhookEndpoints,
-      webhook_deliveries: webhookDeliveries,
-      webhook_delivery_log: webhookDeliveryLog,
-      webhook_deleted_records: webhookDeletedRecords,
-      webhook_events: webhookEvents,
-      webhook_recoveries: webhookRecoveries,
-      webhook_turns: endpointLeases,
-    },
+    tables,
     settings: webhookSettings,
     options: { ...options, portal: normalizePortalOption(options.portal ?? false) },
     setup(host, given) {
@@ -113,25 +149,9 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         await links.assertHolds(ctx.auth, tx);
       };
       const { portal } = settings;
-      const routes = [
-        ...endpointRoutes(host, { ...accounts, holdCredential }, settings, limits),
-        ...eventCatalogueRoutes(host, settings),
-        ...deliveryRoutes(host, settings, limits, deliverySerializer),
-        ...recoveryRoutes(host, settings, limits, recoveries),
-        explainRoute(host, settings, limits, deliverySerializer),
-        ...(portal === undefined ? [] : [portalInfoRoute(settings)]),
-      ];
-      const tabParts = {
-        users,
-        accounts,
-        settings,
-        routes,
-        limits,
-        deleted,
-        deliverySerializer,
-        status,
-        findVerificationError,
-      };
+      const shared = { limits, deliverySerializer };
+      const routes = createApiRoutes(host, { ...accounts, holdCredential }, settings, { ...shared, recoveries });
+      const tabParts = { ...shared, users, accounts, settings, routes, deleted, status, findVerificationError };
       const { tab, pages } = createWebhooksTab(host, tabParts);
       return {
         routes,

@@ -1,12 +1,12 @@
 import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
-import { DecryptionError } from '../../../platform/crypto/keyring.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
 import { readRowsInPages } from '../../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import type { DeliverySerializer } from '../api/serialize-delivery.ts';
 import { DELIVERY_TABLES, isKeptSql } from '../deliveries/deliveries-sql.ts';
-import { decryptStoredBody } from '../deliveries/stored-body.ts';
 import type { Audience } from '../engine/readability/readability.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
+import { eraseDeliveriesAbout } from './erase-deliveries.ts';
 import {
   aboutUserSql,
   DELETED_RECORDS_OF,
@@ -14,12 +14,9 @@ import {
   ENDPOINT_SCOPES_OF,
   ENDPOINTS_OF,
   EVENTS_OF,
-  FIND_MENTIONING,
   REMOVE_ENDPOINTS_OF,
   REMOVE_EVENTS_OF,
-  removeDeliveriesSql,
   removeLogOfSql,
-  UNKNOWN_MENTIONS,
 } from './user-data-sql.ts';
 
 const ENDPOINT_NAMES = ['id', 'url', 'events', 'description', 'scope', 'enabled', 'createdAt', 'updatedAt'];
@@ -29,34 +26,30 @@ const DELETED_NAMES = ['id', 'resource', 'record', 'deletedAt'];
 const LOG_NAMES = ['id', 'endpoint', 'type', 'status', 'attempts', 'statusCode', 'createdAt', 'finishedAt'];
 
 type LogRow = [id: string, ...columns: unknown[], eventId: unknown];
-type AboutRow = [id: string, isAbout: boolean, encryptedBody: string | null];
 
-/**
- * The order in which an erasure goes through the tables. Meanwhile a retry or a recovery may move a delivery from the log to the waiting ones,
- * and its next attempt may move it back to the log. Both tables are read twice, so that an erasure finds a delivery that moves there and back.
- * A delivery that moves there and back twice may be missed until the erasure runs again.
- */
-const ERASURE_PASSES = [...DELIVERY_TABLES, ...DELIVERY_TABLES];
-
-// Deliveries checked by one statement of an erasure, which parses each body and must not exceed the statement timeout.
-const BODIES_PER_STATEMENT = 200;
-// Deliveries found by one statement of an erasure, without their bodies.
-const IDS_AT_ONCE = 5000;
-// Records read by one statement of an erasure, whose mentions are then searched for together.
-const RECORDS_AT_ONCE = 2000;
-
-const DAY_MS = 86_400_000;
-
-/**
- * Returns ranges of finish times that together include every time: the time before the retention period, each day (UTC) of that period and
- * the next day, and the time after it. The ranges ascend, so that a delivery that is sent again meanwhile finishes in a later range.
- */
-function rangesOfFinishTimes({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
-  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-  const borders: string[] = [];
-  for (let at = today - Math.ceil(keepDeliveriesDays) * DAY_MS; at <= today + 2 * DAY_MS; at += DAY_MS)
-    borders.push(new Date(at).toISOString());
-  return [...borders, 'infinity'].map((end, i) => [borders[i - 1] ?? '-infinity', end] as const);
+/** Reads the deliveries to a user's endpoints, with the bodies that the user may read now. @param deliveriesText see `deliveriesOfEndpointSql` */
+async function* readDeliveriesWithBodies(
+  database: Database,
+  { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
+  deliveriesText: string,
+  userId: string,
+): AsyncGenerator<Record<string, unknown>> {
+  const statement = { text: ENDPOINT_SCOPES_OF, values: [userId] };
+  for (const [endpointId, scope] of await database.read<[string, Audience['scope']]>(statement)) {
+    let rows: LogRow[];
+    let after = '';
+    do {
+      const values = [endpointId, after, BODIES_AT_ONCE];
+      rows = await database.readSlowly<LogRow>({ text: deliveriesText, values });
+      const ids = rows.map(([id]) => id);
+      const bodies = await readableBodies({ owner: userId, scope }, ids);
+      for (const row of rows) {
+        const columns = Object.fromEntries(LOG_NAMES.map((name, i) => [name, row[i]]));
+        yield { ...columns, body: bodies.get(row[0]) ?? null };
+      }
+      after = rows.at(-1)?.at(-1) as string;
+    } while (rows.length === BODIES_AT_ONCE);
+  }
 }
 
 /** Describes the user data of webhooks: how to export and to erase it. */
@@ -64,139 +57,15 @@ export function createWebhookUserData(
   { database, resources, keyring }: Pick<Host, 'database' | 'resources' | 'keyring'>,
   users: ResourceGateway,
   settings: Pick<WebhookSettings, 'keepDeliveriesDays'>,
-  { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
+  serializer: Pick<DeliverySerializer, 'readableBodies'>,
 ): UserData[] {
   const about = aboutUserSql(resources, users);
   const deliveriesText = deliveriesOfEndpointSql(isKeptSql(settings));
-
-  /** Reads the deliveries to a user's endpoints, with the bodies that the user may read now. */
-  async function* readDeliveriesWithBodies(userId: string): AsyncGenerator<Record<string, unknown>> {
-    const statement = { text: ENDPOINT_SCOPES_OF, values: [userId] };
-    for (const [endpointId, scope] of await database.read<[string, Audience['scope']]>(statement)) {
-      let rows: LogRow[];
-      let after = '';
-      do {
-        const values = [endpointId, after, BODIES_AT_ONCE];
-        rows = await database.readSlowly<LogRow>({ text: deliveriesText, values });
-        const ids = rows.map(([id]) => id);
-        const bodies = await readableBodies({ owner: userId, scope }, ids);
-        for (const row of rows) {
-          const columns = Object.fromEntries(LOG_NAMES.map((name, i) => [name, row[i]]));
-          yield { ...columns, body: bodies.get(row[0]) ?? null };
-        }
-        after = rows.at(-1)?.at(-1) as string;
-      } while (rows.length === BODIES_AT_ONCE);
-    }
-  }
-
-  /**
-   * Returns the ids of deliveries with an encrypted body that are about the user. A delivery whose body cannot be decrypted is included,
-   * because its content is unknown.
-   */
-  async function findEncryptedAbout(userId: string, rows: readonly AboutRow[]): Promise<Set<string>> {
-    const found = new Set<string>();
-    const opened: [id: string, body: string][] = [];
-    for (const [id, , encryptedBody] of rows) {
-      if (encryptedBody === null) continue;
-      try {
-        opened.push([id, decryptStoredBody(keyring, id, { body: '', encryptedBody })]);
-      } catch (error) {
-        if (!(error instanceof DecryptionError)) throw error;
-        found.add(id);
-      }
-    }
-    if (opened.length === 0) return found;
-    const ids = opened.map(([id]) => id);
-    const values = [userId, ids, opened.map(([, body]) => body)];
-    const checkedRows = await database.write<AboutRow>({ text: about.decryptedDeliveries, values });
-    for (const [id, isAbout] of checkedRows) if (isAbout) found.add(id);
-    return found;
-  }
 
   /** Removes personal values from copies of the user's deleted records. Returns the number of copies changed or deleted. */
   async function eraseDeletedRecords(userId: string): Promise<number> {
     let total = 0;
     for (const text of about.emptyDeletedRecordsSql) total += (await database.write({ text, values: [userId] })).length;
-    return total;
-  }
-
-  /** Deletes those of the given deliveries that are about the user. Returns their number. */
-  async function eraseIfAbout(userId: string, ids: readonly string[]): Promise<number> {
-    let total = 0;
-    for (let first = 0; first < ids.length; first += BODIES_PER_STATEMENT) {
-      const some = ids.slice(first, first + BODIES_PER_STATEMENT);
-      const rows = await database.write<AboutRow>({ text: about.deliveries, values: [userId, some] });
-      const encrypted = await findEncryptedAbout(userId, rows);
-      const found = rows.filter(([id, isAbout]) => isAbout || encrypted.has(id)).map(([id]) => id);
-      if (found.length === 0) continue;
-      for (const table of ERASURE_PASSES)
-        total += (await database.write({ text: removeDeliveriesSql(table), values: [found] })).length;
-    }
-    return total;
-  }
-
-  /**
-   * Reads ids page by page.
-   *
-   * @param text a statement that selects ids in their order. Its parameters are `values`, then the last id of the previous page, then the
-   *   page size
-   */
-  async function* readIds(text: string, values: readonly unknown[], pageSize: number): AsyncGenerator<string[]> {
-    let page: string[];
-    let after = '';
-    do {
-      page = (await database.write<[string]>({ text, values: [...values, after, pageSize] })).map(([id]) => id);
-      if (page.length > 0) yield page;
-      after = page.at(-1) ?? '';
-    } while (page.length === pageSize);
-  }
-
-  async function eraseWaitingDeliveries(userId: string): Promise<number> {
-    let total = 0;
-    let rows: [id: string, mayBeAbout: boolean][];
-    let after = '';
-    do {
-      const values = [userId, after, IDS_AT_ONCE];
-      rows = await database.write<[string, boolean]>({ text: about.waitingDeliveries, values });
-      const found = rows.flatMap(([id, mayBeAbout]) => (mayBeAbout ? [id] : []));
-      total += await eraseIfAbout(userId, found);
-      after = rows.at(-1)?.[0] ?? '';
-    } while (rows.length === IDS_AT_ONCE);
-    return total;
-  }
-
-  /** Reads the ids of the user and of their records, which deliveries about them mention. */
-  async function* readMentionedIds(userId: string): AsyncGenerator<string[]> {
-    let batch = [userId];
-    for (const text of about.recordIds) {
-      for await (const ids of readIds(text, [userId], RECORDS_AT_ONCE)) {
-        batch.push(...ids);
-        if (batch.length < RECORDS_AT_ONCE) continue;
-        yield batch;
-        batch = [];
-      }
-    }
-    if (batch.length > 0) yield batch;
-  }
-
-  async function eraseFinishedDeliveries(userId: string): Promise<number> {
-    let total = 0;
-    const ranges = rangesOfFinishTimes(settings);
-    for await (const ids of readMentionedIds(userId)) {
-      for (const range of ranges) {
-        for await (const found of readIds(FIND_MENTIONING, [ids, ...range], IDS_AT_ONCE))
-          total += await eraseIfAbout(userId, found);
-      }
-    }
-    for await (const found of readIds(UNKNOWN_MENTIONS, [], IDS_AT_ONCE)) total += await eraseIfAbout(userId, found);
-    return total;
-  }
-
-  /** Deletes deliveries about a user's records at endpoints of other users. Returns the number of deliveries. */
-  async function eraseDeliveriesAbout(userId: string): Promise<number> {
-    let total = await writeInBatches(database, about.removeOutboxRows, [userId]);
-    for (const table of ERASURE_PASSES)
-      total += await (table === 'webhook_deliveries' ? eraseWaitingDeliveries : eraseFinishedDeliveries)(userId);
     return total;
   }
 
@@ -212,11 +81,11 @@ export function createWebhookUserData(
       name: 'webhookDeliveries',
       description: 'What was sent to these endpoints',
       tables: [...DELIVERY_TABLES],
-      rows: readDeliveriesWithBodies,
+      rows: (userId) => readDeliveriesWithBodies(database, serializer, deliveriesText, userId),
       async erase(userId) {
         let total = 0;
         for (const table of DELIVERY_TABLES) total += await writeInBatches(database, removeLogOfSql(table), [userId]);
-        return total + (await eraseDeliveriesAbout(userId));
+        return total + (await eraseDeliveriesAbout({ database, keyring, about, settings }, userId));
       },
     },
     {
