@@ -58,6 +58,38 @@ interface WaitingOwner {
   slotsInARow: number;
 }
 
+/** The waiting calls of each owner, and how many slots the owner just got in a row. Owners and calls in their order. */
+type WaitingQueue = Map<string, WaitingOwner>;
+
+const createWaitingQueues = (): Record<SlotKind, WaitingQueue> => ({
+  fast: new Map(),
+  untried: new Map(),
+  slow: new Map(),
+  requested: new Map(),
+});
+
+/** Takes the first call of the first owner that need not wait. @param maxInARow how many slots an owner gets before the next owner */
+function takeNextCall(
+  waiting: WaitingQueue,
+  mustWait: (owner: string) => boolean,
+  maxInARow: number,
+): { owner: string; begin: BeginWithSlot } | undefined {
+  for (const [owner, entry] of waiting) {
+    if (mustWait(owner)) continue;
+    const [first] = entry.calls;
+    entry.calls.delete(first!);
+    entry.slotsInARow += 1;
+    if (entry.calls.size === 0) waiting.delete(owner);
+    else if (entry.slotsInARow >= maxInARow) {
+      // The owner goes to the end of the queue.
+      waiting.delete(owner);
+      waiting.set(owner, { calls: entry.calls, slotsInARow: 0 });
+    }
+    return { owner, begin: first!.begin };
+  }
+  return undefined;
+}
+
 /** Slots that are limited together. */
 interface SlotPool {
   isFull(): boolean;
@@ -96,6 +128,47 @@ const createSharedPool = (getSize: () => number) => createSlotPool(getSize, (siz
 const RESERVED_PER_OWNER = 4;
 
 /**
+ * Counts the slots, which grow from `size` and `limits` to `max`. `gained`: by how many slots each kind has grown; `canGrow`: whether a kind has not
+ * reached its maximum.
+ */
+function createSlotCounts(size: number, limits: SlotLimits, max: { size: number; limits: SlotLimits }) {
+  const gained: Record<SlotKind, number> = { fast: 0, untried: 0, slow: 0, requested: 0 };
+  const maxGain: Record<SlotKind, number> = {
+    fast: max.size - size,
+    untried: max.limits.untried - limits.untried,
+    slow: max.limits.slow - limits.slow,
+    requested: max.limits.requested - limits.requested,
+  };
+  const countAll = () => Math.min(max.size, size + gained.fast + gained.untried + gained.slow + gained.requested);
+  const countOf = (kind: 'untried' | 'slow' | 'requested') => Math.min(max.limits[kind], limits[kind] + gained[kind]);
+  const countSlowOrUntried = () =>
+    Math.min(max.limits.slowOrUntried, limits.slowOrUntried + gained.slow + gained.untried);
+  const canGrow = (kind: SlotKind) => gained[kind] < maxGain[kind];
+  return { gained, canGrow, countAll, countOf, countSlowOrUntried };
+}
+
+/** Creates the pools of each kind, and the pool of all slots. */
+function createPools(
+  size: number,
+  maxSize: number,
+  { countOf, countSlowOrUntried }: Pick<ReturnType<typeof createSlotCounts>, 'countOf' | 'countSlowOrUntried'>,
+) {
+  const maxPerOwner = maxSize > size ? Math.ceil((maxSize * 3) / 4) : maxSize;
+  const common = createSlotPool(
+    () => maxSize,
+    () => maxPerOwner,
+  );
+  const slowOrUntried = createSharedPool(countSlowOrUntried);
+  const pools: Record<SlotKind, readonly SlotPool[]> = {
+    fast: [common],
+    slow: [common, createSharedPool(() => countOf('slow')), slowOrUntried],
+    untried: [common, createSharedPool(() => countOf('untried')), slowOrUntried],
+    requested: [common, createSharedPool(() => countOf('requested'))],
+  };
+  return { common, pools };
+}
+
+/**
  * Creates slots. If they may grow, a kind for which calls wait gets one more slot with each good response, and loses one with each bad
  * response. So receivers that hang do not get more slots, however many of their deliveries wait. While the slots have not grown to their
  * maximum, owners with few slots may exceed the number of slots, and no owner ever has more than three quarters of the maximum.
@@ -112,37 +185,9 @@ export function createRequestSlots(
   max: { size: number; limits: SlotLimits } = { size, limits },
   mayGrow: () => boolean = () => true,
 ): RequestSlots {
-  /** By how many slots each kind has grown. */
-  const gained: Record<SlotKind, number> = { fast: 0, untried: 0, slow: 0, requested: 0 };
-  const maxGain: Record<SlotKind, number> = {
-    fast: max.size - size,
-    untried: max.limits.untried - limits.untried,
-    slow: max.limits.slow - limits.slow,
-    requested: max.limits.requested - limits.requested,
-  };
-  const countAll = () => Math.min(max.size, size + gained.fast + gained.untried + gained.slow + gained.requested);
-  const countOf = (kind: 'untried' | 'slow' | 'requested') => Math.min(max.limits[kind], limits[kind] + gained[kind]);
-  const countSlowOrUntried = () =>
-    Math.min(max.limits.slowOrUntried, limits.slowOrUntried + gained.slow + gained.untried);
-  const maxPerOwner = max.size > size ? Math.ceil((max.size * 3) / 4) : max.size;
-  const common = createSlotPool(
-    () => max.size,
-    () => maxPerOwner,
-  );
-  const slowOrUntried = createSharedPool(countSlowOrUntried);
-  const pools: Record<SlotKind, readonly SlotPool[]> = {
-    fast: [common],
-    slow: [common, createSharedPool(() => countOf('slow')), slowOrUntried],
-    untried: [common, createSharedPool(() => countOf('untried')), slowOrUntried],
-    requested: [common, createSharedPool(() => countOf('requested'))],
-  };
-  /** The waiting calls of each owner, and how many slots the owner just got in a row. Owners and calls in their order. */
-  const waiting: Record<SlotKind, Map<string, WaitingOwner>> = {
-    fast: new Map(),
-    untried: new Map(),
-    slow: new Map(),
-    requested: new Map(),
-  };
+  const { gained, canGrow, countAll, countOf, countSlowOrUntried } = createSlotCounts(size, limits, max);
+  const { common, pools } = createPools(size, max.size, { countOf, countSlowOrUntried });
+  const waiting = createWaitingQueues();
   // In the fast lane as many as one endpoint may have, because deliveries that begin together are checked in one query. One elsewhere,
   // because those slots may stay occupied for long.
   const getMaxInARow = (kind: SlotKind) => (kind === 'fast' ? Math.ceil(countAll() / 2) : 1);
@@ -166,21 +211,10 @@ export function createRequestSlots(
 
   function admitWaitingOwner(kind: SlotKind): boolean {
     if (isKindFull(kind)) return false;
-    for (const [owner, entry] of waiting[kind]) {
-      if (mustWait(kind, owner)) continue;
-      const [first] = entry.calls;
-      entry.calls.delete(first!);
-      entry.slotsInARow += 1;
-      if (entry.calls.size === 0) waiting[kind].delete(owner);
-      else if (entry.slotsInARow >= getMaxInARow(kind)) {
-        // The owner goes to the end of the queue.
-        waiting[kind].delete(owner);
-        waiting[kind].set(owner, { calls: entry.calls, slotsInARow: 0 });
-      }
-      occupySlot(kind, owner, first!.begin);
-      return true;
-    }
-    return false;
+    const next = takeNextCall(waiting[kind], (owner) => mustWait(kind, owner), getMaxInARow(kind));
+    if (next === undefined) return false;
+    occupySlot(kind, next.owner, next.begin);
+    return true;
   }
 
   function admitNextKind(): boolean {
@@ -198,7 +232,7 @@ export function createRequestSlots(
 
   function release(kind: SlotKind, owner: string, isGood?: boolean): void {
     if (isGood === false) gained[kind] = Math.max(0, gained[kind] - 1);
-    else if (isGood && gained[kind] < maxGain[kind] && needsMore(kind, owner) && mayGrow()) gained[kind] += 1;
+    else if (isGood && canGrow(kind) && needsMore(kind, owner) && mayGrow()) gained[kind] += 1;
     for (const pool of pools[kind]) pool.remove(owner);
     // A call may release its slot at once. Loop instead of recursing for each such call.
     if (admitting) return;

@@ -17,6 +17,7 @@ import { createSigningKeyCache } from '../../endpoints/signing.ts';
 import { globalRolesOf, type WebhookSettings } from '../../settings/settings.ts';
 import type { CheckReadability } from '../readability/readability.ts';
 import { createGlobalAccessCheck } from '../readability/readability.ts';
+import type { Sender } from './attempt.ts';
 import { computeBodyBytes, createBodyBudget } from './body-budget.ts';
 import { createClaimStatements } from './claim.ts';
 import { createEndpointLeaseRenewals, createLeaseReleaser } from './lease-store.ts';
@@ -73,31 +74,34 @@ export interface WebhookMetrics {
   wrapRecorderToCountResults(recordResult: AddToBatch<CompletedAttempt>): AddToBatch<CompletedAttempt>;
 }
 
-/** Starts three workers: for healthy endpoints, for endpoints that fail or are slow, and for requested deliveries. */
-export function startWebhookWorkers(
-  host: Host,
-  users: ResourceGateway,
-  settings: WebhookSettings,
-  metrics: WebhookMetrics,
-  check: CheckReadability,
-): RunningWorker {
-  const { concurrency, timeoutMs, allowPrivate, nameServers } = settings;
-  const halve = (count: number) => Math.max(1, Math.ceil(count / 2));
-  const agentOptions = { allowPrivate, nameServers, connectTimeoutMs: timeoutMs, connections: concurrency };
-  const agents = [createGuardedAgent(agentOptions), createGuardedAgent(agentOptions)] as const;
-  const renewals = createEndpointLeaseRenewals(host, users, settings);
+/** The slots of a worker, which begins with few and gets more while receivers respond well. @param concurrency their maximum number */
+function createWorkerSlots(concurrency: number): RequestSlots {
   const startSize = Math.min(concurrency, START_CONCURRENCY);
   const maxLimits = computeSlotLimits(concurrency);
-  const slots = createRequestSlots(
+  return createRequestSlots(
     startSize,
     computeSlotLimits(startSize),
     { size: concurrency, limits: maxLimits },
     createLoadCheck(),
   );
-  const jobs = createFastJobs(slots, () => adaptWorkers());
-  let stopping = false;
+}
 
-  const parts: WorkerParts = {
+/** What a worker creates before its parts. */
+interface WorkerBasis extends Pick<WorkerParts, 'check' | 'slots' | 'jobs' | 'isStopping'> {
+  metrics: WebhookMetrics;
+  /** The second one opens a new connection for each request. */
+  agents: readonly [agent: Sender['agent'], freshAgent: Sender['freshAgent']];
+}
+
+function createWorkerParts(
+  host: Host,
+  users: ResourceGateway,
+  settings: WebhookSettings,
+  { metrics, check, agents, slots, jobs, isStopping }: WorkerBasis,
+): WorkerParts {
+  const { concurrency } = settings;
+  const halve = (count: number) => Math.max(1, Math.ceil(count / 2));
+  return {
     host,
     sender: {
       agent: agents[0],
@@ -110,14 +114,14 @@ export function startWebhookWorkers(
     slots,
     recordResult: metrics.wrapRecorderToCountResults(createBatchedResultWriter(host, settings)),
     releaseLease: createLeaseReleaser(host, (endpoints) => enqueueEndpointsWithRequests(host.queues, endpoints)),
-    maxInFlight: { fast: halve(concurrency), slow: halve(maxLimits.slow) },
+    maxInFlight: { fast: halve(concurrency), slow: halve(computeSlotLimits(concurrency).slow) },
     chunk: {
       fast: Math.min(MAX_DELIVERIES_PER_CLAIM, Math.max(DELIVERIES_PER_CLAIM, halve(concurrency))),
       slow: SLOW_DELIVERIES_PER_CLAIM,
     },
     bodies: createBodyBudget(computeBodyBytes(getHeapStatistics().heap_size_limit)),
     claimingMs: CLAIMING_MS,
-    renewals,
+    renewals: createEndpointLeaseRenewals(host, users, settings),
     claimTexts: createClaimStatements(usersSql(users)),
     globalRoles: globalRolesOf(settings),
     checkGlobalAccess: createGlobalAccessCheck(host, users, settings),
@@ -127,8 +131,12 @@ export function startWebhookWorkers(
     jobs,
     waitingEndpoints: new Set(),
     detached: new Set(),
-    isStopping: () => stopping,
+    isStopping,
   };
+}
+
+/** @param adapt called before each job, so that the numbers of concurrent jobs follow the slots */
+function startQueueWorkers(host: Host, parts: WorkerParts, slots: RequestSlots, jobs: FastJobs, adapt: () => void) {
   const startWorker = (
     queue: string,
     process: (name: JobName, data: JobData) => Promise<void>,
@@ -137,7 +145,7 @@ export function startWebhookWorkers(
     const worker: QueueWorker = host.queues.work(
       queue,
       ({ name, data }) => {
-        adaptWorkers();
+        adapt();
         return process(name as JobName, data);
       },
       countJobs(),
@@ -155,7 +163,7 @@ export function startWebhookWorkers(
       countJobs,
     );
   // Twice as many jobs as slots, too: the slots grow only while calls wait for them.
-  const workers = [
+  return [
     startLaneWorker('fast', jobs.run, jobs.countAllowed),
     startLaneWorker(
       'slow',
@@ -168,17 +176,48 @@ export function startWebhookWorkers(
       () => 2 * slots.countSlots('requested'),
     ),
   ];
-  function adaptWorkers(): void {
-    for (const worker of workers) worker.adapt();
-  }
-  const stopListening = [
-    host.queues.listen(LANE_QUEUES.fast, (id) => {
+}
+
+/** Passes announcements of new and of requested deliveries on to the leases of their endpoints. */
+function listenForDeliveries({ queues }: Host, parts: WorkerParts) {
+  return [
+    queues.listen(LANE_QUEUES.fast, (id) => {
       const claiming = parts.claimingEndpoints.get(id);
       if (claiming !== undefined) claiming.hasNew = true;
       parts.activeLeases.get(id)?.onNewDeliveries();
     }),
-    host.queues.listen(REQUESTED_QUEUE, (id) => parts.activeLeases.get(id)?.sendRequested()),
+    queues.listen(REQUESTED_QUEUE, (id) => parts.activeLeases.get(id)?.sendRequested()),
   ];
+}
+
+/** Starts three workers: for healthy endpoints, for endpoints that fail or are slow, and for requested deliveries. */
+export function startWebhookWorkers(
+  host: Host,
+  users: ResourceGateway,
+  settings: WebhookSettings,
+  metrics: WebhookMetrics,
+  check: CheckReadability,
+): RunningWorker {
+  const { concurrency, timeoutMs, allowPrivate, nameServers } = settings;
+  const agentOptions = { allowPrivate, nameServers, connectTimeoutMs: timeoutMs, connections: concurrency };
+  const agents = [createGuardedAgent(agentOptions), createGuardedAgent(agentOptions)] as const;
+  const slots = createWorkerSlots(concurrency);
+  const jobs = createFastJobs(slots, () => adaptWorkers());
+  let stopping = false;
+
+  const parts = createWorkerParts(host, users, settings, {
+    metrics,
+    check,
+    agents,
+    slots,
+    jobs,
+    isStopping: () => stopping,
+  });
+  const workers = startQueueWorkers(host, parts, slots, jobs, () => adaptWorkers());
+  function adaptWorkers(): void {
+    for (const worker of workers) worker.adapt();
+  }
+  const stopListening = listenForDeliveries(host, parts);
 
   return {
     async stop() {
@@ -187,7 +226,7 @@ export function startWebhookWorkers(
       for (const lease of parts.activeLeases.values()) lease.endLinger();
       await Promise.all(workers.map((worker) => worker.stop()));
       await Promise.all(parts.detached);
-      renewals.stop();
+      parts.renewals.stop();
       await Promise.all(agents.map((agent) => agent.destroy()));
     },
   };
