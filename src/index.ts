@@ -100,7 +100,7 @@ export type { SignInPagesOptions } from './extensions/sign-in-pages/index.ts';
 export { signInPages } from './extensions/sign-in-pages/index.ts';
 export { softDelete } from './extensions/soft-delete/index.ts';
 export { twoFactor } from './extensions/two-factor/index.ts';
-export type { WebhooksApi } from './extensions/webhooks/fanout/publish.ts';
+export type { WebhooksApi } from './extensions/webhooks/engine/fanout/publish.ts';
 export type { WebhookOperations } from './extensions/webhooks/index.ts';
 export { webhooks } from './extensions/webhooks/index.ts';
 export type {

@@ -6,7 +6,7 @@ import { request } from 'undici';
 import type { Route, RouteContext } from '../../src/declare/route.ts';
 import { pageFileRoutes } from '../../src/extensions/console/page-files.ts';
 import { portalPageRoutes } from '../../src/extensions/webhooks/portal/page-files.ts';
-import { portalSettingsSchema } from '../../src/extensions/webhooks/portal/settings.ts';
+import { portalSettingsSchema } from '../../src/extensions/webhooks/settings/portal-settings.ts';
 import type { Figure, Group } from '../figure.ts';
 
 /** Serves the files of pages, without an app. */

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { IS_LEASED } from '../../src/extensions/webhooks/delivery/lease-store.ts';
+import { IS_LEASED } from '../../src/extensions/webhooks/deliveries/deliveries-sql.ts';
 
 /** Runs a query on a connection of its own, since an open connection would not survive a restart of Postgres. */
 async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { RecoveredEndpoint } from '../extensions/webhooks/engine/recovery/recoveries.ts';
 import type { WebhookOperations } from '../extensions/webhooks/index.ts';
-import type { RecoveredEndpoint } from '../extensions/webhooks/recovery/recoveries.ts';
-import type { WebhookQueue, WebhookStatus } from '../extensions/webhooks/status.ts';
+import type { WebhookQueue, WebhookStatus } from '../extensions/webhooks/monitoring/status.ts';
 import type { AppOpener } from './project/project.ts';
 import { alignColumns, formatCount, pluralize, ReportedFailure, stripControlCharacters } from './terminal/terminal.ts';
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { createClaimStatements } from '../../../src/extensions/webhooks/delivery/claim.ts';
+import { createClaimStatements } from '../../../src/extensions/webhooks/engine/delivery/claim.ts';
 import type { Bench, Figure, Group } from '../../figure.ts';
 import { median } from '../../measure/statistics.ts';
 import { removeEndpoints, resetDatabaseAndRedis, startBelfry, startReceiver } from '../../setup/belfry.ts';

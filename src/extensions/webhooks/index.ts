@@ -1,42 +1,54 @@
 import type { Accounts } from '../../declare/accounts.ts';
-import type { Extension } from '../../declare/extension.ts';
+import type { Extension, ExtensionHost } from '../../declare/extension.ts';
+import type { Route } from '../../declare/route.ts';
 import { defineExtension } from '../../extension/define-extension.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
-import { createWebhookPanel } from './account-panel.ts';
+import { deliveryRoutes } from './api/delivery-routes.ts';
+import { endpointRoutes } from './api/endpoint-routes.ts';
+import { eventCatalogueRoutes } from './api/event-catalogue.ts';
+import { explainRoute } from './api/explain.ts';
+import { recoveryRoutes } from './api/recovery-routes.ts';
+import { createDeliverySerializer, type DeliverySerializer } from './api/serialize-delivery.ts';
+import type { FindVerificationError } from './console/receiver.ts';
 import { createWebhooksTab } from './console/tab.ts';
-import { createResultWriter } from './delivery/record-results.ts';
-import { startWebhookWorkers } from './delivery/worker.ts';
-import { createKeyLimits } from './endpoints/access.ts';
+import { encryptedDeliveryColumns } from './deliveries/stored-body.ts';
 import { createDisabledNotifier, createEndedKeysSweep, createRevocationStep } from './endpoints/disabling.ts';
+import { createKeyLimits, type KeyLimits } from './endpoints/key-limits.ts';
 import {
   CREATED_MAIL,
   createEndpointCreatedComposer,
   createEndpointDisabledComposer,
   DISABLED_MAIL,
 } from './endpoints/mails.ts';
-import { endpointRoutes } from './endpoints/routes.ts';
 import { encryptedSecrets } from './endpoints/signing.ts';
-import { eventCatalogueRoutes } from './event-catalogue.ts';
-import { type EventDeclarations, listSentEvents, reportTakenEventNames } from './events.ts';
-import { createFanOut } from './fanout/fan-out.ts';
-import { createEventPublisher, createEventRetentionSweep, type WebhooksApi } from './fanout/publish.ts';
-import { createDeliverySerializer } from './log/delivery.ts';
-import { explainRoute } from './log/explain.ts';
-import { deliveryRoutes } from './log/routes.ts';
-import { createWebhookMetrics } from './metrics.ts';
+import { createResultWriter } from './engine/delivery/record-results.ts';
+import { startWebhookWorkers } from './engine/delivery/worker.ts';
+import { createFanOut } from './engine/fanout/fan-out.ts';
+import { createEventPublisher, createEventRetentionSweep, type WebhooksApi } from './engine/fanout/publish.ts';
+import { createDeletedRecords, encryptedRecords } from './engine/readability/deleted-records.ts';
+import { createReadabilityCheck } from './engine/readability/readability.ts';
+import { createPendingEndpointReader, createReclaimSweeps } from './engine/recovery/reclaim.ts';
+import {
+  createRecoverFailed,
+  createRecoveries,
+  type RecoverFailed,
+  type Recoveries,
+} from './engine/recovery/recoveries.ts';
+import { createRetentionSweeps } from './engine/recovery/retention.ts';
+import { createWebhookPanel } from './monitoring/account-panel.ts';
+import { createWebhookMetrics } from './monitoring/metrics.ts';
+import { createEndpointDiagnosis, createStatusReader, type StatusReader } from './monitoring/status.ts';
 import { portalBaseUrl, portalInfoRoute, refusePortalLink } from './portal/info.ts';
 import { type CreatePortalLink, createPortalLinks, createRouteTest } from './portal/links.ts';
 import { portalPageRoutes } from './portal/page-files.ts';
-import { normalizePortalOption } from './portal/settings.ts';
-import { createDeletedRecords, encryptedRecords } from './readability/deleted-records.ts';
-import { createReadabilityCheck } from './readability/readability.ts';
-import { encryptedDeliveryColumns } from './readability/stored-body.ts';
-import { createPendingEndpointReader, createReclaimSweeps } from './recovery/reclaim.ts';
-import { createRecoverFailed, createRecoveries, type RecoverFailed } from './recovery/recoveries.ts';
-import { createRetentionSweeps } from './recovery/retention.ts';
-import { recoveryRoutes } from './recovery/routes.ts';
-import { fillProductionDefaults, type WebhookOptions, webhookSettings } from './settings.ts';
-import { createEndpointDiagnosis, createStatusReader, type StatusReader } from './status.ts';
+import { type EventDeclarations, listSentEvents, reportTakenEventNames } from './settings/events.ts';
+import { normalizePortalOption } from './settings/portal-settings.ts';
+import {
+  fillProductionDefaults,
+  type WebhookOptions,
+  type WebhookSettings,
+  webhookSettings,
+} from './settings/settings.ts';
 import {
   endpointLeases,
   webhookDeletedRecords,
@@ -46,7 +58,8 @@ import {
   webhookEvents,
   webhookRecoveries,
 } from './tables.ts';
-import { createWebhookUserData } from './user-data.ts';
+import { createWebhookUserData } from './user-data/user-data.ts';
+import { verifyWebhook, WebhookVerificationError } from './verify-webhook.ts';
 
 /** Operations on webhooks, besides publishing: `app.webhooks`. */
 export interface WebhookOperations extends StatusReader {
@@ -54,7 +67,50 @@ export interface WebhookOperations extends StatusReader {
   portalLink: CreatePortalLink;
 }
 
-export type { WebhookOptions } from './settings.ts';
+export type { WebhookOptions } from './settings/settings.ts';
+
+const tables = {
+  webhook_endpoints: webhookEndpoints,
+  webhook_deliveries: webhookDeliveries,
+  webhook_delivery_log: webhookDeliveryLog,
+  webhook_deleted_records: webhookDeletedRecords,
+  webhook_events: webhookEvents,
+  webhook_recoveries: webhookRecoveries,
+  webhook_turns: endpointLeases,
+};
+
+const findVerificationError: FindVerificationError = (secret, headers, body) => {
+  try {
+    verifyWebhook(secret, headers, body);
+    return undefined;
+  } catch (error) {
+    if (error instanceof WebhookVerificationError) return error;
+    throw error;
+  }
+};
+
+/** The parts of the extension that routes of the API share with the rest of it. */
+interface ApiParts {
+  limits: KeyLimits;
+  deliverySerializer: DeliverySerializer;
+  recoveries: Recoveries;
+}
+
+function createApiRoutes(
+  host: ExtensionHost,
+  accounts: Pick<Accounts, 'holdCredential' | 'confirmNewCredential'>,
+  settings: WebhookSettings,
+  { limits, deliverySerializer, recoveries }: ApiParts,
+): Route[] {
+  return [
+    ...endpointRoutes(host, accounts, settings, limits),
+    ...eventCatalogueRoutes(host, settings),
+    ...deliveryRoutes(host, settings, limits, deliverySerializer),
+    ...recoveryRoutes(host, settings, limits, recoveries),
+    explainRoute(host, settings, limits, deliverySerializer),
+    ...(settings.portal === undefined ? [] : [portalInfoRoute(settings)]),
+  ];
+}
 
 /**
  * Outgoing webhooks: users register URLs, and receive signed messages about changes of records that they may read, and about the events
@@ -68,15 +124,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
 ): Extension<'webhooks', WebhooksApi<E> & WebhookOperations> {
   return defineExtension({
     name: 'webhooks',
-    tables: {
-      webhook_endpoints: webhookEndpoints,
-      webhook_deliveries: webhookDeliveries,
-      webhook_delivery_log: webhookDeliveryLog,
-      webhook_deleted_records: webhookDeletedRecords,
-      webhook_events: webhookEvents,
-      webhook_recoveries: webhookRecoveries,
-      webhook_turns: endpointLeases,
-    },
+    tables,
     settings: webhookSettings,
     options: { ...options, portal: normalizePortalOption(options.portal ?? false) },
     setup(host, given) {
@@ -102,15 +150,9 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         await links.assertHolds(ctx.auth, tx);
       };
       const { portal } = settings;
-      const routes = [
-        ...endpointRoutes(host, { ...accounts, holdCredential }, settings, limits),
-        ...eventCatalogueRoutes(host, settings),
-        ...deliveryRoutes(host, settings, limits, deliverySerializer),
-        ...recoveryRoutes(host, settings, limits, recoveries),
-        explainRoute(host, settings, limits, deliverySerializer),
-        ...(portal === undefined ? [] : [portalInfoRoute(settings)]),
-      ];
-      const tabParts = { users, accounts, settings, routes, limits, deleted, deliverySerializer, status };
+      const shared = { limits, deliverySerializer };
+      const routes = createApiRoutes(host, { ...accounts, holdCredential }, settings, { ...shared, recoveries });
+      const tabParts = { ...shared, users, accounts, settings, routes, deleted, status, findVerificationError };
       const { tab, pages } = createWebhooksTab(host, tabParts);
       return {
         routes,

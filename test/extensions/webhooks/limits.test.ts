@@ -1,11 +1,11 @@
 import { getHeapStatistics } from 'node:v8';
 import { afterAll, expect, test, vi } from 'vitest';
-import { truncateToBytes } from '../../../src/extensions/webhooks/log/delivery.ts';
+import { truncateToBytes } from '../../../src/extensions/webhooks/deliveries/message.ts';
 import {
   computeDefaultConcurrency,
   fillProductionDefaults,
   webhookSettings,
-} from '../../../src/extensions/webhooks/settings.ts';
+} from '../../../src/extensions/webhooks/settings/settings.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { startDnsServer } from '../../fakes/dns-server.ts';
 import { type Receiver, startReceiver } from '../../fakes/receiver.ts';

@@ -1,30 +1,25 @@
-import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import type { ConsoleRoute } from '../../../declare/console-tab.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { DecryptionError } from '../../../platform/data/crypto/keyring.ts';
+import type { Database } from '../../../platform/data/postgres/database.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { createdMsOf, isId } from '../../../platform/helpers/ids.ts';
 import { withMeta } from '../../../platform/http/response.ts';
-import { IS_LEASED } from '../delivery/lease-store.ts';
-import { OLD_SECRETS } from '../endpoints/endpoints-sql.ts';
-import { createSignatureHeader, createSigningKeyCache } from '../endpoints/signing.ts';
+import { type DeliveryRow, readDeliverySql } from '../api/delivery-log-sql.ts';
+import { type DeliverySerializer, serializeDelivery } from '../api/serialize-delivery.ts';
 import {
   DELIVERY_STATUSES,
-  type DeliveryRow,
   type DeliveryStatus,
   earliestFinishOf,
+  IS_LEASED,
   isKeptSql,
-  readDeliverySql,
-} from '../log/deliveries-sql.ts';
-import { type DeliverySerializer, serializeDelivery, truncateToBytes } from '../log/delivery.ts';
-import type { WebhookSettings } from '../settings.ts';
+} from '../deliveries/deliveries-sql.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
+import { createContentReader } from './delivery-content.ts';
 
 const MAX_LIMIT = 100;
-/** Maximum bytes of a body that the console shows. */
-const SHOWN_BYTES = 64 * 1024;
 /** Maximum number of deliveries that a filtered page searches; the next page continues the search. */
 const SEARCHED = 10_000;
 
@@ -115,29 +110,36 @@ const FIND_DELIVERY = `
 
 type FoundRow = [endpointId: string, eventId: string, isEncrypted: boolean];
 
-/** The secrets that sign the messages of an endpoint now. $1 endpoint. */
-const READ_SECRETS = `select e.secret, ${OLD_SECRETS} from webhook_endpoints e where e.id = $1 and e.removed_at is null`;
-
-/** The request and the response of a delivery, which may contain values of its record. */
-interface Content {
-  /** The start of the body. */
-  body: string;
-  isBodyCut: boolean;
-  /** The headers of the last attempt, signed with the secrets of now; null if no attempt was made, or the secrets cannot be decrypted. */
-  headers: Record<string, string> | null;
-  response: string | null;
+/** @throws ApiError NOT_FOUND */
+async function findDelivery(database: Database, as: OwnerRoutes, isKept: string, id: string | undefined) {
+  if (!isId(id)) throw new ApiError('NOT_FOUND');
+  const earliest = earliestFinishOf([id]);
+  const [found] = await database.read<FoundRow>({ text: FIND_DELIVERY, values: [id, earliest] });
+  if (found === undefined) throw new ApiError('NOT_FOUND');
+  const [endpointId, eventId, isEncrypted] = found;
+  const [loaded, [row]] = await Promise.all([
+    as.load(endpointId),
+    database.read<DeliveryRow>({
+      name: 'webhook_delivery',
+      text: readDeliverySql(isKept),
+      values: [id, endpointId, earliest],
+    }),
+  ]);
+  if (row === undefined) throw new ApiError('NOT_FOUND');
+  return { ...loaded, delivery: row, eventId, isEncrypted };
 }
 
 /** The routes of the deliveries of all endpoints, for administrators. */
 export function deliveryConsoleRoutes(
-  { database, keyring, log }: Pick<Host, 'database' | 'keyring' | 'log'>,
+  host: Pick<Host, 'database' | 'keyring' | 'log'>,
   settings: WebhookSettings,
   as: OwnerRoutes,
-  { readableBodies, readableResponseOf }: Pick<DeliverySerializer, 'readableBodies' | 'readableResponseOf'>,
+  serializer: Pick<DeliverySerializer, 'readableBodies' | 'readableResponseOf'>,
 ): ConsoleRoute[] {
+  const { database } = host;
   const isKept = isKeptSql(settings);
-  const readText = readDeliverySql(isKept);
-  const keysOf = createSigningKeyCache(keyring);
+  const readContent = createContentReader(host, serializer);
+  const find = (id: string | undefined) => findDelivery(database, as, isKept, id);
 
   async function listDeliveries(ctx: RouteContext) {
     const query = ctx.query as unknown as z.output<typeof listQuery>;
@@ -147,60 +149,6 @@ export function deliveryConsoleRoutes(
     const [searchedTo] = found.find(([, endpoint]) => endpoint === null)!;
     const next = listed.length > query.limit ? rows.at(-1)![0] : searchedTo;
     return withMeta(rows.map(toListItem), { limit: query.limit, next, searched: SEARCHED });
-  }
-
-  async function find(id: string | undefined) {
-    if (!isId(id)) throw new ApiError('NOT_FOUND');
-    const earliest = earliestFinishOf([id]);
-    const [found] = await database.read<FoundRow>({ text: FIND_DELIVERY, values: [id, earliest] });
-    if (found === undefined) throw new ApiError('NOT_FOUND');
-    const [endpointId, eventId, isEncrypted] = found;
-    const [loaded, [row]] = await Promise.all([
-      as.load(endpointId),
-      database.read<DeliveryRow>({ name: 'webhook_delivery', text: readText, values: [id, endpointId, earliest] }),
-    ]);
-    if (row === undefined) throw new ApiError('NOT_FOUND');
-    return { ...loaded, delivery: row, eventId, isEncrypted };
-  }
-
-  async function readKeys(endpointId: string): Promise<KeyObject[] | undefined> {
-    const [secrets = []] = await database.read<(string | null)[]>({ text: READ_SECRETS, values: [endpointId] });
-    try {
-      return secrets.flatMap((secret) => (secret === null ? [] : keysOf(endpointId, secret)));
-    } catch (error) {
-      if (!(error instanceof DecryptionError)) throw error;
-      log.error({ err: error, endpoint: endpointId }, 'the secret of a webhook endpoint cannot be decrypted');
-      return undefined;
-    }
-  }
-
-  async function createHeaders(endpointId: string, row: DeliveryRow, body: string) {
-    const last = row[11].at(-1) as { at: string } | undefined;
-    const keys = last && (await readKeys(endpointId));
-    if (last === undefined || keys === undefined) return null;
-    const seconds = Math.floor(Date.parse(last.at) / 1000);
-    return {
-      'content-type': 'application/json',
-      'user-agent': 'Belfry-Webhooks',
-      'webhook-id': row[2],
-      'webhook-timestamp': String(seconds),
-      'webhook-signature': createSignatureHeader(keys, row[2], seconds, body),
-    };
-  }
-
-  /** Returns the content of a delivery; undefined if the owner of the endpoint may not read it now, so that it is not sent either. */
-  async function readContent({ row, owner, delivery }: Awaited<ReturnType<typeof find>>): Promise<Content | undefined> {
-    const { id: endpointId, scope } = serializeForAdministrator(row);
-    const [id] = delivery;
-    const body = (await readableBodies({ owner: owner.id, scope }, [id])).get(id);
-    if (body === undefined) return undefined;
-    const shown = truncateToBytes(body, SHOWN_BYTES);
-    return {
-      body: shown,
-      isBodyCut: shown.length < body.length,
-      headers: await createHeaders(endpointId, delivery, body),
-      response: readableResponseOf(delivery),
-    };
   }
 
   async function readDelivery({ params }: RouteContext) {

@@ -4,14 +4,15 @@ import { isAccountActive } from '../../../declare/actor.ts';
 import type { ConsoleRoute } from '../../../declare/console-tab.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
+import type { Database } from '../../../platform/data/postgres/database.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
 import { withMeta } from '../../../platform/http/response.ts';
+import { createEndpointSchema, rotateSecretSchema, updateEndpointSchema } from '../api/endpoint-schemas.ts';
+import { recoveryRequestSchema } from '../api/recovery-routes.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow } from '../endpoints/endpoint.ts';
-import { createEndpointSchema, rotateSecretSchema, updateEndpointSchema } from '../endpoints/input.ts';
-import { listSubscribableNames } from '../events.ts';
-import { recoveryRequestSchema } from '../recovery/routes.ts';
-import type { WebhookSettings } from '../settings.ts';
-import { ENDPOINT_STATE, ENDPOINT_STATES, type EndpointState } from '../status.ts';
+import { ENDPOINT_STATE, ENDPOINT_STATES, type EndpointState } from '../monitoring/status.ts';
+import { listSubscribableNames } from '../settings/events.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
 import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
 import { type DeliveryStatistics, rangeQuery } from './statistics.ts';
 
@@ -72,6 +73,37 @@ const recordedAs = ({ params }: RouteContext) => ({
   record: params.id !== undefined && isId(params.id) ? params.id : null,
 });
 
+async function listEndpoints(database: Database, statistics: DeliveryStatistics, ctx: RouteContext) {
+  const query = ctx.query as unknown as z.output<typeof listQuery>;
+  const found = await database.readSlowly<ListedRow>(listStatement(query));
+  const rows = found.slice(0, query.limit);
+  const charts = await statistics.lastDay(rows.map(([endpointId]) => endpointId));
+  const next = found.length > query.limit ? rows.at(-1)![0] : null;
+  const page = rows.map((row) => {
+    const state = row.at(-1) as ListedRow[20];
+    return { ...serializeForAdministrator(row.slice(0, -1) as EndpointRow), state, lastDay: charts.get(row[0]) };
+  });
+  return withMeta(page, { limit: query.limit, next });
+}
+
+async function readEndpoint(database: Database, as: OwnerRoutes, { params }: RouteContext) {
+  const { row, owner } = await as.load(params.id);
+  const [details] = await database.readSlowly<DetailsRow>({ text: READ_DETAILS, values: [row[0]] });
+  const [slow = false, oldSecretUntil = null, waiting = 0, nextAttemptAt = null, recovery = null, state] =
+    details ?? [];
+  const endpoint = serializeForAdministrator(row);
+  return {
+    ...endpoint,
+    state: state ?? endpoint.status,
+    isOwnerActive: isAccountActive(owner),
+    slow,
+    oldSecretUntil,
+    waiting,
+    nextAttemptAt,
+    recovery,
+  };
+}
+
 /** The routes of endpoints, for administrators. */
 export function endpointConsoleRoutes(
   host: Pick<Host, 'database' | 'resources'>,
@@ -88,44 +120,13 @@ export function endpointConsoleRoutes(
   /** The administrator sees the secret of the endpoint. */
   const confirmSecret = (ctx: RouteContext) => confirmNewCredential(ctx, ctx.input.code);
 
-  async function listEndpoints(ctx: RouteContext) {
-    const query = ctx.query as unknown as z.output<typeof listQuery>;
-    const found = await database.readSlowly<ListedRow>(listStatement(query));
-    const rows = found.slice(0, query.limit);
-    const charts = await statistics.lastDay(rows.map(([endpointId]) => endpointId));
-    const next = found.length > query.limit ? rows.at(-1)![0] : null;
-    const page = rows.map((row) => {
-      const state = row.at(-1) as ListedRow[20];
-      return { ...serializeForAdministrator(row.slice(0, -1) as EndpointRow), state, lastDay: charts.get(row[0]) };
-    });
-    return withMeta(page, { limit: query.limit, next });
-  }
-
-  async function readEndpoint({ params }: RouteContext) {
-    const { row, owner } = await as.load(params.id);
-    const [details] = await database.readSlowly<DetailsRow>({ text: READ_DETAILS, values: [row[0]] });
-    const [slow = false, oldSecretUntil = null, waiting = 0, nextAttemptAt = null, recovery = null, state] =
-      details ?? [];
-    const endpoint = serializeForAdministrator(row);
-    return {
-      ...endpoint,
-      state: state ?? endpoint.status,
-      isOwnerActive: isAccountActive(owner),
-      slow,
-      oldSecretUntil,
-      waiting,
-      nextAttemptAt,
-      recovery,
-    };
-  }
-
   async function createEndpoint(ctx: RouteContext) {
     const { owner: ownerId, ...input } = ctx.input;
     return as.perform('createWebhook', ctx, { owner: await as.loadNewOwner(ownerId), input });
   }
 
   return [
-    { method: 'GET', path: '/endpoints', query: listQuery, handler: listEndpoints },
+    { method: 'GET', path: '/endpoints', query: listQuery, handler: (ctx) => listEndpoints(database, statistics, ctx) },
     {
       method: 'POST',
       path: '/endpoints',
@@ -138,7 +139,7 @@ export function endpointConsoleRoutes(
       recordedAs: ({ input }) => ({ resource: 'webhook', record: null, details: { owner: input.owner } }),
       handler: createEndpoint,
     },
-    { method: 'GET', path: '/endpoints/:id', handler: readEndpoint },
+    { method: 'GET', path: '/endpoints/:id', handler: (ctx) => readEndpoint(database, as, ctx) },
     {
       method: 'PATCH',
       path: '/endpoints/:id',
@@ -163,6 +164,17 @@ export function endpointConsoleRoutes(
         return statistics.endpoint(row[0], (query as unknown as z.output<typeof rangeQuery>).range);
       },
     },
+    ...actionRoutes(settings, as, confirmSecret),
+  ];
+}
+
+/** The routes that carry out the actions of the API on an endpoint. */
+function actionRoutes(
+  settings: WebhookSettings,
+  as: OwnerRoutes,
+  confirmSecret: NonNullable<ConsoleRoute['check']>,
+): ConsoleRoute[] {
+  return [
     {
       method: 'POST',
       path: '/endpoints/:id/rotate-secret',

@@ -3,9 +3,9 @@ import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.
 import type { Viewer } from '../../../declare/policy.ts';
 import { isTransient } from '../../../platform/data/postgres/errors.ts';
 import { allowsAction } from '../../../rules/allows-action.ts';
-import { boundKeyOf, type KeyLimits } from '../endpoints/access.ts';
-import { listMatchingNames, listSubscribableNames, TEST_EVENT } from '../events.ts';
-import type { WebhookSettings } from '../settings.ts';
+import { boundKeyOf, type KeyLimits } from '../endpoints/key-limits.ts';
+import { listMatchingNames, listSubscribableNames, TEST_EVENT } from '../settings/events.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
 import type { AdministeredEndpoint } from './as-owner.ts';
 
 /** A rule that decides whether an endpoint gets an event. */
@@ -49,144 +49,171 @@ const toRule = (rule: string, isMet: boolean, passText: string, failText: string
 /** Checks each rule that decides whether an endpoint of an owner gets an event, in the order in which they apply. */
 export type CheckRules = (question: Question, endpoint: AdministeredEndpoint, owner: Viewer) => Promise<Rule[]>;
 
-/** Creates the check of all rules. Policies and scope filters are evaluated by the gateways, as in a fan-out. */
+/** @param names the events that endpoints can subscribe to */
+function endpointRules(
+  names: ReadonlySet<string>,
+  { name: event, at, waits }: Question,
+  endpoint: AdministeredEndpoint,
+  owner: Viewer,
+): Rule[] {
+  const { createdAt, events, enabled, disabledReason } = endpoint;
+  const isOlder = waits || at === null || Date.parse(createdAt) <= Date.parse(at);
+  const isSubscribed = event === TEST_EVENT || listMatchingNames(event).some((one) => events.includes(one));
+  return [
+    toRule(
+      'Sent events',
+      names.has(event) || event === TEST_EVENT,
+      `${event} is sent to webhooks`,
+      `${event} is no event that is sent to webhooks`,
+    ),
+    ...(at === null
+      ? []
+      : [toRule('Age', isOlder, 'The endpoint is older than the event', 'The endpoint was created after the event')]),
+    toRule(
+      'Subscription',
+      isSubscribed,
+      `The endpoint subscribes to ${event}`,
+      `The endpoint does not subscribe to ${event}, only to ${events.join(', ')}`,
+    ),
+    toRule(
+      'Enabled',
+      enabled,
+      'The endpoint is enabled',
+      `The endpoint is disabled: ${DISABLED[disabledReason ?? ''] ?? 'no reason is stored'}`,
+    ),
+    toRule(
+      'Owner',
+      isAccountActive(owner),
+      'The account of the owner is active',
+      'The account of the owner is not active',
+    ),
+  ];
+}
+
+async function keyRules(
+  limits: Pick<KeyLimits, 'ended' | 'reads'>,
+  endpoint: AdministeredEndpoint,
+  event: string,
+): Promise<Rule[]> {
+  const key = boundKeyOf(endpoint);
+  if (key === undefined) return [];
+  const ended = (await limits.ended([key.id])).length > 0;
+  const [may, mayNot] = [
+    `The scopes of its API key include ${event}`,
+    `The scopes of its API key do not include ${event}`,
+  ];
+  return [
+    toRule(
+      'API key',
+      !ended,
+      'The API key of the endpoint is valid',
+      'The API key of the endpoint was revoked or has expired',
+    ),
+    toRule('Key scopes', limits.reads(key, [event]), may, `${mayNot}: ${key.scopes.join(', ') || 'none'}`),
+  ];
+}
+
+/** Returns the result of a rule of the app. If it throws, the owner does not get the event, as in a fan-out. */
+async function evaluate(
+  { log }: Pick<Host, 'log'>,
+  rule: string,
+  texts: [pass: string, fail: string],
+  decide: () => Promise<boolean>,
+): Promise<Rule> {
+  try {
+    return toRule(rule, await decide(), ...texts);
+  } catch (error) {
+    if (isTransient(error)) throw error;
+    log.error({ err: error, rule }, 'a policy threw while an event was explained');
+    return { rule, result: 'fail', text: 'The rule threw an error, which is in the log; so the event is not sent' };
+  }
+}
+
+async function recordRules(
+  host: Pick<Host, 'log'>,
+  { gateway, record }: { gateway: ResourceGateway; record: StoredRecord | undefined },
+  { scope }: Pick<AdministeredEndpoint, 'scope'>,
+  viewContext: Parameters<ResourceGateway['inScope']>[1],
+): Promise<Rule[]> {
+  if (record === undefined)
+    return [
+      {
+        rule: 'Record',
+        result: 'unknown',
+        text: 'The record does not exist or is not known, so access to it cannot be checked',
+      },
+    ];
+  const rules = [
+    await evaluate(
+      host,
+      'Scope filter',
+      [
+        gateway.declaration.scope === undefined
+          ? `${gateway.name} has no scope filter`
+          : 'The scope filter includes the record',
+        `The scope filter of ${gateway.name} hides the record from the owner`,
+      ],
+      () => gateway.inScope(record, viewContext),
+    ),
+  ];
+  if (scope === 'own' && rules.every(({ result }) => result === 'pass')) {
+    const policy = `policies.read of ${gateway.name}: ${gateway.readPolicy.text}`;
+    const texts: [string, string] = [
+      `The owner may read the record (${policy})`,
+      `The owner may not read the record (${policy})`,
+    ];
+    rules.push(await evaluate(host, 'Read policy', texts, () => gateway.readableBy(record, viewContext)));
+  }
+  return rules;
+}
+
+/** Policies and scope filters are evaluated by the gateways, as in a fan-out. */
+async function accessRules(
+  host: Pick<Host, 'service' | 'log'>,
+  { globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>,
+  subject: Subject,
+  { scope }: AdministeredEndpoint,
+  owner: Viewer,
+): Promise<Rule[]> {
+  const viewContext = { user: owner, req: undefined, service: host.service };
+  const rules: Rule[] = [];
+  if (scope === 'global') {
+    const args = { ...viewContext, action: 'webhook', doc: undefined };
+    rules.push(
+      await evaluate(
+        host,
+        'Global endpoints',
+        [
+          'The owner may have endpoints of scope "global"',
+          'The owner may no longer have endpoints of scope "global" (globalPolicy)',
+        ],
+        () => allowsAction(globalPolicy, args, false),
+      ),
+    );
+  }
+  if (subject === undefined) return rules;
+  if ('owner' in subject) {
+    const isOwn = scope === 'global' || subject.owner === owner.id;
+    return [
+      ...rules,
+      toRule('Receiver', isOwn, 'The event was published for this owner', 'The event was published for another user'),
+    ];
+  }
+  return [...rules, ...(await recordRules(host, subject, { scope }, viewContext))];
+}
+
+/** Creates the check of all rules. */
 export function createRuleCheck(
-  { resources, service, log }: Pick<Host, 'resources' | 'service' | 'log'>,
+  host: Pick<Host, 'resources' | 'service' | 'log'>,
   settings: Pick<WebhookSettings, 'globalPolicy' | 'events'>,
   limits: Pick<KeyLimits, 'ended' | 'reads'>,
 ): CheckRules {
-  const names = new Set(listSubscribableNames(resources, Object.keys(settings.events)));
-
-  /** Returns the result of a rule of the app. If it throws, the owner does not get the event, as in a fan-out. */
-  async function evaluate(
-    rule: string,
-    texts: [pass: string, fail: string],
-    decide: () => Promise<boolean>,
-  ): Promise<Rule> {
-    try {
-      return toRule(rule, await decide(), ...texts);
-    } catch (error) {
-      if (isTransient(error)) throw error;
-      log.error({ err: error, rule }, 'a policy threw while an event was explained');
-      return { rule, result: 'fail', text: 'The rule threw an error, which is in the log; so the event is not sent' };
-    }
-  }
-
-  async function accessRules(subject: Subject, { scope }: AdministeredEndpoint, owner: Viewer): Promise<Rule[]> {
-    const viewContext = { user: owner, req: undefined, service };
-    const rules: Rule[] = [];
-    if (scope === 'global') {
-      const args = { ...viewContext, action: 'webhook', doc: undefined };
-      rules.push(
-        await evaluate(
-          'Global endpoints',
-          [
-            'The owner may have endpoints of scope "global"',
-            'The owner may no longer have endpoints of scope "global" (globalPolicy)',
-          ],
-          () => allowsAction(settings.globalPolicy, args, false),
-        ),
-      );
-    }
-    if (subject === undefined) return rules;
-    if ('owner' in subject) {
-      const isOwn = scope === 'global' || subject.owner === owner.id;
-      return [
-        ...rules,
-        toRule('Receiver', isOwn, 'The event was published for this owner', 'The event was published for another user'),
-      ];
-    }
-    const { gateway, record } = subject;
-    if (record === undefined)
-      return [
-        ...rules,
-        {
-          rule: 'Record',
-          result: 'unknown',
-          text: 'The record does not exist or is not known, so access to it cannot be checked',
-        },
-      ];
-    rules.push(
-      await evaluate(
-        'Scope filter',
-        [
-          gateway.declaration.scope === undefined
-            ? `${gateway.name} has no scope filter`
-            : 'The scope filter includes the record',
-          `The scope filter of ${gateway.name} hides the record from the owner`,
-        ],
-        () => gateway.inScope(record, viewContext),
-      ),
-    );
-    if (scope === 'own' && rules.every(({ result }) => result === 'pass')) {
-      const policy = `policies.read of ${gateway.name}: ${gateway.readPolicy.text}`;
-      const texts: [string, string] = [
-        `The owner may read the record (${policy})`,
-        `The owner may not read the record (${policy})`,
-      ];
-      rules.push(await evaluate('Read policy', texts, () => gateway.readableBy(record, viewContext)));
-    }
+  const names = new Set(listSubscribableNames(host.resources, Object.keys(settings.events)));
+  return async (question, endpoint, owner) => {
+    const rules = endpointRules(names, question, endpoint, owner);
+    if (question.name === TEST_EVENT) return rules;
+    rules.push(...(await keyRules(limits, endpoint, question.name)));
+    rules.push(...(await accessRules(host, settings, question.subject, endpoint, owner)));
     return rules;
-  }
-
-  async function keyRules(endpoint: AdministeredEndpoint, event: string): Promise<Rule[]> {
-    const key = boundKeyOf(endpoint);
-    if (key === undefined) return [];
-    const ended = (await limits.ended([key.id])).length > 0;
-    const [may, mayNot] = [
-      `The scopes of its API key include ${event}`,
-      `The scopes of its API key do not include ${event}`,
-    ];
-    return [
-      toRule(
-        'API key',
-        !ended,
-        'The API key of the endpoint is valid',
-        'The API key of the endpoint was revoked or has expired',
-      ),
-      toRule('Key scopes', limits.reads(key, [event]), may, `${mayNot}: ${key.scopes.join(', ') || 'none'}`),
-    ];
-  }
-
-  function endpointRules({ name: event, at, waits }: Question, endpoint: AdministeredEndpoint, owner: Viewer): Rule[] {
-    const { createdAt, events, enabled, disabledReason } = endpoint;
-    const isOlder = waits || at === null || Date.parse(createdAt) <= Date.parse(at);
-    const isSubscribed = event === TEST_EVENT || listMatchingNames(event).some((one) => events.includes(one));
-    return [
-      toRule(
-        'Sent events',
-        names.has(event) || event === TEST_EVENT,
-        `${event} is sent to webhooks`,
-        `${event} is no event that is sent to webhooks`,
-      ),
-      ...(at === null
-        ? []
-        : [toRule('Age', isOlder, 'The endpoint is older than the event', 'The endpoint was created after the event')]),
-      toRule(
-        'Subscription',
-        isSubscribed,
-        `The endpoint subscribes to ${event}`,
-        `The endpoint does not subscribe to ${event}, only to ${events.join(', ')}`,
-      ),
-      toRule(
-        'Enabled',
-        enabled,
-        'The endpoint is enabled',
-        `The endpoint is disabled: ${DISABLED[disabledReason ?? ''] ?? 'no reason is stored'}`,
-      ),
-      toRule(
-        'Owner',
-        isAccountActive(owner),
-        'The account of the owner is active',
-        'The account of the owner is not active',
-      ),
-    ];
-  }
-
-  return async (question, endpoint, owner) => [
-    ...endpointRules(question, endpoint, owner),
-    ...(question.name === TEST_EVENT
-      ? []
-      : [...(await keyRules(endpoint, question.name)), ...(await accessRules(question.subject, endpoint, owner))]),
-  ];
+  };
 }

@@ -1,19 +1,16 @@
 import { z } from 'zod';
-import { gatewaysByName } from '../../../declare/gateways.ts';
 import type { Host } from '../../../declare/host.ts';
-import type { Viewer } from '../../../declare/policy.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { ApiError } from '../../../platform/helpers/errors.ts';
-import { createdMsOf, isId } from '../../../platform/helpers/ids.ts';
-import type { KeyLimits } from '../endpoints/access.ts';
-import { earliestFinishOf, isKeptSql } from '../log/deliveries-sql.ts';
-import type { EventFinder, KnownEvent } from '../log/known-events.ts';
-import type { DeletedRecords } from '../readability/deleted-records.ts';
-import type { WebhookSettings } from '../settings.ts';
-import { type AdministeredEndpoint, type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
-import { createRuleCheck, type Question, type Rule, type Subject } from './explain-rules.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
+import type { EventFinder } from '../api/known-events.ts';
+import { isKeptSql } from '../deliveries/deliveries-sql.ts';
+import type { KeyLimits } from '../endpoints/key-limits.ts';
+import type { DeletedRecords } from '../engine/readability/deleted-records.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
+import { type OwnerRoutes, serializeForAdministrator } from './as-owner.ts';
+import { createQuestionFinder } from './explain-questions.ts';
+import { createRuleCheck, type Question, type Rule } from './explain-rules.ts';
 
-const DAY_MS = 86_400_000;
 const MOST_DELIVERIES = 5;
 const name = (error: string) => z.string().regex(/^[\w.-]{1,200}$/, { error });
 const id = z.string().refine(isId, { error: 'Must be an id' });
@@ -52,12 +49,6 @@ interface Explanation {
   deliveries: FoundDelivery[];
 }
 
-/** Resolves the id of a delivery to its event. $1 delivery, $2 see `earliestFinishOf`. Uses the primary keys. */
-const EVENT_OF_DELIVERY = (isKept: string) => `
-  select event_id, type, created_at, body from webhook_deliveries where id = $1
-  union all
-  select event_id, type, created_at, body from webhook_delivery_log d where id = $1 and finished_at >= $2::timestamptz and ${isKept}`;
-
 /** Finds deliveries of an endpoint. $1 endpoint, $2 event, or null and $3 name of events and $4 record. */
 const FIND_DELIVERIES = (isKept: string) => {
   const from = (table: string, kept: string) => `
@@ -67,20 +58,23 @@ const FIND_DELIVERIES = (isKept: string) => {
     order by id desc limit ${MOST_DELIVERIES}`;
 };
 
-/** `body`: empty if it is encrypted. */
-type EventRow = [eventId: string, type: string, createdAt: string, body: string];
-
-/** The id of the record that a body is about; null for an encrypted body, and for events of the app without an id. */
-function recordIdIn(body: string): string | null {
-  const { data } = (body === '' ? {} : JSON.parse(body)) as { data?: { id?: unknown } | null };
-  return isId(data?.id) ? data.id : null;
-}
-
 function stateText({ status, attempts, error }: FoundDelivery): string {
   const tried = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
   if (status === 'succeeded') return `It was delivered, after ${tried}`;
   if (status === 'failed') return `It was tried, and failed after ${tried}: ${error ?? 'no reason is stored'}`;
   return `It waits to be sent, after ${tried}${error === null ? '' : `; the last one failed: ${error}`}`;
+}
+
+function verdictOf(question: Question, rules: readonly Rule[], deliveries: readonly FoundDelivery[]): string {
+  const [newest] = deliveries;
+  if (newest !== undefined && question.event !== null) return stateText(newest);
+  const failed = rules.find(({ result }) => result === 'fail');
+  if (failed !== undefined) return failed.text;
+  if (newest !== undefined) return `The last delivery of this record: ${stateText(newest)}`;
+  if (question.waits) return 'The event waits for the relay, which will create a delivery';
+  return question.event === null
+    ? 'No rule prevents a delivery now, but no delivery for this record is stored'
+    : 'The endpoint would get the event now, but a rule was different when the event happened';
 }
 
 /** Creates the function that explains to administrators why an endpoint did or did not get an event. */
@@ -91,76 +85,9 @@ export function createAdministratorExplainer(
 ): (ctx: RouteContext) => Promise<Explanation> {
   const { database } = host;
   const { as, finder, deleted, limits } = parts;
+  const { findQuestion, loadSubject } = createQuestionFinder(host, settings, finder, deleted);
   const checkRules = createRuleCheck(host, settings, limits);
-  const gateways = gatewaysByName(host.resources);
-  const isKept = isKeptSql(settings);
-  const [eventText, deliveriesText] = [EVENT_OF_DELIVERY(isKept), FIND_DELIVERIES(isKept)];
-
-  const gatewayOf = (event: string) =>
-    Object.hasOwn(settings.events, event) ? undefined : gateways.get(event.slice(0, event.indexOf('.')));
-
-  async function loadSubject(event: string, recordId: string | null): Promise<Subject> {
-    const gateway = gatewayOf(event);
-    if (gateway === undefined) return undefined;
-    if (recordId === null) return { gateway, record: undefined };
-    const [current] = await gateway.load([recordId]);
-    const [last] = current === undefined ? await deleted.read([{ resource: gateway.name, id: recordId }]) : [];
-    return { gateway, record: current ?? last?.record };
-  }
-
-  function toSubject(about: KnownEvent['about']): Subject {
-    if (about === undefined || 'owner' in about) return about;
-    return { gateway: gateways.get(about.resource)!, record: about.record };
-  }
-
-  async function readEventOf(deliveryId: string): Promise<EventRow | undefined> {
-    const values = [deliveryId, earliestFinishOf([deliveryId])];
-    const [row] = await database.readSlowly<EventRow>({ text: eventText, values });
-    return row;
-  }
-
-  /** @throws ApiError NOT_FOUND if nothing is stored about the event */
-  async function findQuestion(given: string, endpoint: AdministeredEndpoint, owner: Viewer): Promise<Question> {
-    const delivered = await readEventOf(given);
-    const event = delivered?.[0] ?? given;
-    const rows = await finder.findDeliveries(owner.id, event);
-    const known = await finder.findEvent(event, rows, endpoint, owner);
-    if (known === undefined && delivered === undefined) {
-      if (createdMsOf(given) >= Date.now() - settings.keepDeliveriesDays * DAY_MS)
-        throw new ApiError(
-          'NOT_FOUND',
-          'Nothing is stored about this event. Events that matched no endpoint are not stored: ask by record instead',
-        );
-      return { event, name: '', at: new Date(createdMsOf(given)).toISOString(), waits: false, subject: undefined };
-    }
-    const type = known?.name ?? delivered![1];
-    const subject = toSubject(known?.about) ?? (await loadSubject(type, await findRecordId(delivered, rows)));
-    return { event, name: type, at: known?.at ?? delivered![2], waits: known?.waitsForEndpoint ?? false, subject };
-  }
-
-  /** The id of the record that an event is about, by the body of a delivery; null if the body is encrypted. */
-  async function findRecordId(
-    delivered: EventRow | undefined,
-    rows: Awaited<ReturnType<EventFinder['findDeliveries']>>,
-  ): Promise<string | null> {
-    if (delivered !== undefined) return recordIdIn(delivered[3]);
-    const [first] = rows;
-    if (first === undefined) return null;
-    const row = await readEventOf(first[3]);
-    return row === undefined ? null : recordIdIn(row[3]);
-  }
-
-  function verdictOf(question: Question, rules: readonly Rule[], deliveries: readonly FoundDelivery[]): string {
-    const [newest] = deliveries;
-    if (newest !== undefined && question.event !== null) return stateText(newest);
-    const failed = rules.find(({ result }) => result === 'fail');
-    if (failed !== undefined) return failed.text;
-    if (newest !== undefined) return `The last delivery of this record: ${stateText(newest)}`;
-    if (question.waits) return 'The event waits for the relay, which will create a delivery';
-    return question.event === null
-      ? 'No rule prevents a delivery now, but no delivery for this record is stored'
-      : 'The endpoint would get the event now, but a rule was different when the event happened';
-  }
+  const deliveriesText = FIND_DELIVERIES(isKeptSql(settings));
 
   return async (ctx) => {
     const query = ctx.query as unknown as z.output<typeof explainQuery>;

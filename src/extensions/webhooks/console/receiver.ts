@@ -8,38 +8,24 @@ import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { newId } from '../../../platform/helpers/ids.ts';
 import { isFromThisMachine } from '../../../platform/http/client-address.ts';
+import { createEndpointSchema } from '../api/endpoint-schemas.ts';
 import { secretEncryptionContext } from '../endpoints/endpoint.ts';
-import { createEndpointSchema } from '../endpoints/input.ts';
-import { listSubscribableNames } from '../events.ts';
-import type { WebhookSettings } from '../settings.ts';
-import { verifyWebhook, WebhookVerificationError } from '../verify-webhook.ts';
+import { listSubscribableNames } from '../settings/events.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
 import type { OwnerRoutes } from './as-owner.ts';
+import { ANSWERS, type Answer, createInbox, type Inbox, type ReceivedRequest } from './receiver-inbox.ts';
 
 const PATH = '/console/receiver';
 const NAME = /^[0-9a-f]{16}$/;
 const MAX_BODY_BYTES = 256 * 1024;
-/** What the receiver keeps, over all of its addresses. */
-const MAX_REQUESTS = 100;
-const MAX_KEPT_BYTES = 8 * 2 ** 20;
 const SLOW_MS = 5000;
 
-/** How the receiver responds, with the status of the response. */
-const ANSWERS = { accept: 204, fail: 500, slow: 204, gone: 410 } as const;
-
-type Answer = keyof typeof ANSWERS;
-
-/** A request that arrived at the receiver. */
-interface ReceivedRequest {
-  id: string;
-  name: string;
-  endpoint: string;
-  at: string;
-  headers: Record<string, string>;
-  body: string;
-  verification: { isValid: boolean; code: string; message: string };
-  answer: Answer;
-  status: number;
-}
+/** Verifies a request as receivers do. Returns why it is not valid; undefined if it is valid. */
+export type FindVerificationError = (
+  secret: string,
+  headers: Record<string, string>,
+  body: Buffer,
+) => { code: string; message: string } | undefined;
 
 /** The receivers of a web process, in its memory. */
 interface Receiver {
@@ -76,26 +62,6 @@ async function readBody(req: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function verify(secret: string, headers: Record<string, string>, body: Buffer): ReceivedRequest['verification'] {
-  try {
-    verifyWebhook(secret, headers, body);
-    return { isValid: true, code: 'VALID', message: 'The signature is valid' };
-  } catch (error) {
-    if (!(error instanceof WebhookVerificationError)) throw error;
-    return { isValid: false, code: error.code, message: error.message };
-  }
-}
-
-/** The name of the event in a body; null if the body has none. */
-function typeOf(body: string): string | null {
-  try {
-    const { type } = (JSON.parse(body) ?? {}) as { type?: unknown };
-    return typeof type === 'string' ? type.slice(0, 200) : null;
-  } catch {
-    return null;
-  }
-}
-
 /** The address at which this process received a request of the console, for requests from the same machine. */
 function originOf({ socket }: RouteContext['req']): string {
   const address = (socket.localAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
@@ -123,17 +89,14 @@ export function createReceiver(
   { database, keyring, resources }: Pick<Host, 'database' | 'keyring' | 'resources'>,
   settings: WebhookSettings,
   as: OwnerRoutes,
+  findVerificationError: FindVerificationError,
 ): Receiver {
-  let requests: readonly ReceivedRequest[] = [];
-  const answers = new Map<string, Answer>();
-  const names = listSubscribableNames(resources, Object.keys(settings.events));
+  const inbox = createInbox();
 
-  function keep(request: ReceivedRequest): void {
-    let left = MAX_KEPT_BYTES;
-    requests = [request, ...requests].slice(0, MAX_REQUESTS).filter(({ body }) => {
-      left -= body.length;
-      return left >= 0;
-    });
+  function verify(secret: string, headers: Record<string, string>, body: Buffer): ReceivedRequest['verification'] {
+    const error = findVerificationError(secret, headers, body);
+    if (error === undefined) return { isValid: true, code: 'VALID', message: 'The signature is valid' };
+    return { isValid: false, code: error.code, message: error.message };
   }
 
   async function receive({ req, res, params }: RouteContext): Promise<void> {
@@ -146,14 +109,35 @@ export function createReceiver(
     const body = await readBody(req);
     const [secret] = keyring.decrypt(stored, secretEncryptionContext(endpoint)).split(' ');
     const headers = Object.fromEntries(Object.entries(req.headers).map(([key, value]) => [key, String(value)]));
-    const answer = answers.get(name) ?? 'accept';
+    const answer = inbox.answerOf(name);
     const status = ANSWERS[answer];
     const at = new Date().toISOString();
     const verification = verify(secret!, headers, body);
-    keep({ id: newId(), name, endpoint, at, headers, body: body.toString('utf8'), verification, answer, status });
+    inbox.keep({ id: newId(), name, endpoint, at, headers, body: body.toString('utf8'), verification, answer, status });
     if (answer === 'slow') await sleep(SLOW_MS);
     res.status(status).end();
   }
+
+  return {
+    page: {
+      method: 'POST',
+      path: `${PATH}/:name`,
+      policy: 'public',
+      body: 'raw',
+      middleware: [requireWorker],
+      handler: receive,
+    },
+    routes: receiverConsoleRoutes(resources, settings, as, inbox),
+  };
+}
+
+function receiverConsoleRoutes(
+  resources: Host['resources'],
+  settings: WebhookSettings,
+  as: OwnerRoutes,
+  inbox: Inbox,
+): ConsoleRoute[] {
+  const names = listSubscribableNames(resources, Object.keys(settings.events));
 
   async function createEndpoint(ctx: RouteContext) {
     const { owner: ownerId, events } = ctx.input;
@@ -168,65 +152,40 @@ export function createReceiver(
     return as.perform('createWebhook', ctx, { owner, input });
   }
 
-  function listRequests() {
-    const list = requests.map(({ headers: _, body, ...request }) => ({
-      ...request,
-      type: typeOf(body),
-      bytes: Buffer.byteLength(body),
-    }));
-    return { obstacle: findObstacle(settings) ?? null, requests: list, answers: Object.fromEntries(answers) };
-  }
-
-  function readRequest({ params }: RouteContext): ReceivedRequest {
-    const found = requests.find((request) => request.id === params.id);
-    if (found === undefined) throw new ApiError('NOT_FOUND', 'The receiver no longer keeps this request');
-    return found;
-  }
-
-  return {
-    page: {
-      method: 'POST',
-      path: `${PATH}/:name`,
-      policy: 'public',
-      body: 'raw',
-      middleware: [requireWorker],
-      handler: receive,
+  return [
+    {
+      method: 'GET',
+      path: '/receiver',
+      handler: () => ({ obstacle: findObstacle(settings) ?? null, ...inbox.list() }),
     },
-    routes: [
-      { method: 'GET', path: '/receiver', handler: listRequests },
-      { method: 'GET', path: '/receiver/requests/:id', handler: readRequest },
-      {
-        method: 'POST',
-        path: '/receiver/endpoints',
-        action: 'receiverCreated',
-        input: createEndpointSchema(settings, names).pick({ events: true }).extend({ owner: z.string() }),
-        status: 201,
-        async handler(ctx) {
-          const obstacle = findObstacle(settings);
-          if (obstacle !== undefined) throw new ApiError('BAD_REQUEST', obstacle);
-          return createEndpoint(ctx);
-        },
+    { method: 'GET', path: '/receiver/requests/:id', handler: ({ params }) => inbox.read(params.id) },
+    {
+      method: 'POST',
+      path: '/receiver/endpoints',
+      action: 'receiverCreated',
+      input: createEndpointSchema(settings, names).pick({ events: true }).extend({ owner: z.string() }),
+      status: 201,
+      async handler(ctx) {
+        const obstacle = findObstacle(settings);
+        if (obstacle !== undefined) throw new ApiError('BAD_REQUEST', obstacle);
+        return createEndpoint(ctx);
       },
-      {
-        method: 'POST',
-        path: '/receiver/answer',
-        action: 'receiverChanged',
-        input: responseBody,
-        handler({ input: { name, answer } }) {
-          answers.delete(name);
-          answers.set(name, answer);
-          if (answers.size > MAX_REQUESTS) answers.delete(answers.keys().next().value!);
-          return { name, answer };
-        },
+    },
+    {
+      method: 'POST',
+      path: '/receiver/answer',
+      action: 'receiverChanged',
+      input: responseBody,
+      handler({ input: { name, answer } }) {
+        inbox.setAnswer(name, answer);
+        return { name, answer };
       },
-      {
-        method: 'DELETE',
-        path: '/receiver/requests',
-        action: 'receiverCleared',
-        handler() {
-          requests = [];
-        },
-      },
-    ],
-  };
+    },
+    {
+      method: 'DELETE',
+      path: '/receiver/requests',
+      action: 'receiverCleared',
+      handler: inbox.clear,
+    },
+  ];
 }

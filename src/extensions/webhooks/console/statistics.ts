@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
-import { isKeptSql } from '../log/deliveries-sql.ts';
-import type { WebhookSettings } from '../settings.ts';
+import { isKeptSql } from '../deliveries/deliveries-sql.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

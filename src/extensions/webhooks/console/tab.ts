@@ -5,19 +5,19 @@ import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import type { Route } from '../../../declare/route.ts';
 import { memoizeAsync } from '../../../platform/http/served-bytes.ts';
-import type { KeyLimits } from '../endpoints/access.ts';
-import { listSentResources } from '../events.ts';
-import { type DeliverySerializer, serializeDelivery } from '../log/delivery.ts';
-import { createEventFinder } from '../log/known-events.ts';
-import { deliveryRoutes } from '../log/routes.ts';
-import type { DeletedRecords } from '../readability/deleted-records.ts';
-import type { WebhookSettings } from '../settings.ts';
-import type { StatusReader } from '../status.ts';
-import { createOwnerRoutes } from './as-owner.ts';
+import { deliveryRoutes } from '../api/delivery-routes.ts';
+import { createEventFinder } from '../api/known-events.ts';
+import { type DeliverySerializer, serializeDelivery } from '../api/serialize-delivery.ts';
+import type { KeyLimits } from '../endpoints/key-limits.ts';
+import type { DeletedRecords } from '../engine/readability/deleted-records.ts';
+import type { StatusReader } from '../monitoring/status.ts';
+import { listSentResources } from '../settings/events.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
+import { createOwnerRoutes, type OwnerRoutes } from './as-owner.ts';
 import { deliveryConsoleRoutes } from './deliveries.ts';
 import { endpointConsoleRoutes } from './endpoints.ts';
 import { createAdministratorExplainer, explainQuery } from './explain.ts';
-import { createReceiver } from './receiver.ts';
+import { createReceiver, type FindVerificationError } from './receiver.ts';
 import { createDeliveryStatistics, rangeQuery } from './statistics.ts';
 
 /** What the tab shares with the rest of the extension. */
@@ -31,6 +31,7 @@ interface TabParts {
   deleted: DeletedRecords;
   deliverySerializer: DeliverySerializer;
   status: StatusReader;
+  findVerificationError: FindVerificationError;
 }
 
 type CreateSnippets = (endpoint: { url: string; publicKey?: string | undefined }) => Record<string, string>;
@@ -45,10 +46,22 @@ const snippetsQuery = z.strictObject({ endpoint: z.string().optional() });
 
 const EXAMPLE_URL = 'https://example.com/webhooks';
 
+/** The route of the code for receivers, which verifies the messages of an endpoint. */
+const snippetsRoute = (as: OwnerRoutes): ConsoleRoute => ({
+  method: 'GET',
+  path: '/snippets',
+  query: snippetsQuery,
+  async handler({ query }) {
+    const { endpoint } = query as z.output<typeof snippetsQuery>;
+    const [, , url = EXAMPLE_URL] = endpoint === undefined ? [] : (await as.load(endpoint)).row;
+    return (await loadSnippets())({ url });
+  },
+});
+
 /** The tab of the console for the endpoints and deliveries of all users, and in development the page of its receiver. */
 export function createWebhooksTab(
   host: ExtensionHost,
-  { users, accounts, settings, routes, limits, deleted, deliverySerializer, status }: TabParts,
+  { users, accounts, settings, routes, limits, deleted, deliverySerializer, status, findVerificationError }: TabParts,
 ): { tab: ConsoleTab; pages: Route[] } {
   // The console shows the content of a delivery only on its own page, and encrypted values only on request.
   const withoutContent: DeliverySerializer = {
@@ -58,7 +71,8 @@ export function createWebhooksTab(
   const as = createOwnerRoutes(host, users, [...routes, ...deliveryRoutes(host, settings, limits, withoutContent)]);
   const statistics = createDeliveryStatistics(host, settings);
   const finder = createEventFinder(host, settings, deliverySerializer);
-  const receiver = host.env.nodeEnv === 'production' ? undefined : createReceiver(host, settings, as);
+  const receiver =
+    host.env.nodeEnv === 'production' ? undefined : createReceiver(host, settings, as, findVerificationError);
 
   const handlerOf = (operationId: string) => routes.find((route) => route.operationId === operationId)!;
   const { handler: listEvents } = handlerOf('listWebhookEvents');
@@ -99,16 +113,7 @@ export function createWebhooksTab(
     },
     { method: 'GET', path: '/events', handler: listEvents },
     { method: 'GET', path: '/event', ...(eventQuery && { query: eventQuery }), handler: readEvent },
-    {
-      method: 'GET',
-      path: '/snippets',
-      query: snippetsQuery,
-      async handler({ query }) {
-        const { endpoint } = query as z.output<typeof snippetsQuery>;
-        const [, , url = EXAMPLE_URL] = endpoint === undefined ? [] : (await as.load(endpoint)).row;
-        return (await loadSnippets())({ url });
-      },
-    },
+    snippetsRoute(as),
   ];
 
   return {

@@ -2,16 +2,33 @@ import type { RevocationStep } from '../../../declare/accounts.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { CallerTransaction } from '../../../declare/service.ts';
 import type { Sweep } from '../../../platform/work/outbox/relay.ts';
-import type { KeyLimits } from './access.ts';
-import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
-import {
-  BOUND_KEYS,
-  DISABLE_BY_KEYS,
-  DISABLE_BY_OWNERS,
-  MAX_DELIVERIES_REMOVED,
-  REMOVE_BY_OWNERS,
-} from './endpoints-sql.ts';
+import { ENDPOINT_COLUMNS, type EndpointRow, serializeEndpoint } from './endpoint.ts';
+import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS } from './endpoints-sql.ts';
+import type { KeyLimits } from './key-limits.ts';
 import { DISABLED_MAIL } from './mails.ts';
+
+const COLUMNS = ENDPOINT_COLUMNS.join(', ');
+
+/** $1 the last key of the previous page, $2 page size: keys that enabled endpoints are bound to. Uses webhook_endpoints_api_key_index. */
+const BOUND_KEYS = `
+  select distinct api_key_id from webhook_endpoints
+  where api_key_id is not null and enabled and removed_at is null and api_key_id > $1 order by 1 limit $2`;
+
+/** Disables the endpoints that are bound to API keys. $1 keys. Returns the disabled endpoints. Uses webhook_endpoints_api_key_index. */
+const DISABLE_BY_KEYS = `
+  update webhook_endpoints set enabled = false, disabled_reason = 'key_ended', updated_at = now()
+  where id in (
+    select id from webhook_endpoints
+    where api_key_id = any($1::text[]) and api_key_id is not null and enabled and removed_at is null
+    order by id for no key update)
+  returning ${COLUMNS}`;
+
+/** Disables all endpoints of owners. $1 owners. Returns the disabled endpoints. Uses webhook_endpoints_owner_id_index. */
+const DISABLE_BY_OWNERS = `
+  update webhook_endpoints set enabled = false, disabled_reason = 'password_reset', updated_at = now()
+  where id in (
+    select id from webhook_endpoints where owner_id = any($1::text[]) and enabled and removed_at is null order by id for no key update)
+  returning ${COLUMNS}`;
 
 /** Reports endpoints that were disabled automatically. Never rejects. */
 type NotifyDisabled = (rows: readonly EndpointRow[]) => Promise<void>;

@@ -1,5 +1,3 @@
-import { z } from 'zod';
-
 /** A row of an endpoint, in the order of `ENDPOINT_COLUMNS`. */
 export type EndpointRow = [
   id: string,
@@ -80,42 +78,3 @@ export function serializeEndpoint(row: EndpointRow) {
 export function secretEncryptionContext(endpointId: string): string {
   return `webhook_endpoints/secret/${endpointId}`;
 }
-
-const time = z.iso.datetime();
-
-/** The shape of an endpoint in responses. */
-export const endpointShape = z
-  .strictObject({
-    id: z.string(),
-    url: z.string(),
-    events: z.array(z.string()),
-    description: z.string().optional(),
-    scope: z.enum(['own', 'global']),
-    enabled: z.boolean(),
-    ordered: z.boolean(),
-    rateLimit: z.strictObject({ limit: z.int(), windowSeconds: z.int() }).nullable(),
-    status: z.enum(['active', 'failing', 'disabled']),
-    lastSuccessAt: time.nullable(),
-    lastFailureAt: time.nullable(),
-    lastError: z.string().nullable(),
-    consecutiveFailures: z.int(),
-    disabledReason: z.enum(['gone', 'failing', 'manual', 'password_reset', 'key_ended']).nullable(),
-    createdAt: time,
-    updatedAt: time,
-    signing: z.literal('v1a').optional().meta({ description: 'Messages also carry an ed25519 signature.' }),
-    publicKey: z.string().optional().meta({ description: 'The public key that verifies this signature: `whpk_…`.' }),
-    apiKeyId: z.string().optional().meta({
-      description:
-        'The API key that the endpoint is bound to. The endpoint is disabled when the key is revoked or expires.',
-    }),
-    scopes: z
-      .array(z.string())
-      .optional()
-      .meta({ description: 'The scopes of that key. They limit what the endpoint receives.' }),
-  })
-  .meta({ id: 'Webhook' });
-
-/** The shape of the response to a create. */
-export const endpointWithSecretShape = endpointShape
-  .extend({ secret: z.string().meta({ description: 'The secret that signs messages. It is shown only once.' }) })
-  .meta({ id: 'WebhookWithSecret' });

@@ -4,14 +4,17 @@ import type { RouteContext } from '../../../declare/route.ts';
 import { localeOfUser } from '../../../platform/helpers/locale.ts';
 import type { MailComposer } from '../../../platform/mail/worker.ts';
 import { appHostOf } from '../../../platform/settings/environment.ts';
-import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
-import { READ_ENDPOINTS } from './endpoints-sql.ts';
+import { ENDPOINT_COLUMNS, type EndpointRow, serializeEndpoint } from './endpoint.ts';
 
 /** The kind of the e-mail about disabled endpoints of one owner. Its data: `{ webhooks, owner }`, ids. */
 export const DISABLED_MAIL = 'webhook-disabled';
 
 /** Maximum e-mails to one owner per day. An endpoint that is repeatedly disabled and enabled must not fill a mailbox. */
 const MAX_DISABLED_MAILS = { limit: 10, windowMs: 86_400_000 };
+
+/** Reads several endpoints of an owner. $1 ids, $2 owner. */
+const READ_ENDPOINTS = `
+  select ${ENDPOINT_COLUMNS.join(', ')} from webhook_endpoints where id = any($1) and owner_id = $2 and removed_at is null order by id`;
 
 /**
  * Creates the composer of the e-mail about disabled endpoints. It composes no e-mail if the endpoints were enabled or deleted meanwhile,

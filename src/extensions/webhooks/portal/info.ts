@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Route } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
-import type { WebhookSettings } from '../settings.ts';
-import { portalGrantOf } from './grants.ts';
+import { portalGrantOf } from '../api/portal-grants.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
 import { type CreatePortalLink, PORTAL_PATH } from './links.ts';
 
 /** The origin with which links begin. Outside production, without any setting, it is that of this process. */

@@ -11,11 +11,11 @@ import { isId, newId } from '../../../platform/helpers/ids.ts';
 import { identityOf } from '../../../platform/http/request-context.ts';
 import { currentActor } from '../../../rules/acting.ts';
 import { authOf } from '../../../rules/credential.ts';
-import { parseWaitMs } from '../delivery/retry-schedule.ts';
+import { createPortalAuth, type PortalGrant, portalGrantOf } from '../api/portal-grants.ts';
 import { type EndpointRow, serializeEndpoint } from '../endpoints/endpoint.ts';
 import { READ_ENDPOINT } from '../endpoints/endpoints-sql.ts';
-import { createPortalAuth, portalGrantOf } from './grants.ts';
-import { createPortalToken, looksLikePortalToken, type PortalGrant, readPortalToken, toShortProof } from './token.ts';
+import { parseWaitMs } from '../settings/retry-schedule.ts';
+import { createPortalToken, looksLikePortalToken, readPortalToken, toShortProof } from './token.ts';
 
 /** The path of the portal's page. */
 export const PORTAL_PATH = '/webhooks/portal';
@@ -87,19 +87,8 @@ interface PortalLinks {
   assertHolds(auth: Auth | undefined, tx: Executor): Promise<void>;
 }
 
-/**
- * Creates the links to the portal. A link is stored nowhere. It expires, and ends early if the user's password
- * changes or the user is disabled. If the user requested it with a session, it also ends with that session.
- *
- * @param baseUrl the origin of this server, as browsers reach it
- */
-export function createPortalLinks(
-  host: Pick<ExtensionHost, 'database' | 'keyring' | 'authenticators'>,
-  accounts: Pick<Accounts, 'findUserWithProof' | 'confirmNewCredential'>,
-  baseUrl: string,
-): PortalLinks {
-  const { database, keyring } = host;
-
+/** Creates the check whether links still work. */
+function createLinkCheck(host: Pick<ExtensionHost, 'authenticators'>, accounts: Pick<Accounts, 'findUserWithProof'>) {
   async function hasSessionEnded(session: string, tx?: Executor): Promise<boolean> {
     const watch = host.authenticators().find((one) => one.watch?.via === 'session')?.watch;
     return watch === undefined || (await watch.ended([session], tx)).length > 0;
@@ -117,6 +106,23 @@ export function createPortalLinks(
     if (found === undefined || hasEnded || !isAccountActive(found.user)) return undefined;
     return toShortProof(found.proof) === proof ? found.user : undefined;
   }
+
+  return { hasSessionEnded, findUserOfLink };
+}
+
+/**
+ * Creates the links to the portal. A link is stored nowhere. It expires, and ends early if the user's password
+ * changes or the user is disabled. If the user requested it with a session, it also ends with that session.
+ *
+ * @param baseUrl the origin of this server, as browsers reach it
+ */
+export function createPortalLinks(
+  host: Pick<ExtensionHost, 'database' | 'keyring' | 'authenticators'>,
+  accounts: Pick<Accounts, 'findUserWithProof' | 'confirmNewCredential'>,
+  baseUrl: string,
+): PortalLinks {
+  const { database, keyring } = host;
+  const { hasSessionEnded, findUserOfLink } = createLinkCheck(host, accounts);
 
   /**
    * Returns the session with which the user sent the current request, so that the link ends with it; undefined outside of requests and in

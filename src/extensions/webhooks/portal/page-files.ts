@@ -2,8 +2,9 @@ import type { Route } from '../../../declare/route.ts';
 import { escapeHtml } from '../../../platform/helpers/escape-html.ts';
 import { createModulePage, prepareStylesheet, type ServedFile } from '../../../platform/http/module-pages.ts';
 import { memoizeAsync, sendContent } from '../../../platform/http/served-bytes.ts';
+import type { PortalSettings } from '../settings/portal-settings.ts';
+import { createPortalCss } from './colors.ts';
 import { PORTAL_PATH } from './links.ts';
-import { createPortalCss, type PortalSettings } from './settings.ts';
 
 const ASSETS = `${PORTAL_PATH}/assets`;
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import type { WebhooksApi } from '../../../../src/extensions/webhooks/fanout/publish.ts';
+import type { WebhooksApi } from '../../../../src/extensions/webhooks/engine/fanout/publish.ts';
 import {
   apiKeys,
   audit,

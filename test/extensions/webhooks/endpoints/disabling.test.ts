@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
-import { RECORD_RESULTS } from '../../../../src/extensions/webhooks/delivery/record-results.ts';
+import { RECORD_RESULTS } from '../../../../src/extensions/webhooks/engine/delivery/record-results.ts';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../../support/app.ts';

@@ -92,6 +92,54 @@ export function EventPicker({ chosen, onChange, error }) {
   </fieldset>`;
 }
 
+/** Reads the fields of the form, except the owner and the events. */
+function readValues(form, isNew) {
+  const data = new FormData(form);
+  const limit = Number(data.get('limit'));
+  return {
+    url: data.get('url').trim(),
+    description: data.get('description').trim() || null,
+    ordered: data.get('ordered') === 'on',
+    rateLimit: limit > 0 ? { limit, windowSeconds: Number(data.get('window')) || 1 } : null,
+    ...(isNew ? { scope: data.get('scope'), signing: data.get('signing') } : {}),
+  };
+}
+
+/** The fields that only a new endpoint has. */
+function KindFields({ given, errorOf }) {
+  return html`<div class="webhooks-pair">
+    <${Field} id="webhooks-scope" label="Records" error=${errorOf('scope')}>
+      <select ...${given('scope')}>
+        <option value="own">that the owner may read</option>
+        <option value="global">of all users, as far as the owner may have global endpoints</option>
+      </select>
+    <//>
+    <${Field} id="webhooks-signing" label="Signature" error=${errorOf('signing')}>
+      <select ...${given('signing')}>
+        <option value="v1">with a shared secret</option>
+        <option value="v1a">with a shared secret and a public key</option>
+      </select>
+    <//>
+  </div>`;
+}
+
+function PaceFields({ endpoint, error }) {
+  return html`<details open=${error !== undefined || endpoint?.ordered || Boolean(endpoint?.rateLimit)}>
+    <summary>Order and rate</summary>
+    <div class="stack">
+      <label class="check"><input type="checkbox" name="ordered" defaultChecked=${endpoint?.ordered ?? false} />Deliver in the order of the events: a failing delivery holds up all later ones</label>
+      <div class="webhooks-pair">
+        <${Field} id="webhooks-limit" label="Requests at most" error=${error} hint="Empty: no limit.">
+          <input id="webhooks-limit" name="limit" type="number" min="1" max="10000" defaultValue=${endpoint?.rateLimit?.limit ?? ''} />
+        <//>
+        <${Field} id="webhooks-window" label="in seconds">
+          <input id="webhooks-window" name="window" type="number" min="1" max="3600" defaultValue=${endpoint?.rateLimit?.windowSeconds ?? 1} />
+        <//>
+      </div>
+    </div>
+  </details>`;
+}
+
 /**
  * The form of an endpoint.
  *
@@ -131,20 +179,10 @@ function EndpointForm({ endpoint, onSubmit, cancelHref }) {
   };
   const submit = async (event) => {
     event.preventDefault();
-    const data = new FormData(form.current);
-    const limit = Number(data.get('limit'));
-    const values = {
-      url: data.get('url').trim(),
-      description: data.get('description').trim() || null,
-      events,
-      ordered: data.get('ordered') === 'on',
-      rateLimit: limit > 0 ? { limit, windowSeconds: Number(data.get('window')) || 1 } : null,
-    };
+    const values = readValues(form.current, isNew);
     setSaving(true);
     try {
-      const href = await onSubmit(
-        isNew ? { ...values, owner: owner ?? '', scope: data.get('scope'), signing: data.get('signing') } : values,
-      );
+      const href = await onSubmit({ ...values, events, ...(isNew ? { owner: owner ?? '' } : {}) });
       allowLeaving();
       await navigate(href);
     } catch (failure) {
@@ -168,37 +206,8 @@ function EndpointForm({ endpoint, onSubmit, cancelHref }) {
       <input ...${given('description')} maxlength="500" defaultValue=${endpoint?.description ?? ''} />
     <//>
     <${EventPicker} chosen=${events} onChange=${setEvents} error=${errorOf('events') && (events.length === 0 ? 'Choose at least one event.' : errorOf('events'))} />
-    ${
-      isNew &&
-      html`<div class="webhooks-pair">
-        <${Field} id="webhooks-scope" label="Records" error=${errorOf('scope')}>
-          <select ...${given('scope')}>
-            <option value="own">that the owner may read</option>
-            <option value="global">of all users, as far as the owner may have global endpoints</option>
-          </select>
-        <//>
-        <${Field} id="webhooks-signing" label="Signature" error=${errorOf('signing')}>
-          <select ...${given('signing')}>
-            <option value="v1">with a shared secret</option>
-            <option value="v1a">with a shared secret and a public key</option>
-          </select>
-        <//>
-      </div>`
-    }
-    <details open=${errorOf('rateLimit') !== undefined || endpoint?.ordered || Boolean(endpoint?.rateLimit)}>
-      <summary>Order and rate</summary>
-      <div class="stack">
-        <label class="check"><input type="checkbox" name="ordered" defaultChecked=${endpoint?.ordered ?? false} />Deliver in the order of the events: a failing delivery holds up all later ones</label>
-        <div class="webhooks-pair">
-          <${Field} id="webhooks-limit" label="Requests at most" error=${errorOf('rateLimit')} hint="Empty: no limit.">
-            <input id="webhooks-limit" name="limit" type="number" min="1" max="10000" defaultValue=${endpoint?.rateLimit?.limit ?? ''} />
-          <//>
-          <${Field} id="webhooks-window" label="in seconds">
-            <input id="webhooks-window" name="window" type="number" min="1" max="3600" defaultValue=${endpoint?.rateLimit?.windowSeconds ?? 1} />
-          <//>
-        </div>
-      </div>
-    </details>
+    ${isNew && html`<${KindFields} given=${given} errorOf=${errorOf} />`}
+    <${PaceFields} endpoint=${endpoint} error=${errorOf('rateLimit')} />
     <div class="actions">
       <button class="primary" disabled=${isSaving}>${isSaving ? 'Saving…' : isNew ? 'Create' : 'Save'}</button>
       <a class="button" href=${cancelHref}>Cancel</a>

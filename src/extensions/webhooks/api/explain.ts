@@ -1,0 +1,179 @@
+import { z } from 'zod';
+import type { Host } from '../../../declare/host.ts';
+import type { Viewer } from '../../../declare/policy.ts';
+import type { Route, RouteContext } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { createdMsOf, isId } from '../../../platform/helpers/ids.ts';
+import { DELIVERY_STATUSES, earliestFinishOf, isKeptSql } from '../deliveries/deliveries-sql.ts';
+import type { serializeEndpoint } from '../endpoints/endpoint.ts';
+import { isApiKey, type KeyLimits } from '../endpoints/key-limits.ts';
+import { listMatchingNames } from '../settings/events.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
+import { type DeliveryRow, readDeliverySql } from './delivery-log-sql.ts';
+import { createOwnEndpointLoader, REQUEST_RATE_LIMIT, serializeLoadedEndpoint } from './endpoint-access.ts';
+import { createEventFinder, type KnownEvent } from './known-events.ts';
+import { reachesEndpoint } from './portal-grants.ts';
+import { type DeliverySerializer, serializeDelivery } from './serialize-delivery.ts';
+
+/** The query of a request for an explanation. */
+const explainQueryShape = z.object({
+  event: z
+    .string()
+    .meta({ description: 'The id of an event, or of one of your deliveries of it, to any of your endpoints.' }),
+});
+
+/**
+ * Returns the parameter `event` of a request for an explanation.
+ *
+ * @throws ApiError BAD_REQUEST naming the parameter that is unknown, missing or given twice
+ */
+function readEventIdFromQuery(query: Record<string, string | string[]>): string {
+  const unknown = Object.keys(query).find((name) => name !== 'event');
+  if (unknown !== undefined)
+    throw new ApiError('BAD_REQUEST', `Unknown parameter "${unknown.slice(0, 100)}"; use event`);
+  const { event } = query;
+  if (typeof event !== 'string' || event === '') throw new ApiError('BAD_REQUEST', 'event must be the id of an event');
+  return event;
+}
+
+/** Why an event was or was not delivered to an endpoint, and what that means. */
+export const REASONS = {
+  delivered: 'A delivery of this event to this endpoint exists.',
+  created_later: 'The endpoint was created after the event.',
+  filtered: 'The endpoint does not currently subscribe to this event.',
+  disabled: 'The endpoint is currently disabled.',
+  not_readable: 'You cannot currently receive this event: you may not read its data, or its record no longer exists.',
+  waiting: 'The event is waiting to be delivered.',
+  too_old: 'The event is older than the retention period.',
+  changed_since: 'You would receive this event now, but the endpoint or your access was different when it happened.',
+} as const;
+
+/** A key of `REASONS`. */
+export type Reason = keyof typeof REASONS;
+
+/** Why an endpoint did or did not get an event. */
+interface Explanation {
+  event: string;
+  reason: Reason;
+  /** Name of the event, if the caller may read it. */
+  name?: string;
+  deliveryId?: string;
+}
+
+type Endpoint = ReturnType<typeof serializeEndpoint>;
+
+type Caller = { user: Viewer } & Pick<RouteContext, 'auth'>;
+
+const DAY_MS = 86_400_000;
+
+/** Creates the explainer. It reads stored deliveries; for an event without a stored delivery, it decides as a fan-out would now. */
+function createExplainer(
+  host: Host,
+  settings: WebhookSettings,
+  deliverySerializer: Pick<DeliverySerializer, 'readableBodies'>,
+) {
+  const { findDeliveries, findEvent } = createEventFinder(host, settings, deliverySerializer);
+
+  function undeliveredReasonOf(
+    { name, at, waitsForEndpoint }: KnownEvent,
+    { events, enabled, createdAt }: Endpoint,
+  ): Reason {
+    // A waiting event is delivered to the endpoints that exist when the relay handles it.
+    if (!waitsForEndpoint && Date.parse(createdAt) > Date.parse(at)) return 'created_later';
+    if (!listMatchingNames(name).some((one) => events.includes(one))) return 'filtered';
+    if (!enabled) return 'disabled';
+    return waitsForEndpoint ? 'waiting' : 'changed_since';
+  }
+
+  /**
+   * Explains why an endpoint of the caller did or did not get an event.
+   *
+   * @param eventOrDeliveryId the id of the event, or of one of its deliveries to the caller
+   * @throws ApiError NOT_FOUND if nothing is stored about the event
+   */
+  return async function explain(
+    { user, auth }: Caller,
+    endpoint: Endpoint,
+    eventOrDeliveryId: string,
+  ): Promise<Explanation> {
+    const found = await findDeliveries(user.id, eventOrDeliveryId);
+    const rows = found.filter(([, id, scope]) => reachesEndpoint(auth, { id, scope }));
+    const own = rows.find(([, endpointId]) => endpointId === endpoint.id);
+    if (own !== undefined) return { event: own[0], reason: 'delivered', name: own[4], deliveryId: own[3] };
+    const id = rows[0]?.[0] ?? eventOrDeliveryId;
+    const known = await findEvent(id, rows, endpoint, user);
+    if (known === undefined) {
+      if (createdMsOf(id) < Date.now() - settings.keepDeliveriesDays * DAY_MS) return { event: id, reason: 'too_old' };
+      throw new ApiError('NOT_FOUND');
+    }
+    // Check this first: a caller who may not read the event must learn nothing else about it.
+    if (!(await known.isReadable())) return { event: id, reason: 'not_readable' };
+    return { event: id, name: known.name, reason: undeliveredReasonOf(known, endpoint) };
+  };
+}
+
+/** The route that explains why an event was or was not delivered. */
+export function explainRoute(
+  host: Host,
+  settings: WebhookSettings,
+  limits: KeyLimits,
+  deliverySerializer: Pick<DeliverySerializer, 'readableBodies'>,
+): Route {
+  const { database } = host;
+  const explainDelivery = createExplainer(host, settings, deliverySerializer);
+  const readText = readDeliverySql(isKeptSql(settings));
+  return {
+    method: 'GET',
+    path: '/webhooks/:id/explain',
+    policy: settings.policy,
+    tags: ['webhooks'],
+    summary: 'Why an event was or was not delivered to a webhook endpoint',
+    description:
+      'Deliveries and the creation time of the endpoint are stored facts. Its subscriptions, whether it is enabled, and what you may ' +
+      'read are evaluated as they are now. For an event that you may not read, the only reason given is `not_readable`.',
+    rateLimit: REQUEST_RATE_LIMIT,
+    load: createOwnEndpointLoader(database),
+    queryShape: explainQueryShape,
+    output: explanationShape,
+    errors: ['NOT_FOUND'],
+    operationId: 'explainWebhookEvent',
+    async handler(ctx) {
+      const eventOrDeliveryId = readEventIdFromQuery(ctx.query);
+      const endpoint = serializeLoadedEndpoint(ctx);
+      if (!isId(eventOrDeliveryId)) throw new ApiError('NOT_FOUND');
+      const { event, reason, name, deliveryId } = await explainDelivery(
+        { user: ctx.user!, auth: ctx.auth },
+        endpoint,
+        eventOrDeliveryId,
+      );
+      if (name !== undefined && reason !== 'delivered' && isApiKey(ctx.auth) && !limits.reads(ctx.auth, [name])) {
+        return { event, reason: 'not_readable', message: REASONS.not_readable };
+      }
+      const explained = { event, reason, message: REASONS[reason], ...(name === undefined ? {} : { name }) };
+      if (deliveryId === undefined) return explained;
+      const values = [deliveryId, endpoint.id, earliestFinishOf([deliveryId])];
+      const [row] = await database.read<DeliveryRow>({ name: 'webhook_delivery', text: readText, values });
+      if (row === undefined) throw new ApiError('NOT_FOUND');
+      const { id, status, attempts, error } = serializeDelivery(row, undefined);
+      return { ...explained, delivery: { id, status, attempts, error } };
+    },
+  };
+}
+
+/** The shape of an explanation in responses. */
+const explanationShape = z
+  .strictObject({
+    event: z.string(),
+    reason: z.enum(Object.keys(REASONS) as [Reason, ...Reason[]]),
+    message: z.string().meta({ description: 'What the reason means.' }),
+    name: z.string().optional(),
+    delivery: z
+      .strictObject({
+        id: z.string(),
+        status: z.enum(DELIVERY_STATUSES),
+        attempts: z.int(),
+        error: z.string().nullable(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'WebhookExplanation' });

@@ -1,0 +1,105 @@
+import { gatewaysByName } from '../../../declare/gateways.ts';
+import type { Host } from '../../../declare/host.ts';
+import type { Viewer } from '../../../declare/policy.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { createdMsOf, isId } from '../../../platform/helpers/ids.ts';
+import type { EventFinder, KnownEvent } from '../api/known-events.ts';
+import { earliestFinishOf, isKeptSql } from '../deliveries/deliveries-sql.ts';
+import type { DeletedRecords } from '../engine/readability/deleted-records.ts';
+import type { WebhookSettings } from '../settings/settings.ts';
+import type { AdministeredEndpoint } from './as-owner.ts';
+import type { Question, Subject } from './explain-rules.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Resolves the id of a delivery to its event. $1 delivery, $2 see `earliestFinishOf`. Uses the primary keys. */
+const EVENT_OF_DELIVERY = (isKept: string) => `
+  select event_id, type, created_at, body from webhook_deliveries where id = $1
+  union all
+  select event_id, type, created_at, body from webhook_delivery_log d where id = $1 and finished_at >= $2::timestamptz and ${isKept}`;
+
+/** `body`: empty if it is encrypted. */
+type EventRow = [eventId: string, type: string, createdAt: string, body: string];
+
+/** The id of the record that a body is about; null for an encrypted body, and for events of the app without an id. */
+function recordIdIn(body: string): string | null {
+  const { data } = (body === '' ? {} : JSON.parse(body)) as { data?: { id?: unknown } | null };
+  return isId(data?.id) ? data.id : null;
+}
+
+/** Finds what is stored about an event, for its explanation. */
+interface QuestionFinder {
+  /**
+   * @param given the id of the event or of a delivery
+   * @throws ApiError NOT_FOUND if nothing is stored about the event
+   */
+  findQuestion(given: string, endpoint: AdministeredEndpoint, owner: Viewer): Promise<Question>;
+  /** Loads the record that an event is about; undefined for events of the app. @param recordId null if it is not known */
+  loadSubject(event: string, recordId: string | null): Promise<Subject>;
+}
+
+/** Creates the finder of what explanations are about. */
+export function createQuestionFinder(
+  { database, resources }: Pick<Host, 'database' | 'resources'>,
+  settings: Pick<WebhookSettings, 'events' | 'keepDeliveriesDays'>,
+  finder: EventFinder,
+  deleted: Pick<DeletedRecords, 'read'>,
+): QuestionFinder {
+  const gateways = gatewaysByName(resources);
+  const eventText = EVENT_OF_DELIVERY(isKeptSql(settings));
+
+  const gatewayOf = (event: string) =>
+    Object.hasOwn(settings.events, event) ? undefined : gateways.get(event.slice(0, event.indexOf('.')));
+
+  async function loadSubject(event: string, recordId: string | null): Promise<Subject> {
+    const gateway = gatewayOf(event);
+    if (gateway === undefined) return undefined;
+    if (recordId === null) return { gateway, record: undefined };
+    const [current] = await gateway.load([recordId]);
+    const [last] = current === undefined ? await deleted.read([{ resource: gateway.name, id: recordId }]) : [];
+    return { gateway, record: current ?? last?.record };
+  }
+
+  function toSubject(about: KnownEvent['about']): Subject {
+    if (about === undefined || 'owner' in about) return about;
+    return { gateway: gateways.get(about.resource)!, record: about.record };
+  }
+
+  async function readEventOf(deliveryId: string): Promise<EventRow | undefined> {
+    const values = [deliveryId, earliestFinishOf([deliveryId])];
+    const [row] = await database.readSlowly<EventRow>({ text: eventText, values });
+    return row;
+  }
+
+  async function findQuestion(given: string, endpoint: AdministeredEndpoint, owner: Viewer): Promise<Question> {
+    const delivered = await readEventOf(given);
+    const event = delivered?.[0] ?? given;
+    const rows = await finder.findDeliveries(owner.id, event);
+    const known = await finder.findEvent(event, rows, endpoint, owner);
+    if (known === undefined && delivered === undefined) {
+      if (createdMsOf(given) >= Date.now() - settings.keepDeliveriesDays * DAY_MS)
+        throw new ApiError(
+          'NOT_FOUND',
+          'Nothing is stored about this event. Events that matched no endpoint are not stored: ask by record instead',
+        );
+      return { event, name: '', at: new Date(createdMsOf(given)).toISOString(), waits: false, subject: undefined };
+    }
+    const type = known?.name ?? delivered![1];
+    const subject = toSubject(known?.about) ?? (await loadSubject(type, await findRecordId(delivered, rows)));
+    return { event, name: type, at: known?.at ?? delivered![2], waits: known?.waitsForEndpoint ?? false, subject };
+  }
+
+  /** The id of the record that an event is about, by the body of a delivery; null if the body is encrypted. */
+  async function findRecordId(
+    delivered: EventRow | undefined,
+    rows: Awaited<ReturnType<EventFinder['findDeliveries']>>,
+  ): Promise<string | null> {
+    if (delivered !== undefined) return recordIdIn(delivered[3]);
+    const [first] = rows;
+    if (first === undefined) return null;
+    const row = await readEventOf(first[3]);
+    return row === undefined ? null : recordIdIn(row[3]);
+  }
+
+  return { findQuestion, loadSubject };
+}

@@ -1,0 +1,82 @@
+import { ApiError } from '../../../platform/helpers/errors.ts';
+
+/** What the receiver keeps, over all of its addresses. */
+const MAX_REQUESTS = 100;
+const MAX_KEPT_BYTES = 8 * 2 ** 20;
+
+/** How the receiver responds, with the status of the response. */
+export const ANSWERS = { accept: 204, fail: 500, slow: 204, gone: 410 } as const;
+
+/** A key of `ANSWERS`. */
+export type Answer = keyof typeof ANSWERS;
+
+/** A request that arrived at the receiver. */
+export interface ReceivedRequest {
+  id: string;
+  name: string;
+  endpoint: string;
+  at: string;
+  headers: Record<string, string>;
+  body: string;
+  verification: { isValid: boolean; code: string; message: string };
+  answer: Answer;
+  status: number;
+}
+
+/** The name of the event in a body; null if the body has none. */
+function typeOf(body: string): string | null {
+  try {
+    const { type } = (JSON.parse(body) ?? {}) as { type?: unknown };
+    return typeof type === 'string' ? type.slice(0, 200) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Creates what the receiver keeps: the newest requests, and how each address responds. */
+export function createInbox() {
+  let requests: readonly ReceivedRequest[] = [];
+  const answers = new Map<string, Answer>();
+
+  function keep(request: ReceivedRequest): void {
+    let left = MAX_KEPT_BYTES;
+    requests = [request, ...requests].slice(0, MAX_REQUESTS).filter(({ body }) => {
+      left -= body.length;
+      return left >= 0;
+    });
+  }
+
+  function list() {
+    const listed = requests.map(({ headers: _, body, ...request }) => ({
+      ...request,
+      type: typeOf(body),
+      bytes: Buffer.byteLength(body),
+    }));
+    return { requests: listed, answers: Object.fromEntries(answers) };
+  }
+
+  /** @throws ApiError NOT_FOUND */
+  function read(id: string | undefined): ReceivedRequest {
+    const found = requests.find((request) => request.id === id);
+    if (found === undefined) throw new ApiError('NOT_FOUND', 'The receiver no longer keeps this request');
+    return found;
+  }
+
+  return {
+    keep,
+    list,
+    read,
+    clear() {
+      requests = [];
+    },
+    answerOf: (name: string): Answer => answers.get(name) ?? 'accept',
+    setAnswer(name: string, answer: Answer) {
+      answers.delete(name);
+      answers.set(name, answer);
+      if (answers.size > MAX_REQUESTS) answers.delete(answers.keys().next().value!);
+    },
+  };
+}
+
+/** What the receiver keeps. */
+export type Inbox = ReturnType<typeof createInbox>;

@@ -1,0 +1,208 @@
+import type { KeyObject } from 'node:crypto';
+import type { Dispatcher } from 'undici';
+import { DecryptionError } from '../../../../platform/data/crypto/keyring.ts';
+import { AddressRefusedError, checkUrl } from '../../../../platform/http/address-guard/index.ts';
+import { MAX_RESPONSE_BYTES, type PostResult, sendPost } from '../../../../platform/http/post.ts';
+import { parseRetryAfter } from '../../../../platform/http/retry-after.ts';
+import type { Logger } from '../../../../platform/observability/log.ts';
+import { truncateToBytes } from '../../deliveries/message.ts';
+import { createSignatureHeader, type SigningKeyLookup } from '../../endpoints/signing.ts';
+
+/** The error of an attempt whose response did not arrive in time. Errors of attempts are shown to the endpoint's owner. */
+const TIMEOUT = 'timeout';
+/** One error for host names that do not exist and for private addresses, so that it does not reveal the names of a private network. */
+const NOT_ALLOWED = 'address not allowed or not found';
+
+const FAILURE_CLASSES: readonly [RegExp, string][] = [
+  [/^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/, TIMEOUT],
+  [/^ECONNREFUSED$/, 'connection refused'],
+  [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EHOSTDOWN|ENETDOWN)$/, 'host unreachable'],
+  [
+    /^(CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/,
+    'tls certificate not valid',
+  ],
+  [/^(ERR_TLS_|ERR_SSL_|EPROTO)/, 'tls handshake failed'],
+  [
+    /^(UND_ERR_SOCKET|ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|UND_ERR_ABORTED)$/,
+    'connection closed',
+  ],
+];
+
+/** Converts the error of a request to a text for the endpoint's owner. An unknown error counts as an invalid response of the receiver. */
+export function describeRequestError(error: unknown): string {
+  if (error instanceof AddressRefusedError) return NOT_ALLOWED;
+  if (error instanceof DecryptionError) return 'signing secret not readable';
+  const code = String((error as { code?: unknown } | null)?.code ?? '');
+  return FAILURE_CLASSES.find(([pattern]) => pattern.test(code))?.[1] ?? 'invalid answer';
+}
+
+/** Converts the HTTP status of a receiver's response to an error text for the endpoint's owner; null for a success (2xx). */
+export function describeErrorStatus(status: number): string | null {
+  if (status >= 200 && status < 300) return null;
+  return status >= 300 && status < 400 ? 'redirect' : `status ${status}`;
+}
+
+/** The URL and the signing keys of an endpoint, computed once for all deliveries that were claimed together. */
+export interface Target {
+  url: URL;
+  /** The keys that sign each message, the newest first. */
+  keys: KeyObject[];
+}
+
+/** What `createAttemptTarget` needs. */
+interface TargetParts {
+  keys: SigningKeyLookup;
+  log: Logger;
+  settings: { allowPrivate: boolean; requireHttps: boolean };
+}
+
+/** An endpoint at the time of the claim. Secrets are ciphertexts as stored: the newest first, then those still in their grace period. */
+interface TargetEndpoint {
+  id: string;
+  url: string;
+  secrets: readonly string[];
+}
+
+/** Returns the URL and the signing keys for attempts at an endpoint, or the error with which every attempt at the endpoint ends. */
+export function createAttemptTarget({ keys, log, settings }: TargetParts, endpoint: TargetEndpoint): Target | Error {
+  const checked = checkUrl(endpoint.url, settings);
+  if (!checked.ok) return new AddressRefusedError(checked.reason);
+  try {
+    return { url: checked.url, keys: endpoint.secrets.flatMap((secret) => keys(endpoint.id, secret)) };
+  } catch (error) {
+    if (!(error instanceof DecryptionError)) throw error;
+    // This process lacks the key that the secret was encrypted with: an error of the server's configuration, not of the receiver.
+    log.error({ err: error, endpoint: endpoint.id }, 'the secret of a webhook endpoint cannot be decrypted');
+    return error;
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** A successful attempt that took more ms than this moves its endpoint to the queue for slow endpoints, as a failed attempt does. */
+const SLOW_MS = 1000;
+
+/** The message that an attempt sends to an endpoint. */
+interface Message {
+  messageId: string;
+  body: string;
+  /** The W3C trace context to send. It is not part of the signature. */
+  traceparent?: string | undefined;
+}
+
+/** The outcome of one attempt to send a delivery. */
+export interface Outcome {
+  ok: boolean;
+  /** When the attempt began, as ISO 8601. */
+  at: string;
+  statusCode: number | null;
+  durationMs: number;
+  /** The kind of failure in words, such as `timeout`; null if the attempt succeeded. */
+  error: string | null;
+  /** The start of the response, as text that Postgres can store. */
+  response: string | null;
+  retryAfterMs: number | null;
+  /** Whether the receiver responded with 410 Gone, which means that it wants no more messages. */
+  gone: boolean;
+  /** Whether the attempt failed or was slow. */
+  slow: boolean;
+  /** True if no request was made because the owner may not read the body. The delivery fails; the endpoint's counters do not change. */
+  refused?: true;
+}
+
+/** What `makeAttempt` needs. */
+export interface Sender extends TargetParts {
+  agent: Dispatcher;
+  /** Opens a new connection for each request. */
+  freshAgent: Dispatcher;
+  settings: TargetParts['settings'] & { timeoutMs: number };
+}
+
+/** Whether a reused connection ended before the first byte of this response: the receiver closed it as idle. */
+function wasClosedWhileIdle({ status, error }: PostResult): boolean {
+  const read = (error as { bytesRead?: number; socket?: { bytesRead?: number } } | undefined) ?? {};
+  return (
+    status === undefined &&
+    describeRequestError(error) === 'connection closed' &&
+    (read.bytesRead ?? read.socket?.bytesRead ?? 0) > 0
+  );
+}
+
+async function sendSignedRequest(
+  sender: Sender,
+  target: Target,
+  { messageId, body, traceparent }: Message,
+  at: Date,
+): Promise<PostResult> {
+  const { timeoutMs } = sender.settings;
+  const began = performance.now();
+  const seconds = Math.floor(at.getTime() / 1000);
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'Belfry-Webhooks',
+    'webhook-id': messageId,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': createSignatureHeader(target.keys, messageId, seconds, body),
+    ...(traceparent === undefined ? {} : { traceparent }),
+  };
+  const first = await sendPost(sender.agent, { url: target.url, headers, body, timeoutMs });
+  if (first.error === undefined || !wasClosedWhileIdle(first)) return first;
+  const left = timeoutMs - (performance.now() - began);
+  if (left < 1) return first;
+  return sendPost(sender.freshAgent, { url: target.url, headers, body, timeoutMs: left, closeConnection: true });
+}
+
+function describeAttemptError({ isTimedOut: timedOut, error, status }: PostResult): string | null {
+  if (timedOut) return TIMEOUT;
+  const byStatus = status === undefined ? null : describeErrorStatus(status);
+  return byStatus ?? (error === undefined ? null : describeRequestError(error));
+}
+
+/** Converts a response to text that Postgres can store: invalid UTF-8 and NUL become U+FFFD. */
+function toStorableText(body: Buffer): string {
+  return body.length === 0
+    ? ''
+    : truncateToBytes(body.toString('utf8').replaceAll('\0', '\u{FFFD}'), MAX_RESPONSE_BYTES);
+}
+
+/**
+ * Returns the outcome of a delivery that is not sent because the endpoint's owner may not read its body, now or any longer. Unlike an
+ * address that is not allowed, it does not count as a failure of the endpoint.
+ */
+export function createNotReadableOutcome(error: string): Outcome {
+  return {
+    ok: false,
+    at: new Date().toISOString(),
+    statusCode: null,
+    durationMs: 0,
+    error,
+    response: null,
+    retryAfterMs: null,
+    gone: false,
+    slow: false,
+    refused: true,
+  };
+}
+
+/** Makes one attempt to deliver a message: signs the message, sends it and returns the outcome. Never rejects. */
+export async function makeAttempt(sender: Sender, target: Target | Error, message: Message): Promise<Outcome> {
+  const at = new Date();
+  const began = performance.now();
+  const posted: PostResult =
+    target instanceof Error
+      ? { responseBody: EMPTY, error: target }
+      : await sendSignedRequest(sender, target, message, at);
+  const durationMs = Math.round(performance.now() - began);
+  const error = describeAttemptError(posted);
+  return {
+    ok: error === null,
+    at: at.toISOString(),
+    statusCode: posted.status ?? null,
+    durationMs,
+    error,
+    response: posted.status === undefined ? null : toStorableText(posted.responseBody),
+    retryAfterMs: parseRetryAfter(posted.retryAfter, Date.now()),
+    gone: posted.status === 410,
+    slow: error !== null || durationMs > SLOW_MS,
+  };
+}

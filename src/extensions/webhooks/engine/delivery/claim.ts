@@ -1,0 +1,250 @@
+import type { Auth } from '../../../../declare/route.ts';
+import { mayReceiveSql, OLD_SECRETS, RATE_RULE, type UsersSql } from '../../endpoints/endpoints-sql.ts';
+import { OWN_ROW_NAME } from '../fanout/outgoing-event.ts';
+import type { ReadOwner } from '../readability/readability.ts';
+import { dueFromSql, nextDueFromSql } from './due-sql.ts';
+import type { RateRule, RateState } from './rate-limit.ts';
+
+/** An endpoint at the time of a claim. */
+export interface ClaimedEndpoint {
+  id: string;
+  owner: string;
+  /** The owner as the claim read them. */
+  readOwner: ReadOwner;
+  scope: 'own' | 'global';
+  /** The API key that the endpoint is bound to; null without a binding. */
+  key: Auth | null;
+  url: string;
+  /** The endpoint's secrets as ciphertexts: the newest first, then older secrets that are still in their grace period. */
+  secrets: string[];
+  slow: boolean;
+  /** Whether the endpoint's deliveries are sent one after the other, in the order of their events. */
+  ordered: boolean;
+  rateLimit: RateRule | null;
+  /** The endpoint's recent requests, as the last lease stored them. */
+  rate: RateState | null;
+  /** Whether deliveries that clients requested (tests, retries) wait to be claimed. */
+  requested: boolean;
+  /** The time of Postgres, in epoch ms. */
+  now: number;
+  /** `own`: the lease is free or held by the claiming worker; `taken`: another worker holds it; `none`: there is no lease row yet. */
+  lease: 'own' | 'taken' | 'none';
+}
+
+/**
+ * The first row is the endpoint, the others are deliveries. `attempts` and `scheduleAttempts` include the coming attempt; `lateMs` is how
+ * long the delivery has been due.
+ */
+export type ClaimRow =
+  | [
+      endpoint: Omit<ClaimedEndpoint, 'readOwner'> & { user: ReadOwner['json'] },
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+    ]
+  | [
+      null,
+      id: string,
+      messageId: string,
+      type: string,
+      body: string,
+      encryptedBody: string | null,
+      attempts: number,
+      scheduleAttempts: number,
+      lateMs: number,
+      eventId: string,
+      trace: string | null,
+    ];
+
+/** The columns of the endpoint that a claim selects, with the table alias `e`. */
+const ENDPOINT = `e.id, e.owner_id, e.scope, e.api_key_id, e.key_scopes, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds`;
+
+/** The SQL in which the kinds of claims differ. */
+interface ClaimKind {
+  endpoints: string;
+  /** The common table expression `due`, which selects the deliveries to claim. */
+  due: string;
+  /** Further assignments to the lease row. */
+  set?: string;
+  /** Further common table expressions. */
+  also?: string;
+}
+
+const DUE_FROM = dueFromSql('(select due_from from lease)');
+
+/** Any due deliveries, the earliest first, except requested ones. Uses webhook_deliveries_due_index. */
+const CLAIM_ANY: ClaimKind = {
+  endpoints: 'slow = $4 and not ordered',
+  due: `due as materialized (
+    select d.id, d.message_id, d.type, d.body, d.encrypted_body, d.attempts, d.schedule_attempts, d.next_attempt_at, d.event_id, d.trace_context
+    from webhook_deliveries d
+    where d.endpoint_id = (select endpoint_id from lease) and d.status = 'pending'
+      and d.next_attempt_at >= ${DUE_FROM} and d.next_attempt_at <= now() and not $7::jsonb ? d.id and d.id <> all((select requested from lease)::text[])
+    order by d.next_attempt_at limit $2 for update skip locked
+  )`,
+};
+
+/**
+ * The first deliveries of an ordered endpoint, in the order of their events, up to the first that is not ready. A delivery is ready if
+ * it is due and nothing can still come before it: the relay has handled all earlier events, and no delivery of an expired lease may
+ * still be in flight. `due_from` is not used, so that a delivery that commits late keeps its place. The rows are locked and read again, so that
+ * the claim waits for a delivery that another process is writing, instead of skipping it.
+ */
+const CLAIM_ORDERED: ClaimKind = {
+  endpoints: 'slow = $4 and ordered',
+  due: `next as materialized (
+    select d.id, row_number() over (order by d.position nulls first, d.event_id) as place from webhook_deliveries d
+    where d.endpoint_id = (select endpoint_id from lease) and d.status = 'pending' and not $7::jsonb ? d.id
+      and not exists (
+        select from webhook_deliveries s where s.endpoint_id = d.endpoint_id and s.lease_until is not null and s.status = 'sending')
+    order by d.position nulls first, d.event_id limit $2
+  ), locked as materialized (
+    select d.* from webhook_deliveries d where d.id = any(array(select id from next)) and d.status = 'pending' for update
+  ), placed as materialized (
+    select l.*, n.place, bool_and(l.next_attempt_at <= now() and (l.position is null or l.position < least(
+        (select min(id) from outbox where resource is not null or name = '${OWN_ROW_NAME}'),
+        (select min((payload ->> 'position')::bigint) from outbox where name = '${OWN_ROW_NAME}'), 9223372036854775807)))
+      over (order by n.place) as ready
+    from locked l join next n on n.id = l.id
+  ), due as materialized (
+    select id, message_id, type, body, encrypted_body, attempts, schedule_attempts, next_attempt_at, event_id, trace_context from placed where ready order by place
+  )`,
+};
+
+/**
+ * Claims the requested delivery that has waited longest, even if the endpoint is slow or ordered; $4 is null. Drops a request whose
+ * delivery is no longer due or pending; a delivery that is still pending is claimed later like any other. Uses the primary key.
+ */
+const CLAIM_REQUESTED: ClaimKind = {
+  endpoints: 'slow = coalesce($4, slow)',
+  due: `due as materialized (
+    select d.id, d.message_id, d.type, d.body, d.encrypted_body, d.attempts, d.schedule_attempts, d.next_attempt_at, d.event_id, d.trace_context
+    from webhook_deliveries d
+    where d.id = any((select requested from lease)::text[]) and d.endpoint_id = $1 and d.status = 'pending'
+      and d.next_attempt_at <= now() and not $7::jsonb ? d.id
+    order by array_position((select requested from lease), d.id) limit $2 for update skip locked
+  )`,
+  set: `, requested = array_remove(requested, (select id from due))`,
+  also: `dropped as (
+    update webhook_turns set requested = '{}'
+    where endpoint_id = (select endpoint_id from lease) and requested <> '{}' and not exists (select from due)
+  ), `,
+};
+
+/**
+ * Acquires the lease of an endpoint, or continues it, and claims due deliveries, which only the holder of the lease may send. Writes no
+ * delivery: the lease row stores which ones are being sent. Returns no row at all if the endpoint is disabled or deleted, or its owner may
+ * not receive.
+ *
+ * Concurrent claims of an endpoint wait for each other at the lease row. They lock the deliveries as well, only to read the current
+ * version of each. A claim returns only deliveries that it wrote into the lease: if it had to wait for the lease row, its second read
+ * may find other deliveries than its first.
+ *
+ * $1 endpoint, $2 maximum number of deliveries, $3 lease duration in ms, $4 whether the claim is for the slow lane (an endpoint of the
+ * other lane returns no deliveries), $5 roles of the global policy, $6 holder of the lease, $7 what the holder claimed before and has not
+ * yet written back: attempts by delivery, $8 the rate state that it knows; null: none.
+ */
+function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = '' }: ClaimKind): string {
+  return `
+  with endpoint as materialized (
+    select ${ENDPOINT}, ${users.json()} as "user"
+    from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${mayReceiveSql(users, '$5')}
+  ), lease as materialized (
+    select t.endpoint_id, t.rate, t.requested, t.due_from from webhook_turns t
+    where t.endpoint_id = (select id from endpoint where ${endpoints}) and (t.holder is null or t.holder = $6) for update
+  ), ${due}, ${also}taken as (
+    update webhook_turns set holder = $6, lease_until = now() + $3 * interval '1 millisecond',
+      sending = $7::jsonb || (select jsonb_object_agg(id, attempts) from due), rate = coalesce($8::jsonb, rate)${set},
+      due_from = ${nextDueFromSql('$1', DUE_FROM)}
+    where endpoint_id = $1 and exists (select from due)
+    returning sending
+  ), claimed as (
+    select id, message_id, type, body, encrypted_body, attempts + 1 as attempts, schedule_attempts + 1 as schedule_attempts,
+      next_attempt_at, event_id, trace_context
+    from due
+    where (select sending from taken) ? id
+  )
+  select json_build_object('id', e.id, 'owner', e.owner_id, 'user', e.user, 'scope', e.scope, 'url', e.url,
+    'key', case when e.api_key_id is not null then json_build_object('via', 'api-key', 'id', e.api_key_id, 'scopes', e.key_scopes) end,
+    'secrets', array_remove(array[e.secret, e.previous_secret, e.older_secret], null),
+    'slow', e.slow, 'ordered', e.ordered,
+    'lease', case when exists (select from lease) then 'own'
+      when exists (select from webhook_turns where endpoint_id = $1) then 'taken' else 'none' end,
+    'requested', coalesce((select requested <> '{}' from lease), false),
+    'rateLimit', ${RATE_RULE},
+    'rate', (select rate from lease), 'now', floor(extract(epoch from clock_timestamp()) * 1000)), null, null, null, null, null, null, null, null, null, null from endpoint e
+  union all
+  select null, c.id, c.message_id, c.type, c.body, c.encrypted_body, c.attempts, c.schedule_attempts,
+    (date_part('epoch', now() - c.next_attempt_at) * 1000)::bigint, c.event_id, c.trace_context from claimed c`;
+}
+
+/** The claim statements. `any` returns nothing while the endpoint is ordered, `ordered` returns nothing while it is not. */
+export interface ClaimStatements {
+  any: string;
+  ordered: string;
+  requested: string;
+}
+
+/** Creates the statements that claim deliveries under a lease. */
+export function createClaimStatements(users: UsersSql): ClaimStatements {
+  return {
+    any: claimDeliveriesSql(users, CLAIM_ANY),
+    ordered: claimDeliveriesSql(users, CLAIM_ORDERED),
+    requested: claimDeliveriesSql(users, CLAIM_REQUESTED),
+  };
+}
+
+/** A claimed delivery. */
+export interface ClaimedDelivery {
+  id: string;
+  eventId: string;
+  messageId: string;
+  /** The name of the event. */
+  type: string;
+  /** The body as stored: see `decryptStoredBody`. */
+  body: string;
+  encryptedBody: string | null;
+  /** The `traceparent` that the attempt continues; null if no trace is recorded. */
+  trace: string | null;
+  /** The number of the coming attempt. `scheduleAttempt`: its number since the retry schedule began. */
+  attempt: number;
+  scheduleAttempt: number;
+  /** Epoch ms at which the delivery was due, by the clock of this process. */
+  dueAt: number;
+}
+
+/** The result of a claim. */
+export interface Claim {
+  /** The endpoint at the time of the claim. */
+  endpoint: ClaimedEndpoint;
+  deliveries: ClaimedDelivery[];
+}
+
+/**
+ * Reads the rows of a claim. Returns undefined if the endpoint is disabled or deleted, or its owner must not be sent events.
+ *
+ * @param sentAt when the statement was sent, by `performance.now()`
+ */
+export function parseClaimRows(rows: readonly ClaimRow[], sentAt: number): Claim | undefined {
+  let endpoint: ClaimedEndpoint | undefined;
+  const deliveries: ClaimedDelivery[] = [];
+  const now = Date.now();
+  for (const row of rows) {
+    if (row[0] !== null) {
+      const { user, ...others } = row[0];
+      endpoint = { ...others, readOwner: { json: user, at: sentAt } };
+    } else {
+      const [, id, messageId, type, body, encryptedBody, attempt, scheduleAttempt, lateMs, eventId, trace] = row;
+      const dueAt = now - lateMs;
+      deliveries.push({ id, eventId, messageId, type, body, encryptedBody, attempt, scheduleAttempt, dueAt, trace });
+    }
+  }
+  return endpoint === undefined ? undefined : { endpoint, deliveries };
+}

@@ -1,0 +1,185 @@
+import type { Host } from '../../../../declare/host.ts';
+import type { Database } from '../../../../platform/data/postgres/database.ts';
+import { retryWhileUnavailable } from '../../../../platform/data/postgres/retry.ts';
+import type { AddToBatch } from '../../../../platform/helpers/concurrency/micro-batch.ts';
+import { createSerialQueue } from '../../../../platform/helpers/concurrency/serial-queue.ts';
+import { newId } from '../../../../platform/helpers/ids.ts';
+import type { LeaseRenewals } from '../../../../platform/work/leased-work/lease.ts';
+import type { Lane } from '../../endpoints/endpoint-jobs.ts';
+import type { GlobalAccessCheck } from '../readability/readability.ts';
+import type { BodyBudget } from './body-budget.ts';
+import { type Claim, type ClaimRow, type ClaimStatements, parseClaimRows } from './claim.ts';
+import { createHeldBodies, createLeaseRate, createLeaseRenewal } from './lease-state.ts';
+import { CREATE_LEASE_ROW, LEASE_MS, type LeaseToRelease, type LeaseToRenew } from './lease-store.ts';
+
+/** What a worker needs to hold leases of endpoints. */
+export interface LeaseParts {
+  host: Pick<Host, 'database'>;
+  /** Maximum number of deliveries per claim, by lane. */
+  chunk: Record<Lane, number>;
+  bodies: BodyBudget;
+  claimTexts: ClaimStatements;
+  /** Roles of which the owner of a global endpoint needs one; null if `globalPolicy` has other conditions than roles. */
+  globalRoles: readonly string[] | null;
+  /** Called before each claim, if functions of `globalPolicy` decide which users may have global endpoints. */
+  checkGlobalAccess: GlobalAccessCheck | undefined;
+  releaseLease: AddToBatch<LeaseToRelease>;
+  renewals: LeaseRenewals<LeaseToRenew>;
+}
+
+/** The result of a claim of due deliveries. */
+export interface LaneClaim extends Claim {
+  /** Whether it returned as many deliveries as it may, so that more may be due. */
+  isFull: boolean;
+}
+
+/** The exclusive right to send to an endpoint. The first claim that returns a delivery acquires it. */
+export interface EndpointLease {
+  /**
+   * Claims due deliveries of a lane. Returns undefined if the endpoint is disabled or deleted, or its owner must not be sent events. In the result,
+   * `endpoint.lease` is `taken` while another process holds the lease.
+   */
+  claim(lane: Lane): Promise<LaneClaim | undefined>;
+  /** Claims the requested delivery that has waited longest, in any lane. Otherwise like `claim`. */
+  claimRequestedDelivery(): Promise<Claim | undefined>;
+  /** Registers a listener that is called when a renewal finds unclaimed requested deliveries. */
+  onRequested(listener: () => void): void;
+  /** Counts one more request against the endpoint's rate limit and returns true; returns false if the request has to wait. */
+  tryCountAgainstRateLimit(): boolean;
+  /** ms until the endpoint's rate limit allows another request; 0 if it allows one now. */
+  rateLimitWaitMs(): number;
+  /**
+   * Whether the endpoint was disabled, deleted or changed since the last `claim`. If so, deliveries that have not begun are left to the
+   * next lease. Renewals detect a change within a second; a lease that lingers detects it with its next claim.
+   */
+  isOutdated(): boolean;
+  /** A lease that lingers is not renewed: it lasts from its last claim or renewal. Nothing may be in flight. */
+  setLingering(isLingering: boolean): void;
+  /** Remembers whether the result of a sent delivery was written. `isWritten` false: writing has failed for good. */
+  setResultWritten(deliveryId: string, isWritten: boolean): void;
+  /**
+   * Releases the lease. Deliveries that were claimed but not sent become claimable, as if they had never been claimed. A delivery whose
+   * result could not be written stays claimed, so that it is sent again later instead of being lost.
+   */
+  release(): Promise<void>;
+}
+
+async function readClaim(
+  database: Database,
+  statement: { name: string; text: string; values: unknown[] },
+): Promise<Claim | undefined> {
+  let sentAt = 0;
+  // A claim whose response was lost with the connection is repeated by the same holder, and claims the same deliveries again.
+  const rows = await retryWhileUnavailable(database, () => {
+    sentAt = performance.now();
+    return database.write<ClaimRow>(statement);
+  });
+  return parseClaimRows(rows, sentAt);
+}
+
+/** What a lease has claimed, which its next claim states. */
+interface ClaimedSoFar {
+  endpointId: string;
+  holder: string;
+  /** By delivery id: the number of attempts before the claim. Contains the claimed deliveries whose results are not written yet. */
+  claimed: ReadonlyMap<string, number>;
+  rate: ReturnType<typeof createLeaseRate>;
+  bodies: ReturnType<typeof createHeldBodies>;
+}
+
+async function runClaimStatement(
+  parts: LeaseParts,
+  soFar: ClaimedSoFar,
+  name: string,
+  text: string,
+  wanted: number,
+  slow: boolean | null,
+): Promise<LaneClaim | undefined> {
+  const { database } = parts.host;
+  const { endpointId, holder, claimed, rate, bodies } = soFar;
+  if (parts.checkGlobalAccess !== undefined && !(await parts.checkGlobalAccess(endpointId))) return undefined;
+  const before = JSON.stringify(Object.fromEntries(claimed));
+  const planned = parts.bodies.plan(wanted);
+  const values = [endpointId, planned.count, LEASE_MS, slow, parts.globalRoles, holder, before, rate.toJson()];
+  let claim: Claim | undefined;
+  try {
+    claim = await readClaim(database, { name, text, values });
+  } finally {
+    planned.settle(claim?.deliveries ?? []);
+  }
+  for (const delivery of claim?.deliveries ?? []) bodies.hold(delivery);
+  if (claim?.endpoint.lease === 'none') {
+    await database.write({ text: CREATE_LEASE_ROW, values: [endpointId] });
+    return runClaimStatement(parts, soFar, name, text, wanted, slow);
+  }
+  return claim && { ...claim, isFull: claim.deliveries.length === planned.count };
+}
+
+/** Creates a lease of an endpoint. The first claim that returns a delivery acquires the lease. */
+export function createEndpointLease(parts: LeaseParts, endpointId: string): EndpointLease {
+  const holder = newId();
+  /** By delivery id: the number of attempts before the claim. Contains the claimed deliveries whose results are not written yet. */
+  const claimed = new Map<string, number>();
+  const unwritten = new Map<string, number>();
+  const bodies = createHeldBodies(parts.bodies);
+  const rate = createLeaseRate();
+  const renewal = createLeaseRenewal(parts.renewals, endpointId, holder);
+  const soFar = { endpointId, holder, claimed, rate, bodies };
+  let ordered = false;
+  // One claim at a time, because each claim writes everything that the lease has claimed.
+  const claimOneByOne = createSerialQueue();
+
+  function rememberClaim(claim: Claim): void {
+    for (const { id, attempt } of claim.deliveries) claimed.set(id, attempt - 1);
+    renewal.rememberClaim(claim);
+  }
+
+  async function claim(lane: Lane): Promise<LaneClaim | undefined> {
+    const { any, ordered: orderedText } = parts.claimTexts;
+    const [name, text] = ordered ? ['webhook_claim_ordered', orderedText] : ['webhook_claim', any];
+    const found = await runClaimStatement(parts, soFar, name!, text!, parts.chunk[lane], lane === 'slow');
+    if (found === undefined) return undefined;
+    if (found.endpoint.ordered !== ordered) {
+      ordered = found.endpoint.ordered;
+      return claim(lane);
+    }
+    rate.continueCounter(found.endpoint);
+    renewal.setCurrentEndpoint(found.endpoint);
+    rememberClaim(found);
+    return found;
+  }
+
+  async function claimRequestedDelivery(): Promise<Claim | undefined> {
+    const found = await runClaimStatement(parts, soFar, 'webhook_claim_requested', parts.claimTexts.requested, 1, null);
+    if (found !== undefined) rememberClaim(found);
+    return found;
+  }
+
+  return {
+    claim: (lane) => claimOneByOne(() => claim(lane)),
+    claimRequestedDelivery: () => claimOneByOne(claimRequestedDelivery),
+    onRequested: renewal.onRequested,
+    tryCountAgainstRateLimit: rate.tryTakeRequest,
+    rateLimitWaitMs: rate.waitMs,
+    isOutdated: renewal.isOutdated,
+    setLingering: renewal.setLingering,
+    setResultWritten(deliveryId, isWritten) {
+      bodies.free(deliveryId);
+      if (!isWritten) unwritten.set(deliveryId, claimed.get(deliveryId)!);
+      else claimed.delete(deliveryId);
+    },
+    async release() {
+      renewal.end();
+      bodies.freeAll();
+      const owner = renewal.getOwnerIfAcquired();
+      if (owner === undefined) return;
+      await parts.releaseLease({
+        endpointId,
+        owner,
+        holder,
+        unwritten,
+        rate: rate.getState(),
+      });
+    },
+  };
+}

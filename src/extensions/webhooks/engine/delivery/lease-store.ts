@@ -1,0 +1,177 @@
+import type { Host, ResourceGateway } from '../../../../declare/host.ts';
+import { availabilityOf } from '../../../../platform/data/postgres/availability.ts';
+import { retryWhileUnavailable } from '../../../../platform/data/postgres/retry.ts';
+import { plainArrayLiteral, textArrayLiteral } from '../../../../platform/data/postgres/values.ts';
+import { type AddToBatch, createMicroBatch } from '../../../../platform/helpers/concurrency/micro-batch.ts';
+import { createLeaseRenewals, type LeaseRenewals } from '../../../../platform/work/leased-work/lease.ts';
+import { mayReceiveSql, RATE_RULE, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
+import { globalRolesOf, type WebhookSettings } from '../../settings/settings.ts';
+import { dueFromSql, nextDueFromSql } from './due-sql.ts';
+import type { RateRule, RateState } from './rate-limit.ts';
+
+/**
+ * ms that a lease lasts unless it is renewed. After it has expired, another worker may send to the endpoint, except for the deliveries
+ * that the lease had claimed. At least `BEGIN_REQUESTS_MS`, so that no request begins after the lease that claimed it has expired.
+ */
+export const LEASE_MS = 5000;
+
+/**
+ * ms between renewals. A holder learns of requested deliveries within twice this time. A lease that lingers is not renewed: it learns
+ * of them by announcements.
+ */
+const RENEW_EVERY_MS = 500;
+
+/** ms after the last claim that returned deliveries within which the requests of a lease begin. */
+export const BEGIN_REQUESTS_MS = 5000;
+
+const MARGIN_MS = 10_000;
+/**
+ * Returns the ms after a worker's last renewal of a lease until its deliveries count as lost and are sent again: a request may begin at
+ * the last moment and use its whole timeout, and its result must then be written.
+ */
+export function computeDeliveryLeaseMs({ timeoutMs }: { timeoutMs: number }): number {
+  return BEGIN_REQUESTS_MS + timeoutMs + MARGIN_MS;
+}
+
+/** Creates the lease row of an endpoint, unless it exists. $1 endpoint. */
+export const CREATE_LEASE_ROW = `
+  insert into webhook_turns (endpoint_id) select id from webhook_endpoints where id = $1 on conflict do nothing`;
+
+/**
+ * Releases leases that their holders still hold. $1 endpoints, $2 holders, $3 the deliveries that stay claimed, as JSON: attempts by
+ * delivery id, $4 rate states, JSON or null. A lease with claimed deliveries lasts until it expires. Returns the endpoints, each with
+ * whether it has unclaimed requested deliveries.
+ */
+const RELEASE_LEASES = `
+  update webhook_turns t set sending = coalesce(r.claimed, '{}')::jsonb,
+    holder = case when r.claimed is not null then t.holder end,
+    lease_until = case when r.claimed is not null then t.lease_until end,
+    rate = coalesce(r.rate::jsonb, t.rate),
+    due_from = ${nextDueFromSql('t.endpoint_id', dueFromSql('t.due_from'))}
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as r(endpoint_id, holder, claimed, rate)
+  where t.endpoint_id = r.endpoint_id and t.holder = r.holder
+  returning t.endpoint_id, t.requested <> '{}'`;
+
+/** An endpoint as a renewal returns it: the settings that a lease sends with. */
+export interface CurrentEndpoint {
+  id: string;
+  url: string;
+  /** The newest secret, as ciphertext. */
+  secret: string;
+  ordered: boolean;
+  rateLimit: RateRule | null;
+  /** Whether deliveries that clients requested (tests, retries) wait to be claimed. */
+  requested: boolean;
+}
+
+/**
+ * Renews leases that their holders still hold. $1 endpoints, $2 holders, $3 lease duration in ms, $4 roles of the global policy. Returns
+ * the endpoints that may still be sent to, even if their lease was not renewed; the next claim detects a lost lease. Locked rows are skipped: a
+ * claim locks the lease row and renews the lease anyway, and waiting could deadlock with a process that releases leases in another order.
+ */
+function renewLeasesSql(users: UsersSql): string {
+  return `
+  with own as (
+    select t.endpoint_id, t.requested from webhook_turns t
+      join unnest($1::text[], $2::text[]) as r(endpoint_id, holder) on t.endpoint_id = r.endpoint_id and t.holder = r.holder
+    for update of t skip locked
+  ), renewed as (
+    update webhook_turns t set lease_until = now() + $3 * interval '1 millisecond' from own where t.endpoint_id = own.endpoint_id
+  )
+  select json_build_object('id', e.id, 'url', e.url, 'secret', e.secret, 'ordered', e.ordered,
+    'rateLimit', ${RATE_RULE},
+    'requested', coalesce((select requested <> '{}' from own where own.endpoint_id = e.id), false))
+  from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = any($1::text[]) and ${mayReceiveSql(users, '$4')}`;
+}
+
+/** A lease to renew. */
+export interface LeaseToRenew {
+  readonly endpointId: string;
+  readonly holder: string;
+  /** Time of the last claim, by `performance.now()`. A claim also renews the lease. */
+  readonly claimedAt: number;
+  /** Called after each renewal with the endpoint's current settings. */
+  onRenewed(endpoint: CurrentEndpoint): void;
+}
+
+/**
+ * Creates the renewals: one statement for all leases of a worker. Most leases are released before their first renewal. A lease counts as
+ * lost if its endpoint must not be sent to any more; deliveries in flight at that time still belong to the lease.
+ */
+export function createEndpointLeaseRenewals(
+  { database, log }: Pick<Host, 'database' | 'log'>,
+  users: ResourceGateway,
+  settings: Pick<WebhookSettings, 'globalPolicy'>,
+): LeaseRenewals<LeaseToRenew> {
+  const text = renewLeasesSql(usersSql(users));
+  const roles = globalRolesOf(settings);
+
+  async function renewDueLeases(leases: readonly LeaseToRenew[]): Promise<readonly LeaseToRenew[]> {
+    const due = leases.filter(({ claimedAt }) => performance.now() - claimedAt >= RENEW_EVERY_MS);
+    if (due.length === 0) return leases;
+    const values = [due.map(({ endpointId }) => endpointId), due.map(({ holder }) => holder), LEASE_MS, roles];
+    const rows = await database.write<[CurrentEndpoint]>({ name: 'webhook_renew_leases', text, values });
+    const endpoints = new Map(rows.map(([endpoint]) => [endpoint.id, endpoint]));
+    for (const lease of due) {
+      const endpoint = endpoints.get(lease.endpointId);
+      if (endpoint !== undefined) lease.onRenewed(endpoint);
+    }
+    const isDue = new Set(due);
+    return leases.filter((lease) => !isDue.has(lease) || endpoints.has(lease.endpointId));
+  }
+
+  const waitUntilAvailable = () => availabilityOf(database).waitUntilAvailable();
+  return createLeaseRenewals({
+    ...{ everyMs: RENEW_EVERY_MS, what: 'webhook endpoints', log, renew: renewDueLeases },
+    waitUntilAvailable,
+  });
+}
+
+/** A lease that its holder releases. */
+export interface LeaseToRelease {
+  endpointId: string;
+  /** The owner of the endpoint. */
+  owner: string;
+  holder: string;
+  /** The attempts of sent deliveries whose results could not be written. */
+  unwritten: ReadonlyMap<string, number>;
+  /** The rate state, if the endpoint has a rate limit. */
+  rate: RateState | undefined;
+}
+
+const MAX_RELEASED = 500;
+
+/**
+ * Creates the function that releases leases, in batches. A lease that cannot be released lasts until it expires.
+ *
+ * @param onRequested called with the endpoints for which a delivery was requested while their leases ended. The worker that got the
+ *   job of the request found the lease held, so nothing else would send the delivery soon.
+ */
+export function createLeaseReleaser(
+  { database, log }: Pick<Host, 'database' | 'log'>,
+  onRequested: (endpoints: { id: string; owner: string }[]) => Promise<void>,
+): AddToBatch<LeaseToRelease> {
+  async function releaseLeases(leases: LeaseToRelease[]): Promise<void> {
+    const values = [
+      plainArrayLiteral(leases.map(({ endpointId }) => endpointId)),
+      plainArrayLiteral(leases.map(({ holder }) => holder)),
+      textArrayLiteral(
+        leases.map(({ unwritten }) => (unwritten.size > 0 ? JSON.stringify(Object.fromEntries(unwritten)) : null)),
+      ),
+      textArrayLiteral(leases.map(({ rate }) => (rate === undefined ? null : JSON.stringify(rate)))),
+    ];
+    try {
+      const statement = { name: 'webhook_release_leases', text: RELEASE_LEASES, values };
+      const rows = await retryWhileUnavailable(database, () => database.write<[string, boolean]>(statement));
+      const requested = new Set(rows.flatMap(([endpointId, isRequested]) => (isRequested ? [endpointId] : [])));
+      const endpoints = leases.filter(({ endpointId }) => requested.has(endpointId));
+      if (endpoints.length > 0) await onRequested(endpoints.map(({ endpointId: id, owner }) => ({ id, owner })));
+    } catch (error) {
+      log.error(
+        { err: error, leases: leases.length },
+        'webhook endpoint leases could not be released; they last until they expire',
+      );
+    }
+  }
+  return createMicroBatch(releaseLeases, MAX_RELEASED);
+}

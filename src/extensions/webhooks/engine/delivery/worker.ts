@@ -1,0 +1,233 @@
+import { getHeapStatistics } from 'node:v8';
+import type { Host, ResourceGateway } from '../../../../declare/host.ts';
+import type { AddToBatch } from '../../../../platform/helpers/concurrency/micro-batch.ts';
+import { createGuardedAgent } from '../../../../platform/http/address-guard/index.ts';
+import type { JobData, QueueWorker, RunningWorker } from '../../../../platform/work/queues/queues.ts';
+import {
+  endpointOf,
+  enqueueEndpointJobs,
+  enqueueEndpointsWithRequests,
+  type JobName,
+  LANE_QUEUES,
+  type Lane,
+  REQUESTED_QUEUE,
+} from '../../endpoints/endpoint-jobs.ts';
+import { usersSql } from '../../endpoints/endpoints-sql.ts';
+import { createSigningKeyCache } from '../../endpoints/signing.ts';
+import { globalRolesOf, type WebhookSettings } from '../../settings/settings.ts';
+import type { CheckReadability } from '../readability/readability.ts';
+import { createGlobalAccessCheck } from '../readability/readability.ts';
+import type { Sender } from './attempt.ts';
+import { computeBodyBytes, createBodyBudget } from './body-budget.ts';
+import { createClaimStatements } from './claim.ts';
+import { createEndpointLeaseRenewals, createLeaseReleaser } from './lease-store.ts';
+import type { JobCapacity } from './linger.ts';
+import { processEndpoint, sendRequestedDeliveries, type WorkerParts } from './process-endpoint.ts';
+import { createLoadCheck } from './process-load.ts';
+import { type CompletedAttempt, createBatchedResultWriter } from './record-results.ts';
+import { computeSlotLimits, createRequestSlots, type RequestSlots } from './request-slots.ts';
+
+const DELIVERIES_PER_CLAIM = 50;
+const MAX_DELIVERIES_PER_CLAIM = 100;
+const SLOW_DELIVERIES_PER_CLAIM = 10;
+const CLAIMING_MS = 250;
+/** Concurrent requests of a worker that has got no response yet. */
+const START_CONCURRENCY = 10;
+// Times in ms, much shorter than BullMQ's defaults, so that the jobs of a dead worker are queued again by the time its leases expire.
+const CRASH_DETECTION = { lockDuration: 4000, stalledInterval: 2000 };
+
+/** The jobs of the fast lane. */
+interface FastJobs extends JobCapacity {
+  /** Returns how many jobs may run, with those that wait for new deliveries. */
+  countAllowed(): number;
+  run(job: () => Promise<void>): Promise<void>;
+}
+
+/** @param onChange called when the number of allowed jobs may have changed */
+function createFastJobs(slots: RequestSlots, onChange: () => void): FastJobs {
+  let running = 0;
+  let lingering = 0;
+  // Twice as many jobs as requests, so that endpoints that have not responded yet cannot occupy all jobs.
+  const countWorking = () => 2 * slots.countSlots('fast');
+  return {
+    countAllowed: () => countWorking() + lingering,
+    isFull: () => running - lingering >= countWorking(),
+    countLingering: () => lingering,
+    addLingering(count) {
+      lingering += count;
+      onChange();
+    },
+    async run(job) {
+      running += 1;
+      try {
+        await job();
+      } finally {
+        running -= 1;
+      }
+    },
+  };
+}
+
+/** The metrics of attempts to deliver webhooks. */
+export interface WebhookMetrics {
+  /** Wraps the function that records results of attempts, so that the results are also counted in the metrics. */
+  wrapRecorderToCountResults(recordResult: AddToBatch<CompletedAttempt>): AddToBatch<CompletedAttempt>;
+}
+
+/** The slots of a worker, which begins with few and gets more while receivers respond well. @param concurrency their maximum number */
+function createWorkerSlots(concurrency: number): RequestSlots {
+  const startSize = Math.min(concurrency, START_CONCURRENCY);
+  const maxLimits = computeSlotLimits(concurrency);
+  return createRequestSlots(
+    startSize,
+    computeSlotLimits(startSize),
+    { size: concurrency, limits: maxLimits },
+    createLoadCheck(),
+  );
+}
+
+/** What a worker creates before its parts. */
+interface WorkerBasis extends Pick<WorkerParts, 'check' | 'slots' | 'jobs' | 'isStopping'> {
+  metrics: WebhookMetrics;
+  /** The second one opens a new connection for each request. */
+  agents: readonly [agent: Sender['agent'], freshAgent: Sender['freshAgent']];
+}
+
+function createWorkerParts(
+  host: Host,
+  users: ResourceGateway,
+  settings: WebhookSettings,
+  { metrics, check, agents, slots, jobs, isStopping }: WorkerBasis,
+): WorkerParts {
+  const { concurrency } = settings;
+  const halve = (count: number) => Math.max(1, Math.ceil(count / 2));
+  return {
+    host,
+    sender: {
+      agent: agents[0],
+      freshAgent: agents[1],
+      keys: createSigningKeyCache(host.keyring),
+      log: host.log,
+      settings,
+    },
+    check,
+    slots,
+    recordResult: metrics.wrapRecorderToCountResults(createBatchedResultWriter(host, settings)),
+    releaseLease: createLeaseReleaser(host, (endpoints) => enqueueEndpointsWithRequests(host.queues, endpoints)),
+    maxInFlight: { fast: halve(concurrency), slow: halve(computeSlotLimits(concurrency).slow) },
+    chunk: {
+      fast: Math.min(MAX_DELIVERIES_PER_CLAIM, Math.max(DELIVERIES_PER_CLAIM, halve(concurrency))),
+      slow: SLOW_DELIVERIES_PER_CLAIM,
+    },
+    bodies: createBodyBudget(computeBodyBytes(getHeapStatistics().heap_size_limit)),
+    claimingMs: CLAIMING_MS,
+    renewals: createEndpointLeaseRenewals(host, users, settings),
+    claimTexts: createClaimStatements(usersSql(users)),
+    globalRoles: globalRolesOf(settings),
+    checkGlobalAccess: createGlobalAccessCheck(host, users, settings),
+    pacesOfGoodEndpoints: new Map(),
+    activeLeases: new Map(),
+    claimingEndpoints: new Map(),
+    jobs,
+    waitingEndpoints: new Set(),
+    detached: new Set(),
+    isStopping,
+  };
+}
+
+/** @param adapt called before each job, so that the numbers of concurrent jobs follow the slots */
+function startQueueWorkers(host: Host, parts: WorkerParts, slots: RequestSlots, jobs: FastJobs, adapt: () => void) {
+  const startWorker = (
+    queue: string,
+    process: (name: JobName, data: JobData) => Promise<void>,
+    countJobs: () => number,
+  ) => {
+    const worker: QueueWorker = host.queues.work(
+      queue,
+      ({ name, data }) => {
+        adapt();
+        return process(name as JobName, data);
+      },
+      countJobs(),
+      CRASH_DETECTION,
+    );
+    return { ...worker, adapt: () => worker.setConcurrency(countJobs()) };
+  };
+  const startLaneWorker = (lane: Lane, run: FastJobs['run'], countJobs: () => number) =>
+    startWorker(
+      LANE_QUEUES[lane],
+      (name, data) =>
+        name === 'retry'
+          ? enqueueEndpointJobs(host.queues, [{ ...endpointOf(data), lane }])
+          : run(() => processEndpoint(parts, endpointOf(data), lane)),
+      countJobs,
+    );
+  // Twice as many jobs as slots, too: the slots grow only while calls wait for them.
+  return [
+    startLaneWorker('fast', jobs.run, jobs.countAllowed),
+    startLaneWorker(
+      'slow',
+      (job) => job(),
+      () => 2 * slots.countSlots('slow'),
+    ),
+    startWorker(
+      REQUESTED_QUEUE,
+      (_, data) => sendRequestedDeliveries(parts, endpointOf(data)),
+      () => 2 * slots.countSlots('requested'),
+    ),
+  ];
+}
+
+/** Passes announcements of new and of requested deliveries on to the leases of their endpoints. */
+function listenForDeliveries({ queues }: Host, parts: WorkerParts) {
+  return [
+    queues.listen(LANE_QUEUES.fast, (id) => {
+      const claiming = parts.claimingEndpoints.get(id);
+      if (claiming !== undefined) claiming.hasNew = true;
+      parts.activeLeases.get(id)?.onNewDeliveries();
+    }),
+    queues.listen(REQUESTED_QUEUE, (id) => parts.activeLeases.get(id)?.sendRequested()),
+  ];
+}
+
+/** Starts three workers: for healthy endpoints, for endpoints that fail or are slow, and for requested deliveries. */
+export function startWebhookWorkers(
+  host: Host,
+  users: ResourceGateway,
+  settings: WebhookSettings,
+  metrics: WebhookMetrics,
+  check: CheckReadability,
+): RunningWorker {
+  const { concurrency, timeoutMs, allowPrivate, nameServers } = settings;
+  const agentOptions = { allowPrivate, nameServers, connectTimeoutMs: timeoutMs, connections: concurrency };
+  const agents = [createGuardedAgent(agentOptions), createGuardedAgent(agentOptions)] as const;
+  const slots = createWorkerSlots(concurrency);
+  const jobs = createFastJobs(slots, () => adaptWorkers());
+  let stopping = false;
+
+  const parts = createWorkerParts(host, users, settings, {
+    metrics,
+    check,
+    agents,
+    slots,
+    jobs,
+    isStopping: () => stopping,
+  });
+  const workers = startQueueWorkers(host, parts, slots, jobs, () => adaptWorkers());
+  function adaptWorkers(): void {
+    for (const worker of workers) worker.adapt();
+  }
+  const stopListening = listenForDeliveries(host, parts);
+
+  return {
+    async stop() {
+      stopping = true;
+      for (const stop of stopListening) stop();
+      for (const lease of parts.activeLeases.values()) lease.endLinger();
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await Promise.all(parts.detached);
+      parts.renewals.stop();
+      await Promise.all(agents.map((agent) => agent.destroy()));
+    },
+  };
+}

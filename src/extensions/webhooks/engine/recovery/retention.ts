@@ -1,0 +1,127 @@
+import type { Host, ResourceGateway } from '../../../../declare/host.ts';
+import { writeInBatches } from '../../../../platform/data/postgres/write-in-batches.ts';
+import { createPartitionSweep } from '../../../../platform/work/leased-work/daily-partition-sweep.ts';
+import { createRetentionSweep } from '../../../../platform/work/leased-work/sweeps.ts';
+import type { Sweep } from '../../../../platform/work/outbox/relay.ts';
+import { DELIVERY_TABLES } from '../../deliveries/deliveries-sql.ts';
+import { REMOVAL_ASSIGNMENTS, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
+import type { WebhookSettings } from '../../settings/settings.ts';
+import { DELETE_OLD_COPIES } from '../readability/deleted-records.ts';
+import { createEarlierDeliveriesSweep } from './earlier-deliveries.ts';
+import type { PendingEndpoints } from './reclaim.ts';
+
+/** Deletes deliveries of endpoint $1 that are overdue by $2 ms. $3 maximum number of rows. Uses webhook_deliveries_due_index. */
+const DELETE_OVERDUE = `
+  delete from webhook_deliveries where id in (
+    select id from webhook_deliveries
+    where endpoint_id = $1 and status = 'pending' and next_attempt_at < now() - $2 * interval '1 millisecond'
+    limit $3 for update skip locked)
+  returning 1`;
+
+/**
+ * Deletes the deliveries of removed endpoints. $1 maximum number of deliveries. Uses webhook_endpoints_removed_index,
+ * webhook_deliveries_endpoint_event_unique and webhook_delivery_log_endpoint_event_index: without an order, Postgres could read the whole table
+ * for an endpoint that has no deliveries. Returns a row for each deleted delivery.
+ */
+const deleteDeliveriesOfRemovedEndpointsSql = (table: string) => `
+  delete from ${table} where id = any(array(
+    select d.id from webhook_endpoints e cross join lateral (
+      select id from ${table} where endpoint_id = e.id order by event_id limit $1 for update skip locked) d
+    where e.removed_at is not null limit $1))
+  returning 1`;
+
+/**
+ * A condition: table `table` has no delivery of endpoint `e`. It is a scalar sub-select, not `not exists`: Postgres could turn the latter into
+ * a join that reads the whole log. The order makes Postgres use the index: if few endpoints have all deliveries, it would otherwise expect to
+ * find one soon by reading the table.
+ */
+const hasNoDeliverySql = (table: string) =>
+  `(select true from ${table} d where d.endpoint_id = e.id order by d.event_id limit 1) is null`;
+
+/**
+ * Deletes the rows of removed endpoints whose logs are empty, but not within an hour after the removal, because a relay may still be adding
+ * a delivery. $1 maximum number of rows. Returns a row for each deleted endpoint. Uses webhook_endpoints_removed_index,
+ * webhook_deliveries_endpoint_event_unique and webhook_delivery_log_endpoint_event_index.
+ */
+const DELETE_ENDPOINTS = `
+  with gone as (
+    delete from webhook_endpoints where id in (
+      select e.id from webhook_endpoints e
+      where e.removed_at < now() - interval '1 hour' and ${DELIVERY_TABLES.map(hasNoDeliverySql).join(' and ')}
+      limit $1 for update skip locked)
+    returning id
+  ), leases as (
+    delete from webhook_turns where endpoint_id in (select id from gone)
+  )
+  select 1 from gone`;
+
+/** Marks endpoints as removed if their owner no longer exists, for whatever reason. */
+function removeOwnerlessSql(users: UsersSql): string {
+  return `
+  update webhook_endpoints e set ${REMOVAL_ASSIGNMENTS}
+  where e.removed_at is null and not exists (select from ${users.table} u where u.id = e.owner_id) returning 1`;
+}
+
+/** Deletes old secrets after their grace period; the older secret expires first. Uses webhook_endpoints_previous_secret_index. */
+const FORGET_OLD_SECRETS = `
+  update webhook_endpoints set previous_secret = null, previous_secret_until = null, older_secret = null, older_secret_until = null
+  where previous_secret_until <= now() returning 1`;
+
+const DAY_MS = 86_400_000;
+/** Maximum ms between two sweeps for logs of removed endpoints, so that the log of a deleted user is gone within a minute. */
+const MAX_LOG_SWEEP_MS = 5000;
+
+/** Creates the sweeps that delete old data of webhooks. Many relays may run them at once. */
+export function createRetentionSweeps(
+  { database, log }: Pick<Host, 'database' | 'log'>,
+  users: ResourceGateway,
+  settings: WebhookSettings,
+  readPendingEndpoints: PendingEndpoints,
+): Sweep[] {
+  const removeOwnerlessText = removeOwnerlessSql(usersSql(users));
+  const keepMs = settings.keepDeliveriesDays * DAY_MS;
+  const partitions = { table: 'webhook_delivery_log', column: 'finished_at', keepMs };
+  // ms to keep copies of deleted records: a delivery may use the whole schedule, with waits up to 20% longer, and then stay in the log.
+  const keepDeletedMs = keepMs + 1.2 * settings.retrySchedule.reduce((sum, wait) => sum + wait, 0);
+
+  /** Deletes pending deliveries of endpoints that stay disabled, after the retention period of finished deliveries. */
+  async function deleteStaleDeliveries(): Promise<number> {
+    let total = 0;
+    for await (const page of readPendingEndpoints()) {
+      for (const [id, , open, overdueMs] of page) {
+        if (!open && overdueMs > keepMs) total += await writeInBatches(database, DELETE_OVERDUE, [id, keepMs]);
+      }
+    }
+    return total;
+  }
+
+  return [
+    createRetentionSweep(database, {
+      name: 'webhooks: logs of removed endpoints',
+      everyMs: Math.min(settings.cleanMs, MAX_LOG_SWEEP_MS),
+      removals: DELIVERY_TABLES.map((table) => {
+        return { text: deleteDeliveriesOfRemovedEndpointsSql(table), maxBatches: Number.POSITIVE_INFINITY };
+      }),
+    }),
+    createPartitionSweep(database, log, { name: 'webhooks: delivery log', everyMs: settings.cleanMs, partitions }),
+    createEarlierDeliveriesSweep({ database, log }, partitions),
+    createRetentionSweep(database, {
+      name: 'webhooks: copies of deleted records, removed endpoints',
+      everyMs: settings.cleanMs,
+      removals: [
+        { text: DELETE_OLD_COPIES, values: [keepDeletedMs], maxBatches: Number.POSITIVE_INFINITY },
+        { text: DELETE_ENDPOINTS },
+      ],
+    }),
+    {
+      name: 'webhooks: unused endpoints',
+      everyMs: settings.cleanMs,
+      async run() {
+        const stale = await deleteStaleDeliveries();
+        const ownerless = await database.write({ text: removeOwnerlessText, values: [] });
+        const secrets = await database.write({ text: FORGET_OLD_SECRETS, values: [] });
+        return stale + ownerless.length + secrets.length;
+      },
+    },
+  ];
+}

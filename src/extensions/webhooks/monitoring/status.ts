@@ -1,0 +1,235 @@
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import { type Finding, warning } from '../../../platform/observability/finding.ts';
+import { IS_LEASED, isKeptSql } from '../deliveries/deliveries-sql.ts';
+import { mayReceiveSql, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
+import { TEST_EVENT } from '../settings/events.ts';
+import { globalRolesOf, type WebhookSettings } from '../settings/settings.ts';
+
+/** Pending deliveries by endpoint, including those that are being sent under a lease. Uses webhook_deliveries_due_index. */
+const PENDING = `
+  select endpoint_id, count(*) as n, count(*) filter (where next_attempt_at <= now()) as due, min(next_attempt_at) as first
+  from webhook_deliveries where status = 'pending' group by endpoint_id`;
+
+/** Deliveries that are being sent under a lease, or remain from an expired one. Uses primary key and webhook_deliveries_lease_index. */
+const SENDING = `
+  select d.endpoint_id, true as is_leased from webhook_turns t cross join lateral jsonb_object_keys(t.sending) s(id)
+    join webhook_deliveries d on d.id = s.id where t.holder is not null and ${IS_LEASED}
+  union all
+  select endpoint_id, false from webhook_deliveries where status = 'sending' and lease_until is not null`;
+
+/** The numbers of deliveries and events that wait: see `queueStateSql`. */
+type QueueRow = [
+  due: number,
+  later: number,
+  held: number,
+  inFlight: number,
+  oldestMs: number | null,
+  events: number,
+  oldestEventMs: number | null,
+];
+
+/**
+ * Reads how many deliveries and events wait. $1 roles of the global policy. Returns the numbers of deliveries that are due, that wait for
+ * a retry, that are held because their endpoint may not be sent to, and that are in flight; by how many ms the earliest due delivery is
+ * overdue; the number of events that wait for the relay, and for how many ms the oldest event has waited.
+ */
+function queueStateSql(users: UsersSql): string {
+  return `
+  with waiting as (
+    select p.n, p.due, p.first, coalesce(${mayReceiveSql(users, '$1')}, false) as open
+    from (${PENDING}) p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
+  ), sending as (select count(*) as n, count(*) filter (where is_leased) as is_leased from (${SENDING}) s)
+  select greatest(coalesce(sum(due) filter (where open), 0) - (select is_leased from sending), 0)::bigint, coalesce(sum(n - due) filter (where open), 0)::bigint,
+    coalesce(sum(n) filter (where not open), 0)::bigint,
+    (select n from sending),
+    floor(extract(epoch from now() - min(first) filter (where open and due > 0)) * 1000)::bigint,
+    (select count(*) from outbox),
+    (select floor(extract(epoch from now() - min(created_at)) * 1000)::bigint from outbox)
+  from waiting`;
+}
+
+/** The states of endpoints for people. In the API, `status` does not tell `retrying` from `active`. */
+export const ENDPOINT_STATES = ['active', 'retrying', 'failing', 'disabled'] as const;
+export type EndpointState = (typeof ENDPOINT_STATES)[number];
+
+/**
+ * The state of endpoint `e`: `failing` if the last deliveries failed in all attempts, `retrying` if the last attempt failed. The portal
+ * decides in the same way.
+ */
+export const ENDPOINT_STATE = `case when not e.enabled then 'disabled' when e.consecutive_failures > 0 then 'failing'
+  when e.last_failure_at > coalesce(e.last_success_at, '-infinity') then 'retrying' else 'active' end`;
+
+/** Counts the endpoints by state and by the reason why they are disabled. */
+const COUNT_BY_STATE = `
+  select ${ENDPOINT_STATE}, disabled_reason, count(*) from webhook_endpoints e where removed_at is null group by 1, 2 order by 1, 2`;
+
+// Tests have no schedule and are not recovered.
+const IS_FAILED = `status = 'failed' and type <> '${TEST_EVENT}'`;
+
+/** Counts the deliveries that used up their retry schedule. Uses the index of failed deliveries of each partition. @param isKept see `isKeptSql` */
+const countFailedSql = (isKept: string) =>
+  `select count(*) from webhook_delivery_log d where ${IS_FAILED} and ${isKept}`;
+
+/**
+ * Counts recent attempts by result: null for a success, otherwise the error. $1 maximum age in ms, $2 maximum number of newest deliveries
+ * to read, so that the cost does not depend on the size of the log. Uses the indexes by id.
+ */
+const RECENT_ATTEMPTS = `
+  select entry ->> 'error', count(*)
+  from (
+    select attempt_log from (
+      (select id, attempt_log from webhook_deliveries order by id desc limit $2)
+      union all
+      (select id, attempt_log from webhook_delivery_log order by id desc limit $2)) newest
+    order by id desc limit $2) d
+    cross join lateral jsonb_array_elements(d.attempt_log) entry
+  where (entry ->> 'at')::timestamptz > now() - $1 * interval '1 millisecond'
+  group by 1 order by 2 desc, 1`;
+
+/** An endpoint with outstanding deliveries: see `worstEndpointsSql`. */
+type WorstRow = [
+  id: string,
+  url: string,
+  state: EndpointState,
+  due: number,
+  later: number,
+  failed: number,
+  oldestMs: number | null,
+  lastError: string | null,
+];
+
+/** Selects the endpoints with the most due, failed or waiting deliveries. $1 maximum number of rows. @param isKept see `isKeptSql` */
+const worstEndpointsSql = (isKept: string) => `
+  with failed as (
+    select endpoint_id, count(*) as n from webhook_delivery_log d where ${IS_FAILED} and ${isKept} group by endpoint_id)
+  select e.id, e.url, ${ENDPOINT_STATE}, coalesce(p.due, 0)::bigint, coalesce(p.n - p.due, 0)::bigint, coalesce(f.n, 0)::bigint,
+    case when p.due > 0 then floor(extract(epoch from now() - p.first) * 1000)::bigint end, e.last_error
+  from webhook_endpoints e left join (${PENDING}) p on p.endpoint_id = e.id left join failed f on f.endpoint_id = e.id
+  where e.removed_at is null and (p.n > 0 or f.n > 0)
+  order by coalesce(p.due, 0) desc, coalesce(f.n, 0) desc, p.n desc, e.id limit $1`;
+
+/** The deliveries that wait and that are being sent, over all processes. */
+export interface WebhookQueue {
+  /** Deliveries that could be sent now. */
+  due: number;
+  /** Deliveries that wait for the time of their next attempt. */
+  retrying: number;
+  /** Pending deliveries of endpoints that must not be sent to: removed or disabled ones, or their owner or API key may not be sent events. */
+  held: number;
+  inFlight: number;
+  /** ms by which the earliest due delivery is overdue; null if none is due. */
+  oldestMs: number | null;
+  /** Events that the relay has not yet turned into deliveries. */
+  events: number;
+  /** ms since the oldest of the events that wait for the relay; null if no events wait. */
+  oldestEventMs: number | null;
+}
+
+/** The status of webhooks. */
+export interface WebhookStatus {
+  /** The endpoints by state; disabled ones by reason. `retrying`: the last attempt failed, but no delivery has failed for good since a success. */
+  endpoints: { active: number; retrying: number; failing: number; disabled: Record<string, number> };
+  queue: WebhookQueue;
+  /** Deliveries that used up their schedule and are still in the log. */
+  failed: number;
+  /** Results of the attempts of the last `recentMs`: `succeeded` or the error. Covers the newest 10,000 deliveries. */
+  attempts: Record<string, number>;
+  recentMs: number;
+  /** The endpoints with the most due, failed or waiting deliveries. */
+  worst: {
+    id: string;
+    /** The host of the endpoint's URL. The full URL is not shown, because it may contain a secret of the receiver. */
+    host: string;
+    status: EndpointState;
+    due: number;
+    retrying: number;
+    failed: number;
+    oldestMs: number | null;
+    lastError: string | null;
+  }[];
+}
+
+const NEWEST = 10_000;
+const RECENT_MS = 3_600_000;
+
+/** Reads the status of webhooks. */
+export interface StatusReader {
+  queue(): Promise<WebhookQueue>;
+  /** @param worst maximum number of endpoints to list */
+  status(worst?: number): Promise<WebhookStatus>;
+}
+
+/** Creates the status reader. Its statements run alongside those of requests, and are cancelled after 5 seconds. */
+export function createStatusReader(
+  { database }: Pick<Host, 'database'>,
+  users: ResourceGateway,
+  settings: WebhookSettings,
+): StatusReader {
+  const text = queueStateSql(usersSql(users));
+  const roles = globalRolesOf(settings);
+  const isKept = isKeptSql(settings);
+  const [failedText, worstText] = [countFailedSql(isKept), worstEndpointsSql(isKept)];
+
+  async function readQueue(): Promise<WebhookQueue> {
+    const [row] = await database.readSlowly<QueueRow>({ text, values: [roles] });
+    const [due, retrying, held, inFlight, oldestMs, events, oldestEventMs] = row!;
+    // The earliest overdue delivery may already be in flight.
+    return { due, retrying, held, inFlight, oldestMs: due > 0 ? oldestMs : null, events, oldestEventMs };
+  }
+
+  async function countEndpointsByState(): Promise<WebhookStatus['endpoints']> {
+    const rows = await database.readSlowly<[string, string | null, number]>({ text: COUNT_BY_STATE, values: [] });
+    const rowsInState = (state: string) => rows.filter(([one]) => one === state);
+    const disabled = rowsInState('disabled').map(([, reason, count]) => [reason ?? 'manual', count] as const);
+    return {
+      active: rowsInState('active')[0]?.[2] ?? 0,
+      retrying: rowsInState('retrying')[0]?.[2] ?? 0,
+      failing: rowsInState('failing')[0]?.[2] ?? 0,
+      disabled: Object.fromEntries(disabled),
+    };
+  }
+
+  return {
+    queue: readQueue,
+    async status(worst = 10) {
+      const [states, waiting, [failed], attempts, worstRows] = await Promise.all([
+        countEndpointsByState(),
+        readQueue(),
+        database.readSlowly<[number]>({ text: failedText, values: [] }),
+        database.readSlowly<[string | null, number]>({ text: RECENT_ATTEMPTS, values: [RECENT_MS, NEWEST] }),
+        database.readSlowly<WorstRow>({ text: worstText, values: [worst] }),
+      ]);
+      return {
+        endpoints: states,
+        queue: waiting,
+        failed: failed![0],
+        attempts: Object.fromEntries(attempts.map(([error, count]) => [error ?? 'succeeded', count])),
+        recentMs: RECENT_MS,
+        worst: worstRows.map(([id, url, status, due, retrying, ended, oldestMs, lastError]) => {
+          const host = URL.parse(url)?.host ?? '';
+          return { id, host, status, due, retrying, failed: ended, oldestMs, lastError };
+        }),
+      };
+    },
+  };
+}
+
+/** Selects the endpoints whose last attempt failed, the newest failure first. $1 maximum number of rows. Returns the number of all of them, too. */
+const ONLY_FAILING = `
+  select count(*) over ()::int, e.url, e.last_error from webhook_endpoints e
+  where e.removed_at is null and ${ENDPOINT_STATE} in ('retrying', 'failing') order by e.last_failure_at desc nulls last limit $1`;
+const MAX_LISTED = 3;
+
+/** Creates the check of `belfry doctor` that finds endpoints that only fail. It names their hosts, because URLs may contain secrets. */
+export function createEndpointDiagnosis({ database }: Pick<Host, 'database'>): () => Promise<Finding[]> {
+  return async () => {
+    const statement = { text: ONLY_FAILING, values: [MAX_LISTED] };
+    const rows = await database.readSlowly<[count: number, url: string, lastError: string | null]>(statement);
+    const count = rows[0]?.[0];
+    if (count === undefined) return [];
+    const listed = rows.map(([, url, error]) => `${URL.parse(url)?.host ?? ''}${error === null ? '' : ` (${error})`}`);
+    const more = count > rows.length ? ` and ${count - rows.length} more` : '';
+    const message = `${count} webhook ${count === 1 ? 'endpoint only fails' : 'endpoints only fail'}: ${listed.join(', ')}${more}`;
+    return [warning(message, 'see npx belfry webhooks status, and the log of the deliveries in the console')];
+  };
+}

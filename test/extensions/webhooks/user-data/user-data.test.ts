@@ -1,0 +1,162 @@
+// What an erasure and an export find while deliveries move between the table of waiting deliveries and the log.
+import { Client } from 'pg';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import type { Host, ResourceGateway } from '../../../../src/declare/host.ts';
+import { webhookSettings } from '../../../../src/extensions/webhooks/settings/settings.ts';
+import { createWebhookUserData } from '../../../../src/extensions/webhooks/user-data/user-data.ts';
+import { defineResource, defineUser, f, privacy, webhooks } from '../../../../src/index.ts';
+import { type Database, openDatabase } from '../../../../src/platform/data/postgres/database.ts';
+import { newId } from '../../../../src/platform/helpers/ids.ts';
+import { createLogger } from '../../../../src/platform/observability/log.ts';
+import { startTestApp } from '../../../support/app.ts';
+import { ALL_DELIVERIES, finishDeliveries, reopenDeliveries } from '../../../support/webhooks/deliveries.ts';
+
+const user = defineUser();
+const letter = defineResource('letter', {
+  renamedFrom: 'note',
+  onOwnerDelete: 'anonymize',
+  fields: {
+    title: f.string(),
+    mobile: f.string().pii().renamedFrom('phone'),
+    writer: f.ref('user').owner(),
+  },
+});
+const KEEP_DAYS = 3;
+const { env } = await startTestApp({
+  resources: [user, letter],
+  extensions: [webhooks({ keepDeliveriesDays: KEEP_DAYS }), privacy()],
+});
+const client = new Client({ connectionString: env.DATABASE_URL });
+await client.connect();
+const database = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
+afterAll(async () => {
+  await database.close();
+  await client.end();
+});
+
+let userId: string;
+let endpoint: string;
+beforeEach(async () => {
+  for (const table of ['webhook_deliveries', 'webhook_delivery_log']) await client.query(`delete from ${table}`);
+  [userId, endpoint] = [newId(), newId()];
+});
+
+/** Returns the data of users' webhooks. @param beforeWrite runs before each statement that may write, with its text and values */
+function userData(beforeWrite: (text: string, values: readonly unknown[]) => Promise<unknown>) {
+  const over: Database = Object.assign(Object.create(database), {
+    write: async (statement: Parameters<Database['write']>[0]) => {
+      await beforeWrite(statement.text, statement.values);
+      return database.write(statement);
+    },
+  });
+  const [users, letters] = [
+    { name: 'user', table: 'users', declaration: user },
+    { name: 'letter', table: 'letters', declaration: letter },
+  ] as unknown as [ResourceGateway, ResourceGateway];
+  const host = { database: over, resources: [users, letters], keyring: undefined } as unknown as Host;
+  const settings = webhookSettings.parse({ keepDeliveriesDays: KEEP_DAYS });
+  const all = createWebhookUserData(host, users, settings, { readableBodies: async () => new Map() });
+  return all.find(({ name }) => name === 'webhookDeliveries')!;
+}
+
+/** Adds finished deliveries of events that the app published for the user. Returns their ids. */
+async function addFinished(finishedAt: readonly string[]): Promise<string[]> {
+  const ids = finishedAt.map(() => newId());
+  await client.query(
+    `insert into webhook_delivery_log (id, endpoint_id, event_id, message_id, type, body, status, finished_at, mentions)
+     select id, $1, id, 'msg_' || id, 'told', '{}', 'succeeded', at::timestamptz, array[$2]
+     from unnest($3::text[], $4::text[]) d(id, at)`,
+    [endpoint, userId, ids, finishedAt],
+  );
+  await client.query(`insert into webhook_events (id, name, owner_id) select unnest($1::text[]), 'told', $2`, [
+    ids,
+    userId,
+  ]);
+  return ids;
+}
+const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+const left = async () => (await client.query(`select id from ${ALL_DELIVERIES} d`)).rows;
+
+// Statements of an erasure, by what they do.
+const READS_WAITING = /from webhook_deliveries where id >/;
+const SEARCHES_LOG = /from webhook_delivery_log\s.*mentions @>/s;
+const DELETES = /^\s*delete from webhook_deliver/;
+
+test('an erasure deletes a delivery that is retried before the log is searched and finishes before the waiting ones are read again', async () => {
+  const [id] = await addFinished([ago(0)]);
+  const moves = [
+    [SEARCHES_LOG, () => reopenDeliveries(client, 'id = $1', [id])],
+    [READS_WAITING, () => finishDeliveries(client, 'succeeded', 'id = $1', [id])],
+  ] as const;
+  let made = 0;
+  const { erase } = userData(async (text) => {
+    const [before, move] = moves[made] ?? [];
+    if (!before?.test(text)) return;
+    made += 1;
+    await move!();
+  });
+  expect(await erase(userId)).toBe(1);
+  expect(made).toBe(2);
+  expect(await left()).toEqual([]);
+});
+
+test('an erasure deletes a delivery that is retried while its body is checked and finishes while it is deleted', async () => {
+  let [reads, deletions] = [0, 0];
+  let id: string | undefined;
+  const { erase } = userData(async (text) => {
+    if (READS_WAITING.test(text)) reads += 1;
+    // The delivery is added for the last pass, so that no later pass finds it.
+    if (reads === 2 && id === undefined && SEARCHES_LOG.test(text)) [id] = await addFinished([ago(0)]);
+    if (id === undefined || !DELETES.test(text)) return;
+    deletions += 1;
+    // The first deletion is from the waiting ones, the second from the log.
+    if (deletions === 2) await reopenDeliveries(client, 'id = $1', [id]);
+    if (deletions === 3) await finishDeliveries(client, 'succeeded', 'id = $1', [id]);
+  });
+  expect(await erase(userId)).toBe(1);
+  expect(deletions).toBe(4);
+  expect(await left()).toEqual([]);
+});
+
+test('an erasure searches the log one day at a time, and finds deliveries of any time', async () => {
+  const hours = Array.from({ length: 24 * (KEEP_DAYS + 2) }, (_, i) => ago(KEEP_DAYS + 1 - i / 24));
+  const ids = await addFinished(['1970-01-01T00:00:00.000Z', ...hours, ago(-2), ago(-30)]);
+  const ranges: [start: string, end: string][] = [];
+  const { erase } = userData(async (text, values) => {
+    if (SEARCHES_LOG.test(text)) ranges.push(values.slice(1, 3) as [string, string]);
+  });
+  expect(await erase(userId)).toBe(ids.length);
+  expect(await left()).toEqual([]);
+  const bounded = ranges.filter(([start, end]) => start !== '-infinity' && end !== 'infinity');
+  expect(bounded.map(([start, end]) => Date.parse(end) - Date.parse(start))).toEqual(bounded.map(() => 86_400_000));
+  // Twice, because deliveries may move back to the log meanwhile.
+  expect(ranges).toHaveLength(2 * (KEEP_DAYS + 4));
+});
+
+test('an export leaves out deliveries that the delivery log no longer lists', async () => {
+  await client.query(
+    `insert into webhook_endpoints (id, owner_id, url, events, scope, secret) values ($1, $2, 'https://example.com/', '{*}', 'own', '')`,
+    [endpoint, userId],
+  );
+  const [, kept] = await addFinished([ago(KEEP_DAYS + 0.1), ago(KEEP_DAYS - 0.1)]);
+  const rows = await Array.fromAsync(userData(async () => undefined).rows(userId));
+  expect(rows.map(({ id }) => id)).toEqual([kept]);
+});
+
+test('an erasure deletes a delivery with a personal value, also under a former name or a name that is no longer declared', async () => {
+  const bodies: [type: string, data: object][] = [
+    ['letter.created', { id: newId(), mobile: '+49 30 1' }],
+    ['note.created', { id: newId(), phone: '+49 30 1' }],
+    ['letter.updated', { id: newId(), nickname: 'Ada' }],
+    ['letter.updated', { id: newId(), title: 'of nobody' }],
+  ];
+  for (const [type, data] of bodies)
+    await client.query(
+      `insert into webhook_delivery_log (id, endpoint_id, event_id, message_id, type, body, status, finished_at, subject_id, mentions)
+       values ($1, $2, $1, 'msg_' || $1, $3, $4, 'succeeded', now(), $5, array[$5])`,
+      [newId(), endpoint, type, JSON.stringify({ type, data }), userId],
+    );
+  expect(await userData(async () => undefined).erase(userId)).toBe(3);
+  const { rows } = await client.query(`select body::json -> 'data' ->> 'title' as title from ${ALL_DELIVERIES} d`);
+  expect(rows).toEqual([{ title: 'of nobody' }]);
+});
