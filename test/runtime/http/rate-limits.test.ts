@@ -12,7 +12,7 @@ const post = defineResource('post', {
   fields: { title: f.string().required() },
   policies: { list: 'public', read: 'public', create: 'authenticated' },
   routes: (route) => [
-    route.get('/short', { policy: 'public', rateLimit: { limit: 2, windowMs: 300 } }, () => 'here'),
+    route.get('/short', { policy: 'public', rateLimit: { limit: 2, windowMs: 1000 } }, () => 'here'),
     route.get('/strict', { policy: 'public', rateLimit: { limit: 0.5e9, windowMs: 60_000 } }, () => 'here'),
     route.get('/handed/:over', { policy: 'public', middleware: [(_req, _res, next) => next('route')] }, () => 'never'),
     route.post(
