@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createApp, defineResource, defineUser } from '../../src/index.ts';
 import { createTestApp } from '../../src/testing/index.ts';
 import { app } from './fixture.ts';
 
@@ -44,6 +45,27 @@ test('a locked account is unlocked again', async () => {
   expect((await logIn('a bell rings at noon')).status).toBe(429);
   await clock.advance('16m');
   expect((await logIn('a bell rings at noon')).status).toBe(200);
+});
+
+test('the window of a rate limit ends, for allowed and for refused clients', async () => {
+  const note = defineResource('note', { fields: {}, policies: { list: 'public' } });
+  const rateLimit = { enabled: true, global: { limit: 2, windowMs: 60_000 } };
+  await using limited = await createTestApp((environment) =>
+    createApp({ resources: [defineUser(), note], settings: { rateLimit } }, environment),
+  );
+  const list = async () => {
+    const { status, headers } = await limited.api.get('/api/notes');
+    return [status, headers.get('ratelimit-remaining')];
+  };
+  expect(await list()).toEqual([200, '1']);
+  await clock.advance('1m');
+  expect([await list(), await list(), await list()]).toEqual([
+    [200, '1'],
+    [200, '0'],
+    [429, '0'],
+  ]);
+  await clock.advance('1m');
+  expect(await list()).toEqual([200, '1']);
 });
 
 test('a failed webhook is retried by its schedule', async () => {

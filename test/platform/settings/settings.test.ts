@@ -155,6 +155,10 @@ test.each<[unknown, string]>([
   [{ auth: { register: 'no' } }, 'settings.auth.register: must be true or false, not a string'],
   [{ pagination: { count: 'all' } }, 'settings.pagination.count: must be one of "exact", "capped", "none"'],
   [{ openapi: { title: '' } }, 'settings.openapi.title: must have at least 1 character'],
+  [
+    { files: { uploadLimit: { limit: 5, windowMs: 999 } } },
+    'settings.files.uploadLimit.windowMs: must be at least 1000',
+  ],
   [{ files: { uploadLimit: { limit: 5 } } }, 'settings.files.uploadLimit.windowMs: is required'],
   [{ push: { endpointHosts: '*' } }, 'settings.push.endpointHosts: must be a list, not a string'],
   ['fast', 'settings: must be an object, not a string'],

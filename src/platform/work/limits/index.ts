@@ -86,7 +86,7 @@ export function createLimits(redis: RedisClient, prefix: string, log: Logger, me
   return {
     limiter(name, rule) {
       const id = idOf(name, rule.windowMs);
-      const limiter = createLimiter(id, rule, count);
+      const limiter = createLimiter(id, rule, redis, count);
       const known = limiters.get(id)?.all ?? [];
       limiters.set(id, { name, rule, all: [...known, limiter] });
       return limiter;

@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import type { RedisClient } from '../../data/redis/connections.ts';
+import { BoundedBlockedKeys, BoundedMemoryLimiter } from './bounded-memory.ts';
 import type { Count, Counter } from './counter.ts';
 import type { LimitRule } from './rule.ts';
 
@@ -32,73 +35,64 @@ export function countedKeyOf(key: string): string {
   return key.includes('@') ? `sha256:${createHash('sha256').update(key.toLowerCase()).digest('hex')}` : key;
 }
 
-/** The maximum number of keys that one limit keeps in this process: some 10 MB. A flood of new keys must not fill the memory. */
-const MAX_KEYS = 50_000;
+/**
+ * The library's limiter. It decides, refuses blocked keys without Redis, and counts in memory while the counter fails. Two of its parts are
+ * replaced: `_upsert`, by which it adds to a count, sends each count on its own and rounds windows down to whole seconds; its blocked keys have
+ * no bound. The library's types contain neither.
+ */
+class RedisLimiter extends RateLimiterRedis {
+  readonly #count: Counter;
+  readonly #windowMs: number;
+  readonly _inMemoryBlockedKeys = new BoundedBlockedKeys();
 
-/** Sets an entry. If the map is then too large, removes the oldest entry. */
-function setBoundedEntry<V>(map: Map<string, V>, key: string, value: V): void {
-  map.set(key, value);
-  if (map.size > MAX_KEYS) map.delete(map.keys().next().value!);
-}
+  constructor(
+    name: string,
+    rule: LimitRule,
+    options: { redis: RedisClient; count: Counter; insuranceLimiter: BoundedMemoryLimiter },
+  ) {
+    super({
+      keyPrefix: name,
+      points: rule.limit,
+      duration: rule.windowMs / 1000,
+      inMemoryBlockOnConsumed: rule.limit + 1,
+      insuranceLimiter: options.insuranceLimiter,
+      storeClient: options.redis,
+    });
+    this.#count = options.count;
+    this.#windowMs = rule.windowMs;
+  }
 
-/** Creates a counter in this process. The window of a key begins with its first request. */
-export function createMemoryCounter(
-  windowMs: number,
-): ((key: string, amount?: number) => Count) & { forget(key: string): void } {
-  const windows = new Map<string, { count: number; endsAt: number }>();
-  const count = (key: string, amount = 1): Count => {
-    const now = Date.now();
-    let window = windows.get(key);
-    if (window === undefined || window.endsAt <= now) {
-      window = { count: 0, endsAt: now + windowMs };
-      setBoundedEntry(windows, key, window);
-    }
-    window.count += amount;
-    return [window.count, window.endsAt - now];
-  };
-  return Object.assign(count, { forget: (key: string) => void windows.delete(key) });
+  _upsert(key: string, amount: number): Promise<Count> {
+    return this.#count(key, this.#windowMs, amount);
+  }
 }
 
 /**
  * Creates the limiter of a rule.
  *
  * @param name the prefix of its keys; the same in every process that shares the counts
+ * @param count counts in Redis
  */
-export function createLimiter(name: string, { limit, windowMs }: LimitRule, count: Counter): Limiter {
-  const countInMemory = createMemoryCounter(windowMs);
-  /** The end of the window of each key that is over its limit. Such keys are refused without a call to Redis. */
-  const exhaustedUntil = new Map<string, number>();
-
-  const msUntilAllowed = (key: string) => Math.max(0, (exhaustedUntil.get(key) ?? 0) - Date.now());
-  const createDecision = ([used, leftMs]: Count): LimitDecision => ({
-    allowed: used <= limit,
-    limit,
-    remaining: Math.max(0, limit - used),
-    leftMs,
-  });
-
+export function createLimiter(name: string, rule: LimitRule, redis: RedisClient, count: Counter): Limiter {
+  const insuranceLimiter = new BoundedMemoryLimiter(rule);
+  const limiter = new RedisLimiter(name, rule, { redis, count, insuranceLimiter });
+  const blockedKeys = limiter._inMemoryBlockedKeys;
+  const { limit } = rule;
   return {
-    isExhausted: (key) => msUntilAllowed(countedKeyOf(key)) > 0,
-    async consume(requestedKey, amount = 1) {
-      const key = countedKeyOf(requestedKey);
-      const leftMs = msUntilAllowed(key);
-      if (leftMs > 0) return { allowed: false, limit, remaining: 0, leftMs };
-      let counted: Count;
+    isExhausted: (key) => blockedKeys.msBeforeExpire(limiter.getKey(countedKeyOf(key))) > 0,
+    async consume(requestedKey, amount) {
       try {
-        counted = await count(`${name}:${key}`, windowMs, amount);
-      } catch {
-        // The circuit breaker has logged the error.
-        return createDecision(countInMemory(key, amount));
+        const { remainingPoints, msBeforeNext } = await limiter.consume(countedKeyOf(requestedKey), amount);
+        return { allowed: true, limit, remaining: remainingPoints, leftMs: msBeforeNext };
+      } catch (refusal) {
+        if (!(refusal instanceof RateLimiterRes)) throw refusal;
+        return { allowed: false, limit, remaining: 0, leftMs: refusal.msBeforeNext };
       }
-      const decision = createDecision(counted);
-      if (decision.allowed) exhaustedUntil.delete(key);
-      else setBoundedEntry(exhaustedUntil, key, Date.now() + decision.leftMs);
-      return decision;
     },
     forget(requestedKey) {
       const key = countedKeyOf(requestedKey);
-      exhaustedUntil.delete(key);
-      countInMemory.forget(key);
+      blockedKeys.delete(limiter.getKey(key));
+      void insuranceLimiter.delete(key);
     },
   };
 }

@@ -2,17 +2,19 @@ import { z } from 'zod';
 
 /** Maximum of `limit`: a billion requests. Larger numbers are typos. */
 const MAX_LIMIT = 1_000_000_000;
+/** Minimum of `windowMs`: a second, the unit of `RateLimit-Reset` and `Retry-After`. */
+const MIN_WINDOW_MS = 1000;
 /** Maximum of `windowMs`: a week. Larger numbers are typos. */
 const MAX_WINDOW_MS = 7 * 86_400_000;
 
 /** The required form of a rule, in words. */
 export const RULE_FORM =
-  '{ limit, windowMs }: a limit from 1 to a billion, a window from 1 ms to 7 days, both whole numbers';
+  '{ limit, windowMs }: a limit from 1 to a billion, a window from 1000 ms to 7 days, both whole numbers';
 
 /** The schema of a limit: a number of requests per window in ms. */
 export const limitRule = z.strictObject({
   limit: z.number().int().min(1).max(MAX_LIMIT),
-  windowMs: z.number().int().min(1).max(MAX_WINDOW_MS),
+  windowMs: z.number().int().min(MIN_WINDOW_MS).max(MAX_WINDOW_MS),
 });
 
 /** Allows at most `limit` requests in each window of `windowMs`; a window begins with the first request counted in it. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { openRedis } from '../../../../src/platform/data/redis/connections.ts';
 import { createLogger } from '../../../../src/platform/observability/log.ts';
@@ -92,6 +93,22 @@ test('while Redis is down, only one attempt at a time is sent to it', async () =
   await until(limiter, () => sent.mock.calls.length > 0);
   for (let i = 0; i < 1000; i++) await limiter.consume('ann');
   expect(sent).toHaveBeenCalledTimes(1);
+});
+
+test('once the breaker has opened, no request waits for a Redis that hangs', async () => {
+  const proxy = await startOwnProxy();
+  const { limits } = await openLimits(proxy);
+  const limiter = limits.limiter('waiting', { limit: 600, windowMs: 3_600_000 });
+  await limiter.consume('ann');
+  proxy.hang();
+  await limiter.consume('ann');
+  let decided = 0;
+  const verdicts = Array.from({ length: 1000 }, () => limiter.consume('bob').finally(() => decided++));
+  // The turn of the event loop in which the counts are collected, and one for the decisions.
+  await setImmediate();
+  await setImmediate();
+  expect(decided).toBe(1000);
+  expect((await Promise.all(verdicts)).filter(({ allowed }) => allowed)).toHaveLength(600);
 });
 
 test('a connection that stays silent is replaced by a new one', async () => {
