@@ -83,6 +83,7 @@ test('an endpoint that an API key redirects in the middle of a lease gets only r
     claimingMs: 60_000,
     pacesOfGoodEndpoints: new Map(),
     activeLeases: new Map(),
+    jobs: { isFull: () => false, countLingering: () => 0, addLingering: () => undefined },
     isStopping: () => false,
   };
 
