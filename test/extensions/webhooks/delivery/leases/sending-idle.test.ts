@@ -74,7 +74,13 @@ describe('the wait for new deliveries', () => {
       title: 'begins when everything is sent and written',
       ...{ given: drained, event: PROCEEDED, actions: waits, after: { isLingering: true, hasEnded: false } },
     },
-    ...[{ inFlight: 1 }, { unwritten: 1 }, { isClaiming: true }].map((busy) => ({
+    ...[
+      { inFlight: 1 },
+      { unwritten: 1 },
+      { isClaiming: true },
+      { requested: { inFlight: 1, isAwaitingSlot: false, isClaiming: false } },
+      { requested: { inFlight: 0, isAwaitingSlot: false, isClaiming: true } },
+    ].map((busy) => ({
       title: `does not begin before that: ${JSON.stringify(busy)}`,
       ...{ given: { ...drained, ...busy }, event: PROCEEDED, actions: [], after: { hasEnded: false } },
     })),
@@ -107,6 +113,10 @@ describe('the wait for new deliveries', () => {
       title: 'ends with the lease when the worker stops',
       ...{ given: { ...drained, isLingering: true }, circumstances: { isStopping: true } },
       ...{ event: { type: 'stopped' }, actions: [{ type: 'endLinger' }, { type: 'end' }] },
+    },
+    {
+      title: 'does not begin after the end of the lease, which ends once',
+      ...{ given: { ...drained, hasEnded: true }, event: { type: 'stopped' }, actions: [] },
     },
   ]);
 });
