@@ -21,38 +21,33 @@ export interface JobCapacity {
 
 /** The wait of a lease for new deliveries. */
 export interface Linger {
-  isActive(): boolean;
-  /** Begins to wait, unless that has begun or too many leases wait. Returns whether the lease waits. */
-  begin(maxMs: number): boolean;
-  /** Ends the wait, so that the lease is renewed again. Returns whether the lease waited. */
-  end(): boolean;
+  /** Whether fewer leases wait than may. */
+  isAllowed(): boolean;
+  /** Begins to wait. The lease must not be waiting. */
+  begin(ms: number): void;
+  /** Ends the wait, so that the lease is renewed again. The lease must be waiting. */
+  end(): void;
 }
 
-/** @param onTimeout called when the wait ends without `end` */
+/** @param onTimeout called when the wait has ended without `end` */
 export function createLinger(lease: EndpointLease, jobs: JobCapacity, onTimeout: () => void): Linger {
   let timer: NodeJS.Timeout | undefined;
 
-  function end(): boolean {
-    if (timer === undefined) return false;
+  function end(): void {
     clearTimeout(timer);
-    timer = undefined;
     lease.setLingering(false);
     jobs.addLingering(-1);
-    return true;
   }
 
   return {
-    isActive: () => timer !== undefined,
-    begin(maxMs) {
-      if (timer !== undefined) return true;
-      if (jobs.countLingering() >= MAX_LINGERING) return false;
+    isAllowed: () => jobs.countLingering() < MAX_LINGERING,
+    begin(ms) {
       timer = setTimeout(() => {
         end();
         onTimeout();
-      }, maxMs);
+      }, ms);
       lease.setLingering(true);
       jobs.addLingering(1);
-      return true;
     },
     end,
   };

@@ -1,9 +1,5 @@
 import { Agent } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
-import type {
-  ClaimedDelivery,
-  ClaimedEndpoint,
-} from '../../../../../../src/extensions/webhooks/engine/delivery/claim.ts';
 import type { EndpointLease } from '../../../../../../src/extensions/webhooks/engine/delivery/endpoint-lease.ts';
 import { createRequestSlots } from '../../../../../../src/extensions/webhooks/engine/delivery/request-slots.ts';
 import type { SendParts } from '../../../../../../src/extensions/webhooks/engine/delivery/send-parts.ts';
@@ -11,44 +7,17 @@ import { sendUnderLease } from '../../../../../../src/extensions/webhooks/engine
 import { createLogger } from '../../../../../../src/platform/observability/log.ts';
 import { NO_TRACING } from '../../../../../../src/platform/observability/tracing.ts';
 import { startReceiver } from '../../../../../fakes/receiver.ts';
+import { createDelivery, createEndpoint } from './sending-fixtures.ts';
 
 const CHUNK = 5;
 
-function deliveries(name: string): ClaimedDelivery[] {
-  return Array.from({ length: CHUNK }, (_, i) => ({
-    id: `${name}${i}`,
-    eventId: `event_${name}${i}`,
-    messageId: `msg_${name}${i}`,
-    type: 'note.created',
-    body: `{"type":"note.created","data":{"id":"${name}${i}"}}`,
-    encryptedBody: null,
-    trace: null,
-    attempt: 1,
-    scheduleAttempt: 1,
-    dueAt: 0,
-  }));
-}
+const deliveries = (name: string) => Array.from({ length: CHUNK }, (_, i) => createDelivery(`${name}${i}`));
 
 test('an endpoint that an API key redirects in the middle of a lease gets only records that the key may read', async () => {
   const [mine, theirs] = [await startReceiver(), await startReceiver()];
   const agent = new Agent();
   onTestFinished(async () => void (await Promise.all([mine.close(), theirs.close(), agent.close()])));
-  const endpoint: ClaimedEndpoint = {
-    id: 'endpoint',
-    owner: 'owner',
-    readOwner: { json: {}, at: Number.NEGATIVE_INFINITY },
-    scope: 'own',
-    key: null,
-    url: mine.url,
-    secrets: [],
-    slow: false,
-    ordered: false,
-    rateLimit: null,
-    rate: null,
-    now: 0,
-    requested: false,
-    lease: 'own',
-  };
+  const endpoint = createEndpoint({ url: mine.url });
   const key = { via: 'api-key' as const, id: 'key', scopes: ['webhooks:*'] };
   const redirected = (): EndpointLease => {
     const claims = [
@@ -86,6 +55,7 @@ test('an endpoint that an API key redirects in the middle of a lease gets only r
     claimingMs: 60_000,
     pacesOfGoodEndpoints: new Map(),
     activeLeases: new Map(),
+    jobs: { isFull: () => false, countLingering: () => 0, addLingering: () => undefined },
     isStopping: () => false,
   };
 
