@@ -20,7 +20,7 @@ export const roomOrders: Record<string, readonly string[]> = {
   client: ['request', 'auth', 'records', 'schema', 'realtime'],
   'extensions/audit': ['trail', 'recording', 'reading', 'console'],
   'extensions/console': [],
-  'extensions/oidc': [],
+  'extensions/oidc': ['provider', 'simulated'],
   'extensions/organisations': [],
   'extensions/passkeys': [],
   'extensions/privacy': [],

@@ -1,7 +1,7 @@
 import type { Identity } from '../../../declare/accounts.ts';
 import { isEmailAddress } from '../../../platform/mail/address.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
-import type { OidcClaims, ProviderSettings } from '../settings.ts';
+import type { OidcClaims, ProviderSettings } from './settings.ts';
 
 const MAX_NAME = 100;
 

@@ -1,4 +1,4 @@
-import type { SimulatedPerson } from '../settings.ts';
+import type { SimulatedPerson } from '../provider/settings.ts';
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escapeHtml = (text: string) => text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character]!);
