@@ -21,7 +21,7 @@ export const roomOrders: Record<string, readonly string[]> = {
   'extensions/audit': ['trail', 'recording', 'reading', 'console'],
   'extensions/console': [],
   'extensions/oidc': ['provider', 'simulated'],
-  'extensions/organisations': [],
+  'extensions/organisations': ['membership', 'invitations', 'tenants'],
   'extensions/passkeys': [],
   'extensions/privacy': [],
   'extensions/realtime': ['settings', 'events', 'fan-out', 'streams'],

@@ -5,7 +5,7 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { Executor } from '../../platform/postgres/queryable.ts';
 import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { type OrganisationContext, remainingMemberSql } from './context.ts';
+import { type OrganisationContext, remainingMemberSql } from './membership/context.ts';
 
 /** Maximum organisations that an error names. */
 const MAX_NAMED = 10;

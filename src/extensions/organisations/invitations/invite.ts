@@ -13,7 +13,7 @@ import { emailInput } from '../../../platform/mail/address.ts';
 import { localeOfUser, preferredLocaleOf } from '../../../platform/mail/texts/locale.ts';
 import type { MailComposer } from '../../../platform/mail/worker.ts';
 import type { Executor } from '../../../platform/postgres/queryable.ts';
-import { type Access, createOrganisationLock, findRole, type OrganisationContext } from '../context.ts';
+import { type Access, createOrganisationLock, findRole, type OrganisationContext } from '../membership/context.ts';
 import type { InvitationStore, OrganisationInvitation } from './store.ts';
 
 /** The kind of the e-mail with the link. Its data: `{ invitation, locale? }`. */

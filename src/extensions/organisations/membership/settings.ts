@@ -1,7 +1,11 @@
 import { z } from 'zod';
-import { compiledPolicySettingSchema, policySettingSchema, wholeNumberSettingSchema } from '../../declare/extension.ts';
-import type { Fields } from '../../declare/field.ts';
-import { allowsEveryRecord, roleNameError, type Viewer } from '../../declare/policy.ts';
+import {
+  compiledPolicySettingSchema,
+  policySettingSchema,
+  wholeNumberSettingSchema,
+} from '../../../declare/extension.ts';
+import type { Fields } from '../../../declare/field.ts';
+import { allowsEveryRecord, roleNameError, type Viewer } from '../../../declare/policy.ts';
 
 const MAX_ROLES = 20;
 const MAX_DAYS = 90;

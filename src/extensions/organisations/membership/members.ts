@@ -1,6 +1,6 @@
-import type { Viewer } from '../../declare/policy.ts';
-import { ApiError, validationError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
+import type { Viewer } from '../../../declare/policy.ts';
+import { ApiError, validationError } from '../../../platform/errors.ts';
+import { isId } from '../../../platform/ids.ts';
 import {
   createOrganisationLock,
   createOwnerCounter,
