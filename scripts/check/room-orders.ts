@@ -19,7 +19,7 @@ export const roomOrders: Record<string, readonly string[]> = {
   cli: ['project', 'terminal', 'test', 'admin', 'data', 'dev', 'doctor', 'migration', 'types'],
   client: ['request', 'auth', 'records', 'schema', 'realtime'],
   'extensions/audit': ['trail', 'recording', 'reading', 'console'],
-  'extensions/console': [],
+  'extensions/console': ['access', 'jobs', 'mails', 'operations', 'push', 'data', 'accounts', 'reference'],
   'extensions/oidc': ['provider', 'simulated'],
   'extensions/organisations': ['membership', 'invitations', 'tenants'],
   'extensions/passkeys': [],

@@ -7,8 +7,8 @@ import { ApiError } from '../../../platform/errors.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
+import { secondFactorCode } from '../access/second-factor.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';
-import { secondFactorCode } from './second-factor.ts';
 
 const ID = /^[a-z]+(-[a-z]+)*$/;
 const ACTION = /^[a-z][A-Za-z]*$/;

@@ -7,7 +7,7 @@ import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
 import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
 import { parseIfMatchHeader } from '../../../records/operations/versions.ts';
-import { secondFactorCode } from '../accounts/second-factor.ts';
+import { secondFactorCode } from '../access/second-factor.ts';
 import {
   accountFieldsOf,
   accountFieldsOfNew,

@@ -1,13 +1,13 @@
 import type { Request, RequestHandler } from 'express';
-import { isAccountActive } from '../../declare/actor.ts';
-import { credentialWatchOf } from '../../declare/authenticator.ts';
-import type { ExtensionHost } from '../../declare/extension.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
-import { allowsAction, compilePolicy, type Policy, type Viewer } from '../../declare/policy.ts';
-import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { isFromThisMachine } from '../../platform/http/client-address.ts';
-import { setIdentity } from '../../platform/http/request-context.ts';
+import { isAccountActive } from '../../../declare/actor.ts';
+import { credentialWatchOf } from '../../../declare/authenticator.ts';
+import type { ExtensionHost } from '../../../declare/extension.ts';
+import type { ResourceGateway } from '../../../declare/host.ts';
+import { allowsAction, compilePolicy, type Policy, type Viewer } from '../../../declare/policy.ts';
+import type { Route, RouteContext } from '../../../declare/route.ts';
+import { ApiError } from '../../../platform/errors.ts';
+import { isFromThisMachine } from '../../../platform/http/client-address.ts';
+import { setIdentity } from '../../../platform/http/request-context.ts';
 
 /**
  * Whether a host name belongs to this console. Anyone who controls another name can point it at this machine (DNS rebinding), and
