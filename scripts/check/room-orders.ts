@@ -32,6 +32,6 @@ export const roomOrders: Record<string, readonly string[]> = {
   platform: [],
   push: ['history', 'message', 'send', 'simulated', 'transports', 'delivery'],
   records: [],
-  runtime: [],
+  runtime: ['http', 'migrations', 'connections', 'openapi', 'diagnosis'],
   testing: [],
 };

@@ -15,7 +15,8 @@ import { logConnectionLimits } from '../platform/postgres/server-limits.ts';
 import { createRedisCheck } from '../platform/redis/check.ts';
 import { VERSION } from '../platform/version.ts';
 import type { AssembledApp } from './assemble.ts';
-import { withPostgresAndRedis } from './connect.ts';
+import { withPostgresAndRedis } from './connections/connect.ts';
+import { startSharingConnections } from './connections/share-connections.ts';
 import { createApi } from './http/api.ts';
 import {
   addCheckMetrics,
@@ -26,7 +27,6 @@ import {
 } from './http/monitoring.ts';
 import { assertSchemaMatchesDeclarations, findMissingSchemaParts } from './migrations/check-schema.ts';
 import { warnIfDatabaseIsNewer } from './migrations/state.ts';
-import { startSharingConnections } from './share-connections.ts';
 import type { Shutdown } from './shutdown.ts';
 
 export interface StartOptions {

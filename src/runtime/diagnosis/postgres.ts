@@ -7,8 +7,8 @@ import { CASE_FIX, CASE_PROBLEM, findAsciiOnlyLocale } from '../../platform/post
 import { describePostgresProblem, suggestPostgresFix } from '../../platform/postgres/problems.ts';
 import { areConnectionsAvailable, readConnectionLimits } from '../../platform/postgres/server-limits.ts';
 import { createClientConfig } from '../../platform/postgres/session.ts';
+import { readConnectionShare } from '../connections/share-connections.ts';
 import { type DeclaredSchema, findMissingSchemaParts } from '../migrations/check-schema.ts';
-import { readConnectionShare } from '../share-connections.ts';
 import { diagnoseMigrations, type MigrationDiagnosis } from './migrations.ts';
 
 const REPLICA_VARIABLE = 'DATABASE_REPLICA_URL';

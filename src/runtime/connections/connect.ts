@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { StartupError } from '../platform/config/environment.ts';
-import type { Platform } from '../platform/platform.ts';
-import { isClosed, isStatementTimeout, isTransient } from '../platform/postgres/errors.ts';
-import { describePostgresProblem, suggestPostgresFix } from '../platform/postgres/problems.ts';
-import { connectAndCheckRedis, describeEviction } from '../platform/redis/check.ts';
-import { describeRedisProblem, RedisProblem, suggestRedisFix } from '../platform/redis/problems.ts';
-import { assertSameDatabase, connectForMigrations } from './migrations/direct-connection.ts';
+import { StartupError } from '../../platform/config/environment.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { isClosed, isStatementTimeout, isTransient } from '../../platform/postgres/errors.ts';
+import { describePostgresProblem, suggestPostgresFix } from '../../platform/postgres/problems.ts';
+import { connectAndCheckRedis, describeEviction } from '../../platform/redis/check.ts';
+import { describeRedisProblem, RedisProblem, suggestRedisFix } from '../../platform/redis/problems.ts';
+import { assertSameDatabase, connectForMigrations } from '../migrations/direct-connection.ts';
 
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;

@@ -1,6 +1,6 @@
-import type { Platform } from '../platform/platform.ts';
-import { shareConnections } from '../platform/postgres/lanes.ts';
-import { readConnectionLimits } from '../platform/postgres/server-limits.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { shareConnections } from '../../platform/postgres/lanes.ts';
+import { readConnectionLimits } from '../../platform/postgres/server-limits.ts';
 
 const ADJUST_EVERY_MS = 60_000;
 // Processes that start together find each other in the registry only after that.
