@@ -23,7 +23,7 @@ export const roomOrders: Record<string, readonly string[]> = {
   'extensions/oidc': ['provider', 'simulated'],
   'extensions/organisations': ['membership', 'invitations', 'tenants'],
   'extensions/passkeys': [],
-  'extensions/privacy': [],
+  'extensions/privacy': ['erasure', 'export'],
   'extensions/realtime': ['settings', 'events', 'fan-out', 'streams'],
   'extensions/sign-in-pages': [],
   'extensions/webhooks': [],
@@ -33,5 +33,5 @@ export const roomOrders: Record<string, readonly string[]> = {
   push: ['history', 'message', 'send', 'simulated', 'transports', 'delivery'],
   records: [],
   runtime: ['http', 'migrations', 'connections', 'openapi', 'diagnosis'],
-  testing: [],
+  testing: ['factories', 'waiting', 'clock', 'servers'],
 };
