@@ -14,7 +14,7 @@ import type { Settings } from '../platform/settings/settings.ts';
 import type { Push } from '../push/index.ts';
 import { type NormalizationOptions, normalizeTexts } from '../records/bulk/normalize-texts.ts';
 import { createResourceTables, type Records, withArchives } from '../records/index.ts';
-import { withMigrationClient, withPostgres } from './connect.ts';
+import { withMigrationClient, withPostgres } from './connections/connect.ts';
 import { createCore, createPlatform } from './core.ts';
 import { collectNonResourceTables, type Declarations } from './declarations.ts';
 import { diagnose } from './diagnosis/diagnose.ts';

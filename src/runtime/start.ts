@@ -16,7 +16,8 @@ import { addOutboxMetrics } from '../platform/work/outbox/metrics.ts';
 import { startRelay } from '../platform/work/outbox/relay.ts';
 import { createReadLimits } from '../rules/credential-scopes.ts';
 import type { AssembledApp } from './assemble.ts';
-import { withPostgresAndRedis } from './connect.ts';
+import { withPostgresAndRedis } from './connections/connect.ts';
+import { startSharingConnections } from './connections/share-connections.ts';
 import { createApi } from './http/api.ts';
 import {
   addCheckMetrics,
@@ -27,7 +28,6 @@ import {
 } from './http/monitoring.ts';
 import { assertSchemaMatchesDeclarations, findMissingSchemaParts } from './migrations/check-schema.ts';
 import { warnIfDatabaseIsNewer } from './migrations/state.ts';
-import { startSharingConnections } from './share-connections.ts';
 import type { Shutdown } from './shutdown.ts';
 
 export interface StartOptions {

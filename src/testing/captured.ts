@@ -1,7 +1,7 @@
 import type { CapturedMail } from '../platform/mail/store.ts';
 import type { CapturedPush } from '../push/history/read-push.ts';
 import type { AssembledApp } from '../runtime/assemble.ts';
-import { type WaitOptions, waitFor } from './wait.ts';
+import { type WaitOptions, waitFor } from './waiting/wait.ts';
 
 /** Which e-mail a test waits for. */
 export interface MailFilter extends WaitOptions {

@@ -9,10 +9,10 @@ import { createTestClock } from './clock/test-clock.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { createRecordFactory, type RecordFactory } from './factories/create-records.ts';
 import { provideAppDatabase } from './servers/test-database.ts';
-import { settle } from './settle.ts';
 import type { TestApp } from './test-app.ts';
 import { createSignIn, type TestUser } from './users.ts';
-import type { WaitOptions } from './wait.ts';
+import { settle } from './waiting/settle.ts';
+import type { WaitOptions } from './waiting/wait.ts';
 import { receiveWebhooks } from './webhook-receiver.ts';
 
 type Variables = Record<string, string | undefined>;

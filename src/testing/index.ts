@@ -6,5 +6,5 @@ export type { Period, TestClock } from './clock/test-clock.ts';
 export { type AppDefinition, createTestApp, type TestAppOptions } from './create-test-app.ts';
 export type { TestApp } from './test-app.ts';
 export type { TestDevice, TestUser } from './users.ts';
-export type { WaitOptions } from './wait.ts';
+export type { WaitOptions } from './waiting/wait.ts';
 export type { ReceivedWebhook, WebhookReceiver } from './webhook-receiver.ts';

@@ -5,7 +5,7 @@ import type { CapturedMessages } from './captured.ts';
 import type { TestClock } from './clock/test-clock.ts';
 import type { NameIn, RecordIn, ValuesOf } from './types.ts';
 import type { TestUser } from './users.ts';
-import type { WaitOptions } from './wait.ts';
+import type { WaitOptions } from './waiting/wait.ts';
 import type { WebhookReceiver } from './webhook-receiver.ts';
 
 /** An app that runs for tests, with a database of its own. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { verifyWebhook, type WebhookPayload } from '../extensions/webhooks/verify-webhook.ts';
 import type { TestUser } from './users.ts';
-import { type WaitOptions, waitFor } from './wait.ts';
+import { type WaitOptions, waitFor } from './waiting/wait.ts';
 
 /** A webhook that arrived with a valid signature. */
 export interface ReceivedWebhook<Data = Record<string, unknown>> {

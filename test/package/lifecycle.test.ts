@@ -10,7 +10,7 @@ import { isRunning } from '../../src/dev-servers/orphaned-server.ts';
 import { findFreePort } from '../../src/dev-servers/server.ts';
 import type { verifyWebhook } from '../../src/extensions/webhooks/verify-webhook.ts';
 import { createTestApi, type TestApi } from '../../src/testing/api.ts';
-import { waitFor } from '../../src/testing/wait.ts';
+import { waitFor } from '../../src/testing/waiting/wait.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.ts';
 import { createPackagedApp, createSandbox, type PackagedApp, type Sandbox, waitForHttp } from './packaged-app.ts';
 import { type Packages, providePackages } from './packages.ts';

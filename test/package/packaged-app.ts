@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
-import { waitFor } from '../../src/testing/wait.ts';
+import { waitFor } from '../../src/testing/waiting/wait.ts';
 import { npmNetworkVariables } from './npm-network.ts';
 
 // Generous, because other tests run at the same time.

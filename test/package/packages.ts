@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { pack } from '../../scripts/package/pack.ts';
-import { waitFor } from '../../src/testing/wait.ts';
+import { waitFor } from '../../src/testing/waiting/wait.ts';
 
 const TIMEOUT_MS = 240_000;
 

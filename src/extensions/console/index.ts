@@ -12,7 +12,8 @@ import {
   createProductionAccess,
   requireSameOrigin,
   requireThisMachine,
-} from './access.ts';
+} from './access/access.ts';
+import { checkTabs, serveTab, type TabLink } from './access/tabs.ts';
 import { createAccountsTab } from './accounts/tab.ts';
 import { type ChangeFeed, createChangeFeed } from './data/changes.ts';
 import { createDataContext, type DataContext } from './data/context.ts';
@@ -24,7 +25,6 @@ import { pageFileRoutes } from './page-files.ts';
 import { createPushTab } from './push/tab.ts';
 import { createReferenceTab } from './reference/tab.ts';
 import { type ConsoleOptions, consoleSettings, productionPolicyOf } from './settings.ts';
-import { checkTabs, serveTab, type TabLink } from './tabs.ts';
 
 export type { ConsoleOptions } from './settings.ts';
 

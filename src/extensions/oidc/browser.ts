@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type { Request, Response } from 'express';
 import type { FlowSecrets } from './provider/client.ts';
-import type { ProviderSettings } from './settings.ts';
+import type { ProviderSettings } from './provider/settings.ts';
 
 /** ms within which the user must return from the provider. */
 export const FLOW_LIFETIME_MS = 600_000;

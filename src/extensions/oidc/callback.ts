@@ -6,7 +6,7 @@ import { AccountRefusedError, toIdentity } from './provider/claims.ts';
 import type { ProviderClient } from './provider/client.ts';
 import { isProviderUnavailable } from './provider/fetch.ts';
 import { loadOpenidClient } from './provider/libraries.ts';
-import type { OidcClaims } from './settings.ts';
+import type { OidcClaims } from './provider/settings.ts';
 import { CLAIM_FLOW } from './sql.ts';
 import type { Flow } from './start.ts';
 

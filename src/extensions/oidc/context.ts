@@ -5,7 +5,7 @@ import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { ProviderClient } from './provider/client.ts';
-import type { OidcSettings } from './settings.ts';
+import type { OidcSettings } from './provider/settings.ts';
 
 /** The dependencies of the extension's operations. */
 export interface OidcContext {

@@ -7,7 +7,7 @@ import { computeChallenge, generateSecret, hashSecret } from './browser.ts';
 import { clientOf, type OidcContext } from './context.ts';
 import { type ProvenIdentity, readName } from './provider/claims.ts';
 import type { ProviderTokens } from './provider/client.ts';
-import type { OidcClaims } from './settings.ts';
+import type { OidcClaims } from './provider/settings.ts';
 import type { exchangeInput } from './shapes.ts';
 import { CLAIM_LINK_CODE, CLAIM_SIGN_IN_CODE, INSERT_CODE, SELECT_LINK } from './sql.ts';
 import type { Flow } from './start.ts';

@@ -5,14 +5,14 @@ import { defineExtension } from '../../extension/define-extension.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import type { OidcContext } from './context.ts';
 import { createProviderClient, type ProviderClient } from './provider/client.ts';
+import { type OidcOptions, oidcSettings, type ProviderSettings } from './provider/settings.ts';
 import { oidcRoutes } from './routes.ts';
-import { type OidcOptions, oidcSettings, type ProviderSettings } from './settings.ts';
 import { createSimulatedServer, type SimulatedServer } from './simulated/server.ts';
 import { oidcCodes, oidcFlows, oidcNonces, oidcTokens } from './sql.ts';
 import { createOidcApi, encryptedOidcColumns, type OidcApi } from './tokens.ts';
 import { createOidcRemovalConsumer, createOidcSweeps, oidcUserData, revokeOidc } from './user-data.ts';
 
-export type { OidcClaims, OidcOptions, OidcProviderOptions } from './settings.ts';
+export type { OidcClaims, OidcOptions, OidcProviderOptions } from './provider/settings.ts';
 export type { OidcApi } from './tokens.ts';
 
 /** Creates the client of each provider, and the servers of simulated ones. */

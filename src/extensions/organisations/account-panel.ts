@@ -1,7 +1,7 @@
 import type { AccountPanel } from '../../declare/account-panel.ts';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
-import type { OrganisationContext } from './context.ts';
-import { ORGANISATION } from './resources.ts';
+import type { OrganisationContext } from './membership/context.ts';
+import { ORGANISATION } from './membership/resources.ts';
 
 /** Memberships and invitations that the panel lists. */
 const MAX_SHOWN = 100;

@@ -3,10 +3,10 @@ import type { RouteContext } from '../../declare/route.ts';
 import type { Services } from '../../declare/service.ts';
 import { validationError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
-import type { Membership, MemberTransaction, OrganisationContext } from './context.ts';
 import { createDeleteOrganisation } from './deletion.ts';
-import { createMembers } from './members.ts';
-import { MEMBERSHIP, ORGANISATION } from './resources.ts';
+import type { Membership, MemberTransaction, OrganisationContext } from './membership/context.ts';
+import { createMembers } from './membership/members.ts';
+import { MEMBERSHIP, ORGANISATION } from './membership/resources.ts';
 import type { OrganisationOperations } from './routes.ts';
 
 /**

@@ -7,10 +7,15 @@ import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { createReclaimSweep } from '../../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/work/outbox/relay.ts';
-import { createCircleDeletion } from './circles.ts';
-import { createOrganisationLock, findRole, type MemberTransaction, type OrganisationContext } from './context.ts';
-import { MEMBERSHIP, ORGANISATION } from './resources.ts';
-import type { TenantFields } from './tenant.ts';
+import {
+  createOrganisationLock,
+  findRole,
+  type MemberTransaction,
+  type OrganisationContext,
+} from './membership/context.ts';
+import { MEMBERSHIP, ORGANISATION } from './membership/resources.ts';
+import { createCircleDeletion } from './tenants/circles.ts';
+import type { TenantFields } from './tenants/tenant.ts';
 
 /** The name of the job that deletes the records of an organisation. */
 export const DELETION_JOB = 'delete-organisation';

@@ -5,7 +5,7 @@ import type { Executor } from '../../platform/data/postgres/queryable.ts';
 import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
 import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
-import { type OrganisationContext, remainingMemberSql } from './context.ts';
+import { type OrganisationContext, remainingMemberSql } from './membership/context.ts';
 
 /** Maximum organisations that an error names. */
 const MAX_NAMED = 10;

@@ -6,15 +6,15 @@ import type { AnyResource } from '../../declare/resource.ts';
 import { defineExtension } from '../../extension/define-extension.ts';
 import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
-import { createNamedOrganisations, createOrganisationScope, type NamedOrganisations } from './access.ts';
 import { createMembershipPanel } from './account-panel.ts';
 import { createOrganisationsApi, type OrganisationsApi } from './api.ts';
-import type { Membership, OrganisationContext } from './context.ts';
 import { createDeletionJob, createDeletionSweep, DELETION_JOB } from './deletion.ts';
 import { createDepartureStep, createLastOwnerCheck, organisationUserData } from './departures.ts';
 import { createInvitationComposer, INVITATION_MAIL } from './invitations/invite.ts';
 import { organisationInvitationRoutes } from './invitations/routes.ts';
 import { createInvitationStore, createInvitationSweep } from './invitations/store.ts';
+import { createNamedOrganisations, createOrganisationScope, type NamedOrganisations } from './membership/access.ts';
+import type { Membership, OrganisationContext } from './membership/context.ts';
 import {
   declareMembership,
   declareOrganisation,
@@ -22,16 +22,21 @@ import {
   ORGANISATION,
   ORGANISATION_FIELDS,
   type OrganisationResources,
-} from './resources.ts';
+} from './membership/resources.ts';
+import {
+  createRoles,
+  type OrganisationOptions,
+  type OrganisationSettings,
+  organisationSettings,
+} from './membership/settings.ts';
 import { organisationRoutes } from './routes.ts';
-import { createRoles, type OrganisationOptions, type OrganisationSettings, organisationSettings } from './settings.ts';
 import { organisationDeletions, organisationInvitations } from './tables.ts';
-import { findTenantFields, repeatedTenantFields } from './tenant.ts';
-import { declareTenantResource } from './tenant-resources.ts';
+import { findTenantFields, repeatedTenantFields } from './tenants/tenant.ts';
+import { declareTenantResource } from './tenants/tenant-resources.ts';
 
 export type { OrganisationsApi } from './api.ts';
-export type { OrganisationOptions } from './settings.ts';
-export { tenant } from './tenant.ts';
+export type { OrganisationOptions } from './membership/settings.ts';
+export { tenant } from './tenants/tenant.ts';
 
 const NEEDS_ACCOUNTS = 'it needs accounts; declare a user resource with defineUser()';
 const DAY_MS = 24 * 60 * 60_000;

@@ -3,12 +3,18 @@ import { type Route, type RouteContext, recordShape } from '../../declare/route.
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { withMeta } from '../../platform/http/response.ts';
-import { choiceOf, noOrganisationError, organisationFilter } from './access.ts';
-import { type Access, findRole, loadAccess, type MemberTransaction, type OrganisationContext } from './context.ts';
 import type { createDeleteOrganisation } from './deletion.ts';
-import type { Members } from './members.ts';
-import { MEMBERSHIP, ORGANISATION } from './resources.ts';
-import type { OrganisationRoles } from './settings.ts';
+import { choiceOf, noOrganisationError, organisationFilter } from './membership/access.ts';
+import {
+  type Access,
+  findRole,
+  loadAccess,
+  type MemberTransaction,
+  type OrganisationContext,
+} from './membership/context.ts';
+import type { Members } from './membership/members.ts';
+import { MEMBERSHIP, ORGANISATION } from './membership/resources.ts';
+import type { OrganisationRoles } from './membership/settings.ts';
 
 const MAX_LIMIT = 100;
 const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };

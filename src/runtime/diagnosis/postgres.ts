@@ -7,8 +7,8 @@ import { createClientConfig } from '../../platform/data/postgres/session.ts';
 import { withDeadline } from '../../platform/helpers/concurrency/deadline.ts';
 import { compareClocks, type Finding, failure, ok, warning } from '../../platform/observability/finding.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { readConnectionShare } from '../connections/share-connections.ts';
 import { type DeclaredSchema, findMissingSchemaParts } from '../migrations/check-schema.ts';
-import { readConnectionShare } from '../share-connections.ts';
 import { diagnoseMigrations, type MigrationDiagnosis } from './migrations.ts';
 
 const REPLICA_VARIABLE = 'DATABASE_REPLICA_URL';

@@ -1,5 +1,5 @@
 import type { AssembledApp } from '../../runtime/assemble.ts';
-import { settle } from '../settle.ts';
+import { settle } from '../waiting/settle.ts';
 import { setDatabaseClock } from './database-clock.ts';
 import { clockOffsetMs, followClock, setClockOffset } from './process-clock.ts';
 import { expireKeys } from './redis-clock.ts';

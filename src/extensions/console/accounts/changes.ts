@@ -6,10 +6,10 @@ import type { RouteContext } from '../../../declare/route.ts';
 import { isStorable } from '../../../platform/data/postgres/values.ts';
 import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
 import { boundedArraySchema } from '../../../platform/helpers/json/bounded-array.ts';
+import { secondFactorCode } from '../access/second-factor.ts';
 import { withClientInput } from '../data/context.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';
 import { type AccountInfo, toAccountInfo } from './list.ts';
-import { secondFactorCode } from './second-factor.ts';
 
 const MAX_ROLES = 100;
 const MAX_ROLE = 100;

@@ -7,8 +7,8 @@ import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
 import { withMeta } from '../../../platform/http/response.ts';
+import { secondFactorCode } from '../access/second-factor.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';
-import { secondFactorCode } from './second-factor.ts';
 
 const ID = /^[a-z]+(-[a-z]+)*$/;
 const ACTION = /^[a-z][A-Za-z]*$/;

@@ -1,6 +1,6 @@
 import type { Fields } from '../../../declare/field.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import type { TabLink } from '../tabs.ts';
+import type { TabLink } from '../access/tabs.ts';
 import { accountFieldsOf, accountFieldsOfNew } from './accounts.ts';
 import type { DataContext } from './context.ts';
 import { fieldsOf } from './field-info.ts';

@@ -5,7 +5,7 @@ import type { StoredRecord } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { newId } from '../../../platform/helpers/ids.ts';
-import type { ConsoleAccess } from '../access.ts';
+import type { ConsoleAccess } from '../access/access.ts';
 
 /** Interval in ms at which streams send a heartbeat, and renew the mark that makes other processes publish their changes. */
 const HEARTBEAT_MS = 5000;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { createRowFormatter, exportColumnsOf } from '../../../records/bulk/format-rows.ts';
-import type { ConsoleAccess } from '../access.ts';
+import type { ConsoleAccess } from '../access/access.ts';
 import { type DataContext, withClientInput } from './context.ts';
 import { assertNothingSecret } from './query.ts';
 

@@ -5,7 +5,7 @@ import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
 import { type FileRow, readRows } from '../../../records/bulk/read-rows.ts';
 import { createRowConverter, writeRows } from '../../../records/bulk/write-rows.ts';
-import type { ConsoleAccess } from '../access.ts';
+import type { ConsoleAccess } from '../access/access.ts';
 import { accountFieldsOf, accountFieldsOfNew } from './accounts.ts';
 import type { DataContext } from './context.ts';
 import { isSecretField, passwordFieldsOf } from './field-info.ts';

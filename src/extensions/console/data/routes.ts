@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Route } from '../../../declare/route.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
-import type { ConsoleAccess } from '../access.ts';
-import type { TabLink } from '../tabs.ts';
+import type { ConsoleAccess } from '../access/access.ts';
+import type { TabLink } from '../access/tabs.ts';
 import { createAppInfoReader } from './app-info.ts';
 import type { ChangeFeed } from './changes.ts';
 import type { DataContext } from './context.ts';

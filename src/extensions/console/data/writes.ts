@@ -7,7 +7,7 @@ import { isId } from '../../../platform/helpers/ids.ts';
 import { boundedArraySchema } from '../../../platform/helpers/json/bounded-array.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { parseIfMatchHeader } from '../../../records/store/versions.ts';
-import { secondFactorCode } from '../accounts/second-factor.ts';
+import { secondFactorCode } from '../access/second-factor.ts';
 import {
   accountFieldsOf,
   accountFieldsOfNew,

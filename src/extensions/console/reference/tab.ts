@@ -4,7 +4,7 @@ import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
-import { assertSentByOwnPage } from '../access.ts';
+import { assertSentByOwnPage } from '../access/access.ts';
 import { describeMap, type ResourceMap } from './resource-map.ts';
 
 const sessionBody = z.strictObject({

@@ -1,12 +1,12 @@
 import type { RemoteJWKSet } from 'jose';
 import type * as OpenidClient from 'openid-client';
 import { ApiError } from '../../../platform/helpers/errors.ts';
-import type { OAuth2Endpoints, OidcClaims, ProviderSettings } from '../settings.ts';
-import { isLoopback } from '../settings.ts';
 import { readOwnName } from './claims.ts';
 import { createProviderFetch, isProviderUnavailable, ProviderUnavailableError } from './fetch.ts';
 import { CLOCK_TOLERANCE_SECONDS, verifyIdToken } from './id-token.ts';
 import { loadJose, loadOpenidClient } from './libraries.ts';
+import type { OAuth2Endpoints, OidcClaims, ProviderSettings } from './settings.ts';
+import { isLoopback } from './settings.ts';
 
 /** How long metadata of a provider is used before it is read again, in ms. */
 const METADATA_MAX_AGE_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import type { JWTVerifyGetKey } from 'jose';
 import { isStorable } from '../../../platform/data/postgres/values.ts';
-import type { OidcClaims } from '../settings.ts';
 import { loadJose } from './libraries.ts';
+import type { OidcClaims } from './settings.ts';
 
 /** Seconds by which the clocks of the provider and of this server may differ. */
 export const CLOCK_TOLERANCE_SECONDS = 60;

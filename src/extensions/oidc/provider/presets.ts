@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
-import type { OidcClaims, OidcProviderOptions } from '../settings.ts';
 import { loadJose } from './libraries.ts';
+import type { OidcClaims, OidcProviderOptions } from './settings.ts';
 
 /** The credentials of an app at a provider, and options of every preset. */
 export interface ProviderCredentials

@@ -1,5 +1,5 @@
 import { escapeHtml } from '../../../platform/helpers/escape-html.ts';
-import type { SimulatedPerson } from '../settings.ts';
+import type { SimulatedPerson } from '../provider/settings.ts';
 
 /** The headers of the page. No `form-action`, because browsers also apply it to the redirect to the app. */
 export const PAGE_HEADERS = {

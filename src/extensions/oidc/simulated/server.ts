@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { loadJose } from '../provider/libraries.ts';
-import type { OidcProviderOptions, ProviderSettings, SimulatedPerson } from '../settings.ts';
+import type { OidcProviderOptions, ProviderSettings, SimulatedPerson } from '../provider/settings.ts';
 import { createMemoryAdapter } from './memory-adapter.ts';
 import { PAGE_HEADERS, renderChoicePage, renderErrorPage } from './page.ts';
 

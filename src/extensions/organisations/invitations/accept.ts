@@ -3,9 +3,9 @@ import type { RouteContext } from '../../../declare/route.ts';
 import { isWellFormedToken } from '../../../platform/data/crypto/token.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
-import { createOrganisationLock, type Membership } from '../context.ts';
-import type { Members } from '../members.ts';
-import { ORGANISATION } from '../resources.ts';
+import { createOrganisationLock, type Membership } from '../membership/context.ts';
+import type { Members } from '../membership/members.ts';
+import { ORGANISATION } from '../membership/resources.ts';
 import { type InvitationContext, isInviterEntitled } from './invite.ts';
 import type { OrganisationInvitation } from './store.ts';
 

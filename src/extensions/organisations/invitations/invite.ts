@@ -13,7 +13,7 @@ import { localeOfUser, preferredLocaleOf } from '../../../platform/helpers/local
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import type { MailComposer } from '../../../platform/mail/worker.ts';
-import { type Access, createOrganisationLock, findRole, type OrganisationContext } from '../context.ts';
+import { type Access, createOrganisationLock, findRole, type OrganisationContext } from '../membership/context.ts';
 import type { InvitationStore, OrganisationInvitation } from './store.ts';
 
 /** The kind of the e-mail with the link. Its data: `{ invitation, locale? }`. */

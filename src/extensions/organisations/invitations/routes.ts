@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type Route, type RouteContext, recordShape } from '../../../declare/route.ts';
 import { emailShape } from '../../../platform/helpers/email-address.ts';
-import { loadAccess } from '../context.ts';
-import type { Members } from '../members.ts';
-import { MEMBERSHIP } from '../resources.ts';
+import { loadAccess } from '../membership/context.ts';
+import type { Members } from '../membership/members.ts';
+import { MEMBERSHIP } from '../membership/resources.ts';
 import {
   acceptOrganisationInvitation,
   organisationPreviewShape,

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { isClosed, isStatementTimeout, isTransient } from '../platform/data/postgres/errors.ts';
-import { describePostgresProblem, suggestPostgresFix } from '../platform/data/postgres/problems.ts';
-import { connectAndCheckRedis, describeEviction } from '../platform/data/redis/check.ts';
-import { describeRedisProblem, RedisProblem, suggestRedisFix } from '../platform/data/redis/problems.ts';
-import { StartupError } from '../platform/helpers/config-errors.ts';
-import type { Platform } from '../platform/platform.ts';
-import { assertSameDatabase, connectForMigrations } from './migrations/direct-connection.ts';
+import { isClosed, isStatementTimeout, isTransient } from '../../platform/data/postgres/errors.ts';
+import { describePostgresProblem, suggestPostgresFix } from '../../platform/data/postgres/problems.ts';
+import { connectAndCheckRedis, describeEviction } from '../../platform/data/redis/check.ts';
+import { describeRedisProblem, RedisProblem, suggestRedisFix } from '../../platform/data/redis/problems.ts';
+import { StartupError } from '../../platform/helpers/config-errors.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { assertSameDatabase, connectForMigrations } from '../migrations/direct-connection.ts';
 
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;

@@ -1,6 +1,6 @@
-import type { Fields } from '../../declare/field.ts';
-import type { Host, StoredRecord } from '../../declare/host.ts';
-import { ApiError } from '../../platform/helpers/errors.ts';
+import type { Fields } from '../../../declare/field.ts';
+import type { Host, StoredRecord } from '../../../declare/host.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
 import type { TenantFields } from './tenant.ts';
 
 /** A record of an organisation. */

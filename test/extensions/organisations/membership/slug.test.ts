@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSlug, slugOfName } from '../../../src/extensions/organisations/slug.ts';
+import { isSlug, slugOfName } from '../../../../src/extensions/organisations/membership/slug.ts';
 
 test.each([
   ['Acme Ltd.', 'acme-ltd'],

@@ -1,6 +1,6 @@
-import type { Viewer } from '../../declare/policy.ts';
-import { ApiError, validationError } from '../../platform/helpers/errors.ts';
-import { isId } from '../../platform/helpers/ids.ts';
+import type { Viewer } from '../../../declare/policy.ts';
+import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
+import { isId } from '../../../platform/helpers/ids.ts';
 import {
   createOrganisationLock,
   createOwnerCounter,

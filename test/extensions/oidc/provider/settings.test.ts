@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { OidcOptions, OidcProviderOptions } from '../../../src/index.ts';
-import { createApp, defineResource, defineUser, f, oidc, simulatedProvider } from '../../../src/index.ts';
+import type { OidcOptions, OidcProviderOptions } from '../../../../src/index.ts';
+import { createApp, defineResource, defineUser, f, oidc, simulatedProvider } from '../../../../src/index.ts';
 
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://none/none', REDIS_URL: 'redis://none' };
 const production = {

@@ -2,10 +2,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { jwtVerify } from 'jose';
 import { afterAll, expect, test, vi } from 'vitest';
-import { apple, defineUser, discord, github, gitlab, google, microsoft, oidc } from '../../../src/index.ts';
-import { type Behavior, startFakeProvider } from '../../fakes/oidc-provider.ts';
-import { createClient, startTestApp } from '../../support/app.ts';
-import { APP_URL, challengeOf, createBrowser, newVerifier, signInWith } from './oidc-browser.ts';
+import { apple, defineUser, discord, github, gitlab, google, microsoft, oidc } from '../../../../src/index.ts';
+import { type Behavior, startFakeProvider } from '../../../fakes/oidc-provider.ts';
+import { createClient, startTestApp } from '../../../support/app.ts';
+import { APP_URL, challengeOf, createBrowser, newVerifier, signInWith } from '../oidc-browser.ts';
 
 const fake = await startFakeProvider();
 const realFetch = globalThis.fetch;

@@ -1,4 +1,4 @@
-import type { AssembledApp } from '../runtime/assemble.ts';
+import type { AssembledApp } from '../../runtime/assemble.ts';
 import { type WaitOptions, waitFor } from './wait.ts';
 
 /** By table: the condition on rows with work that is due or in progress. Rows that wait for a later time, such as a retry, do not count. */

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Services } from '../../../src/declare/service.ts';
-import { createClient, type Person } from '../../support/app.ts';
-import { startOrganisationApp } from './setup.ts';
+import type { Services } from '../../../../src/declare/service.ts';
+import { createClient, type Person } from '../../../support/app.ts';
+import { startOrganisationApp } from '../setup.ts';
 
 const {
   app,

@@ -1,13 +1,13 @@
-import type { Field, Fields, TenantCaller } from '../../declare/field.ts';
-import type { CompiledPolicy, Viewer } from '../../declare/policy.ts';
-import type { AnyResource, HookContext, Hooks } from '../../declare/resource.ts';
-import type { Services } from '../../declare/service.ts';
-import { ApiError, type ErrorDetails, validationError } from '../../platform/helpers/errors.ts';
-import { missingReferenceMessage } from '../../records/schema/references.ts';
-import { allowsAction } from '../../rules/allows-action.ts';
-import { choiceOf, noOrganisationError, type OrganisationScope, organisationFilter } from './access.ts';
-import { MEMBERSHIP, ORGANISATION } from './resources.ts';
-import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from './settings.ts';
+import type { Field, Fields, TenantCaller } from '../../../declare/field.ts';
+import type { CompiledPolicy, Viewer } from '../../../declare/policy.ts';
+import type { AnyResource, HookContext, Hooks } from '../../../declare/resource.ts';
+import type { Services } from '../../../declare/service.ts';
+import { ApiError, type ErrorDetails, validationError } from '../../../platform/helpers/errors.ts';
+import { missingReferenceMessage } from '../../../records/schema/references.ts';
+import { allowsAction } from '../../../rules/allows-action.ts';
+import { choiceOf, noOrganisationError, type OrganisationScope, organisationFilter } from '../membership/access.ts';
+import { MEMBERSHIP, ORGANISATION } from '../membership/resources.ts';
+import { hasGlobalAccess, type OrganisationRoles, type OrganisationSettings } from '../membership/settings.ts';
 import type { TenantFields } from './tenant.ts';
 
 type Values = Record<string, unknown>;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import type { ConsoleTab } from '../../../src/declare/console-tab.ts';
-import { audit, createApp, defineExtension, defineUser, developerConsole } from '../../../src/index.ts';
-import { startTestApp } from '../../support/app.ts';
+import type { ConsoleTab } from '../../../../src/declare/console-tab.ts';
+import { audit, createApp, defineExtension, defineUser, developerConsole } from '../../../../src/index.ts';
+import { startTestApp } from '../../../support/app.ts';
 
 function createPage(files: Record<string, string>): URL {
   const folder = mkdtempSync(join(tmpdir(), 'console-tab-'));

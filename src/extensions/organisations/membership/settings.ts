@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Fields } from '../../declare/field.ts';
-import { allowsEveryRecord, roleNameError, type Viewer } from '../../declare/policy.ts';
+import type { Fields } from '../../../declare/field.ts';
+import { allowsEveryRecord, roleNameError, type Viewer } from '../../../declare/policy.ts';
 import {
   compiledPolicySettingSchema,
   policySettingSchema,
   wholeNumberSettingSchema,
-} from '../../extension/setting-schemas.ts';
+} from '../../../extension/setting-schemas.ts';
 
 const MAX_ROLES = 20;
 const MAX_DAYS = 90;

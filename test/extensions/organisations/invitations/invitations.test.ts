@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Person } from '../../support/app.ts';
-import { openMailbox } from '../../support/mailbox.ts';
-import { startOrganisationApp } from './setup.ts';
+import type { Person } from '../../../support/app.ts';
+import { openMailbox } from '../../../support/mailbox.ts';
+import { startOrganisationApp } from '../setup.ts';
 
 const {
   app,

@@ -5,7 +5,7 @@ import {
   CLOCK_TOLERANCE_SECONDS,
   IdTokenError,
   verifyIdToken,
-} from '../../../src/extensions/oidc/provider/id-token.ts';
+} from '../../../../src/extensions/oidc/provider/id-token.ts';
 
 const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
 const getKey = createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }] });

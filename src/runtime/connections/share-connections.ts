@@ -1,6 +1,6 @@
-import { shareConnections } from '../platform/data/postgres/lanes.ts';
-import { readConnectionLimits } from '../platform/data/postgres/server-limits.ts';
-import type { Platform } from '../platform/platform.ts';
+import { shareConnections } from '../../platform/data/postgres/lanes.ts';
+import { readConnectionLimits } from '../../platform/data/postgres/server-limits.ts';
+import type { Platform } from '../../platform/platform.ts';
 
 const ADJUST_EVERY_MS = 60_000;
 // Processes that start together find each other in the registry only after that.

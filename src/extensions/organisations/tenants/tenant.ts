@@ -1,6 +1,6 @@
-import { Field } from '../../declare/field.ts';
-import type { AnyResource } from '../../declare/resource.ts';
-import { f } from '../../records/fields/f.ts';
+import { Field } from '../../../declare/field.ts';
+import type { AnyResource } from '../../../declare/resource.ts';
+import { f } from '../../../records/fields/f.ts';
 
 /**
  * The field that makes a resource belong to organisations: members see only the records of their organisations. A create sets it to the

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Services } from '../../../src/declare/service.ts';
-import type { Person } from '../../support/app.ts';
-import { startOrganisationApp } from './setup.ts';
+import type { Services } from '../../../../src/declare/service.ts';
+import type { Person } from '../../../support/app.ts';
+import { startOrganisationApp } from '../setup.ts';
 
 const { call: anonymous, person, organisation, addMember, within, app, api } = await startOrganisationApp();
 let [ann, ben, cleo] = [] as unknown as [Person, Person, Person];

@@ -1,7 +1,7 @@
-import { Field, type Fields } from '../../declare/field.ts';
-import { describePolicyFunction, type Policy, type PolicyFunction } from '../../declare/policy.ts';
-import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
-import { suggestKnownNames } from '../../platform/helpers/did-you-mean.ts';
+import { Field, type Fields } from '../../../declare/field.ts';
+import { describePolicyFunction, type Policy, type PolicyFunction } from '../../../declare/policy.ts';
+import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
+import { suggestKnownNames } from '../../../platform/helpers/did-you-mean.ts';
 import type { OrganisationRoles } from './settings.ts';
 
 /** A policy word that means a role in the organisation of the record. */

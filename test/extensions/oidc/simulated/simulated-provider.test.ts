@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { defineUser, oidc, simulatedProvider } from '../../../src/index.ts';
-import { createClient, startTestApp } from '../../support/app.ts';
-import { APP_URL, createBrowser, newVerifier } from './oidc-browser.ts';
+import { defineUser, oidc, simulatedProvider } from '../../../../src/index.ts';
+import { createClient, startTestApp } from '../../../support/app.ts';
+import { APP_URL, createBrowser, newVerifier } from '../oidc-browser.ts';
 
 const people = [
   { name: 'Ada <b>Lovelace</b>', email: 'ada@example.com' },
