@@ -19,7 +19,7 @@ import { createKeyLeases, type KeyLease, type StoredKey } from './key-leases.ts'
 import { decryptResponse, encryptResponse, type Outcome } from './stored-response.ts';
 
 /** A request with an `Idempotency-Key` that has been authorised. */
-interface Attempt {
+export interface Attempt {
   req: Request;
   res: Response;
   user: Viewer | undefined;
@@ -38,7 +38,7 @@ interface Attempt {
 }
 
 /** Runs a request only once, even if the client repeats it. */
-interface IdempotentRequests {
+export interface IdempotentRequests {
   /** Returns the response of this request or of an earlier one with its key. Undefined if the handler has sent the response itself. */
   run(attempt: Attempt): Promise<SuccessResponse | undefined>;
   /** Whether the same user, or the same API key, has sent a request with the same key to the same route and path before. */
