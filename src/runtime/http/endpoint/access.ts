@@ -12,7 +12,7 @@ import { createRefusingErrorHandler, createRuleErrorReporter } from '../../../re
 import type { Entity } from '../../../records/context.ts';
 import type { Records } from '../../../records/index.ts';
 import { type SignedIn, type SignInParts, signIn } from '../sign-in.ts';
-import { type Exchange, neededStages, runStages, type Stage } from './exchange.ts';
+import { type Exchange, runStages, type Stage } from './exchange.ts';
 import { findItemEntity } from './route-traits.ts';
 
 /** What the stages about access depend on. */
@@ -36,21 +36,8 @@ export function createViewContext(
   return { user: caller.user, req, service };
 }
 
-/**
- * Creates the stages that decide whether a caller may use the route. They also run again after a slow body.
- *
- * @param wasSentBefore finds out whether a request is a repeated one; undefined if the route is not idempotent
- */
-export function accessStages(route: Route, parts: AccessParts, wasSentBefore: RepeatCheck | undefined): Stage[] {
-  return neededStages(
-    signInCaller(parts),
-    checkCredentialScope(route, parts),
-    ...authorize(route, parts, wasSentBefore),
-    requireRecentSignIn(route, parts.host),
-  );
-}
-
-function signInCaller(parts: SignInParts): Stage {
+/** Creates the stage that finds out who the caller is. */
+export function signInCaller(parts: SignInParts): Stage {
   const enter = (exchange: Exchange, caller: SignedIn) => {
     const { req, actor } = exchange;
     const { user, auth } = caller;
@@ -74,7 +61,8 @@ function createScopeChecks(route: Route, { authenticators }: SignInParts) {
   return new Map(authenticators.map((each) => [each, createCredentialCheck(route, each)]));
 }
 
-function checkCredentialScope(route: Route, parts: SignInParts): Stage {
+/** Creates the stage that refuses a credential without the scope of the route. */
+export function checkCredentialScope(route: Route, parts: SignInParts): Stage {
   const checks = createScopeChecks(route, parts);
   return {
     name: 'check the scope of the credential',
@@ -84,8 +72,16 @@ function checkCredentialScope(route: Route, parts: SignInParts): Stage {
   };
 }
 
-/** Creates the stages that check the policy and load what the path names. */
-function authorize(route: Route, parts: AccessParts, wasSentBefore: RepeatCheck | undefined): (Stage | undefined)[] {
+/**
+ * Creates the stages that check the policy and load what the path names.
+ *
+ * @param wasSentBefore undefined if the route is not idempotent
+ */
+export function authorize(
+  route: Route,
+  parts: AccessParts,
+  wasSentBefore: RepeatCheck | undefined,
+): (Stage | undefined)[] {
   const policy = compilePolicy(route.policy ?? 'authenticated', () => undefined);
   if (route.authorize === 'handler') return [requireSignIn(policy), authorizeRepeatableCreate(route, parts, policy)];
   const item = findItemEntity(route, parts.records);
@@ -185,7 +181,8 @@ function tolerateDeletedRecord(stage: Stage, { store }: Entity, wasSentBefore: R
   };
 }
 
-function requireRecentSignIn({ recentSignIn }: Route, { settings }: Host): Stage | undefined {
+/** Creates the stage that requires a recent sign-in; undefined if the route does not require one. */
+export function requireRecentSignIn({ recentSignIn }: Route, { settings }: Host): Stage | undefined {
   if (!recentSignIn) return undefined;
   const { recentSignInMinutes } = settings.auth;
   return {

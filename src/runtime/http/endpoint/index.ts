@@ -3,7 +3,15 @@ import { createSignedOutActor, runAsActor } from '../../../declare/actor.ts';
 import type { Route } from '../../../declare/route.ts';
 import type { Deprecations } from '../deprecation/index.ts';
 import type { LimitCheck, WeightCounter } from '../limits.ts';
-import { type AccessParts, accessStages, authorizeAgain, checkPerformedScopes } from './access.ts';
+import {
+  type AccessParts,
+  authorize,
+  authorizeAgain,
+  checkCredentialScope,
+  checkPerformedScopes,
+  requireRecentSignIn,
+  signInCaller,
+} from './access.ts';
 import { closeIfUnread, discardUnusedForm, readBody } from './body.ts';
 import { createExchange, neededStages, runStages, type Stage } from './exchange.ts';
 import { createIdempotency } from './idempotent-run.ts';
@@ -45,22 +53,26 @@ export function createEndpoint(route: Route, parts: EndpointParts, checks: Endpo
 export function listStages(route: Route, parts: EndpointParts, checks: EndpointChecks): Stage[] {
   const { host, records } = parts;
   const idempotency = createIdempotency(route, parts);
-  const access = accessStages(route, parts, idempotency?.wasSentBefore);
   const body = readBody(route, host);
-
-  // A repeated request gets its stored response, even if its body does not fit a schema that has changed since.
-  const handle = neededStages(
+  const access = neededStages(
+    signInCaller(parts),
+    checkCredentialScope(route, parts),
+    ...authorize(route, parts, idempotency?.wasSentBefore),
+    requireRecentSignIn(route, host),
+  );
+  // Under a key, all of these run once: a repeated request gets its stored response, even if its body does not fit a schema that has changed.
+  const handling = neededStages(
     validateInputOf(route, host.settings.http.bodyKeys),
     checkWritePreconditions(route, records),
     runHandler(route, host),
     serialize(route, records),
   );
-  const withBody = neededStages(
+  const afterBody = neededStages(
     body && authorizeAgain(access),
     countWeight(route, checks.countWeight),
     checkPerformedScopes(route, parts),
     announceDeprecatedFields(route, parts.deprecations),
-    ...(idempotency === undefined ? handle : [idempotency.runOnce(handle)]),
+    ...(idempotency === undefined ? handling : [idempotency.runOnce(handling)]),
   );
   return neededStages(
     checkLimits(checks.checkLimits),
@@ -68,7 +80,7 @@ export function listStages(route: Route, parts: EndpointParts, checks: EndpointC
     idempotency?.readKey,
     validateQueryOf(route),
     body,
-    ...discardUnusedForm(route, withBody),
+    ...discardUnusedForm(route, afterBody),
     closeIfUnread(route),
     send(route),
   );
