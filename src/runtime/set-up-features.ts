@@ -34,6 +34,96 @@ interface Features {
   createOpenApiDocument: () => Record<string, unknown>;
 }
 
+/** An extension that has been set up. */
+interface SetUpExtension {
+  name: string;
+  parts: FeatureParts;
+  jobs: ReturnType<typeof createJobsOfExtension>;
+}
+
+/** Creates the host of extensions. @param merged returns the parts of all features; no parts until all of them are set up */
+function createExtensionHost(
+  { host, accounts }: Core,
+  merged: () => FeatureParts,
+  createDocument: () => Record<string, unknown>,
+  diagnose: ExtensionHost['diagnose'],
+): Omit<ExtensionHost, 'jobs'> {
+  let document: Record<string, unknown> | undefined;
+  return {
+    ...host,
+    accounts: accounts?.api,
+    routes: () => merged().routes ?? [],
+    pages: () => merged().pages ?? [],
+    consoleTabs: () => merged().consoleTabs ?? [],
+    accountPanels: () => merged().accountPanels ?? [],
+    accountSections: () => merged().accountSections ?? [],
+    authenticators: () => merged().authenticators ?? [],
+    auditTrail: () => merged().auditTrail,
+    userData: () => merged().userData ?? [],
+    diagnose,
+    openApiDocument: () => {
+      document ??= createDocument();
+      return document;
+    },
+  };
+}
+
+function setUpExtensions(
+  { platform }: Core,
+  extensions: Declarations['extensions'],
+  host: Omit<ExtensionHost, 'jobs'>,
+  errors: ConfigErrors,
+): SetUpExtension[] {
+  const jobCounter = createJobCounter(platform.metrics);
+  return extensions.map((extension) => {
+    const { name } = extension;
+    const jobs = createJobsOfExtension(platform, name, jobCounter);
+    const parts = setUpExtension(() => extension.setup({ ...host, jobs: jobs.api }), errors.at(`extension "${name}"`));
+    return { name, parts, jobs };
+  });
+}
+
+/** Merges the parts of extensions that do not belong to one extension each. */
+function mergeExtensionParts(extensions: readonly SetUpExtension[]): FeatureParts {
+  // Jobs, e-mails and APIs belong to one extension each; accounts run sign-in steps one by one; dependent pages are created later.
+  const notMerged = {
+    jobs: undefined,
+    mails: undefined,
+    api: undefined,
+    signInStep: undefined,
+    dependentPages: undefined,
+  };
+  return mergeParts(...extensions.map(({ parts }) => ({ ...parts, ...notMerged })));
+}
+
+/** Creates the parts of Belfry's own features. Accounts use parts of extensions. */
+function createCoreParts(
+  { platform, compiled, records, files, push, mail, jobs, accounts, host }: Core,
+  extensions: readonly SetUpExtension[],
+  extensionParts: FeatureParts,
+  createDocument: () => Record<string, unknown>,
+): FeatureParts {
+  const signInSteps = extensions.flatMap(({ parts }) => parts.signInStep ?? []);
+  return mergeParts(
+    { routes: records.routes, encrypted: findEncryptedColumns(withArchives(compiled)) },
+    files.parts,
+    push.parts,
+    mail.parts,
+    jobs.createParts(createJobRuntime(host)),
+    createIdempotencyParts(platform),
+    { routes: openApiRoutes(platform.settings, createDocument) },
+    accounts?.createFeatureParts({ ...extensionParts, signInSteps }) ?? {},
+  );
+}
+
+/** Creates the pages of each extension. Dependent pages need the parts of all features. */
+function createPages(extensions: readonly SetUpExtension[], errors: ConfigErrors) {
+  return extensions.map(({ name, parts }) => ({
+    name,
+    routes: [...(parts.pages ?? []), ...(parts.dependentPages?.(errors.at(`extension "${name}"`)) ?? [])],
+  }));
+}
+
 /**
  * Sets up the features of an app.
  *
@@ -46,84 +136,32 @@ export function setUpFeatures(
   errors: ConfigErrors,
   diagnose: ExtensionHost['diagnose'],
 ): Features | undefined {
-  const { platform, compiled, records, files, push, mail, jobs: backgroundJobs, accounts, host } = core;
-  const { settings } = platform;
-  // The merged parts are available once all features are set up; until then these functions return empty lists.
   let mergedParts: FeatureParts = {};
-  const routes = () => mergedParts.routes ?? [];
-  const authenticators = () => mergedParts.authenticators ?? [];
-  let document: Record<string, unknown> | undefined;
-  const extensionHost = {
-    ...host,
-    accounts: accounts?.api,
-    routes,
-    pages: () => mergedParts.pages ?? [],
-    consoleTabs: () => mergedParts.consoleTabs ?? [],
-    accountPanels: () => mergedParts.accountPanels ?? [],
-    accountSections: () => mergedParts.accountSections ?? [],
-    authenticators,
-    auditTrail: () => mergedParts.auditTrail,
-    userData: () => mergedParts.userData ?? [],
-    diagnose,
-    openApiDocument: () => {
-      document ??= createDocument();
-      return document;
-    },
-  };
   const createDocument = () =>
     createOpenApiDocument({
-      routes: routes(),
-      authenticators: authenticators(),
+      routes: mergedParts.routes ?? [],
+      authenticators: mergedParts.authenticators ?? [],
       sent: mergedParts.sent ?? [],
-      resources: compiled,
-      settings,
+      resources: core.compiled,
+      settings: core.platform.settings,
     });
-  const jobCounter = createJobCounter(platform.metrics);
-  const features = extensions.map((extension) => {
-    const { name } = extension;
-    const jobs = createJobsOfExtension(platform, name, jobCounter);
-    const parts = setUpExtension(
-      () => extension.setup({ ...extensionHost, jobs: jobs.api }),
-      errors.at(`extension "${name}"`),
-    );
-    return { name, parts, jobs };
-  });
-  // Jobs, e-mails and APIs belong to one extension each; accounts run sign-in steps one by one; dependent pages are created below.
-  const notMerged = {
-    jobs: undefined,
-    mails: undefined,
-    api: undefined,
-    signInStep: undefined,
-    dependentPages: undefined,
-  };
-  const mergeableParts = features.map(({ parts }) => ({ ...parts, ...notMerged }));
-  const signInSteps = features.flatMap(({ parts }) => parts.signInStep ?? []);
-  const extensionParts = mergeParts(...mergeableParts);
-  const coreParts = mergeParts(
-    { routes: records.routes, encrypted: findEncryptedColumns(withArchives(compiled)) },
-    files.parts,
-    push.parts,
-    mail.parts,
-    backgroundJobs.createParts(createJobRuntime(host)),
-    createIdempotencyParts(platform),
-    { routes: openApiRoutes(settings, createDocument) },
-    accounts?.createFeatureParts({ ...extensionParts, signInSteps }) ?? {},
-  );
+  const host = createExtensionHost(core, () => mergedParts, createDocument, diagnose);
+  const features = setUpExtensions(core, extensions, host, errors);
+  const extensionParts = mergeExtensionParts(features);
+  const coreParts = createCoreParts(core, features, extensionParts, createDocument);
   mergedParts = mergeParts(coreParts, extensionParts);
-  const pagesByExtension = features.map(({ name, parts }) => ({
-    name,
-    routes: [...(parts.pages ?? []), ...(parts.dependentPages?.(errors.at(`extension "${name}"`)) ?? [])],
-  }));
+  const pagesByExtension = createPages(features, errors);
   mergedParts.pages = [...(coreParts.pages ?? []), ...pagesByExtension.flatMap(({ routes: pages }) => pages)];
   core.setEventPublisher(mergedParts.publishEvent);
   const mails = mergeMailComposers(features, coreParts.mails ?? {}, errors);
   const routesByExtension = features.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] }));
+  const { routes = [], pages } = mergedParts;
   checkExtensionRoutes('route', routesByExtension, coreParts.routes ?? [], errors);
   checkExtensionRoutes('page', pagesByExtension, coreParts.pages ?? [], errors);
-  checkReplacementRoutes(resources, { routes: routes(), pages: mergedParts.pages ?? [] }, errors);
+  checkReplacementRoutes(resources, { routes, pages }, errors);
   for (const extension of features) checkExtensionJobs(extension, errors);
   checkExtensionApis(features, members, errors);
-  checkOperationIds(routes(), errors);
+  checkOperationIds(routes, errors);
   mergedParts.checkConfig?.(errors);
   if (errors.lines.length > 0) return undefined;
   return {

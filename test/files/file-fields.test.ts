@@ -357,6 +357,19 @@ test('a repeated form with the same Idempotency-Key creates one record', async (
   expect([other.status, other.body.error?.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
 });
 
+test('the files of a form that a precondition refuses do not count as waiting uploads', async () => {
+  const dora = await person('Dora');
+  const create = () => {
+    const form = new FormData();
+    form.append('title', 'never');
+    form.append('attachment', new Blob(['text'], { type: 'text/plain' }), 'a.txt');
+    return send(`${url}/api/tickets`, form as never, { token: dora.token, 'if-match': '*' });
+  };
+  const errors = [];
+  for (let i = 0; i < 52; i++) errors.push((await create()).body.error.message);
+  expect(errors).toEqual(Array(52).fill('If-Match is only for changes to a single record'));
+});
+
 test('the files of a repeated form do not count as waiting uploads', async () => {
   const cleo = await person('Cleo');
   const create = () => {

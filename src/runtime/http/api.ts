@@ -20,7 +20,7 @@ import { sendError } from '../../platform/http/response.ts';
 import { createSignedOutActor, runAsActor } from '../../rules/acting.ts';
 import { createCors } from './cors.ts';
 import { createDeprecations } from './deprecation/index.ts';
-import { createEndpoint, type Endpoint, type EndpointChecks, type EndpointParts } from './endpoint.ts';
+import { createEndpoint, type Endpoint, type EndpointChecks, type EndpointParts } from './endpoint/index.ts';
 import { addHomePage } from './home-page.ts';
 import { createRequestLimits, type LimitCheck, type RequestLimits } from './limits.ts';
 import { createRequestCounter } from './metrics.ts';

@@ -95,32 +95,52 @@ function explainRefusal(
 
 const clientOf = (req: Request) => clientKeyOf(addressOf(req));
 
-/** Creates the rate limits of an app; undefined if they are off. */
-export function createRequestLimits({ env, settings, limits, metrics }: Platform): RequestLimits | undefined {
-  const { enabled = env.nodeEnv !== 'test', global: globalRule, auth: authRule } = settings.rateLimit;
-  if (!enabled) return undefined;
+/** The limiters of an app. */
+interface RequestLimiters {
+  /** Of all routes together; undefined if a setting lifts that limit. */
+  all: RequestLimiter | undefined;
+  /** Creates the limiter of a single route; undefined if it has no limit of its own. */
+  createRouteLimiter(route: Route): RequestLimiter | undefined;
+}
+
+function createRequestLimiters({ settings, limits }: Pick<Platform, 'settings' | 'limits'>): RequestLimiters {
+  const { global: globalRule, auth: authRule } = settings.rateLimit;
   const createRequestLimiter = (name: string, rule: LimitRule, setting: string): RequestLimiter => ({
     ...limits.limiter(name, rule),
     name,
     rule,
     setting,
   });
-  const all = globalRule === false ? undefined : createRequestLimiter('all', globalRule, 'settings.rateLimit.global');
+  return {
+    all: globalRule === false ? undefined : createRequestLimiter('all', globalRule, 'settings.rateLimit.global'),
+    createRouteLimiter({ method, path, rateLimit }) {
+      const rule = rateLimit === 'auth' ? authRule : rateLimit;
+      const setting = rateLimit === 'auth' ? 'settings.rateLimit.auth' : 'rateLimit of the route';
+      // Name the limiter after the route's declared path, not the requested one, so that a route has a single counter per client.
+      return rule === undefined || rule === false
+        ? undefined
+        : createRequestLimiter(`${method} ${path}`, rule, setting);
+    },
+  };
+}
+
+/** The verdicts about a request; undefined where no limit applies. */
+interface Verdicts {
+  ofAll: LimitDecision | undefined;
+  ofRoute?: LimitDecision | undefined;
+}
+
+/** Creates the function that sets the headers of the stricter verdict about a request. It throws ApiError RATE_LIMITED for a refusal. */
+function createVerdictHandler(
+  { env, metrics }: Pick<Platform, 'env' | 'metrics'>,
+  all: RequestLimiter | undefined,
+): (req: Request, res: Response, verdicts: Verdicts, own?: RequestLimiter) => void {
   const refusals = new Counter({
     name: 'belfry_rate_limit_refusals_total',
     help: 'Requests refused with 429 by a rate limit: "all", or the method and pattern of a route.',
     labelNames: ['limit'],
     registers: [metrics.registry],
   });
-  const pendingChecks = createPerRequestStore<PendingCheck>('limits');
-  const isExempt = (req: Request) => !env.loopbackRateLimits && isFromThisMachine(req);
-
-  function createRouteLimiter({ method, path, rateLimit }: Route): RequestLimiter | undefined {
-    const rule = rateLimit === 'auth' ? authRule : rateLimit;
-    const setting = rateLimit === 'auth' ? 'settings.rateLimit.auth' : 'rateLimit of the route';
-    // Name the limiter after the route's declared path, not the requested one, so that a route has a single counter per client.
-    return rule === undefined || rule === false ? undefined : createRequestLimiter(`${method} ${path}`, rule, setting);
-  }
 
   /** The 429 response. In production, clients get only the text of the catalogue. */
   function createRateLimitError(req: Request, verdict: LimitDecision, exceeded: RequestLimiter): ApiError {
@@ -130,6 +150,28 @@ export function createRequestLimits({ env, settings, limits, metrics }: Platform
       env.nodeEnv === 'development' ? explainRefusal(verdict, exceeded, what, env.loopbackRateLimits) : undefined;
     return new ApiError('RATE_LIMITED', text, { retryAfter: secondsLeft(verdict) });
   }
+
+  return (req, res, { ofAll, ofRoute }, own) => {
+    const verdicts = [ofAll, ofRoute].filter((one) => one !== undefined);
+    if (verdicts.length === 0) return;
+    const strictest = verdicts.reduce(pickStricter);
+    setRateLimitHeaders(res, strictest);
+    if (strictest.allowed) return;
+    const exceededLimit = (strictest === ofAll ? all : own)!;
+    refusals.inc({ limit: exceededLimit.name });
+    throw createRateLimitError(req, strictest, exceededLimit);
+  };
+}
+
+/** Creates the rate limits of an app; undefined if they are off. */
+export function createRequestLimits(platform: Platform): RequestLimits | undefined {
+  const { env, settings } = platform;
+  const { enabled = env.nodeEnv !== 'test' } = settings.rateLimit;
+  if (!enabled) return undefined;
+  const { all, createRouteLimiter } = createRequestLimiters(platform);
+  const applyVerdicts = createVerdictHandler(platform, all);
+  const pendingChecks = createPerRequestStore<PendingCheck>('limits');
+  const isExempt = (req: Request) => !env.loopbackRateLimits && isFromThisMachine(req);
 
   /** Awaits the verdicts about a request and sets the rate limit headers. @throws ApiError RATE_LIMITED */
   async function checkLimits(
@@ -149,24 +191,7 @@ export function createRequestLimits({ env, settings, limits, metrics }: Platform
     const ownVerdict = exceeded ? undefined : own?.consume(client);
     if (!exceeded && !own?.isExhausted(client)) startMeanwhile?.(req);
     const ofAll = await verdict;
-    applyVerdicts(req, res, ofAll, { limiter: own, verdict: await ownVerdict });
-  }
-
-  /** Sets the headers of the stricter verdict. @throws ApiError RATE_LIMITED if it refuses the request */
-  function applyVerdicts(
-    req: Request,
-    res: Response,
-    ofAll: LimitDecision | undefined,
-    own: { limiter: RequestLimiter | undefined; verdict: LimitDecision | undefined },
-  ): void {
-    const verdicts = [ofAll, own.verdict].filter((one) => one !== undefined);
-    if (verdicts.length === 0) return;
-    const strictest = verdicts.reduce(pickStricter);
-    setRateLimitHeaders(res, strictest);
-    if (strictest.allowed) return;
-    const exceededLimit = (strictest === ofAll ? all : own.limiter)!;
-    refusals.inc({ limit: exceededLimit.name });
-    throw createRateLimitError(req, strictest, exceededLimit);
+    applyVerdicts(req, res, { ofAll, ofRoute: await ownVerdict }, own);
   }
 
   return {
@@ -183,8 +208,7 @@ export function createRequestLimits({ env, settings, limits, metrics }: Platform
       if (route.weight === undefined || all === undefined) return undefined;
       return async (req, res, weight) => {
         if (weight < 2 || isExempt(req)) return;
-        const verdict = await all.consume(clientOf(req), weight - 1);
-        applyVerdicts(req, res, verdict, { limiter: undefined, verdict: undefined });
+        applyVerdicts(req, res, { ofAll: await all.consume(clientOf(req), weight - 1) });
       };
     },
     async checkUnroutedRequest(req, res) {

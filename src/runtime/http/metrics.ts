@@ -88,27 +88,33 @@ const createSeries = (method: string, route: string): Series => ({
   count: 0,
 });
 
-/** Counts a request. Call it at the start of each; the returned function must be called once, when the request has ended. */
-export type RequestCounter = (req: IncomingMessage) => (res: ServerResponse, seconds: number) => void;
+/** The series of all methods and routes so far. */
+interface SeriesTable {
+  all: readonly Series[];
+  /** Returns the series of a method and route. Its key is two strings, because a joined one would have to be hashed for each request. */
+  seriesOf(method: string, route: string): Series;
+}
 
-/**
- * Registers the metrics of HTTP requests, reports the requests of the last minutes, and adds slow ones to the slow log. The metrics include
- * requests to the console, the reports and the slow log do not.
- */
-export function createRequestCounter({
-  metrics: { registry },
-  processes,
-  slowLog,
-}: {
-  metrics: Metrics;
-  processes: Pick<ProcessRegistry, 'report'>;
-  slowLog: SlowLog;
-}): RequestCounter {
-  const registers = [registry];
-  const allSeries: Series[] = [];
+function createSeriesTable(): SeriesTable {
+  const all: Series[] = [];
   const byRoute = new Map<string, Map<string, Series>>();
-  let inFlight = 0;
+  return {
+    all,
+    seriesOf(method, route) {
+      const ofRoute = byRoute.get(route) ?? new Map<string, Series>();
+      let series = ofRoute.get(method);
+      if (series === undefined) {
+        series = createSeries(method, route);
+        all.push(series);
+        byRoute.set(route, ofRoute.set(method, series));
+      }
+      return series;
+    },
+  };
+}
 
+function registerRequestMetrics(registry: Registry, allSeries: readonly Series[], readInFlight: () => number): void {
+  const registers = [registry];
   new Counter({
     name: 'belfry_http_requests_total',
     help: 'Requests by method, route pattern and class of the status; "aborted" if the client left before the response was sent.',
@@ -134,27 +140,46 @@ export function createRequestCounter({
     help: 'Requests without a complete response, including open event streams.',
     registers,
     collect() {
-      this.set(inFlight);
+      this.set(readInFlight());
     },
   });
+}
 
-  /** Since the start, without requests to the console. */
-  const totals = { inFlight: 0, count: 0, failed: 0, seconds: 0, buckets: createBuckets() };
+/** The requests since the start, without those to the console. */
+interface Totals extends RequestTotals {
+  inFlight: number;
+  buckets: number[];
+}
+
+/** Creates the totals, which the caller counts, and reports those of the last minutes. */
+function reportTotals(processes: Pick<ProcessRegistry, 'report'>): Totals {
+  const totals: Totals = { inFlight: 0, count: 0, failed: 0, seconds: 0, buckets: createBuckets() };
   const readTotals = (): RequestTotals => ({ ...totals, buckets: [...totals.buckets] });
   const readWindow = createRequestWindow(readTotals);
   processes.report('requests', () => ({ inFlight: totals.inFlight, bounds: SECONDS, ...readWindow() }));
+  return totals;
+}
 
-  /** Returns the series of a request. Its key is two strings, because a joined one would have to be hashed for each request. */
-  function seriesOf(method: string, route: string): Series {
-    const ofRoute = byRoute.get(route) ?? new Map<string, Series>();
-    let series = ofRoute.get(method);
-    if (series === undefined) {
-      series = createSeries(method, route);
-      allSeries.push(series);
-      byRoute.set(route, ofRoute.set(method, series));
-    }
-    return series;
-  }
+/** Counts a request. Call it at the start of each; the returned function must be called once, when the request has ended. */
+export type RequestCounter = (req: IncomingMessage) => (res: ServerResponse, seconds: number) => void;
+
+/**
+ * Registers the metrics of HTTP requests, reports the requests of the last minutes, and adds slow ones to the slow log. The metrics include
+ * requests to the console, the reports and the slow log do not.
+ */
+export function createRequestCounter({
+  metrics: { registry },
+  processes,
+  slowLog,
+}: {
+  metrics: Metrics;
+  processes: Pick<ProcessRegistry, 'report'>;
+  slowLog: SlowLog;
+}): RequestCounter {
+  const table = createSeriesTable();
+  const totals = reportTotals(processes);
+  let inFlight = 0;
+  registerRequestMetrics(registry, table.all, () => inFlight);
 
   return (req) => {
     const isCounted = !isConsoleRequest(req);
@@ -164,7 +189,7 @@ export function createRequestCounter({
       inFlight -= 1;
       // Only patterns and known methods: clients must not be able to create series.
       const method = METHODS.has(req.method!) ? req.method! : 'other';
-      const series = seriesOf(method, routePatternOf(req) ?? 'none');
+      const series = table.seriesOf(method, routePatternOf(req) ?? 'none');
       const statusClass = res.writableFinished ? Math.floor(res.statusCode / 100) : 0;
       series.byStatus[statusClass]! += 1;
       if (isCounted) {

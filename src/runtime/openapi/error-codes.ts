@@ -2,7 +2,7 @@ import type { CompiledPolicy } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
 import type { ErrorCode } from '../../platform/helpers/errors.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import { isItemPath } from '../http/endpoint.ts';
+import { isItemPath } from '../http/endpoint/route-traits.ts';
 
 /** The error codes that every route can return. */
 const ALWAYS_POSSIBLE_CODES: readonly ErrorCode[] = ['BAD_REQUEST', 'UNAUTHORIZED', 'INTERNAL', 'UNAVAILABLE'];

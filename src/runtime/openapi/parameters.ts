@@ -9,7 +9,7 @@ import { relationsFor } from '../../records/query/paths.ts';
 import { fieldsSortableBySomeClient, MAX_SORT_TERMS } from '../../records/query/sort.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { clientVisibleReverseRelations, findIncludedRelation } from '../../records/schema/relations.ts';
-import { hasEntityTag, isItemPath } from '../http/endpoint.ts';
+import { hasEntityTag, isItemPath } from '../http/endpoint/route-traits.ts';
 import type { Components } from './schema.ts';
 import { ID_SCHEMA, type Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';

@@ -2,7 +2,7 @@ import type { Route } from '../../declare/route.ts';
 import { recordShapes } from '../../declare/route.ts';
 import { ERROR_CODES, type ErrorCode } from '../../platform/helpers/errors.ts';
 import { isBodiless } from '../../platform/http/response.ts';
-import { hasEntityTag } from '../http/endpoint.ts';
+import { hasEntityTag } from '../http/endpoint/route-traits.ts';
 import { canReturnNotModified } from './parameters.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';

@@ -6,7 +6,9 @@ import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import { REMOVE_OLD_KEYS } from './key-leases.ts';
 import { responseEncryptionContext } from './stored-response.ts';
 
-export { createIdempotentRequests, readIdempotencyKey } from './idempotent-requests.ts';
+export type { Attempt } from './attempt.ts';
+export { createIdempotentRequests, type IdempotentRequests } from './idempotent-requests.ts';
+export { readIdempotencyKey } from './request-identity.ts';
 
 /** Creates the sweep that removes idempotency keys older than a day. */
 export function createIdempotencySweep(database: Platform['database']): Sweep {

@@ -108,6 +108,89 @@ export function findEarlierNames(renames: Renames, table: string, column: string
   };
 }
 
+/** A column that stays: as it is in the database, and as it is declared. */
+interface LastingColumn {
+  table: TableShape;
+  name: string;
+  /** `posts.title`. */
+  key: string;
+  /** Its names in the database, before the renames. */
+  before: { table: string; column: string };
+  earlierName: string;
+  /** Its type in the database. */
+  from: string;
+  /** Its type in the declarations. */
+  type: string;
+  kept: StoredColumn | undefined;
+  now: DeclaredColumn | undefined;
+  isEncrypted: boolean;
+  /** The expression that was given with `--using`. */
+  expression: string | undefined;
+}
+
+/** What happens to a column that stays. */
+type Decision =
+  | { kind: 'unchanged' }
+  | { kind: 'converted'; using: string }
+  | ({ kind: 'refused' } & Pick<RefusedChange, 'reason' | 'asIs'> & Partial<Pick<RefusedChange, 'example' | 'from'>>);
+
+function decideChange(column: LastingColumn): Decision {
+  const { name, key, earlierName, from, type, kept, now, isEncrypted, expression } = column;
+  const unreadableReason = findUnreadableReason(kept, now, earlierName !== key);
+  if (unreadableReason !== undefined) return { kind: 'refused', reason: unreadableReason };
+  if (from === type) {
+    const reason = findShapeMismatchReason(kept, now);
+    if (reason === undefined) return { kind: 'unchanged' };
+    // SQL can convert JSON to other JSON, but not one ciphertext to another.
+    if (isEncrypted) return { kind: 'refused', reason };
+    if (expression === undefined) return { kind: 'refused', reason, asIs: quoteIdentifier(name) };
+    return { kind: 'converted', using: expression };
+  }
+  if (expression !== undefined) return { kind: 'converted', using: expression };
+  const conversion = findConversion(quoteIdentifier(name), from, type, now?.spec);
+  if ('using' in conversion) return { kind: 'converted', using: conversion.using };
+  const reason = `its type cannot become ${type} (it is ${from}): ${conversion.loss}`;
+  return { kind: 'refused', reason, example: conversion.example, from };
+}
+
+/** Adds a note about values that stay in their column but may no longer be valid. */
+function noteUncheckedValues(
+  changes: ColumnChanges,
+  { key, before, type, kept, now, isEncrypted }: LastingColumn,
+): void {
+  const note = describeUncheckedValues(key, kept, now) ?? describeUncheckedMembers(key, kept, now);
+  if (note === undefined) return;
+  changes.notes.push(note);
+  if (now?.values !== undefined && !isEncrypted)
+    changes.unchecked.push({ ...before, note, values: now.values, array: type.endsWith('[]') });
+}
+
+/** Drops a column, so that it is created again. Changes the snapshot in place. */
+function replaceColumn(changes: ColumnChanges, snapshot: Snapshot, { table, name, before }: LastingColumn): void {
+  changes.statements.push(`ALTER TABLE ${quoteIdentifier(table.name)} DROP COLUMN ${quoteIdentifier(name)};`);
+  changes.replaced.push(before);
+  removeColumn(snapshot, table, name);
+}
+
+/** Converts the values of a column. Changes the description of its table in place. */
+function convertColumn(changes: ColumnChanges, { table, name, key, type }: LastingColumn, using: string): void {
+  const quoted = quoteIdentifier(name);
+  // Postgres could not convert the default.
+  const dropDefault = table.columns[name]!.default === undefined ? '' : `ALTER COLUMN ${quoted} DROP DEFAULT, `;
+  delete table.columns[name]!.default;
+  changes.statements.push(
+    `ALTER TABLE ${quoteIdentifier(table.name)} ${dropDefault}ALTER COLUMN ${quoted} SET DATA TYPE ${type} USING ${using};`,
+  );
+  changes.notes.push(`${key} becomes ${type}: reads and writes of ${table.name} wait while its rows are rewritten`);
+}
+
+function toRefusal(
+  { table, name, earlierName, type }: LastingColumn,
+  { reason, example, from, asIs }: Extract<Decision, { kind: 'refused' }>,
+): RefusedChange {
+  return { table: table.name, column: name, earlierName, reason, example, from, type, asIs };
+}
+
 /**
  * Plans the statements that change columns which stay to their declared types.
  *
@@ -117,94 +200,55 @@ export function planColumnChanges(
   snapshot: Snapshot,
   next: Snapshot,
   declared: DeclaredFacts,
-  requested: RequestedChanges,
+  { using, dropped }: RequestedChanges,
   renames: Renames,
 ): ColumnChanges {
   const changes: ColumnChanges = { statements: [], refusals: [], replaced: [], notes: [], unchecked: [], unused: [] };
-  const unused = new Set(requested.using.keys());
+  const unused = new Set(using.keys());
 
-  function planColumnChange(table: TableShape, column: string, type: string): void {
-    const key = `${table.name}.${column}`;
-    const before = findEarlierNames(renames, table.name, column);
+  function describeColumn(table: TableShape, name: string, type: string): LastingColumn {
+    const key = `${table.name}.${name}`;
+    const before = findEarlierNames(renames, table.name, name);
     const earlierName = `${before.table}.${before.column}`;
-    const from = table.columns[column]!.type;
     const now = declared.columns.get(key);
-    const kept = snapshot.belfry?.columns[key];
-    const expression = requested.using.get(key) ?? requested.using.get(earlierName);
-    const addRefusal = (reason: string, conversionFound: { example?: string | undefined; from?: string } = {}) =>
-      changes.refusals.push({
-        table: table.name,
-        column,
-        earlierName,
-        reason,
-        example: conversionFound.example,
-        from: conversionFound.from,
-        type,
-      });
+    return {
+      table,
+      name,
+      key,
+      before,
+      earlierName,
+      from: table.columns[name]!.type,
+      type,
+      now,
+      kept: snapshot.belfry?.columns[key],
+      isEncrypted: now?.bound !== undefined,
+      expression: using.get(key) ?? using.get(earlierName),
+    };
+  }
 
-    const unreadableReason = findUnreadableReason(kept, now, earlierName !== key);
-    const misshapenReason =
-      unreadableReason === undefined && from === type ? findShapeMismatchReason(kept, now) : undefined;
-    // SQL can convert JSON to other JSON, but not one ciphertext to another.
-    const isEncrypted = now?.bound !== undefined;
-    let conversionFound = from === type ? undefined : findConversion(quoteIdentifier(column), from, type, now?.spec);
-    if (misshapenReason !== undefined && !isEncrypted && expression !== undefined)
-      conversionFound = { using: expression };
-    const isMisshapen = misshapenReason !== undefined && conversionFound === undefined;
-    const isRefused =
-      unreadableReason !== undefined ||
-      isMisshapen ||
-      (conversionFound !== undefined && 'loss' in conversionFound && expression === undefined);
-    if (isRefused && (requested.dropped.has(key) || requested.dropped.has(earlierName))) {
-      changes.statements.push(`ALTER TABLE ${quoteIdentifier(table.name)} DROP COLUMN ${quoteIdentifier(column)};`);
-      changes.replaced.push(before);
-      removeColumn(snapshot, table, column);
+  function planColumnChange(column: LastingColumn): void {
+    const { table, name, key, earlierName, type } = column;
+    const decision = decideChange(column);
+    if (decision.kind === 'unchanged') {
+      noteUncheckedValues(changes, column);
       return;
     }
-    if (unreadableReason !== undefined) addRefusal(unreadableReason);
-    else if (isMisshapen) {
-      const asIs = isEncrypted ? undefined : quoteIdentifier(column);
-      const refusal = {
-        table: table.name,
-        column,
-        earlierName,
-        reason: misshapenReason!,
-        example: undefined,
-        type,
-        asIs,
-      };
-      changes.refusals.push({ ...refusal, from: undefined });
-    } else if (conversionFound === undefined) {
-      const note = describeUncheckedValues(key, kept, now) ?? describeUncheckedMembers(key, kept, now);
-      if (note === undefined) return;
-      changes.notes.push(note);
-      if (now?.values !== undefined && !isEncrypted)
-        changes.unchecked.push({ ...before, note, values: now.values, array: type.endsWith('[]') });
+    if (decision.kind === 'refused' && (dropped.has(key) || dropped.has(earlierName))) {
+      replaceColumn(changes, snapshot, column);
       return;
-    } else if (isRefused && 'loss' in conversionFound) {
-      addRefusal(`its type cannot become ${type} (it is ${from}): ${conversionFound.loss}`, {
-        example: conversionFound.example,
-        from,
-      });
-    } else {
-      const using = expression ?? ('using' in conversionFound ? conversionFound.using : '');
-      unused.delete(requested.using.has(key) ? key : earlierName);
-      const quoted = quoteIdentifier(column);
-      // Postgres could not convert the default.
-      const dropDefault = table.columns[column]!.default === undefined ? '' : `ALTER COLUMN ${quoted} DROP DEFAULT, `;
-      delete table.columns[column]!.default;
-      changes.statements.push(
-        `ALTER TABLE ${quoteIdentifier(table.name)} ${dropDefault}ALTER COLUMN ${quoted} SET DATA TYPE ${type} USING ${using};`,
-      );
-      changes.notes.push(`${key} becomes ${type}: reads and writes of ${table.name} wait while its rows are rewritten`);
+    }
+    if (decision.kind === 'refused') changes.refusals.push(toRefusal(column, decision));
+    else {
+      unused.delete(using.has(key) ? key : earlierName);
+      convertColumn(changes, column, decision.using);
     }
     // Continue as if the column had its declared type, so that one run reports the refused changes of all columns.
-    table.columns[column]!.type = type;
+    table.columns[name]!.type = type;
   }
 
   for (const [key, table] of Object.entries(snapshot.tables)) {
     for (const wanted of Object.values(next.tables[key]?.columns ?? {})) {
-      if (table.columns[wanted.name] !== undefined) planColumnChange(table, wanted.name, wanted.type);
+      if (table.columns[wanted.name] !== undefined) planColumnChange(describeColumn(table, wanted.name, wanted.type));
     }
   }
   changes.unused.push(...unused);

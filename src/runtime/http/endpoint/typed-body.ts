@@ -1,17 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import type { BinaryBody, FormFileRules, MultipartBody, MultipartContent, ReceivedFile } from '../../declare/body.ts';
-import type { Route } from '../../declare/route.ts';
-import { ApiError, validationError } from '../../platform/helpers/errors.ts';
-import type { StandardSchema } from '../../platform/helpers/standard-schema.ts';
-import { matchesMediaType, openBinaryBody, unsupportedTypeError } from '../../platform/http/bodies/body-stream.ts';
+import type {
+  BinaryBody,
+  FormFileRules,
+  MultipartBody,
+  MultipartContent,
+  ReceivedFile,
+} from '../../../declare/body.ts';
+import type { Route } from '../../../declare/route.ts';
+import { ApiError, validationError } from '../../../platform/helpers/errors.ts';
+import type { StandardSchema } from '../../../platform/helpers/standard-schema.ts';
+import { matchesMediaType, openBinaryBody, unsupportedTypeError } from '../../../platform/http/bodies/body-stream.ts';
 import {
   declaresForm,
   type FormField,
   type FormFile,
   type FormLimits,
   readForm,
-} from '../../platform/http/bodies/multipart.ts';
+} from '../../../platform/http/bodies/multipart.ts';
 import { validateBody } from './input.ts';
 
 /** Bytes of the headers and boundaries of a part, in the limit of a whole form. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Request } from 'express';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { canonicalizeRequest } from '../../../../src/runtime/http/idempotency/idempotent-requests.ts';
+import { canonicalizeRequest } from '../../../../src/runtime/http/idempotency/request-identity.ts';
 import { scaleRuns } from '../../../support/vitest/fuzz-runs.ts';
 
 const request = (query: object, more: object = {}) => ({ query, headers: {}, ...more }) as unknown as Request;

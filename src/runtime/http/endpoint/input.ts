@@ -1,8 +1,10 @@
-import { ApiError, type ErrorDetails, validationError } from '../../platform/helpers/errors.ts';
-import { tooManyKeysMessage } from '../../platform/helpers/json/json-limits.ts';
-import type { StandardSchema } from '../../platform/helpers/standard-schema.ts';
-import { describeFieldIssue, describeIssues, type IssueDetail } from '../../platform/helpers/standard-schema.ts';
-import { shortenForMessage } from '../../records/query/parameter.ts';
+import type { Route, RouteContext } from '../../../declare/route.ts';
+import { ApiError, type ErrorDetails, validationError } from '../../../platform/helpers/errors.ts';
+import { tooManyKeysMessage } from '../../../platform/helpers/json/json-limits.ts';
+import type { StandardSchema } from '../../../platform/helpers/standard-schema.ts';
+import { describeFieldIssue, describeIssues, type IssueDetail } from '../../../platform/helpers/standard-schema.ts';
+import { shortenForMessage } from '../../../records/query/parameter.ts';
+import type { Stage } from './exchange.ts';
 
 /** Returns the first `maxKeys` fields of an object that has more, so that validation stays cheap; undefined for any other value. */
 function takeFirstFields(value: unknown, maxKeys: number): Record<string, unknown> | undefined {
@@ -48,9 +50,31 @@ function describeQueryIssue({ path, kind, message }: IssueDetail): string {
  * @returns the schema's output
  * @throws ApiError BAD_REQUEST naming the first invalid parameter
  */
-export async function validateQuery(schema: StandardSchema, query: unknown): Promise<unknown> {
+async function validateQuery(schema: StandardSchema, query: unknown): Promise<unknown> {
   const result = await schema['~standard'].validate(query);
   if (result.issues === undefined) return result.value;
   const [first] = describeIssues(result.issues, query);
   throw new ApiError('BAD_REQUEST', first && describeQueryIssue(first));
+}
+
+/** Creates the stage that checks the query against the schema of the route; undefined if it has none. */
+export function validateQueryOf({ query: schema }: Route): Stage | undefined {
+  if (schema === undefined) return undefined;
+  return {
+    name: 'validate the query',
+    async run(exchange) {
+      exchange.query = (await validateQuery(schema, exchange.req.query)) as RouteContext['query'];
+    },
+  };
+}
+
+/** Creates the stage that checks the body against the schema of the route; undefined if it has none. */
+export function validateInputOf({ input: schema }: Route, maxKeys: number): Stage | undefined {
+  if (schema === undefined) return undefined;
+  return {
+    name: 'validate the input',
+    async run(exchange) {
+      exchange.input = await validateBody(schema, exchange.body, maxKeys);
+    },
+  };
 }
