@@ -1,4 +1,5 @@
-import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
+import type { RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterMemory } from './library.ts';
 import type { LimitRule } from './rule.ts';
 
 /** A flood of new keys must not fill the memory. At this maximum, the counts of one limit need some 30 MB, and its blocked keys some 12 MB. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisClient } from '../../data/redis/connections.ts';
 import { BoundedBlockedKeys, BoundedMemoryLimiter } from './bounded-memory.ts';
 import type { Count, Counter } from './counter.ts';
+import { RateLimiterRedis, RateLimiterRes } from './library.ts';
 import type { LimitRule } from './rule.ts';
 
 /** The decision of a rate limit about one request. */
