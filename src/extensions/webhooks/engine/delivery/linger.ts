@@ -12,8 +12,12 @@ const MAX_LINGERING = 1000;
 
 /** The jobs that a worker may run. Jobs that wait for new deliveries are not counted. */
 export interface JobCapacity {
-  /** Whether as many jobs run as may, so that other endpoints may have to wait. */
-  isFull(): boolean;
+  /**
+   * Whether as many jobs run as may, so that other endpoints may have to wait.
+   *
+   * @param woken the number of jobs that are about to end their wait; default 0
+   */
+  isFull(woken?: number): boolean;
   /** How many jobs wait for new deliveries. */
   countLingering(): number;
   addLingering(count: 1 | -1): void;

@@ -71,7 +71,7 @@ function register(sending: Sending): () => void {
     sendRequested: () => handle(sending, { type: 'requestAnnounced' }),
     onNewDeliveries() {
       const wasLingering = state.isLingering;
-      handle(sending, { type: 'announced', areJobsFull: jobs.isFull() });
+      handle(sending, { type: 'announced', areJobsFull: jobs.isFull(wasLingering ? 1 : 0) });
       return wasLingering;
     },
     endLinger: () => handle(sending, { type: 'stopped' }),

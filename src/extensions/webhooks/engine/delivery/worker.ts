@@ -51,7 +51,7 @@ function createFastJobs(slots: RequestSlots, onChange: () => void): FastJobs {
   const countWorking = () => 2 * slots.countSlots('fast');
   return {
     countAllowed: () => countWorking() + lingering,
-    isFull: () => running - lingering >= countWorking(),
+    isFull: (woken = 0) => running - lingering + woken >= countWorking(),
     countLingering: () => lingering,
     addLingering(count) {
       lingering += count;
