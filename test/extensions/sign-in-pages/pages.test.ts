@@ -131,7 +131,7 @@ test('/auth leads to the account', async () => {
 test('the settings appear in the page as text, and never as markup', async () => {
   const html = await (await fetch(`${full.url}/auth/sign-in`)).text();
   expect(html).not.toContain('<b>');
-  expect(html).toContain('<title>&lt;/script>&lt;b>&quot;Acme&quot; &amp; &#39;sons&#39;</title>');
+  expect(html).toContain('<title>&lt;/script&gt;&lt;b&gt;&quot;Acme&quot; &amp; &#39;sons&#39;</title>');
   expect(html).toContain('<img src="/brand/logo.svg"');
   expect(html.indexOf('/brand/sign-in.css')).toBeGreaterThan(html.indexOf('/auth/assets/theme.css'));
   expect(html.match(/<script/g)).toHaveLength(2);

@@ -38,6 +38,9 @@ export interface Exchange {
   response: SuccessResponse | undefined;
 }
 
+// Express parses the query string when it is read, and refuses it then if it is malformed.
+const NO_QUERY: RouteContext['query'] = {};
+
 /** Creates the exchange of a request that has passed no stage yet. */
 export function createExchange(req: Request, res: Response, actor: Actor): Exchange {
   return {
@@ -49,7 +52,7 @@ export function createExchange(req: Request, res: Response, actor: Actor): Excha
     doc: undefined,
     missingError: undefined,
     key: undefined,
-    query: req.query as RouteContext['query'],
+    query: NO_QUERY,
     body: undefined,
     form: undefined,
     isBodySlow: false,

@@ -15,7 +15,7 @@ import {
 import { closeIfUnread, discardUnusedForm, readBody } from './body.ts';
 import { createExchange, neededStages, runStages, type Stage } from './exchange.ts';
 import { createIdempotency } from './idempotent-run.ts';
-import { validateInputOf, validateQueryOf } from './input.ts';
+import { readQueryOf, validateInputOf } from './input.ts';
 import { checkWritePreconditions } from './preconditions.ts';
 import { runHandler, send, serialize } from './respond.ts';
 
@@ -78,7 +78,7 @@ export function listStages(route: Route, parts: EndpointParts, checks: EndpointC
     checkLimits(checks.checkLimits),
     ...access,
     idempotency?.readKey,
-    validateQueryOf(route),
+    readQueryOf(route),
     body,
     ...discardUnusedForm(route, afterBody),
     closeIfUnread(route),

@@ -57,9 +57,19 @@ async function validateQuery(schema: StandardSchema, query: unknown): Promise<un
   throw new ApiError('BAD_REQUEST', first && describeQueryIssue(first));
 }
 
-/** Creates the stage that checks the query against the schema of the route; undefined if it has none. */
-export function validateQueryOf({ query: schema }: Route): Stage | undefined {
-  if (schema === undefined) return undefined;
+/**
+ * Creates the stage that reads the query, and checks it against the schema of the route if it has one. A malformed query string is refused
+ * here, and not earlier: a caller without access learns nothing about it.
+ */
+export function readQueryOf({ query: schema }: Route): Stage {
+  if (schema === undefined) {
+    return {
+      name: 'read the query',
+      run(exchange) {
+        exchange.query = exchange.req.query as RouteContext['query'];
+      },
+    };
+  }
   return {
     name: 'validate the query',
     async run(exchange) {

@@ -41,7 +41,7 @@ function stagesOf(method: string, path: string): string[] {
 
 test('a plain read has no stage about bodies, keys, weights, recent sign-ins or deprecated fields', () => {
   const stages = ['check the limits', 'sign in', 'check the scope of the credential'];
-  const end = ['run the handler', 'serialize', 'send'];
+  const end = ['read the query', 'run the handler', 'serialize', 'send'];
   expect(stagesOf('GET', '/posts')).toEqual([...stages, ...end]);
   expect(stagesOf('GET', '/posts/:id')).toEqual([...stages, ...end]);
   expect(stagesOf('GET', '/posts/:id/summary')).toEqual([...stages, 'authorise and load the record', ...end]);
@@ -55,6 +55,7 @@ test('a create is authorised before its body is read, and runs once for each ide
     'require a user',
     'authorise a create with an idempotency key',
     'read the idempotency key',
+    'read the query',
     'read the body',
     'after a slow body, again',
     '  sign in',
@@ -71,6 +72,7 @@ test('a create is authorised before its body is read, and runs once for each ide
 
 test('a create with a form discards the form unless its handler runs', () => {
   expect(stagesOf('POST', '/tickets').slice(6)).toEqual([
+    'read the query',
     'read the form or the body',
     'discard the form unless the handler runs',
     '  after a slow body, again',
@@ -110,6 +112,7 @@ test('a recent sign-in is required after the record is loaded', () => {
   expect(stagesOf('DELETE', '/posts/:id/hard').slice(3)).toEqual([
     'authorise and load the record',
     'require a recent sign-in',
+    'read the query',
     'check write preconditions',
     'run the handler',
     'serialize',
@@ -121,6 +124,7 @@ test('a route with a streamed body closes the connection after a body that was n
   expect(stagesOf('POST', '/posts/import').slice(3)).toEqual([
     'authorise',
     'read the idempotency key',
+    'read the query',
     'read the body',
     'after a slow body, again',
     '  sign in',
@@ -138,6 +142,7 @@ test('a route with a streamed body closes the connection after a body that was n
 test('a batch counts its weight and checks the scopes of its operations before it runs', () => {
   expect(stagesOf('POST', '/tickets/batch').slice(4)).toEqual([
     'read the idempotency key',
+    'read the query',
     'read the body',
     'after a slow body, again',
     '  sign in',
