@@ -1,42 +1,11 @@
-import { roomOrders } from './scripts/check/room-orders.ts';
+import { below, roomOrders } from './scripts/check/rooms.ts';
 
 // The import rules: layers import only layers below them. `npm run check` enforces them (scripts/check/import-rules.ts).
-
-/** What each folder of src/ may import from, besides itself. Type imports count as well. */
-const below = {
-  platform: [],
-  declare: ['platform'],
-  rules: ['declare', 'platform'],
-  records: ['rules', 'declare', 'platform'],
-  files: ['records', 'rules', 'declare', 'platform'],
-  accounts: ['records', 'rules', 'declare', 'platform'],
-  jobs: ['records', 'rules', 'declare', 'platform'],
-  push: ['accounts', 'records', 'rules', 'declare', 'platform'],
-  extension: ['declare', 'platform'],
-  extensions: ['extension', 'accounts', 'push', 'records', 'rules', 'declare', 'platform'],
-  runtime: ['accounts', 'jobs', 'push', 'files', 'records', 'rules', 'declare', 'platform'],
-  client: ['declare'],
-  react: ['client'],
-  'dev-servers': [],
-  cli: ['runtime', 'extensions', 'dev-servers', 'accounts', 'jobs', 'push', 'records', 'rules', 'declare', 'platform'],
-  testing: [
-    'runtime',
-    'extensions',
-    'dev-servers',
-    'accounts',
-    'jobs',
-    'push',
-    'records',
-    'rules',
-    'declare',
-    'platform',
-  ],
-};
 
 const orderRules = Object.entries(roomOrders).flatMap(([room, order]) =>
   order.map((folder, index) => ({
     name: `${room}/${folder}-imports-downward`,
-    comment: `src/${room}/${folder}/ may import ${order.slice(0, index).join(', ') || 'nothing else'} of src/${room}/.`,
+    comment: `${room}/${folder} may import ${order.slice(0, index).join(', ') || 'nothing else'} of src/${room}, and no file at its root (scripts/check/rooms.ts).`,
     severity: 'error',
     from: { path: `^src/${room}/${folder}/` },
     to: { path: `^src/${room}/`, pathNot: `^src/${room}/(${order.slice(0, index + 1).join('|')})/` },

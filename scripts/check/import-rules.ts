@@ -2,13 +2,20 @@
 // if dependency-cruiser read fewer modules than there are files, or found no import in a file that has some: a parser that reads
 // nothing finds no violation.
 import { spawnSync } from 'node:child_process';
-import { globSync, readdirSync, readFileSync } from 'node:fs';
-import { roomOrders } from './room-orders.ts';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { below, roomOrders } from './rooms.ts';
 
 interface Cruise {
   modules: { source: string; dependencies: unknown[] }[];
   summary: {
-    violations: { type: string; from: string; to: string; rule: { name: string }; cycle?: { name: string }[] }[];
+    violations: {
+      type: string;
+      from: string;
+      to: string;
+      rule: { name: string };
+      comment?: string;
+      cycle?: { name: string }[];
+    }[];
   };
 }
 
@@ -39,12 +46,13 @@ const hasImports = (file: string) => /^(import|export)\b[^;]*\bfrom '/m.test(rea
 const unreadFiles = files.filter((file) => !dependencies.has(file) || (!dependencies.get(file) && hasImports(file)));
 for (const file of unreadFiles) console.error(`not read: ${file}`);
 const { violations } = cruise.summary;
-for (const { rule, from, to, cycle } of violations) {
+for (const { rule, from, to, cycle, comment } of violations) {
   const path = cycle ? [from, ...cycle.map(({ name }) => name)] : from === to ? [from] : [from, to];
-  console.error(`${rule.name}: ${path.join(' → ')}`);
+  console.error(`${rule.name}: ${path.join(' → ')}${comment === undefined ? '' : `. ${comment}`}`);
 }
 // The parser does not see `import('./x.ts').T` in a type, which would bypass every rule.
-const hiddenImports = files.filter((file) => /(?<!\bawait |\breturn |=> )\bimport\(/.test(readFileSync(file, 'utf8')));
+const HIDDEN_IMPORT = /(?<!\bawait |\breturn |=> )\bimport\(|\bimport\('[^']*'\)\.(?!then\b)/;
+const hiddenImports = files.filter((file) => HIDDEN_IMPORT.test(readFileSync(file, 'utf8')));
 for (const file of hiddenImports) console.error(`import() in a type: ${file}. Write \`import type\` at the top.`);
 // The parser does not tell `import type` from `import`.
 const TYPES_ONLY = [
@@ -53,12 +61,21 @@ const TYPES_ONLY = [
 ];
 let valueImports = 0;
 for (const { folder, of, why } of TYPES_ONLY) {
-  const imports = new RegExp(`^(?:import|export)\\b(?! type\\b)[^;]*\\bfrom '[^']*/${of}/`, 'm');
+  const path = `'[^']*/${of}/`;
+  const imports = new RegExp(
+    `^(?:import|export)\\b(?! type\\b)[^;]*\\bfrom ${path}|^import ${path}|\\bimport\\(${path}`,
+    'm',
+  );
   for (const file of files.filter((each) => each.startsWith(folder) && imports.test(readFileSync(each, 'utf8')))) {
     console.error(`${file} must import only types of src/${of}: ${why}. Write \`import type\`.`);
     valueImports++;
   }
 }
+
+const newRooms = globSync('src/*', { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'app' && below[entry.name] === undefined)
+  .map(({ name }) => name);
+for (const room of newRooms) console.error(`src/${room} is new: say in scripts/check/rooms.ts what it may import.`);
 
 /** The number of files from which a room with sub-folders needs an order. */
 const LARGE_ROOM_FILES = 13;
@@ -67,17 +84,26 @@ const rooms = globSync('src/{*,extensions/*}', { withFileTypes: true })
   .map((entry) => `${entry.parentPath}/${entry.name}`.slice('src/'.length))
   .sort();
 const subFoldersOf = (room: string) =>
-  readdirSync(`src/${room}`, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && files.some((file) => file.startsWith(`src/${room}/${entry.name}/`)))
-    .map(({ name }) => name);
+  !existsSync(`src/${room}`)
+    ? []
+    : readdirSync(`src/${room}`, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory() && files.some((file) => file.startsWith(`src/${room}/${entry.name}/`)))
+        .map(({ name }) => name);
 const isLarge = (room: string) => files.filter((file) => file.startsWith(`src/${room}/`)).length >= LARGE_ROOM_FILES;
 const unordered = [...new Set([...rooms.filter(isLarge), ...Object.keys(roomOrders)])].filter(
   (room) => subFoldersOf(room).sort().join() !== [...(roomOrders[room] ?? [])].sort().join(),
 );
 for (const room of unordered)
   console.error(
-    `the order of src/${room} in scripts/check/room-orders.ts must list, from the ground up: ${subFoldersOf(room).join(', ')}`,
+    `roomOrders in scripts/check/rooms.ts must have exactly these folders of src/${room}, each after those that it imports: ${subFoldersOf(room).join(', ')}`,
   );
 console.log(`${files.length - unreadFiles.length} of ${files.length} modules read, ${violations.length} violations`);
-if (unreadFiles.length || violations.length || hiddenImports.length || valueImports || unordered.length)
+if (
+  unreadFiles.length ||
+  violations.length ||
+  hiddenImports.length ||
+  valueImports ||
+  newRooms.length ||
+  unordered.length
+)
   process.exit(1);

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { type ApiResponse, type Client, startTestApp } from '../../support/app.ts';
 import { countStatements } from '../../support/database/sent-statements.ts';
@@ -29,6 +30,7 @@ const post = defineResource('post', {
     route.post('/:id/shout', { policy: 'owner' }, ({ doc, service }) =>
       service('post').update(doc.id, { title: doc.title.toUpperCase() }, { ifMatch: doc.updatedAt }),
     ),
+    route.post('/:id/rename', { policy: 'owner', input: z.object({ title: z.string() }) }, () => ({ done: true })),
     route.post('/announce', { policy: 'authenticated' }, () => ({ done: true })),
   ],
 });
@@ -336,6 +338,13 @@ test('an outdated version is reported before errors in the body, whether or not 
     expect((await ann.call('PATCH', at, body, { 'if-match': tag })).status).toBe(412);
     expect((await ann.call('PATCH', at, body, { 'if-match': '*' })).status).toBe(422);
   }
+});
+
+test('a custom route reports an outdated version before errors in the body, too', async () => {
+  const { path: at, tag } = await newPost();
+  await ann.call('PATCH', at, { title: 'Newer' });
+  expect((await ann.call('POST', `${at}/rename`, { title: 1 }, { 'if-match': tag })).status).toBe(412);
+  expect((await ann.call('POST', `${at}/rename`, { title: 1 }, { 'if-match': '*' })).status).toBe(422);
 });
 
 test('hooks do not run for an outdated version, and policy functions run before the version is checked', async () => {

@@ -5,11 +5,23 @@ import type { LimitRule } from './rule.ts';
 /** A flood of new keys must not fill the memory. At this maximum, the counts of one limit need some 30 MB, and its blocked keys some 12 MB. */
 const MAX_KEYS = 50_000;
 
+/** Forgetting keys one by one would cost more each time, because V8 first passes the places of the keys forgotten before. */
+const FORGOTTEN_AT_ONCE = 1000;
+
+/** Forgets the keys that came first, if there are too many. */
+function boundKeys<Key>(keys: ReadonlySet<Key> | ReadonlyMap<Key, unknown>, forget: (key: Key) => void): void {
+  if (keys.size <= MAX_KEYS) return;
+  let forgotten = 0;
+  for (const key of keys.keys()) {
+    forget(key);
+    forgotten += 1;
+    if (forgotten === FORGOTTEN_AT_ONCE) return;
+  }
+}
+
 /** Counts in this process while Redis is down. The library keeps any number of keys; this limiter forgets the first of too many. */
 export class BoundedMemoryLimiter extends RateLimiterMemory {
   readonly #keys = new Set<string | number>();
-  // One iterator for all calls: a new one would first pass the places of the deleted keys, of which V8 keeps tens of thousands.
-  readonly #firstKeys = this.#keys.values();
 
   constructor({ limit, windowMs }: LimitRule) {
     super({ keyPrefix: '', points: limit, duration: windowMs / 1000 });
@@ -17,7 +29,7 @@ export class BoundedMemoryLimiter extends RateLimiterMemory {
 
   override consume(key: string | number, amount?: number): Promise<RateLimiterRes> {
     this.#keys.add(key);
-    if (this.#keys.size > MAX_KEYS) void this.delete(this.#firstKeys.next().value!);
+    boundKeys(this.#keys, (first) => void this.delete(first));
     return super.consume(key, amount);
   }
 
@@ -34,13 +46,12 @@ export class BoundedMemoryLimiter extends RateLimiterMemory {
 export class BoundedBlockedKeys {
   /** When each key is allowed again, in epoch ms. */
   readonly #ends = new Map<string, number>();
-  readonly #firstKeys = this.#ends.keys();
 
-  /** Blocks a key for `ms`. Above the maximum, forgets the key that was blocked first. */
+  /** Blocks a key for `ms`. Above the maximum, forgets the keys that were blocked first. */
   addMs(key: string, ms: number): void {
     this.#ends.delete(key);
     this.#ends.set(key, Date.now() + ms);
-    if (this.#ends.size > MAX_KEYS) this.#ends.delete(this.#firstKeys.next().value!);
+    boundKeys(this.#ends, (first) => this.#ends.delete(first));
   }
 
   /** Returns the ms until a key is allowed again; 0 if it is now. */

@@ -83,10 +83,10 @@ export function createLimiter(name: string, rule: LimitRule, redis: RedisClient,
     async consume(requestedKey, amount) {
       try {
         const { remainingPoints, msBeforeNext } = await limiter.consume(countedKeyOf(requestedKey), amount);
-        return { allowed: true, limit, remaining: remainingPoints, leftMs: msBeforeNext };
+        return { allowed: true, limit, remaining: remainingPoints, leftMs: Math.round(msBeforeNext) };
       } catch (refusal) {
         if (!(refusal instanceof RateLimiterRes)) throw refusal;
-        return { allowed: false, limit, remaining: 0, leftMs: refusal.msBeforeNext };
+        return { allowed: false, limit, remaining: 0, leftMs: Math.round(refusal.msBeforeNext) };
       }
     },
     forget(requestedKey) {

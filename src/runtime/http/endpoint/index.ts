@@ -62,8 +62,8 @@ export function listStages(route: Route, parts: EndpointParts, checks: EndpointC
   );
   // Under a key, all of these run once: a repeated request gets its stored response, even if its body does not fit a schema that has changed.
   const handling = neededStages(
-    validateInputOf(route, host.settings.http.bodyKeys),
     checkWritePreconditions(route, records),
+    validateInputOf(route, host.settings.http.bodyKeys),
     runHandler(route, host),
     serialize(route, records),
   );

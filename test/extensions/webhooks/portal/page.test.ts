@@ -44,7 +44,7 @@ test('the page runs no inline code but its import map, loads nothing from elsewh
 
 test('title, logo, stylesheet and colours appear on the page as text, never as code', async () => {
   const html = await (await fetch(`${embedded.url}/webhooks/portal`)).text();
-  expect(html).toContain('&lt;Acme> &amp; &quot;Co&quot;');
+  expect(html).toContain('&lt;Acme&gt; &amp; &quot;Co&quot;');
   expect(html).toContain('<img src="/brand/logo.svg" alt="">');
   expect(html).toContain('<link rel="stylesheet" href="/brand/portal.css">');
   const css = await (await fetch(`${embedded.url}/webhooks/portal/assets/colors.css`)).text();
