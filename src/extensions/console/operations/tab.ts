@@ -194,7 +194,7 @@ function limitRoutes(host: ExtensionHost) {
 
 /**
  * The tab of the console about the running app: its servers, processes, queues, limits and slow work. All pages that one process serves share
- * their reads for a second. In production it has no log.
+ * their reads for a short time. In production it has no log.
  */
 export function createOperationsTab(host: ExtensionHost): ConsoleTab {
   const readList = createSharedRead(() => readProcesses(host), FRESH_MS);

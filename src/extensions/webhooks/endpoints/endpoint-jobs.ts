@@ -56,7 +56,7 @@ export async function enqueueNextJob(queues: Queues, next: EndpointOfOwner & { l
 
 /**
  * Adds a job that processes an endpoint after `delayMs`. Its deduplication id differs from that of the job without delay, so it cannot
- * postpone deliveries that are due now. A later call replaces the delay: pass the ms until the endpoint's earliest delivery is due.
+ * postpone deliveries that are due now. A later call replaces the delay.
  */
 export async function scheduleEndpointJob(
   queues: Queues,

@@ -5,7 +5,7 @@ import { NEXT_DUE_MS } from './due-sql.ts';
 import type { EndpointLease, LaneClaim } from './endpoint-lease.ts';
 import type { Linger } from './linger.ts';
 import type { ReleaseSlot } from './request-slots.ts';
-import { attemptRequestedDelivery, claimRequestedDelivery } from './requested-sender.ts';
+import { attemptRequestedDelivery, claimRequestedDelivery } from './requested-deliveries.ts';
 import type { SendParts } from './send-parts.ts';
 import { mayStillSend } from './sending-decisions.ts';
 import type { Circumstances, SendingAction, SendingEvent, SendingState } from './sending-state.ts';

@@ -69,7 +69,7 @@ export function createOutcome(changes: Partial<Outcome> = {}): Outcome {
 
 export const CLAIMING_MS = 250;
 export const MAX_IN_FLIGHT = 4;
-/** The time of the events of `runCases`, by the clock by which the lease begins at 0. */
+/** The time of the events of `testCases`, by the clock by which the lease begins at 0. */
 export const NOW = 100;
 
 /** The slot of all events. */
