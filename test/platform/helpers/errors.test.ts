@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ApiError, ERROR_CODES, validationError } from '../../../src/platform/helpers/errors.ts';
 
 test('docs/http.md contains the current error catalogue', () => {
-  const docs = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'http.md'), 'utf8');
+  const docs = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'http.md'), 'utf8');
   const table = /^\| Status \| Code \|.*\n\|[-|]+\|\n((?:\|.*\n)*)/m.exec(docs)![1]!;
   const catalogue = Object.entries(ERROR_CODES)
     .sort(([, a], [, b]) => a.status - b.status)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { StartupError } from '../../../../src/platform/helpers/config-errors.ts';
 import { readEnvironment } from '../../../../src/platform/settings/environment.ts';
 
-const CA = join(import.meta.dirname, '../../data/tls/push-ca.crt');
+const CA = join(import.meta.dirname, '../../../data/tls/push-ca.crt');
 
 const read = (variables: Record<string, string>) =>
   readEnvironment({ NODE_ENV: 'test', DATABASE_URL: 'postgres://u@db/app', REDIS_URL: 'redis://redis', ...variables })

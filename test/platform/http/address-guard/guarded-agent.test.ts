@@ -201,7 +201,7 @@ test('only the cause of the error distinguishes a private address from a missing
 });
 
 describe('TLS', () => {
-  const pem = (name: string) => readFileSync(new URL(`../../data/tls/${name}`, import.meta.url), 'utf8');
+  const pem = (name: string) => readFileSync(new URL(`../../../data/tls/${name}`, import.meta.url), 'utf8');
   const ca = pem('hooks.example.com.crt');
   const seen: { servername: unknown; protocol: unknown }[] = [];
   let tlsServer: ReturnType<typeof createTlsServer>;
