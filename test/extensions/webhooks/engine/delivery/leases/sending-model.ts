@@ -36,6 +36,8 @@ export class SendingModel {
   /** Deliveries that another lease can claim again, because this one did not send them. */
   readonly returned: string[] = [];
   hasEnded = false;
+  /** Whether new deliveries were announced, or a full batch was claimed, since the last claim began. */
+  mayHaveMissed: boolean;
   /** Whether the lease must begin no more requests, after what happened. */
   private mustEnd = false;
 
@@ -59,6 +61,7 @@ export class SendingModel {
 
   constructor(start: ModelStart) {
     this.start = start;
+    this.mayHaveMissed = start.hasNew || start.isFull;
     const { lane, maxInFlight, claimingMs, pace, hasNew, mayLinger, isFull } = start;
     const endpoint = createEndpoint({ ordered: start.ordered, slow: lane === 'slow' });
     const first = { endpoint, deliveries: this.createClaimed(start.firstCount), isFull };
@@ -105,11 +108,22 @@ export class SendingModel {
   private listOthers(value: number): (() => void)[] {
     return [
       () => this.pass(PAUSES_MS[value % PAUSES_MS.length]!),
-      () => this.handle({ type: 'announced', areJobsFull: value % 4 === 0 }),
+      () => this.announce(value % 4 === 0),
       () => this.handle({ type: 'requestAnnounced' }),
       () => this.change({ mayLinger: value % 4 !== 0 }),
       ...(value % 40 === 0 ? [() => this.change({ isOutdated: true }), () => this.change({ isStopping: true })] : []),
     ];
+  }
+
+  /** Only the fast lane listens for announcements, and only until the lease ends. */
+  private announce(areJobsFull: boolean): void {
+    this.mayHaveMissed ||= this.start.lane === 'fast' && !this.hasEnded;
+    this.handle({ type: 'announced', areJobsFull });
+  }
+
+  /** Whether the end of the lease leads to another one: see `LeaseSummary`. */
+  get leadsToAnother(): boolean {
+    return this.state.more || this.state.queue.length > 0;
   }
 
   private change(changes: Partial<Circumstances>): void {
@@ -137,6 +151,7 @@ export class SendingModel {
     claim: () => {
       expect([this.isClaiming, this.mustEnd, this.isOver()], 'a claim').toEqual([false, false, false]);
       this.isClaiming = true;
+      this.mayHaveMissed = false;
     },
     acquireRequestedSlot: () => {
       expect(this.isWaitingForRequestedSlot, 'another requested slot is awaited').toBe(false);
