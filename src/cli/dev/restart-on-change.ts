@@ -26,7 +26,8 @@ export function restartOnChange(
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let work = Promise.resolve();
-  let current = startProcess();
+  /** Undefined while the process is being restarted: then its exit says nothing. */
+  let current: GuardedProcess | undefined = startProcess();
 
   function startProcess(): GuardedProcess {
     const running = start();
@@ -39,7 +40,8 @@ export function restartOnChange(
   async function restartProcess(): Promise<void> {
     if (stopped) return;
     const old = current;
-    await old.stop();
+    current = undefined;
+    await old?.stop();
     if (!stopped) current = startProcess();
   }
 
@@ -60,7 +62,7 @@ export function restartOnChange(
       clearTimeout(timer);
       await watcher.close();
       await work;
-      await current.stop();
+      await current?.stop();
     },
   };
 }
