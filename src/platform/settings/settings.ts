@@ -4,13 +4,12 @@ import { parseSettings, reportSettingErrors } from '../helpers/parse-settings.ts
 import { MAX_DAYS } from '../helpers/setting-limits.ts';
 import { httpSettings } from '../http/settings.ts';
 import { mailSettings } from '../mail/settings.ts';
-import { logSettings } from '../observability/settings.ts';
-import { rateLimitSettings } from '../work/limits/settings.ts';
+import { logSettings } from '../observability/log-work.ts';
+import { rateLimitSettings } from '../work/limits/rule.ts';
 import { relaySettings } from '../work/outbox/settings.ts';
-import { slowLogSettings } from '../work/processes/settings.ts';
+import { slowLogSettings } from '../work/processes/slow-log.ts';
 import { accountSettings } from './accounts.ts';
 import { fileSettings } from './files.ts';
-import { openapiSettings } from './openapi.ts';
 
 const settingsSchema = z.strictObject({
   auth: accountSettings,
@@ -25,7 +24,19 @@ const settingsSchema = z.strictObject({
     .prefault({}),
   http: httpSettings,
   rateLimit: rateLimitSettings,
-  openapi: openapiSettings,
+  openapi: z
+    .strictObject({
+      /** Whether `GET /api/openapi.json` and the reference are served. */
+      enabled: z.boolean().default(true),
+      /** Whether the reference at `GET /api/docs` is served. */
+      docs: z.boolean().default(true),
+      title: z.string().min(1).default('API'),
+      /** The version of the API, as the team numbers it. */
+      version: z.string().min(1).default('1.0.0'),
+      /** The introduction of the document, in Markdown. */
+      description: z.string().optional(),
+    })
+    .prefault({}),
   mail: mailSettings,
   files: fileSettings,
   relay: relaySettings,

@@ -19,3 +19,17 @@ export const limitRule = z.strictObject({
 
 /** Allows at most `limit` requests in each window of `windowMs`; a window begins with the first request counted in it. */
 export type LimitRule = z.output<typeof limitRule>;
+
+const limitRuleOrFalse = z.union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` });
+
+/** The section `rateLimit` of the settings. */
+export const rateLimitSettings = z
+  .strictObject({
+    /** Whether rate limits apply. Undefined: in every mode except test mode. */
+    enabled: z.boolean().optional(),
+    /** The limit for each client over all routes; false: no limit. */
+    global: limitRuleOrFalse.default({ limit: 300, windowMs: 60_000 }),
+    /** The limit for each client and route with `rateLimit: 'auth'`; false: no limit. */
+    auth: limitRuleOrFalse.default({ limit: 10, windowMs: 15 * 60_000 }),
+  })
+  .prefault({});
