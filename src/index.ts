@@ -79,7 +79,7 @@ export type { ApiKeysApi } from './extensions/api-keys/index.ts';
 export { apiKeys } from './extensions/api-keys/index.ts';
 export type { AuditApi } from './extensions/audit/index.ts';
 export { audit } from './extensions/audit/index.ts';
-export { type ConsoleOptions, developerConsole } from './extensions/console/index.ts';
+export { adminConsole, type ConsoleOptions, developerConsole } from './extensions/console/index.ts';
 export { emailSignIn } from './extensions/email-sign-in/index.ts';
 export type { EmailVerificationOptions } from './extensions/email-verification/index.ts';
 export { emailVerification } from './extensions/email-verification/index.ts';

@@ -13,8 +13,8 @@ export function createUploadsApp(variables: Record<string, string | undefined>) 
       settings: {
         files: {
           storage: disk({ directory: variables.FILES! }),
-          pendingPerUser: 10_000,
-          pendingBytesPerUser: Number.MAX_SAFE_INTEGER,
+          maxPendingPerUser: 10_000,
+          maxPendingBytesPerUser: Number.MAX_SAFE_INTEGER,
         },
         rateLimit: { enabled: false },
       },

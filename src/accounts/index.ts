@@ -253,9 +253,9 @@ function createUserReaders(
 }
 
 /** Creates the check that the caller has signed in recently. See `Accounts`. */
-function createRecentSignInCheck({ auth: { recentSignInMinutes } }: Host['settings']): Accounts['assertRecentSignIn'] {
+function createRecentSignInCheck({ auth: { recentSignIn } }: Host['settings']): Accounts['assertRecentSignIn'] {
   return async ({ auth }) => {
-    const isRecent = await authenticatorOf(auth)?.isSignInRecent?.(auth!.id, recentSignInMinutes);
+    const isRecent = await authenticatorOf(auth)?.isSignInRecent?.(auth!.id, recentSignIn / 60_000);
     if (isRecent !== true) throw new ApiError('RECENT_SIGN_IN_REQUIRED');
   };
 }

@@ -1,4 +1,4 @@
-import { apiKeys, createApp, developerConsole, securityMails, twoFactor, webhooks } from '../index.ts';
+import { adminConsole, apiKeys, createApp, securityMails, twoFactor, webhooks } from '../index.ts';
 import { comment } from './resources/comment.ts';
 import { post } from './resources/post.ts';
 import { user } from './resources/user.ts';
@@ -8,7 +8,7 @@ export const app = (environment: Record<string, string | undefined>) =>
   createApp(
     {
       resources: [user, post, comment],
-      extensions: [webhooks(), apiKeys(), twoFactor(), securityMails(), developerConsole()],
+      extensions: [webhooks(), apiKeys(), twoFactor(), securityMails(), adminConsole()],
       settings: {},
     },
     environment,

@@ -2,6 +2,7 @@ import { Command, CommanderError, Help, Option } from 'commander';
 import { VERSION } from '../platform/helpers/version.ts';
 import { addAdminCommand } from './admin/index.ts';
 import { addAuditCommand } from './audit.ts';
+import { addCodemodCommand } from './codemod/index.ts';
 import { addDataCommands } from './data/index.ts';
 import { addDevCommand } from './dev/index.ts';
 import { addDoctorCommand } from './doctor/index.ts';
@@ -77,6 +78,7 @@ function createProgram(openApp: AppOpener): Command {
   addPrivacyCommand(program, openApp);
   addTypesCommand(program, openApp);
   addDoctorCommand(program, openApp);
+  addCodemodCommand(program);
   addAppOption(program);
   addTestCommand(program);
   formatUsageErrors(program);

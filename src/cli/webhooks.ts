@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RecoveredEndpoint } from '../extensions/webhooks/engine/recovery/recoveries.ts';
 import type { WebhookOperations } from '../extensions/webhooks/index.ts';
 import type { WebhookQueue, WebhookStatus } from '../extensions/webhooks/monitoring/status.ts';
+import { parseDuration } from '../platform/helpers/duration.ts';
 import type { AppOpener } from './project/project.ts';
 import { alignColumns, formatCount, pluralize, ReportedFailure, stripControlCharacters } from './terminal/terminal.ts';
 
@@ -26,14 +27,7 @@ interface DrainOptions {
   json?: boolean;
 }
 
-const UNIT_MS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const MAX_WORST = 1000;
-
-/** Parses `90s`, `5m`, `2h`, `1d` into ms; undefined for anything else. */
-function parseDuration(text: string): number | undefined {
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  return unit === undefined ? undefined : Number(count) * UNIT_MS[unit]!;
-}
 
 function parseTimeout(text: string): number {
   const durationMs = parseDuration(text);
@@ -230,7 +224,7 @@ export function addWebhooksCommand(program: Command, openApp: AppOpener): void {
     .addOption(
       new Option('--timeout <duration>', 'The longest time to wait: 90s, 5m or 1h')
         .argParser(parseTimeout)
-        .default(UNIT_MS.m! * 5, '5m'),
+        .default(300_000, '5m'),
     )
     .option('--json', 'Print JSON')
     .action((options: DrainOptions, command: Command) => run(command, (operations) => drain(operations, options)));

@@ -265,7 +265,7 @@ export interface Accounts {
    */
   assertCanStillSignIn(userId: string, tx: Executor): Promise<void>;
   /**
-   * Checks that the caller has signed in recently, within the setting `auth.recentSignInMinutes`. Routes declare it with `recentSignIn`.
+   * Checks that the caller has signed in recently, within the setting `auth.recentSignIn`. Routes declare it with `recentSignIn`.
    *
    * @throws ApiError RECENT_SIGN_IN_REQUIRED
    */

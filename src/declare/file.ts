@@ -50,7 +50,7 @@ export type FileInput =
 /** The files of an app, for code. */
 export interface FilesApi {
   /**
-   * Stores a file. Set a file field to the result within `files.pendingHours`, otherwise the file is removed.
+   * Stores a file. Set a file field to the result within `files.pendingTtl`, otherwise the file is removed.
    *
    * @param options `field`: `<resource>.<field>`, the field that the file is for. It then meets the rules of the field, and images get their sizes
    *   and variants
@@ -61,6 +61,6 @@ export interface FilesApi {
   store(body: AsyncIterable<Uint8Array>, options: { name: string; type?: string; field?: string }): Promise<StoredFile>;
   /** Reads the bytes of a file. @throws ApiError NOT_FOUND if it was removed */
   read(file: Pick<StoredFile, 'id'>): Promise<Readable>;
-  /** Returns a URL that serves the file for at most `files.urlTtlMinutes`. `isDownload`: browsers save it instead of showing it. */
+  /** Returns a URL that serves the file for at most `files.urlTtl`. `isDownload`: browsers save it instead of showing it. */
   urlOf(file: Pick<StoredFile, 'id' | 'name'>, options?: { variant?: string; isDownload?: boolean }): string;
 }

@@ -149,7 +149,7 @@ export interface Route {
    */
   idempotent?: boolean | 'create';
   /**
-   * Requires a session whose user has signed in within the setting `auth.recentSignInMinutes`, for sensitive actions. Other requests get
+   * Requires a session whose user has signed in within the setting `auth.recentSignIn`, for sensitive actions. Other requests get
    * the error RECENT_SIGN_IN_REQUIRED.
    */
   recentSignIn?: boolean;

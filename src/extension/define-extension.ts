@@ -5,6 +5,7 @@ import { camelCase } from '../declare/naming.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { ConfigErrors } from '../platform/helpers/config-errors.ts';
 import { parseSettings, reportSettingErrors } from '../platform/helpers/parse-settings.ts';
+import { applyFormerNames } from '../platform/settings/former-names.ts';
 
 /** An extension with settings: its `statements` and `setup` receive them checked and completed. */
 interface ExtensionDeclaration<Name extends string, Api extends object, Schema extends z.ZodType>
@@ -38,7 +39,8 @@ export function defineExtension<
   const { settings: schema, options = {}, statements = [], ...extension } = declaration;
   // Untyped code may leave out some properties; `createApp` reports the missing ones.
   if (schema === undefined) return declaration as Extension<Name, Api, { userFields: UserFields }>;
-  const { data, error } = parseSettings(schema, options);
+  const name = camelCase(String(extension.name));
+  const { data, error } = parseSettings(schema, applyFormerNames(name, schema, options));
   const settings = data as z.output<Schema>;
   const all = error === undefined && typeof statements === 'function' ? statements(settings) : statements;
   return {
@@ -48,7 +50,7 @@ export function defineExtension<
     resources: (declared, errors) =>
       (error === undefined ? declaration.resources?.(declared, errors, settings) : undefined) ?? declared,
     checkConfig(errors) {
-      if (error !== undefined) reportSettingErrors(camelCase(extension.name), schema, error, errors);
+      if (error !== undefined) reportSettingErrors(name, schema, error, errors);
       declaration.checkConfig?.(errors);
     },
     // `createApp` does not call this after `checkConfig` has reported an error, so the settings are valid here.

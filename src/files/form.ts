@@ -53,20 +53,20 @@ export function createForms(context: FilesContext): Pick<RecordFiles, 'createFor
 
   function limitsOf(fields: ReadonlyMap<string, UploadTarget>): FormLimits {
     const { bodyLimit, bodyKeys } = settings.http;
-    const { pendingPerUser } = settings.files;
-    const most = Math.min(MAX_FILES, pendingPerUser);
+    const { maxPendingPerUser } = settings.files;
+    const most = Math.min(MAX_FILES, maxPendingPerUser);
     const sizes = [...fields.values()].map(({ field, rules }) => {
       const count = field.spec.inner === undefined ? 1 : Math.min(Number(field.spec.max?.value ?? most), most);
       return { count, bytes: count * rules.maxBytes };
     });
     const declared = sizes.reduce((sum, { count }) => sum + count, 0);
     const maxFiles = Math.min(most, declared);
-    const isBoundByPending = maxFiles === pendingPerUser && pendingPerUser < MAX_FILES;
+    const isBoundByPending = maxFiles === maxPendingPerUser && maxPendingPerUser < MAX_FILES;
     return {
       maxFields: bodyKeys,
       maxFiles,
       ...(isBoundByPending && {
-        maxFilesReason: `, because you can have at most ${pendingPerUser} uploads that no record uses yet`,
+        maxFilesReason: `, because you can have at most ${maxPendingPerUser} uploads that no record uses yet`,
       }),
       maxFieldBytes: bodyLimit,
       maxFileBytes: (name) => {

@@ -25,6 +25,7 @@ export { fileTables } from './store/table.ts';
 export { createTrackingStatements } from './store/tracking.ts';
 
 /** Where files are kept in development and tests, below the directory of the project. */
+const HOUR_MS = 3_600_000;
 const DEVELOPMENT_DIRECTORY = '.data/files';
 
 /** The files of an app. */
@@ -51,8 +52,8 @@ export function createFiles(platform: Platform, resources: readonly CompiledReso
   const holdsFiles = resources.some((resource) => resource.holdsFiles);
   const storage = settings.files.storage ?? disk({ directory: DEVELOPMENT_DIRECTORY });
   const store = createFileStore(database);
-  const { pendingPerUser: count, pendingBytesPerUser: bytes, pendingHours: hours } = settings.files;
-  const uploads = createUploads({ storage, store, log, limits: { count, bytes, hours } });
+  const { maxPendingPerUser: count, maxPendingBytesPerUser: bytes, pendingTtl } = settings.files;
+  const uploads = createUploads({ storage, store, log, limits: { count, bytes, hours: pendingTtl / HOUR_MS } });
   const urls = createFileUrls(platform);
   const hashes = createKeyedHashes(env.encryptionKeys);
   const targets = createTargets(resources);

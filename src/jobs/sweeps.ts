@@ -98,15 +98,15 @@ export function createJobSweeps(
   metrics: JobMetrics,
 ): Sweep[] {
   const { database, queues, settings } = parts;
-  const { retentionDays, failedRetentionDays } = settings.jobs;
+  const { keepDays, keepFailedDays } = settings.jobs;
   const names = [...declared.jobs.keys()];
   const maxBatches = Number.POSITIVE_INFINITY;
   const retention = createRetentionSweep(database, {
     name: 'job retention',
     ...(names.length > 0 ? {} : { everyMs: UNUSED_EVERY_MS }),
     removals: [
-      { text: REMOVE_DONE, values: [retentionDays], maxBatches },
-      { text: REMOVE_FAILED, values: [failedRetentionDays], maxBatches },
+      { text: REMOVE_DONE, values: [keepDays], maxBatches },
+      { text: REMOVE_FAILED, values: [keepFailedDays], maxBatches },
     ],
   });
   const reclaim = createReclaimSweep({

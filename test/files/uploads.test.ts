@@ -23,7 +23,7 @@ const memo = defineResource('memo', { fields: { scan: f.file() }, policies: { cr
 const { app, url, person } = await startTestApp({
   resources: [defineUser(), ticket, memo],
   extensions: [apiKeys()],
-  settings: { files: { storage, pendingPerUser: 5, pendingBytesPerUser: 150_000 } },
+  settings: { files: { storage, maxPendingPerUser: 5, maxPendingBytesPerUser: 150_000 } },
 });
 const ada = await person('Ada');
 const uploads = `${url}/api/files/uploads`;

@@ -60,7 +60,7 @@ export function createPowerGuard(dependencies: Dependencies): ChangeGuard {
           (before !== undefined && before.id !== user.id && (await isPrivilegedNow(before))) ||
           (after !== undefined && (await raisesPower(isPrivilegedNow, before, after as Viewer)));
         if (isSensitive)
-          await factors.assertConfirmed({ user, auth: authOf(req) }, host.settings.auth.recentSignInMinutes);
+          await factors.assertConfirmed({ user, auth: authOf(req) }, host.settings.auth.recentSignIn / 60_000);
       }
       if (tx === undefined || before === undefined) return;
       const by = user?.id ?? null;

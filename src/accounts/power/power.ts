@@ -76,7 +76,7 @@ function createLastAdministratorCheck(users: ResourceGateway): AccountPower['ass
 /** Creates what changes the power of accounts. See `AccountPower`. */
 export function createAccountPower(dependencies: AccountPowerDependencies): AccountPower {
   const { host, users, revoke, assertRecentSignIn, lockUser, factors, isPrivileged, confirmStep } = dependencies;
-  const { recentSignInMinutes } = host.settings.auth;
+  const recentMinutes = host.settings.auth.recentSignIn / 60_000;
   const afterEmailChange = createAfterEmailChange(dependencies);
   const assertNotLastAdministrator = createLastAdministratorCheck(users);
   const isPrivilegedNow = (user: Viewer) => isPrivileged(user, host.service);
@@ -87,7 +87,7 @@ export function createAccountPower(dependencies: AccountPowerDependencies): Acco
     const own = await factors.of(caller.id);
     // A code is checked by `confirm`.
     if (own.some(({ hasCodes }) => hasCodes)) return;
-    if (own.length > 0) return factors.assertConfirmed({ user: caller, auth }, recentSignInMinutes);
+    if (own.length > 0) return factors.assertConfirmed({ user: caller, auth }, recentMinutes);
     throw new ApiError(
       'FORBIDDEN',
       'This user is an administrator. Turn on two-factor login for your own account first, and confirm this with a code',

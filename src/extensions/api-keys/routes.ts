@@ -51,7 +51,7 @@ export function ownKeyRoutes(
       method: 'POST',
       path: '/auth/api-keys',
       policy: settings.policy,
-      recentSignIn: settings.requireRecentSignIn,
+      recentSignIn: settings.recentSignIn,
       summary: 'Create an API key; the key is only returned here',
       input: createKeySchema(settings, scopes),
       description:

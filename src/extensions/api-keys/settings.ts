@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
 import { policySettingSchema } from '../../extension/setting-schemas.ts';
+import { durationSetting } from '../../platform/helpers/duration.ts';
 
 /** A century in days. A larger number is most likely a typo. */
 const MAX_DAYS = 36_500;
 
-const days = z.number().int().min(1).max(MAX_DAYS);
+const days = durationSetting('d', z.number().int().min(1).max(MAX_DAYS));
 
 /** The settings of the extension. */
 export const apiKeySettings = z
@@ -13,7 +14,7 @@ export const apiKeySettings = z
     /** Who may create keys. */
     policy: policySettingSchema.default('authenticated'),
     /** Whether creating a key requires a recent sign-in: a key outlives a stolen session. */
-    requireRecentSignIn: z.boolean().default(true),
+    recentSignIn: z.boolean().default(true),
     /** Maximum number of active keys per user. */
     maxKeysPerUser: z.number().int().positive().default(20),
     /** Lifetime in days of a key that is created without `expiresInDays`. */
@@ -41,7 +42,10 @@ export const apiKeySettings = z
   });
 
 /** The settings of the extension as a project writes them. All are optional. */
-export type ApiKeyOptions = z.input<typeof apiKeySettings>;
+export type ApiKeyOptions = z.input<typeof apiKeySettings> & {
+  /** @deprecated Use `recentSignIn`. */
+  requireRecentSignIn?: boolean;
+};
 
 /** The settings with all defaults filled. */
 export type ApiKeySettings = z.output<typeof apiKeySettings>;

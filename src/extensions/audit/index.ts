@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Extension } from '../../declare/extension.ts';
 import { defineExtension } from '../../extension/define-extension.ts';
 import { wholeNumberSettingSchema } from '../../extension/setting-schemas.ts';
+import { durationSetting } from '../../platform/helpers/duration.ts';
 import { createAuditPanel } from './console/account-panel.ts';
 import { createAuditTab } from './console/tab.ts';
 import { createAuditTrail } from './reading/audit-trail.ts';
@@ -17,7 +18,7 @@ import { auditUserData } from './user-data.ts';
 /** The settings of the extension. */
 const auditSettings = z.strictObject({
   /** Days for which a row is kept, and can be neither changed nor removed. */
-  keepDays: wholeNumberSettingSchema(36_500).default(365),
+  keepDays: durationSetting('d', wholeNumberSettingSchema(36_500)).default(365),
 });
 
 /** The settings of the extension as a project writes them. All are optional. */

@@ -5,6 +5,7 @@ import { defineExtension } from '../../extension/define-extension.ts';
 import type { ConfigErrors } from '../../platform/helpers/config-errors.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import type { PageSources } from '../../platform/http/module-pages.ts';
+import { warnOfFormerName } from '../../platform/settings/former-names.ts';
 import { declaredUserRoles, unknownRoleErrors } from '../../records/configuration/roles.ts';
 import {
   type ConsoleAccess,
@@ -98,9 +99,9 @@ function createParts(
  * jobs, operations and the API, and tabs of other extensions. In production the extension adds nothing, unless the setting `production` opens it for
  * administrators.
  *
- * @example createApp({ resources, extensions: [audit(), developerConsole({ production: true })] }, process.env)
+ * @example createApp({ resources, extensions: [audit(), adminConsole({ production: true })] }, process.env)
  */
-export function developerConsole(options: ConsoleOptions = {}): Extension<'console'> {
+export function adminConsole(options: ConsoleOptions = {}): Extension<'console'> {
   return defineExtension({
     name: 'console',
     settings: consoleSettings,
@@ -110,7 +111,7 @@ export function developerConsole(options: ConsoleOptions = {}): Extension<'conso
     setup(host, settings) {
       const { users, simulated, env } = host;
       if (users === undefined) {
-        throw new StartupError('developerConsole() cannot work:', [
+        throw new StartupError('adminConsole() cannot work:', [
           'devices belong to users; declare a user resource with defineUser()',
         ]);
       }
@@ -118,7 +119,7 @@ export function developerConsole(options: ConsoleOptions = {}): Extension<'conso
       const administratorPolicies = policy === undefined ? [] : [policy];
       const checkConfig: FeatureParts['checkConfig'] = (errors) => {
         if (policy === undefined) return;
-        const at = errors.at('developerConsole({ production })');
+        const at = errors.at('adminConsole({ production })');
         if (host.auditTrail() === undefined)
           at.report('needs the extension audit(), which records what administrators do; add it to the extensions');
         const roles = declaredUserRoles(host.resources.map(({ declaration }) => declaration));
@@ -134,4 +135,10 @@ export function developerConsole(options: ConsoleOptions = {}): Extension<'conso
       return { ...createParts(host, users, 'production', access), administratorPolicies, checkConfig };
     },
   });
+}
+
+/** @deprecated Use `adminConsole`. */
+export function developerConsole(options: ConsoleOptions = {}): Extension<'console'> {
+  warnOfFormerName('BELFRY_DEP0021', 'developerConsole()', 'adminConsole()');
+  return adminConsole(options);
 }

@@ -52,7 +52,7 @@ function createAddressLimiter({ host, settings }: EmailSignInContext): Limiter |
 export function createSignInMailComposer(context: EmailSignInContext): MailComposer {
   const { host, accounts, proofs, settings, canRegister } = context;
   const limiter = createAddressLimiter(context);
-  const minutes = settings.expiresMinutes;
+  const minutes = settings.ttl / 60_000;
   return async ({ data, attempt }) => {
     const address = String(data.email);
     if (attempt === 1 && limiter !== undefined && !(await limiter.consume(address)).allowed) return undefined;

@@ -3,13 +3,12 @@ import type { EmailProofs } from '../../accounts/email-proofs/store.ts';
 import type { Accounts } from '../../declare/accounts.ts';
 import type { ExtensionHost } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
+import { lifetimeSetting } from '../../platform/helpers/duration.ts';
 import { limitRule, RULE_FORM } from '../../platform/work/limits/rule.ts';
 
 /** Returns additional fields of a new user, such as a name. They are validated like those of a registration, but every field may be set. */
 type CreateUser = (about: { email: string }) => Readonly<Record<string, unknown>> | Promise<Record<string, unknown>>;
 
-const MAX_MINUTES = 60;
-const EXPIRY_ERROR = `must be a number of minutes greater than 0, at most ${MAX_MINUTES}`;
 const URL_ERROR = 'must look like https://app.example.com/sign-in, without a fragment';
 
 /** The settings of the extension. */
@@ -20,7 +19,7 @@ export const emailSignInSettings = z.strictObject({
     .refine((url) => !url.includes('#'), { error: URL_ERROR })
     .optional(),
   /** How long a link and its code work. */
-  expiresMinutes: z.number({ error: EXPIRY_ERROR }).positive(EXPIRY_ERROR).max(MAX_MINUTES, EXPIRY_ERROR).default(10),
+  ttl: lifetimeSetting('1h').prefault('10m'),
   /** Whether signing in with an address that has no account creates one. It never does if the setting `auth.register` is false. */
   register: z.boolean().default(true),
   createUser: z.custom<CreateUser>((value) => typeof value === 'function', { error: 'must be a function' }).optional(),
@@ -31,7 +30,10 @@ export const emailSignInSettings = z.strictObject({
 });
 
 /** The settings of the extension as a project writes them. All are optional. */
-export type EmailSignInOptions = z.input<typeof emailSignInSettings>;
+export type EmailSignInOptions = z.input<typeof emailSignInSettings> & {
+  /** @deprecated Use `ttl`. */
+  expiresMinutes?: number;
+};
 
 /** The dependencies of the extension's operations. */
 export interface EmailSignInContext {

@@ -14,8 +14,7 @@ import { CHANGE_MAIL, CHANGED_MAIL } from './mails.ts';
 import type { changeInput, confirmInput, undoInput, verifiedShape } from './shapes.ts';
 import { invalidProofError, redeemProof } from './verify.ts';
 
-const MINUTES_PER_DAY = 1440;
-const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 
 /**
  * `POST /auth/email`: sends a link and a code to the new address. The response is the same if another account has the address, which would
@@ -57,7 +56,7 @@ export function createFormerAddressNotice({ host, proofs, settings }: EmailVerif
   return async ({ user, ip }, tx) => {
     const { id: userId, emailVerifiedAt } = user;
     const formerEmail = String(user.email);
-    const data = { user: userId, at: new Date().toISOString(), ip, minutes: settings.undoDays * MINUTES_PER_DAY };
+    const data = { user: userId, at: new Date().toISOString(), ip, minutes: settings.undoTtl / MINUTE_MS };
     if (!isEmailVerified(user)) {
       await host.mail.sendComposed(CHANGED_MAIL, { ...data, email: formerEmail }, tx);
       return;
@@ -136,7 +135,7 @@ export async function undoChange(
   const ip = addressOf(ctx.req);
   const { email, createdAt } = proof;
   // An attacker may have added a way to sign in before changing the address.
-  const since = new Date(Date.parse(createdAt) - settings.undoDays * DAY_MS).toISOString();
+  const since = new Date(Date.parse(createdAt) - settings.undoTtl).toISOString();
   await host.transaction(async (tx) => {
     // Two undos may free the addresses of each other's accounts, so lock both accounts before anything else.
     await accounts.lockInOrder({ emails: [email] }, tx.database);

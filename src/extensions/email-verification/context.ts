@@ -2,11 +2,8 @@ import { z } from 'zod';
 import type { EmailProofs } from '../../accounts/email-proofs/store.ts';
 import type { Accounts } from '../../declare/accounts.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
+import { lifetimeSetting } from '../../platform/helpers/duration.ts';
 import { limitRule, RULE_FORM } from '../../platform/work/limits/rule.ts';
-
-const MAX_MINUTES = 7 * 24 * 60;
-const MAX_UNDO_DAYS = 30;
-const MINUTES_ERROR = `must be a number of minutes greater than 0, at most ${MAX_MINUTES}`;
 
 /** The URL of a page to which an e-mail links. The link adds the token as the fragment, so the URL must have none. */
 function pageUrl(path: string) {
@@ -21,20 +18,16 @@ function pageUrl(path: string) {
 export const emailVerificationSettings = z.strictObject({
   /** Whether users get no session before their address is verified. */
   required: z.boolean().default(false),
-  /** Minutes for which a link and a code work. */
-  expiresMinutes: z
-    .number({ error: MINUTES_ERROR })
-    .positive(MINUTES_ERROR)
-    .max(MAX_MINUTES, MINUTES_ERROR)
-    .default(60),
+  /** How long a link and a code work. */
+  ttl: lifetimeSetting('7d').prefault('1h'),
   /** The page that verifies an address. Default `${APP_URL}/verify-email`. */
   verifyUrl: pageUrl('verify-email'),
   /** The page on which users confirm a new address. Default `${APP_URL}/change-email`. */
   changeUrl: pageUrl('change-email'),
   /** The page on which the owner of the former address undoes a change. Default `${APP_URL}/undo-email-change`. */
   undoUrl: pageUrl('undo-email-change'),
-  /** Days for which a change can be undone. */
-  undoDays: z.number().positive().max(MAX_UNDO_DAYS).default(7),
+  /** How long a change can be undone. */
+  undoTtl: lifetimeSetting('30d').prefault('7d'),
   /** The limit of e-mails to one account; requests above it send none. False: no limit. */
   mailLimit: z
     .union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` })
@@ -42,7 +35,12 @@ export const emailVerificationSettings = z.strictObject({
 });
 
 /** The settings of the extension as a project writes them. All are optional. */
-export type EmailVerificationOptions = z.input<typeof emailVerificationSettings>;
+export type EmailVerificationOptions = z.input<typeof emailVerificationSettings> & {
+  /** @deprecated Use `ttl`. */
+  expiresMinutes?: number;
+  /** @deprecated Use `undoTtl`. */
+  undoDays?: number;
+};
 
 /** The dependencies of the extension's operations. */
 export interface EmailVerificationContext {

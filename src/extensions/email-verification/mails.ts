@@ -18,7 +18,8 @@ export const CHANGED_MAIL = 'email-changed';
 /** Creates the composers of the extension's e-mails. Each creates the secrets of its link and code while composing. */
 export function createVerificationMails(context: EmailVerificationContext): Record<string, MailComposer> {
   const { host, accounts, users, settings, proofs, mayMail } = context;
-  const { expiresMinutes: minutes, verifyUrl, changeUrl, undoUrl } = settings;
+  const { verifyUrl, changeUrl, undoUrl } = settings;
+  const minutes = settings.ttl / 60_000;
 
   async function findActiveUser(id: unknown): Promise<StoredRecord | undefined> {
     const [user] = await users.load([String(id)]);

@@ -108,7 +108,7 @@ const confirmationErrors = {
 
 /** `POST /auth/passkeys/sign-in/options`. The options name no passkeys, so they do not tell which accounts exist. */
 export async function startSignIn({ host, settings }: PasskeyContext): Promise<z.input<typeof signInOptionsShape>> {
-  const { token, challenge, expiresAt } = await openSignInChallenge(host.database, settings.challengeMinutes);
+  const { token, challenge, expiresAt } = await openSignInChallenge(host.database, settings.challengeTtl / 60_000);
   return { challengeId: token, expiresAt, options: await createRequestOptions(settings, challenge) };
 }
 
@@ -142,7 +142,7 @@ export async function startConfirmation(
 ): Promise<z.input<typeof requestOptionsShape>> {
   const allowed = await readDescriptors(host.database, ctx.user!.id);
   if (allowed.length === 0) throw new ApiError('CONFLICT', 'You have no passkey; sign in again instead');
-  const { challengeMinutes } = settings;
+  const challengeMinutes = settings.challengeTtl / 60_000;
   const challenge = await openCallerChallenge(host.database, 'confirmation', callerAsOwner(ctx), challengeMinutes);
   return createRequestOptions(settings, challenge, allowed);
 }

@@ -6,13 +6,15 @@ import { type ChallengeOwner, callerAsOwner, openConfirmedPeriod } from './chall
 import type { PasskeyContext } from './settings.ts';
 import { IS_CONFIRMED, NEEDS_CONFIRMATION, SELECT_FIRST_ADDED } from './sql.ts';
 
+const MINUTE_MS = 60_000;
+
 /** Records that the caller has confirmed with a passkey, in the transaction that has used it. */
 export async function recordConfirmation(
   tx: Executor,
   { host, settings }: PasskeyContext,
   owner: ChallengeOwner,
 ): Promise<void> {
-  if (settings.secondFactor) await openConfirmedPeriod(tx, owner, host.settings.auth.recentSignInMinutes);
+  if (settings.secondFactor) await openConfirmedPeriod(tx, owner, host.settings.auth.recentSignIn / MINUTE_MS);
 }
 
 /** Creates the description of passkeys as a second factor. They have no codes: users confirm with a passkey on their session. */
@@ -27,7 +29,7 @@ export function createPasskeyFactor({
       return row?.[0] ?? undefined;
     },
     async isConfirmed(userId, sessionId, minutes) {
-      const earlier = settings.auth.recentSignInMinutes - minutes;
+      const earlier = settings.auth.recentSignIn / MINUTE_MS - minutes;
       const statement = { text: IS_CONFIRMED, values: [userId, sessionId, earlier] };
       return (await database.write(statement)).length > 0;
     },

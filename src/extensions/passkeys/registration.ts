@@ -23,11 +23,11 @@ export async function startRegistration(
   const { host, accounts, settings } = context;
   const user = ctx.user!;
   const existing = await readDescriptors(host.database, user.id);
-  if (existing.length >= settings.maxPerUser) throw limitReachedError(settings.maxPerUser);
+  if (existing.length >= settings.maxPasskeysPerUser) throw limitReachedError(settings.maxPasskeysPerUser);
   await assertConfirmedWithPasskey(host.database, context, ctx);
   // A sign-in with the passkey needs no code from then on, so an attacker with a stolen session must not be able to add one.
   await accounts.confirmSecondFactor(ctx, ctx.input.code, 'code');
-  const { challengeMinutes } = settings;
+  const challengeMinutes = settings.challengeTtl / 60_000;
   const challenge = await openCallerChallenge(host.database, 'registration', callerAsOwner(ctx), challengeMinutes);
   return createCreationOptions(settings, user, challenge, existing);
 }
@@ -35,13 +35,13 @@ export async function startRegistration(
 /** Stores a verified passkey, or returns the error to throw. The caller holds the lock on the user's row, so the count is exact. */
 async function storePasskey(
   tx: Executor,
-  { maxPerUser }: PasskeyContext['settings'],
+  { maxPasskeysPerUser }: PasskeyContext['settings'],
   userId: string,
   name: string,
   { credentialId, publicKey, counter, deviceType, backedUp, transports }: NewCredential,
 ): Promise<OwnPasskey | ApiError> {
   const [count] = await tx.write<[number]>({ text: COUNT_PASSKEYS, values: [userId] });
-  if (count![0] >= maxPerUser) return limitReachedError(maxPerUser);
+  if (count![0] >= maxPasskeysPerUser) return limitReachedError(maxPasskeysPerUser);
   const values = [newId(), userId, credentialId, publicKey, counter, deviceType, backedUp, transports, name];
   const [row] = await tx.write<PasskeyRow>({ text: INSERT_PASSKEY, values });
   return row === undefined ? new ApiError('CONFLICT', 'This passkey is already registered') : toOwnPasskey(row);

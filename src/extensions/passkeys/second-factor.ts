@@ -20,7 +20,7 @@ export async function askForPasskey(
   if (login.multiFactor) return undefined;
   const allowed = await readDescriptors(host.database, login.user.id);
   if (allowed.length === 0) return undefined;
-  const opened = await openSecondFactorChallenge(host.database, users, login, settings.challengeMinutes);
+  const opened = await openSecondFactorChallenge(host.database, users, login, settings.challengeTtl / 60_000);
   if (opened === undefined) return undefined;
   const { token, challenge, expiresAt } = opened;
   const options = await createRequestOptions(settings, challenge, allowed);

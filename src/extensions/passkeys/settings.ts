@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Accounts } from '../../declare/accounts.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { wholeNumberSettingSchema } from '../../extension/setting-schemas.ts';
+import { lifetimeSetting } from '../../platform/helpers/duration.ts';
 
 /** The address of an Android app: the SHA-256 of its signing certificate in base64url. */
 const ANDROID_ORIGIN = /^android:apk-key-hash:[\w-]{43}$/;
@@ -38,15 +39,20 @@ export const passkeySettings = z.strictObject({
     .max(MAX_ORIGINS)
     .optional(),
   /** Maximum number of passkeys of a user. */
-  maxPerUser: wholeNumberSettingSchema(MAX_PASSKEYS).default(20),
+  maxPasskeysPerUser: wholeNumberSettingSchema(MAX_PASSKEYS).default(20),
   /** Minutes for which a challenge can be answered. */
-  challengeMinutes: z.number().positive().max(60).default(5),
+  challengeTtl: lifetimeSetting('1h').prefault('5m'),
   /** Whether users who have passkeys need one after their password, or after any other sign-in that is not two factors. */
   secondFactor: z.boolean().default(false),
 });
 
 /** The settings of the extension as a project writes them. All are optional. */
-export type PasskeyOptions = z.input<typeof passkeySettings>;
+export type PasskeyOptions = z.input<typeof passkeySettings> & {
+  /** @deprecated Use `maxPasskeysPerUser`. */
+  maxPerUser?: number;
+  /** @deprecated Use `challengeTtl`. */
+  challengeMinutes?: number;
+};
 
 /** The settings with all defaults filled. */
 export type PasskeySettings = Required<z.output<typeof passkeySettings>>;

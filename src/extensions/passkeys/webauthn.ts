@@ -10,7 +10,6 @@ const loadHelpers = () => import('@simplewebauthn/server/helpers');
 
 /** The COSE numbers of the signature algorithms, in order of preference: Ed25519, ES256, RS256 (for Windows Hello). */
 const ALGORITHMS = [-8, -7, -257];
-const MINUTE_MS = 60_000;
 /** https://www.w3.org/TR/webauthn-3/#sctn-registering-a-new-credential allows 1023 bytes: 1364 characters of base64url. */
 const MAX_CREDENTIAL_ID = 1364;
 const TRANSPORT = /^[a-z-]{1,32}$/;
@@ -29,7 +28,7 @@ function userHandleOf(userId: string): string {
 
 /** Returns the options with which a browser creates a passkey for a user. @param existing the passkeys that the user has */
 export async function createCreationOptions(
-  { rpId, rpName, challengeMinutes }: PasskeySettings,
+  { rpId, rpName, challengeTtl }: PasskeySettings,
   user: Viewer,
   challenge: Uint8Array<ArrayBuffer>,
   existing: CredentialDescriptor[],
@@ -43,7 +42,7 @@ export async function createCreationOptions(
     userID: new Uint8Array(Buffer.from(user.id)),
     userName: email,
     userDisplayName: typeof user.name === 'string' ? user.name : email,
-    timeout: challengeMinutes * MINUTE_MS,
+    timeout: challengeTtl,
     attestationType: 'none',
     excludeCredentials: existing,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
@@ -54,7 +53,7 @@ export async function createCreationOptions(
 
 /** Returns the options with which a browser uses a passkey. @param allowed left out: the user chooses among all passkeys of the app */
 export async function createRequestOptions(
-  { rpId, challengeMinutes }: PasskeySettings,
+  { rpId, challengeTtl }: PasskeySettings,
   challenge: Uint8Array<ArrayBuffer>,
   allowed?: CredentialDescriptor[],
 ): Promise<z.input<typeof requestOptionsShape>> {
@@ -62,7 +61,7 @@ export async function createRequestOptions(
   const options = await generateAuthenticationOptions({
     rpID: rpId,
     challenge,
-    timeout: challengeMinutes * MINUTE_MS,
+    timeout: challengeTtl,
     userVerification: 'required',
     ...(allowed && { allowCredentials: allowed }),
   });

@@ -40,7 +40,7 @@ export type PrivacyOptions = ExportOptions;
  * Privacy: users can download all their data and erase their account with everything that belongs to it, as declared by
  * `onOwnerDelete`, `personalFields` and `pii()`.
  *
- * @example createApp({ resources, extensions: [privacy({ exportHours: 24 })] }, process.env)
+ * @example createApp({ resources, extensions: [privacy({ exportTtl: '24h' })] }, process.env)
  */
 export function privacy(options: PrivacyOptions = {}): Extension<'privacy', PrivacyApi> {
   return defineExtension({

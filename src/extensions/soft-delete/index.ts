@@ -4,13 +4,14 @@ import type { Host } from '../../declare/host.ts';
 import { defineExtension } from '../../extension/define-extension.ts';
 import { wholeNumberSettingSchema } from '../../extension/setting-schemas.ts';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
+import { durationSetting } from '../../platform/helpers/duration.ts';
 import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/work/outbox/relay.ts';
 
 /** The settings of the extension. */
 const softDeleteSettings = z.strictObject({
   /** Days for which a deleted record is kept. */
-  keepDays: wholeNumberSettingSchema(3650).default(30),
+  keepDays: durationSetting('d', wholeNumberSettingSchema(3650)).default(30),
 });
 
 /** The settings of the extension as a project writes them. All are optional. */

@@ -16,7 +16,6 @@ import {
 /** Distinguishes challenge tokens from session tokens and API keys. */
 const PREFIX = 'svc_mfa_';
 const TOKEN_FORMAT = new RegExp(`^${PREFIX}[0-9a-f]{64}$`);
-const MINUTE_MS = 60_000;
 
 const hashChallengeToken = (token: string) => createHash('sha256').update(token).digest('hex');
 
@@ -27,7 +26,7 @@ export async function openChallengeIfEnabled(
 ): Promise<z.input<typeof challengeShape> | undefined> {
   if (multiFactor) return undefined;
   const mfaToken = PREFIX + randomBytes(32).toString('hex');
-  const values = [hashChallengeToken(mfaToken), user.id, passwordProof, settings.challengeMinutes * MINUTE_MS];
+  const values = [hashChallengeToken(mfaToken), user.id, passwordProof, settings.challengeTtl];
   const statement = { name: 'two_factor_challenge', text: openChallengeSql(users.table), values };
   const [row] = await host.database.write<[expiresAt: string, recoveryCodes: number]>(statement);
   if (row === undefined) return undefined;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Accounts } from '../../declare/accounts.ts';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
+import { durationSetting, lifetimeSetting } from '../../platform/helpers/duration.ts';
 
 const DAY_MINUTES = 24 * 60;
 
@@ -8,8 +9,8 @@ const DAY_MINUTES = 24 * 60;
 export const twoFactorSettings = z.strictObject({
   /** The name that authenticator apps show. Default: the host of APP_URL, else the setting `openapi.title`. */
   issuer: z.string().trim().min(1).max(64).optional(),
-  /** Minutes for which a login waits for its code. */
-  challengeMinutes: z.number().positive().max(60).default(5),
+  /** How long a login waits for its code. */
+  challengeTtl: lifetimeSetting('1h').prefault('5m'),
   /** Number of wrong codes that end a login. */
   challengeAttempts: z.number().int().min(1).max(20).default(5),
   /** The lockout for a user's codes, over all their logins. */
@@ -18,7 +19,7 @@ export const twoFactorSettings = z.strictObject({
       /** Consecutive wrong codes that lock the factor. */
       maxAttempts: z.number().int().min(1).max(20).default(5),
       /** Minutes of the first lock. Each further consecutive lock lasts twice as long, up to a day. */
-      lockMinutes: z.number().positive().max(DAY_MINUTES).default(15),
+      lockMinutes: durationSetting('m', z.number().positive().max(DAY_MINUTES)).default(15),
     })
     .prefault({}),
   /** Number of recovery codes of a user. */
@@ -26,7 +27,10 @@ export const twoFactorSettings = z.strictObject({
 });
 
 /** The settings of the extension as a project writes them. All are optional. */
-export type TwoFactorOptions = z.input<typeof twoFactorSettings>;
+export type TwoFactorOptions = z.input<typeof twoFactorSettings> & {
+  /** @deprecated Use `challengeTtl`. */
+  challengeMinutes?: number;
+};
 
 /** The settings with all defaults filled. */
 export interface TwoFactorSettings extends Omit<z.output<typeof twoFactorSettings>, 'issuer'> {

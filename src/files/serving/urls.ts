@@ -31,10 +31,10 @@ export interface FileUrls {
   verify(id: string, query: Readonly<Record<string, unknown>>): GrantedRead | undefined;
 }
 
-/** Creates the signer of file URLs. A URL is valid for at most `urlTtlMinutes`, and for at least two thirds of that. */
+/** Creates the signer of file URLs. A URL is valid for at most `urlTtl`, and for at least two thirds of that. */
 export function createFileUrls({ env, settings }: Pick<Platform, 'env' | 'settings'>, now = Date.now): FileUrls {
   const hashes = createKeyedHashes(env.encryptionKeys);
-  const ttlSeconds = settings.files.urlTtlMinutes * 60;
+  const ttlSeconds = settings.files.urlTtl / 1000;
   const stepSeconds = Math.max(1, ttlSeconds / STEPS);
   const base = (env.appUrl ?? '').replace(/\/+$/, '');
 

@@ -94,7 +94,7 @@ export function createResumableRoutes(context: FilesContext): Route[] {
       if (row !== undefined) await receivePart(ctx, row, 0);
     }
     res.setHeader('Location', `/api/files/resumable/${id}${token}`);
-    const expires = Date.now() + settings.files.pendingHours * 3_600_000;
+    const expires = Date.now() + settings.files.pendingTtl;
     setExpiry(res, { dueAt: new Date(expires).toISOString() });
     res.status(201).end();
   }

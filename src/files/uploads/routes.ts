@@ -111,7 +111,7 @@ export function createUploadRoutes(context: FilesContext): Route[] {
     const announced = { name, type: mediaTypeOf(type) || 'application/octet-stream', bytes };
     const { id, storageKey, name: cleaned } = await uploads.start(target, uploader, announced, false);
     // A URL that outlived its upload would be of no use.
-    const expiresInMs = Math.min(DIRECT_UPLOAD_MS, settings.files.pendingHours * 3_600_000);
+    const expiresInMs = Math.min(DIRECT_UPLOAD_MS, settings.files.pendingTtl);
     const options = { bytes, type: announced.type, expiresInMs, ...(sha256 !== undefined && { sha256 }) };
     const signed = await storage.signUpload(storageKey, options).catch((error: unknown) => {
       throw toUploadError(error, log);

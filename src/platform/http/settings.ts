@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { durationSetting } from '../helpers/duration.ts';
 import { MAX_STALL_MS } from '../helpers/setting-limits.ts';
 
 const MEBIBYTE = 2 ** 20;
@@ -35,7 +36,7 @@ export const httpSettings = z
       .positive()
       .default(64 * MEBIBYTE),
     /** ms for which a client may read almost nothing of its response before its connection is destroyed. */
-    stallMs: z.number().int().min(100).max(MAX_STALL_MS).default(30_000),
+    stallMs: durationSetting('ms', z.number().int().min(100).max(MAX_STALL_MS)).default(30_000),
     /** Whether `/readyz` of `web` stays 200, with the status `degraded`, while Redis is not usable: requests work without it. */
     readyWithoutRedis: z.boolean().default(true),
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { durationSetting, lifetimeSetting } from '../helpers/duration.ts';
 import { functionSetting, MAX_DAYS, MAX_MINUTES } from '../helpers/setting-limits.ts';
 
 const MAX_HASH_BYTES = 256 * 2 ** 20;
@@ -11,15 +12,15 @@ export const accountSettings = z
   .strictObject({
     enabled: z.boolean().default(true),
     register: z.boolean().default(true),
-    sessionTtlDays: z.number().positive().max(MAX_DAYS).default(30),
+    sessionTtlDays: durationSetting('d', z.number().positive().max(MAX_DAYS)).default(30),
     devicesFollowSessions: z.boolean().default(true),
-    /** Minutes after a sign-in in which routes with `recentSignIn` accept the session without another sign-in. */
-    recentSignInMinutes: z.number().positive().max(MAX_MINUTES).default(60),
+    /** How long after a sign-in routes with `recentSignIn` accept the session without another sign-in. */
+    recentSignIn: lifetimeSetting('365d').prefault('1h'),
     /** The page on which users set a new password; e-mails link to it with `token` in the query. Default `${APP_URL}/reset-password`. */
     resetUrl: z
       .url({ protocol: /^https?$/, error: 'must look like https://app.example.com/reset-password' })
       .optional(),
-    resetTokenTtlMinutes: z.number().positive().max(MAX_MINUTES).default(30),
+    resetTokenTtlMinutes: durationSetting('m', z.number().positive().max(MAX_MINUTES)).default(30),
     /** Checks a password against a hash imported from another system; the first login replaces the hash. */
     legacyPassword: functionSetting<LegacyPassword>().optional(),
     /** Locks sign-in for an e-mail address after repeated failures. */
@@ -28,8 +29,8 @@ export const accountSettings = z
         /** The number of failed sign-ins that locks the address; 0: never lock. */
         maxAttempts: z.number().int().min(0).max(1000).default(5),
         /** The period in which the failed sign-ins are counted. */
-        windowMinutes: z.number().positive().max(MAX_MINUTES).default(15),
-        lockMinutes: z.number().positive().max(MAX_MINUTES).default(15),
+        windowMinutes: durationSetting('m', z.number().positive().max(MAX_MINUTES)).default(15),
+        lockMinutes: durationSetting('m', z.number().positive().max(MAX_MINUTES)).default(15),
       })
       .prefault({}),
     password: z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FileStorage } from '../data/storage/storage.ts';
-import { MAX_MINUTES } from '../helpers/setting-limits.ts';
+import { lifetimeSetting } from '../helpers/duration.ts';
 import { limitRule } from '../work/limits/rule.ts';
 
 /** The section `files` of the settings. */
@@ -12,18 +12,18 @@ export const fileSettings = z
         error: 'must be a storage, such as disk({ directory }) or s3({ bucket })',
       })
       .optional(),
-    /** Minutes for which the URL of a file in a response is valid at most. */
-    urlTtlMinutes: z.number().positive().max(MAX_MINUTES).default(15),
+    /** How long the URL of a file in a response is valid at most. */
+    urlTtl: lifetimeSetting('365d').prefault('15m'),
     /** Maximum number of uploads of a user that no record uses yet. */
-    pendingPerUser: z.number().int().positive().max(10_000).default(50),
+    maxPendingPerUser: z.number().int().positive().max(10_000).default(50),
     /** Maximum bytes of these uploads. A single file that its field accepts is always accepted. */
-    pendingBytesPerUser: z
+    maxPendingBytesPerUser: z
       .number()
       .int()
       .positive()
       .default(2 ** 30),
-    /** Hours after which an upload that no record uses is removed. */
-    pendingHours: z.number().positive().max(720).default(24),
+    /** The time after which an upload that no record uses is removed. */
+    pendingTtl: lifetimeSetting('30d').prefault('1d'),
     /** The limit of uploads for each client. */
     uploadLimit: limitRule.default({ limit: 60, windowMs: 60_000 }),
   })

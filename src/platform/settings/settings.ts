@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ConfigErrors, StartupError } from '../helpers/config-errors.ts';
+import { durationSetting } from '../helpers/duration.ts';
 import { parseSettings, reportSettingErrors } from '../helpers/parse-settings.ts';
 import { MAX_DAYS } from '../helpers/setting-limits.ts';
 import { httpSettings } from '../http/settings.ts';
@@ -10,6 +11,9 @@ import { relaySettings } from '../work/outbox/settings.ts';
 import { slowLogSettings } from '../work/processes/slow-log.ts';
 import { accountSettings } from './accounts.ts';
 import { fileSettings } from './files.ts';
+import { applyFormerNames } from './former-names.ts';
+
+const keptDays = durationSetting('d', z.number().positive().max(MAX_DAYS));
 
 const settingsSchema = z.strictObject({
   auth: accountSettings,
@@ -43,7 +47,7 @@ const settingsSchema = z.strictObject({
   push: z
     .strictObject({
       /** ms that `push.send` waits for the result before it returns `queued`. */
-      waitMs: z.number().int().positive().default(10_000),
+      waitMs: durationSetting('ms', z.number().int().positive()).default(10_000),
       /** Hosts allowed in browser subscriptions, besides those of the browser vendors: `push.example.com`, `*.example.com`, `*` for any. */
       endpointHosts: z
         .array(
@@ -57,9 +61,9 @@ const settingsSchema = z.strictObject({
   jobs: z
     .strictObject({
       /** Days for which jobs that succeeded or were cancelled are kept. */
-      retentionDays: z.number().positive().max(MAX_DAYS).default(14),
+      keepDays: keptDays.default(14),
       /** Days for which failed jobs are kept. */
-      failedRetentionDays: z.number().positive().max(MAX_DAYS).default(90),
+      keepFailedDays: keptDays.default(90),
     })
     .prefault({}),
   log: logSettings,
@@ -68,14 +72,38 @@ const settingsSchema = z.strictObject({
    * Time in ms that a stopping process waits for HTTP requests, push sends, e-mails and the app's jobs in progress before it aborts them.
    * For requests, it begins after the drain delay. Jobs of extensions are not limited by it.
    */
-  graceMs: z.number().int().positive().default(15_000),
+  graceMs: durationSetting('ms', z.number().int().positive()).default(15_000),
 });
 
 /** A project's settings with all defaults filled. */
 export type Settings = z.output<typeof settingsSchema>;
 
 /** A project's settings as the project writes them, before defaults are filled in. */
-export type SettingsInput = z.input<typeof settingsSchema>;
+export type SettingsInput = z.input<typeof settingsSchema> & FormerSettings;
+
+/** Settings by their former names. */
+interface FormerSettings {
+  auth?: {
+    /** @deprecated Use `recentSignIn`. */
+    recentSignInMinutes?: number;
+  };
+  files?: {
+    /** @deprecated Use `urlTtl`. */
+    urlTtlMinutes?: number;
+    /** @deprecated Use `maxPendingPerUser`. */
+    pendingPerUser?: number;
+    /** @deprecated Use `maxPendingBytesPerUser`. */
+    pendingBytesPerUser?: number;
+    /** @deprecated Use `pendingTtl`. */
+    pendingHours?: number;
+  };
+  jobs?: {
+    /** @deprecated Use `keepDays`. */
+    retentionDays?: number;
+    /** @deprecated Use `keepFailedDays`. */
+    failedRetentionDays?: number;
+  };
+}
 
 /**
  * Validates the settings and fills in the defaults.
@@ -83,7 +111,7 @@ export type SettingsInput = z.input<typeof settingsSchema>;
  * @throws StartupError naming every setting that is unknown or malformed
  */
 export function readSettings(input: SettingsInput | undefined): Settings {
-  const parsed = parseSettings(settingsSchema, input ?? {});
+  const parsed = parseSettings(settingsSchema, applyFormerNames('settings', settingsSchema, input ?? {}));
   if (parsed.success) return parsed.data;
   const errors = new ConfigErrors();
   reportSettingErrors('settings', settingsSchema, parsed.error, errors);

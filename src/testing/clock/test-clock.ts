@@ -1,3 +1,4 @@
+import { type DurationText, parseDuration } from '../../platform/helpers/duration.ts';
 import type { AssembledApp } from '../../runtime/assemble.ts';
 import { settle } from '../waiting/settle.ts';
 import { setDatabaseClock } from './database-clock.ts';
@@ -5,7 +6,7 @@ import { clockOffsetMs, followClock, setClockOffset } from './process-clock.ts';
 import { expireKeys } from './redis-clock.ts';
 
 /** A period: ms, or a text with a unit: `'30s'`, `'15m'`, `'2h'`, `'31d'`. */
-export type Period = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`;
+export type Period = number | DurationText;
 
 /**
  * The clock of a test app. It goes on running from the time that it is set to. All test apps of a process share it; it shows the real time
@@ -22,17 +23,15 @@ export interface TestClock {
   reset(): Promise<void>;
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /** @throws TypeError for anything that is not a period */
 function parsePeriod(period: Period): number {
   if (typeof period === 'number' && Number.isFinite(period) && period >= 0) return Math.round(period);
-  const [, count, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(period)) ?? [];
-  if (unit === undefined)
+  const ms = parseDuration(String(period));
+  if (ms === undefined)
     throw new TypeError(
       `clock.advance: "${period}" is not a period. Use ms, or a text such as '30s', '15m', '2h' or '31d'`,
     );
-  return Math.round(Number(count) * UNIT_MS[unit]!);
+  return Math.round(ms);
 }
 
 /** @throws TypeError for anything that is not a time */

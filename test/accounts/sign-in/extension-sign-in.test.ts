@@ -93,7 +93,7 @@ const payout = defineResource('payout', {
 const { app, call, url, person, env } = await startTestApp({
   resources: [defineUser(), payout],
   extensions: [step('Ann'), step('Bob'), trust, twoFactor(), apiKeys()],
-  settings: { auth: { recentSignInMinutes: 10 } },
+  settings: { auth: { recentSignIn: '10m' } },
   listeners(app) {
     for (const name of ['auth.login', 'security.login_failed', 'security.locked_login_attempt'])
       app.on(name, (payload: Record<string, unknown>) => void events.push([name, payload]));

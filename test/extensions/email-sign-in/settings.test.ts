@@ -16,8 +16,14 @@ test.each<[object, string]>([
   [{ url: 'app.example.com' }, 'emailSignIn.url: must look like https://app.example.com/sign-in, without a fragment'],
   [{ url: 'javascript:alert(1)' }, 'emailSignIn.url: must look like'],
   [{ url: 'https://app.example.com/#/sign-in' }, 'emailSignIn.url: must look like'],
-  [{ expiresMinutes: 0 }, 'emailSignIn.expiresMinutes: must be a number of minutes greater than 0, at most 60'],
-  [{ expiresMinutes: 61 }, 'emailSignIn.expiresMinutes: must be a number of minutes greater than 0, at most 60'],
+  [
+    { ttl: '0m' },
+    'emailSignIn.ttl: must be a duration such as "30s", "15m", "12h" or "7d", greater than 0 and at most 1h',
+  ],
+  [
+    { ttl: '61m' },
+    'emailSignIn.ttl: must be a duration such as "30s", "15m", "12h" or "7d", greater than 0 and at most 1h',
+  ],
   [{ createUser: { name: 'Ann' } }, 'emailSignIn.createUser: must be a function'],
   [{ mailLimit: 5 }, 'emailSignIn.mailLimit: must be false or { limit, windowMs }'],
   [{ limits: { perClient: false } }, 'emailSignIn.limits: there is no such setting'],
@@ -60,7 +66,7 @@ test('a project sets the page, the lifetime and the text in the language of the 
   const started = await startTestApp(
     {
       resources: [defineUser({ fields: { locale: f.string() } })],
-      extensions: [emailSignIn({ url: 'https://app.example.com/in?app=1', expiresMinutes: 0.5 })],
+      extensions: [emailSignIn({ url: 'https://app.example.com/in?app=1', ttl: '30s' })],
       mailTexts,
     },
     { roles: 'all' },

@@ -9,7 +9,7 @@ import { ageSessions, expireChallenges, PASSWORD, register, signIn, withPasskey 
 const events: [string, Record<string, unknown>][] = [];
 const { person, call, env, url } = await startTestApp({
   resources: [defineUser()],
-  extensions: [passkeys({ maxPerUser: 3 })],
+  extensions: [passkeys({ maxPasskeysPerUser: 3 })],
   listeners: (app) => {
     for (const name of ['security.passkey_added', 'security.passkey_removed'])
       app.on(name, (payload) => void events.push([name, payload as Record<string, unknown>]));

@@ -26,12 +26,12 @@ test('invalid settings, unknown settings and missing accounts are reported at st
     rpId: 'https://example.com',
     rpName: ' ',
     origins: ['https://example.com/'],
-    maxPerUser: 0,
-    challengeMinutes: 0,
+    maxPasskeysPerUser: 0,
+    challengeTtl: '0s',
     secondFactor: 'yes',
     nope: 1,
   });
-  for (const name of ['rpId', 'rpName', 'origins.0', 'maxPerUser', 'challengeMinutes', 'secondFactor', 'nope'])
+  for (const name of ['rpId', 'rpName', 'origins.0', 'maxPasskeysPerUser', 'challengeTtl', 'secondFactor', 'nope'])
     expect(message).toContain(`passkeys.${name}`);
   expect(startupError({}, {}, [])).toContain('it needs accounts');
 });
@@ -100,7 +100,7 @@ test('the domain and the name come from APP_URL, and the name can be set', async
   const byUrl = await startTestApp({ resources: [defineUser()], extensions: [passkeys()] }, { env });
   const named = await startTestApp({
     resources: [defineUser()],
-    extensions: [passkeys({ rpName: 'Acme', challengeMinutes: 2 })],
+    extensions: [passkeys({ rpName: 'Acme', challengeTtl: '2m' })],
     settings: { openapi: { title: 'Shop' } },
   });
   const optionsOf = async (started: typeof byUrl) => {

@@ -293,8 +293,8 @@ test('invalid settings and missing accounts are reported at start', () => {
       return (error as Error).message;
     }
   };
-  const configError = start({ challengeMinutes: 0, lockout: { maxAttempts: 0 }, nope: 1 });
-  for (const part of ['twoFactor.challengeMinutes', 'twoFactor.lockout.maxAttempts', 'nope'])
+  const configError = start({ challengeTtl: '0m', lockout: { maxAttempts: 0 }, nope: 1 });
+  for (const part of ['twoFactor.challengeTtl', 'twoFactor.lockout.maxAttempts', 'nope'])
     expect(configError).toContain(part);
   expect(start({}, false)).toContain('it needs accounts');
 });

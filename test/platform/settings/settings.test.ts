@@ -140,16 +140,15 @@ test.each(groups.map((path) => path.join('.')))('a misspelled setting in "%s" is
   expect(within(settingsWith([...path, 'colour'], 'red'))).toThrow(`${setting}: there is no such setting`);
 });
 
+const DURATION = 'must be a duration such as "30s", "15m", "12h" or "7d", greater than 0 and at most 30d';
+
 test.each<[unknown, string]>([
-  [{ files: { pendingHours: 721 } }, 'settings.files.pendingHours: must be at most 720'],
-  [{ files: { pendingHours: 0 } }, 'settings.files.pendingHours: must be greater than 0'],
-  [{ files: { pendingHours: '24' } }, 'settings.files.pendingHours: must be a number, not a string'],
-  [{ jobs: { retentionDays: Number.NaN } }, 'settings.jobs.retentionDays: must be a number, not NaN'],
-  [{ jobs: { failedRetentionDays: null } }, 'settings.jobs.failedRetentionDays: must be a number, not null'],
-  [
-    { jobs: { retentionDay: 5 } },
-    'settings.jobs.retentionDay: there is no such setting. Did you mean "retentionDays"?',
-  ],
+  [{ files: { pendingTtl: '721h' } }, `settings.files.pendingTtl: ${DURATION}`],
+  [{ files: { pendingTtl: '0s' } }, `settings.files.pendingTtl: ${DURATION}`],
+  [{ files: { pendingTtl: 24 } }, `settings.files.pendingTtl: ${DURATION}`],
+  [{ jobs: { keepDays: Number.NaN } }, 'settings.jobs.keepDays: must be a number, not NaN'],
+  [{ jobs: { keepFailedDays: null } }, 'settings.jobs.keepFailedDays: must be a number, not null'],
+  [{ jobs: { keepDay: 5 } }, 'settings.jobs.keepDay: there is no such setting. Did you mean "keepDays"?'],
   [{ jobs: 5 }, 'settings.jobs: must be an object, not a number'],
   [{ http: { bodyLimit: 1.5 } }, 'settings.http.bodyLimit: must be a whole number'],
   [{ auth: { register: 'no' } }, 'settings.auth.register: must be true or false, not a string'],

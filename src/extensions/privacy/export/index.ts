@@ -7,6 +7,7 @@ import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
 import { wholeNumberSettingSchema } from '../../../extension/setting-schemas.ts';
 import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import { readRowsInPages } from '../../../platform/data/postgres/scan.ts';
+import { lifetimeSetting } from '../../../platform/helpers/duration.ts';
 import { createReclaimSweep, createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import { createExportLinks, createExportMailComposer, EXPORT_MAIL } from './links.ts';
@@ -19,13 +20,16 @@ import { createExportStore, type ExportStore, secretContext } from './store.ts';
 /** The settings for exports of the privacy extension. */
 export const exportSettings = z.strictObject({
   /** Hours for which an export is kept and its link works. */
-  exportHours: wholeNumberSettingSchema(720).default(72),
+  exportTtl: lifetimeSetting('30d', '1h').prefault('3d'),
   /** Maximum number of exports of one user that one requester may start in 24 hours. */
   exportsPerDay: wholeNumberSettingSchema(1000).default(5),
 });
 
 /** The settings of exports as a project writes them. All are optional. */
-export type ExportOptions = z.input<typeof exportSettings>;
+export type ExportOptions = z.input<typeof exportSettings> & {
+  /** @deprecated Use `exportTtl`. */
+  exportHours?: number;
+};
 
 /** The settings with all defaults filled. */
 type ExportSettings = z.output<typeof exportSettings>;
@@ -48,7 +52,7 @@ export function createExportParts(
   host: ExtensionHost,
   { holdCredential }: Accounts,
   users: ResourceGateway,
-  { exportHours, exportsPerDay }: ExportSettings,
+  { exportTtl, exportsPerDay }: ExportSettings,
 ): FeatureParts {
   const exports = createExportStore(host);
   const links = createExportLinks(host);
@@ -61,7 +65,7 @@ export function createExportParts(
       exports,
       users,
       files: listExportFiles(host, users, host.userData()),
-      hours: exportHours,
+      hours: exportTtl / 3_600_000,
     });
     return exportJob(id);
   };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { compiledPolicySettingSchema } from '../../../extension/setting-schemas.ts';
+import { durationSetting, lifetimeSetting } from '../../../platform/helpers/duration.ts';
 
 const count = z.number().int().positive();
 
@@ -8,11 +9,11 @@ export const realtimeSettings = z.strictObject({
   /** Who may open streams. The policies of the resources decide what each stream contains. */
   policy: compiledPolicySettingSchema.prefault('public'),
   /** Seconds for which events are kept for clients that reconnect. */
-  windowSeconds: count.min(10).max(86_400).default(600),
+  windowSeconds: durationSetting('s', count.min(10).max(86_400)).default(600),
   /** Minimum number of newest events that are kept for clients that reconnect, unless they are older than `windowSeconds`. */
   windowEvents: count.max(10_000_000).default(10_000),
   /** Seconds between heartbeats of a stream. */
-  heartbeatSeconds: z.number().min(0.1).max(300).default(15),
+  heartbeatSeconds: durationSetting('s', z.number().min(0.1).max(300)).default(15),
   /** Maximum open streams of one process. */
   maxStreams: count.default(5000),
   /** Maximum open streams of one user in one process. */
@@ -23,12 +24,15 @@ export const realtimeSettings = z.strictObject({
   maxSubscriptions: count.max(100).default(20),
   /** Maximum unsent bytes of a client that reads slowly. A client with more is disconnected. */
   maxBufferedBytes: count.default(1_048_576),
-  /** Seconds for which a ticket is valid. */
-  ticketSeconds: count.max(300).default(30),
+  /** How long a ticket is valid. */
+  ticketTtl: lifetimeSetting('5m', '1s').prefault('30s'),
 });
 
 /** The options of `realtime()` as a project writes them. All options are optional. */
-export type RealtimeOptions = z.input<typeof realtimeSettings>;
+export type RealtimeOptions = z.input<typeof realtimeSettings> & {
+  /** @deprecated Use `ticketTtl`. */
+  ticketSeconds?: number;
+};
 
 /** The options of `realtime()` with all defaults filled. */
 export type RealtimeSettings = z.output<typeof realtimeSettings>;

@@ -25,7 +25,7 @@ const REMOVE_TICKETS = `
     select ticket_hash from realtime_tickets where expires_at < now() limit $1 for update skip locked)
   returning 1`;
 
-/** Tickets replace a token in a query string. Each ticket opens one stream and expires after `ticketSeconds`. */
+/** Tickets replace a token in a query string. Each ticket opens one stream and expires after `ticketTtl`. */
 export interface Tickets {
   /** Creates a ticket for a session. `expiresAt` is ISO 8601. */
   createTicket(user: Viewer, session: string): Promise<{ ticket: string; expiresAt: string }>;
@@ -46,7 +46,7 @@ const ticketError = () => new ApiError('UNAUTHORIZED', 'This ticket has been use
 /** Creates the tickets of an app. */
 export function createTickets(
   { database, users, authenticators }: Pick<ExtensionHost, 'database' | 'users' | 'authenticators'>,
-  { ticketSeconds }: Pick<RealtimeSettings, 'ticketSeconds'>,
+  { ticketTtl }: Pick<RealtimeSettings, 'ticketTtl'>,
 ): Tickets {
   // Called on each use, because not all authenticators are known when extensions are set up. The authenticator of accounts comes first.
   const findSessionAuthenticator = () => authenticators().find((one) => one.watch?.via === 'session');
@@ -59,7 +59,7 @@ export function createTickets(
   return {
     async createTicket(user, session) {
       const ticket = generateToken().replace(/^svc_/, TICKET_PREFIX);
-      const values = [hashToken(ticket), user.id, session, ticketSeconds];
+      const values = [hashToken(ticket), user.id, session, ticketTtl / 1000];
       const [row] = await database.write<[expiresAt: string]>({ text: ADD_TICKET, values });
       return { ticket, expiresAt: row![0] };
     },

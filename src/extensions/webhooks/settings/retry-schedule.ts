@@ -1,9 +1,10 @@
+import { parseDuration } from '../../../platform/helpers/duration.ts';
 import { addJitter, getScheduledWait } from '../../../platform/work/leased-work/retry-schedule.ts';
 
-const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const LONGEST_WAIT_MS = 365 * UNIT_MS.d!;
+const DAY_MS = 86_400_000;
+const LONGEST_WAIT_MS = 365 * DAY_MS;
 /** A `Retry-After` up to this length is respected even if every wait of the schedule is shorter. */
-const RETRY_AFTER_MS = UNIT_MS.d!;
+const RETRY_AFTER_MS = DAY_MS;
 
 /** The waits between the attempts of a delivery in milliseconds: 5 s, 30 s, 2 min, 10 min, 30 min, 2 h, 6 h. */
 export const DEFAULT_RETRY_SCHEDULE: readonly number[] = [
@@ -30,8 +31,7 @@ export function parseSchedule(list: readonly (number | string)[]): number[] {
 
 /** Reads a duration: milliseconds, or text with a unit such as `'30s'`. Returns whole ms up to 365 days; null if it is not valid. */
 export function parseWaitMs(entry: unknown): number | null {
-  const [, count, unit] = typeof entry === 'string' ? (/^(\d{1,12})(ms|s|m|h|d)$/.exec(entry.trim()) ?? []) : [];
-  const wait = unit ? Number(count) * UNIT_MS[unit]! : entry;
+  const wait = typeof entry === 'string' ? parseDuration(entry) : entry;
   return typeof wait === 'number' && Number.isInteger(wait) && wait >= 0 && wait <= LONGEST_WAIT_MS ? wait : null;
 }
 

@@ -1,6 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import { z } from 'zod';
 import { compiledPolicySettingSchema, policySettingSchema } from '../../../extension/setting-schemas.ts';
+import { durationSetting } from '../../../platform/helpers/duration.ts';
 import { isNameServer } from '../../../platform/http/address-guard/index.ts';
 import { type EventDeclarations, validateEventDeclarations } from './events.ts';
 import { type PortalOption, portalSettingsSchema } from './portal-settings.ts';
@@ -20,6 +21,7 @@ export function computeDefaultConcurrency(heapBytes: number): number {
 }
 
 const count = z.number().int().positive();
+const ms = (limits: z.ZodType<number>) => durationSetting('ms', limits);
 const schedule = z.array(z.union([z.number(), z.string()])).transform((list, context) => {
   try {
     return parseSchedule(list);
@@ -50,9 +52,9 @@ export const webhookSettings = z.strictObject({
   /** Waits between attempts, in ms or as `'30s'`, `'5m'`, `'2h'`, `'1d'`. */
   retrySchedule: schedule.default([...DEFAULT_RETRY_SCHEDULE]),
   /** ms within which a receiver must have responded, including DNS, connection, TLS, headers and body. */
-  timeoutMs: count.max(120_000).default(10_000),
+  timeoutMs: ms(count.max(120_000)).default(10_000),
   /** Interval in ms of the sweep that finds due deliveries without a job. */
-  pollMs: count.default(1000),
+  pollMs: ms(count).default(1000),
   /** Maximum number of concurrent requests of one worker process; left out: see `computeDefaultConcurrency`. */
   concurrency: count.max(1000).default(() => computeDefaultConcurrency(getHeapStatistics().heap_size_limit)),
   /** Consecutive deliveries that use up their schedule before an endpoint is disabled; 0: never disable. */
@@ -60,15 +62,15 @@ export const webhookSettings = z.strictObject({
   /** Whether owners get an e-mail when an endpoint is created, and when one is disabled automatically. */
   notifyOwner: z.boolean().default(true),
   /** Days that a delivery stays in the delivery log after it has succeeded or failed. */
-  keepDeliveriesDays: z.number().positive().default(14),
+  keepDeliveriesDays: durationSetting('d', z.number().positive()).default(14),
   /** Hours for which messages also carry the signature of a replaced secret; 0: not at all. */
-  secretGraceHours: z.number().min(0).max(8760).default(24),
+  secretGraceHours: durationSetting('h', z.number().min(0).max(8760)).default(24),
   /** The page on which users manage their webhooks; left out: none. */
   portal: portalSettingsSchema,
   /** The app's own events, by name: `invoice.paid`. */
   events: z.custom<EventDeclarations>().superRefine(validateEventDeclarations).default({}),
   /** Interval in ms at which old data is deleted. */
-  cleanMs: count.default(600_000),
+  cleanMs: ms(count).default(600_000),
 });
 
 /** The options of `webhooks()` as a project writes them. All options are optional. */

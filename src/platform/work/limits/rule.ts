@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { durationSetting } from '../../helpers/duration.ts';
 
 /** Maximum of `limit`: a billion requests. Larger numbers are typos. */
 const MAX_LIMIT = 1_000_000_000;
@@ -14,7 +15,7 @@ export const RULE_FORM =
 /** The schema of a limit: a number of requests per window in ms. */
 export const limitRule = z.strictObject({
   limit: z.number().int().min(1).max(MAX_LIMIT),
-  windowMs: z.number().int().min(MIN_WINDOW_MS).max(MAX_WINDOW_MS),
+  windowMs: durationSetting('ms', z.number().int().min(MIN_WINDOW_MS).max(MAX_WINDOW_MS)),
 });
 
 /** Allows at most `limit` requests in each window of `windowMs`; a window begins with the first request counted in it. */

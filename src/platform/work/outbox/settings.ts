@@ -1,12 +1,15 @@
 import { z } from 'zod';
+import { durationSetting } from '../../helpers/duration.ts';
+
+const ms = durationSetting('ms', z.number().int().positive());
 
 /** The section `relay` of the settings. */
 export const relaySettings = z
   .strictObject({
     /** ms between checks of the outbox when no wake-up arrives. */
-    pollMs: z.number().int().positive().default(1000),
+    pollMs: ms.default(1000),
     /** ms between sweeps for overdue work. */
-    sweepMs: z.number().int().positive().default(5000),
+    sweepMs: ms.default(5000),
     /** Maximum number of outbox rows that the relay claims in one batch. */
     batch: z.number().int().positive().default(500),
     /** Number of batches that the relay processes concurrently. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { durationSetting } from '../../helpers/duration.ts';
 import { MAX_STALL_MS } from '../../helpers/setting-limits.ts';
 import { withoutValues } from './statement-text.ts';
 
@@ -6,9 +7,9 @@ import { withoutValues } from './statement-text.ts';
 export const slowLogSettings = z
   .strictObject({
     /** ms from which a request is slow. 0: every request is listed. */
-    requestMs: z.number().int().min(0).max(MAX_STALL_MS).default(500),
+    requestMs: durationSetting('ms', z.number().int().min(0).max(MAX_STALL_MS)).default(500),
     /** ms from which a statement is slow. 0: every statement is listed. */
-    statementMs: z.number().int().min(0).max(MAX_STALL_MS).default(200),
+    statementMs: durationSetting('ms', z.number().int().min(0).max(MAX_STALL_MS)).default(200),
   })
   .prefault({});
 

@@ -184,12 +184,12 @@ function tolerateDeletedRecord(stage: Stage, { store }: Entity, wasSentBefore: R
 /** Creates the stage that requires a recent sign-in; undefined if the route does not require one. */
 export function requireRecentSignIn({ recentSignIn }: Route, { settings }: Host): Stage | undefined {
   if (!recentSignIn) return undefined;
-  const { recentSignInMinutes } = settings.auth;
+  const recentMinutes = settings.auth.recentSignIn / 60_000;
   return {
     name: 'require a recent sign-in',
     async run({ caller: { auth, authenticator } }) {
       if (auth === undefined) throw new ApiError('UNAUTHORIZED');
-      if ((await authenticator?.isSignInRecent?.(auth.id, recentSignInMinutes)) !== true)
+      if ((await authenticator?.isSignInRecent?.(auth.id, recentMinutes)) !== true)
         throw new ApiError('RECENT_SIGN_IN_REQUIRED');
     },
   };

@@ -3,14 +3,14 @@ import { defineExtension, defineResource, defineUser, f, privacy } from '../../.
 import { getStartupError } from '../../../support/startup-error.ts';
 
 test.each([
-  ['exportHours', 0],
-  ['exportHours', 721],
-  ['exportHours', '24'],
-  ['exportsPerDay', 1.5],
-  ['exportsPerDay', Number.NaN],
-])('privacy({ %s: %o }) is a configuration error', (name, value) => {
+  ['exportTtl', '30m', 'must be a duration such as "30s", "15m", "12h" or "7d", from 1h to 30d'],
+  ['exportTtl', '721h', 'must be a duration such as "30s", "15m", "12h" or "7d", from 1h to 30d'],
+  ['exportTtl', '24', 'must be a duration such as "30s", "15m", "12h" or "7d", from 1h to 30d'],
+  ['exportsPerDay', 1.5, 'must be a whole number from 1 to'],
+  ['exportsPerDay', Number.NaN, 'must be a whole number from 1 to'],
+])('privacy({ %s: %o }) is a configuration error', (name, value, error) => {
   const startupError = getStartupError({ resources: [], extensions: [privacy({ [name]: value })] });
-  expect(startupError).toContain(`privacy.${name}: must be a whole number from 1 to`);
+  expect(startupError).toContain(`privacy.${name}: ${error}`);
 });
 
 test('privacy() without accounts is a configuration error', () => {

@@ -27,7 +27,7 @@ const options = {
       maxStreamsPerAddress: 7,
       maxStreams: 40,
       maxBufferedBytes: 100_000,
-      ticketSeconds: 30,
+      ticketTtl: '30s',
       policy: ({ user }) => user?.team !== 'no streams',
     }),
     apiKeys(),

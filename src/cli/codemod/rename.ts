@@ -1,0 +1,147 @@
+import { camelCase } from '../../declare/naming.ts';
+import { renamedExports, renamedSettings } from '../../platform/settings/former-names.ts';
+import { type Token, tokenize } from './tokens.ts';
+
+/** A place in a file that was renamed. */
+export interface Renaming {
+  /** From 1. */
+  line: number;
+  from: string;
+  to: string;
+}
+
+interface Edit {
+  start: number;
+  end: number;
+  text: string;
+  renaming: Renaming;
+}
+
+const OPENING = '({[';
+const CLOSING = ')}]';
+const PACKAGES = /^['"](?:belfry(?:\/client)?|(?:\.\.?\/)+(?:src\/)?index\.[jt]s)['"]$/;
+
+const isMark = (token: Token | undefined, text: string) => token?.kind === 'mark' && token.text === text;
+
+/** Returns the index of the token that closes the bracket at `open`; the number of tokens if none does. */
+function findClosing(tokens: readonly Token[], open: number): number {
+  let depth = 0;
+  for (let at = open; at < tokens.length; at++) {
+    const { kind, text } = tokens[at]!;
+    if (kind !== 'mark') continue;
+    if (OPENING.includes(text)) depth += 1;
+    else if (CLOSING.includes(text) && --depth === 0) return at;
+  }
+  return tokens.length;
+}
+
+/** Returns the index of the comma or closing bracket after the value that begins at `from`. */
+function findEndOfValue(tokens: readonly Token[], from: number, closing: number): number {
+  for (let at = from; at < closing; at++) {
+    const { kind, text } = tokens[at]!;
+    if (kind === 'mark' && OPENING.includes(text)) at = findClosing(tokens, at);
+    else if (isMark(tokens[at], ',')) return at;
+  }
+  return closing;
+}
+
+/** The source of one file and the edits that have been found in it. */
+class FileEdits {
+  readonly tokens: readonly Token[];
+  readonly edits: Edit[] = [];
+  private readonly source: string;
+
+  constructor(source: string) {
+    this.source = source;
+    this.tokens = tokenize(source);
+  }
+
+  add({ start, end }: Pick<Token, 'start' | 'end'>, text: string, names: Pick<Renaming, 'from' | 'to'>): void {
+    const line = this.source.slice(0, start).split('\n').length;
+    this.edits.push({ start, end, text, renaming: { line, ...names } });
+  }
+
+  textBetween(first: Token, last: Token): string {
+    return this.source.slice(first.start, last.end);
+  }
+
+  apply(): string {
+    let text = this.source;
+    for (const { start, end, text: replacement } of this.edits.toSorted((a, b) => b.start - a.start))
+      text = text.slice(0, start) + replacement + text.slice(end);
+    return text;
+  }
+}
+
+/** Returns a value with a unit: `'10m'` for 10, a template for an expression. A text has its unit already. */
+function addUnit(value: string, unit: string): string {
+  if (/^[\d._]+$/.test(value)) return `'${value.replaceAll('_', '')}${unit}'`;
+  return /^['"`]/.test(value) ? value : `\`\${${value}}${unit}\``;
+}
+
+/** Renames the settings in the object that opens at a token. @param path the path of the object in its section, such as `auth.` */
+function renameInObject(file: FileEdits, section: string, path: string, open: number): void {
+  const { tokens } = file;
+  const closing = findClosing(tokens, open);
+  if (closing === tokens.length) return;
+  for (let at = open + 1; at < closing; at++) {
+    const key = tokens[at]!;
+    const valueStart = isMark(tokens[at + 1], ':') ? at + 2 : at + 1;
+    const end = findEndOfValue(tokens, valueStart, closing);
+    const former = path + key.text;
+    const renamed = Object.hasOwn(renamedSettings[section]!, former) ? renamedSettings[section]![former] : undefined;
+    if (key.kind === 'word' && renamed !== undefined) {
+      const value = valueStart < end ? file.textBetween(tokens[valueStart]!, tokens[end - 1]!) : key.text;
+      const name = renamed.to.slice(renamed.to.lastIndexOf('.') + 1);
+      const written = renamed.unit === undefined ? value : addUnit(value, renamed.unit);
+      const names = { from: `${section}.${former}`, to: `${section}.${renamed.to}` };
+      file.add({ start: key.start, end: tokens[end - 1]!.end }, `${name}: ${written}`, names);
+    } else if (key.kind === 'word' && isMark(tokens[valueStart], '{')) {
+      renameInObject(file, section, `${former}.`, valueStart);
+    }
+    at = end;
+  }
+}
+
+/** Renames what is imported from Belfry and every use of it. A name that is imported under another one is renamed in the import only. */
+function renameExports(file: FileEdits): void {
+  const { tokens } = file;
+  for (let at = 0; at < tokens.length; at++) {
+    if (tokens[at]!.text !== 'import' || isMark(tokens[at + 1], '(')) continue;
+    const open = tokens.findIndex((token, index) => index > at && (isMark(token, '{') || token.kind === 'text'));
+    if (open === -1 || !isMark(tokens[open], '{')) continue;
+    const closing = findClosing(tokens, open);
+    if (!PACKAGES.test(tokens[closing + 2]?.text ?? '')) continue;
+    for (const token of tokens.slice(open + 1, closing)) {
+      if (token.kind !== 'word' || !Object.hasOwn(renamedExports, token.text)) continue;
+      const to = renamedExports[token.text]!.to;
+      const isAliased = tokens[tokens.indexOf(token) + 1]?.text === 'as';
+      for (const [index, use] of tokens.entries()) {
+        if (use.kind !== 'word' || use.text !== token.text || (isAliased && use !== token)) continue;
+        // A member or key with the same name is something else.
+        if (isMark(tokens[index - 1], '.') || (isMark(tokens[index + 1], ':') && use !== token)) continue;
+        file.add(use, to, { from: token.text, to });
+      }
+    }
+    at = closing;
+  }
+}
+
+/**
+ * Renames what Belfry has renamed in the source of a file: exports, settings, and options of extensions.
+ *
+ * @returns the new source, and what was renamed, in the order of the file
+ */
+export function renameInSource(source: string): { source: string; renamings: Renaming[] } {
+  const file = new FileEdits(source);
+  renameExports(file);
+  for (const [at, { kind, text }] of file.tokens.entries()) {
+    if (kind !== 'word') continue;
+    const section = text === 'settings' ? text : camelCase(text);
+    if (section !== text || !Object.hasOwn(renamedSettings, section) || isMark(file.tokens[at - 1], '.')) continue;
+    const isObject = isMark(file.tokens[at + 1], text === 'settings' ? ':' : '(') && isMark(file.tokens[at + 2], '{');
+    if (isObject) renameInObject(file, section, '', at + 2);
+  }
+  const ordered = file.edits.toSorted((a, b) => a.start - b.start);
+  return { source: file.apply(), renamings: ordered.map(({ renaming }) => renaming) };
+}
