@@ -37,7 +37,7 @@ export type {
 } from './declare/constraint.ts';
 export type { Deprecation } from './declare/deprecation.ts';
 export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';
-export type { Extension, ExtensionHost, FeatureParts, Job } from './declare/extension.ts';
+export type { Extension, ExtensionHost, ExtensionJob, FeatureParts, Job } from './declare/extension.ts';
 export type { Field, Fields } from './declare/field.ts';
 export type { FileInput, FileOptions, FilesApi, StoredFile } from './declare/file.ts';
 export type { Host, ResourceGateway, StoredRecord, UserData, ViewContext } from './declare/host.ts';
@@ -75,11 +75,12 @@ export { recordShape } from './declare/route.ts';
 export type { MailOutlet, PublishEvent, Senders } from './declare/senders.ts';
 export type { ActAs, AnyService, Page, Services, Transaction } from './declare/service.ts';
 export { defineExtension } from './extension/define-extension.ts';
-export type { ApiKeysApi } from './extensions/api-keys/index.ts';
+export type { ApiKeyOptions, ApiKeysApi } from './extensions/api-keys/index.ts';
 export { apiKeys } from './extensions/api-keys/index.ts';
-export type { AuditApi } from './extensions/audit/index.ts';
+export type { AuditApi, AuditOptions } from './extensions/audit/index.ts';
 export { audit } from './extensions/audit/index.ts';
 export { adminConsole, type ConsoleOptions, developerConsole } from './extensions/console/index.ts';
+export type { EmailSignInOptions } from './extensions/email-sign-in/index.ts';
 export { emailSignIn } from './extensions/email-sign-in/index.ts';
 export type { EmailVerificationOptions } from './extensions/email-verification/index.ts';
 export { emailVerification } from './extensions/email-verification/index.ts';
@@ -91,17 +92,21 @@ export { apple, discord, github, gitlab, google, microsoft } from './extensions/
 export { simulatedProvider } from './extensions/oidc/simulated/server.ts';
 export type { OrganisationOptions, OrganisationsApi } from './extensions/organisations/index.ts';
 export { organisations, tenant } from './extensions/organisations/index.ts';
+export type { PasskeyOptions } from './extensions/passkeys/index.ts';
 export { passkeys } from './extensions/passkeys/index.ts';
-export type { PrivacyApi } from './extensions/privacy/index.ts';
+export type { PrivacyApi, PrivacyOptions } from './extensions/privacy/index.ts';
 export { privacy } from './extensions/privacy/index.ts';
+export type { RealtimeOptions } from './extensions/realtime/index.ts';
 export { realtime } from './extensions/realtime/index.ts';
+export type { SecurityMailsOptions } from './extensions/security-mails/index.ts';
 export { securityMails } from './extensions/security-mails/index.ts';
 export type { SignInPagesOptions } from './extensions/sign-in-pages/index.ts';
 export { signInPages } from './extensions/sign-in-pages/index.ts';
+export type { SoftDeleteOptions } from './extensions/soft-delete/index.ts';
 export { softDelete } from './extensions/soft-delete/index.ts';
+export type { TwoFactorOptions } from './extensions/two-factor/index.ts';
 export { twoFactor } from './extensions/two-factor/index.ts';
-export type { WebhooksApi } from './extensions/webhooks/engine/fanout/publish.ts';
-export type { WebhookOperations } from './extensions/webhooks/index.ts';
+export type { WebhookOperations, WebhookOptions, WebhooksApi } from './extensions/webhooks/index.ts';
 export { webhooks } from './extensions/webhooks/index.ts';
 export type {
   WebhookHeaders,

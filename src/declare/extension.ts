@@ -26,7 +26,7 @@ import type { PublishEvent } from './senders.ts';
  * A worker of an extension for rows in the extension's own tables. It is not a background job: an app declares those with `defineJob`, and
  * Belfry stores them with their input, result and retries.
  */
-export interface Job {
+export interface ExtensionJob {
   /** The role of the processes that run the job. Default: `push-worker`. */
   role?: ProcessRole;
   /** Concurrent runs in each process. Default 5. */
@@ -40,6 +40,9 @@ export interface Job {
    */
   run(id: string): Promise<unknown>;
 }
+
+/** @deprecated Use `ExtensionJob`. */
+export type Job = ExtensionJob;
 
 /** What a feature contributes to a running app. `Api` is the type of the feature's API for code. */
 export interface FeatureParts<Api extends object = object> {
@@ -75,7 +78,7 @@ export interface FeatureParts<Api extends object = object> {
   /** Periodic work of the relay. */
   sweeps?: readonly Sweep[];
   /** Workers for rows of the extension, by name. `host.jobs.add` enqueues ids of rows. */
-  jobs?: Readonly<Record<string, Job>>;
+  jobs?: Readonly<Record<string, ExtensionJob>>;
   /**
    * Starts workers of a role in this process, for work that `jobs` cannot do. Workers of the role `web` start after the HTTP server,
    * and stop when it refuses new connections: end long responses then.

@@ -1,6 +1,6 @@
 import semver from 'semver';
 import { z } from 'zod';
-import type { Extension, FeatureParts, Job } from '../declare/extension.ts';
+import type { Extension, ExtensionJob, FeatureParts } from '../declare/extension.ts';
 import { PROCESS_ROLES } from '../declare/process-role.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
@@ -222,7 +222,7 @@ export function isFeatureParts(returned: unknown): returned is FeatureParts {
   return typeof returned === 'object' && returned !== null && !Array.isArray(returned) && !('then' in returned);
 }
 
-function reportJobErrors(job: Partial<Job> | null | undefined, errors: ConfigErrors): void {
+function reportJobErrors(job: Partial<ExtensionJob> | null | undefined, errors: ConfigErrors): void {
   if (typeof job?.run !== 'function') {
     errors.report('needs a function run(id)');
     return;

@@ -1,12 +1,12 @@
 import { Counter, Histogram } from 'prom-client';
-import type { ExtensionHost, FeatureParts, Job } from '../declare/extension.ts';
+import type { ExtensionHost, ExtensionJob, FeatureParts } from '../declare/extension.ts';
 import type { ProcessRole } from '../declare/process-role.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { JobData, RunningWorker } from '../platform/work/queues/queues.ts';
 import { runJobInSpan } from '../platform/work/queues/tracing.ts';
 
-const DEFAULTS = { role: 'push-worker', concurrency: 5, attempts: 5 } as const satisfies Partial<Job>;
+const DEFAULTS = { role: 'push-worker', concurrency: 5, attempts: 5 } as const satisfies Partial<ExtensionJob>;
 const FIRST_PAUSE_MS = 1000;
 
 /** Encodes any text as a job id: BullMQ refuses integers and colons. Different texts get different ids. */

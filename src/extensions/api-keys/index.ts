@@ -10,6 +10,8 @@ import { type ApiKeyOptions, apiKeySettings } from './settings.ts';
 import { apiKeyTable } from './sql.ts';
 import { apiKeyUserData, createKeyRevocationConsumer, createKeyStore, createOldKeysSweep } from './store.ts';
 
+export type { ApiKeyOptions } from './settings.ts';
+
 /** `app.apiKeys`. */
 export interface ApiKeysApi {
   /** Revokes a key by its id. Returns false if there is no such key or it is already revoked. */

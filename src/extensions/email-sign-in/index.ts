@@ -10,6 +10,8 @@ import { createSignInMailComposer, requestInput, requestOutput, requestSignIn, S
 import { type EmailSignInContext, type EmailSignInOptions, emailSignInSettings } from './settings.ts';
 import { verifyAndSignIn, verifyInput } from './verify.ts';
 
+export type { EmailSignInOptions } from './settings.ts';
+
 type Operation = (context: EmailSignInContext, ctx: RouteContext) => Promise<object>;
 
 /** The routes of the extension. Their responses contain secrets and must not be cached. */
@@ -61,7 +63,7 @@ export function emailSignIn(
   options: EmailSignInOptions = {},
 ): Extension<string, object, { userFields: VerifiedEmailFields }> {
   return defineExtension({
-    name: 'email-sign-in',
+    name: 'emailSignIn',
     settings: emailSignInSettings,
     options,
     userFields: verifiedEmailFields,

@@ -22,7 +22,7 @@ export function emailVerification(
   options: EmailVerificationOptions = {},
 ): Extension<string, object, { userFields: VerifiedEmailFields }> {
   return defineExtension({
-    name: 'email-verification',
+    name: 'emailVerification',
     userFields: verifiedEmailFields,
     settings: emailVerificationSettings,
     options,

@@ -1,4 +1,4 @@
-import type { Job } from '../../declare/extension.ts';
+import type { ExtensionJob } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { AnyService } from '../../declare/service.ts';
@@ -95,7 +95,7 @@ export function createDeletionJob(
   { host }: Pick<OrganisationContext, 'host'>,
   tenantFields: TenantFields,
   columnOf: (field: string) => string,
-): Job {
+): ExtensionJob {
   const { database, service, resources } = host;
   const all = [...tenantFields, [MEMBERSHIP, 'organisation'] as const];
   const deleteCircle = createCircleDeletion(host, new Map(all));

@@ -11,6 +11,8 @@ import { secondFactorShape } from './shapes.ts';
 import { passkeyChallenges, passkeyTable } from './sql.ts';
 import { createChallengeSweep, createPasskeyRemovalConsumer, passkeyUserData, revokePasskeys } from './user-data.ts';
 
+export type { PasskeyOptions } from './settings.ts';
+
 /**
  * Passkeys: users sign in with their device instead of a password, by fingerprint, face or PIN (WebAuthn).
  *

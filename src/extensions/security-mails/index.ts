@@ -13,6 +13,8 @@ import {
   knownDevicesUserData,
 } from './user-data.ts';
 
+export type { SecurityMailsOptions } from './settings.ts';
+
 /**
  * Security e-mails: users get an e-mail when their account is used from a new device, and when their password or another way to sign in
  * changes.
@@ -21,7 +23,7 @@ import {
  */
 export function securityMails(options: SecurityMailsOptions = {}): Extension {
   return defineExtension({
-    name: 'security-mails',
+    name: 'securityMails',
     tables: { known_devices: knownDevices },
     settings: securityMailsSettings,
     options,

@@ -16,7 +16,7 @@ export type { SignInPagesOptions } from './settings.ts';
  */
 export function signInPages(options: SignInPagesOptions = {}): Extension {
   return defineExtension({
-    name: 'sign-in-pages',
+    name: 'signInPages',
     settings: signInPagesSettings,
     options,
     setup(host, { title, afterSignIn, theme, stylesheet, logo }) {

@@ -26,7 +26,7 @@ export type { TwoFactorOptions } from './context.ts';
  */
 export function twoFactor(options: TwoFactorOptions = {}): Extension {
   return defineExtension({
-    name: 'two-factor',
+    name: 'twoFactor',
     tables: { two_factors: twoFactors, two_factor_challenges: twoFactorChallenges },
     settings: twoFactorSettings,
     options,

@@ -24,7 +24,7 @@ import { encryptedSecrets } from './endpoints/signing.ts';
 import { createResultWriter } from './engine/delivery/record-results.ts';
 import { startWebhookWorkers } from './engine/delivery/worker.ts';
 import { createFanOut } from './engine/fanout/fan-out.ts';
-import { createEventPublisher, createEventRetentionSweep, type WebhooksApi } from './engine/fanout/publish.ts';
+import { createEventPublisher, createEventRetentionSweep, type WebhookPublisher } from './engine/fanout/publish.ts';
 import { createDeletedRecords, encryptedRecords } from './engine/readability/deleted-records.ts';
 import { createReadabilityCheck } from './engine/readability/readability.ts';
 import { createPendingEndpointReader, createReclaimSweeps } from './engine/recovery/reclaim.ts';
@@ -61,11 +61,14 @@ import {
 import { createWebhookUserData } from './user-data/user-data.ts';
 import { verifyWebhook, WebhookVerificationError } from './verify-webhook.ts';
 
-/** Operations on webhooks, besides publishing: `app.webhooks`. */
+/** Operations on webhooks, besides publishing. */
 export interface WebhookOperations extends StatusReader {
   recoverFailed: RecoverFailed;
   portalLink: CreatePortalLink;
 }
+
+/** `app.webhooks`. */
+export type WebhooksApi<E extends EventDeclarations = EventDeclarations> = WebhookPublisher<E> & WebhookOperations;
 
 export type { WebhookOptions } from './settings/settings.ts';
 
@@ -121,7 +124,7 @@ function createApiRoutes(
  */
 export function webhooks<const E extends EventDeclarations = Record<never, never>>(
   options: Omit<WebhookOptions, 'events'> & { events?: E } = {},
-): Extension<'webhooks', WebhooksApi<E> & WebhookOperations> {
+): Extension<'webhooks', WebhooksApi<E>> {
   return defineExtension({
     name: 'webhooks',
     tables,
@@ -183,7 +186,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           ...status,
           recoverFailed: createRecoverFailed(recoveries),
           portalLink: portal === undefined ? refusePortalLink : links.createLink,
-          publish: publishEvent as WebhooksApi<E>['publish'],
+          publish: publishEvent as WebhookPublisher<E>['publish'],
         },
         checkConfig: (errors) => reportTakenEventNames(settings.events, host.resources, errors),
         workers: { 'webhook-worker': () => startWebhookWorkers(host, users, settings, metrics, check) },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import type { WebhooksApi } from '../../../../src/extensions/webhooks/engine/fanout/publish.ts';
+import type { WebhookPublisher } from '../../../../src/extensions/webhooks/engine/fanout/publish.ts';
 import {
   apiKeys,
   audit,
@@ -288,7 +288,7 @@ test('events published by the app do not block an erasure, whatever they contain
   const { id } = (await bob.call('POST', '/api/webhooks', endpoint)).body.data;
   const texts = ['\0', '\0\0', '\ud83d', '😀', '\\u0000', '\\\0', '\\\\ud800', '"\0"', '\0"'];
   // The type of the test helper does not know the APIs that extensions add.
-  const { webhooks: own } = app as unknown as { webhooks: WebhooksApi };
+  const { webhooks: own } = app as unknown as { webhooks: WebhookPublisher };
   await own.publish('thing.told', { texts, '\0\ude00': 1 }, { owner: bob.id });
   await make(uma, 'comments', { text: 'uma \\u0000', nick: 'uma' });
   const sent = () => count(`${ALL_DELIVERIES} d`, `endpoint_id = $1 and type = 'comment.created'`, id);

@@ -28,8 +28,8 @@ const DELETE_EVENTS = `
 
 const DAY_MS = 86_400_000;
 
-/** `app.webhooks`. */
-export interface WebhooksApi<E extends EventDeclarations = EventDeclarations> {
+/** Publishes the events of an app. */
+export interface WebhookPublisher<E extends EventDeclarations = EventDeclarations> {
   /**
    * Sends one of the app's own events to the endpoints that subscribe to it: those of `owner`, and all with scope `global`. The event is
    * stored before this resolves. Within the function of `app.transaction` it is stored in that transaction: it is sent once the transaction

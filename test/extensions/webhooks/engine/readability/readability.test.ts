@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg, { Client } from 'pg';
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
-import type { WebhooksApi } from '../../../../../src/extensions/webhooks/engine/fanout/publish.ts';
+import type { WebhookPublisher } from '../../../../../src/extensions/webhooks/engine/fanout/publish.ts';
 import { defineResource, defineUser, f, softDelete, webhooks } from '../../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../../../support/app.ts';
@@ -76,7 +76,7 @@ afterAll(async () => {
   await client.end();
   await Promise.all(opened.map((one) => one.close()));
 });
-const published = app as unknown as { webhooks: WebhooksApi };
+const published = app as unknown as { webhooks: WebhookPublisher };
 const patience = { timeout: 60_000, interval: 20 };
 
 interface Subscriber {
