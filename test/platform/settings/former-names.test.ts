@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { passkeys } from '../../../src/index.ts';
@@ -11,6 +13,13 @@ test('every renamed setting has its own code, and stays in its object', () => {
   const all = Object.values(renamedSettings).flatMap((section) => Object.entries(section));
   expect(new Set(all.map(([, { code }]) => code)).size).toBe(all.length);
   for (const [former, { to }] of all) expect(to.split('.').slice(0, -1)).toEqual(former.split('.').slice(0, -1));
+});
+
+test('docs/upgrading.md lists each code with its names', async () => {
+  const page = await readFile(join(import.meta.dirname, '../../../docs/upgrading.md'), 'utf8');
+  for (const [section, names] of Object.entries(renamedSettings))
+    for (const [former, { code, to }] of Object.entries(names))
+      expect(page).toContain(`| \`${code}\` | \`${section}.${former}\` | \`${section}.${to}\``);
 });
 
 test('settings under their former names work, and each name warns once per process', () => {
