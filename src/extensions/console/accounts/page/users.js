@@ -1,13 +1,14 @@
 import {
   ActionButton,
-  DataTable,
+  chosenParams,
+  FilterForm,
   hrefOf,
   html,
-  Loaded,
-  LoadMore,
+  Listing,
   Nothing,
   Page,
   place,
+  SelectFilter,
   Status,
   setParams,
   Time,
@@ -50,17 +51,6 @@ function Search() {
   </label>`;
 }
 
-function Choice({ name, label, all, options }) {
-  const value = place.value.params.get(name) ?? '';
-  return html`<label>
-    ${label}
-    <select value=${value} onChange=${(event) => setParams({ [name]: event.target.value })}>
-      <option value="" selected=${value === ''}>${all}</option>
-      ${options.map(([id, text]) => html`<option key=${id} value=${id} selected=${value === id}>${text}</option>`)}
-    </select>
-  </label>`;
-}
-
 function Filters() {
   const { roles, hasStatus, hasVerification } = accountFacts.value;
   const statuses = [
@@ -72,14 +62,12 @@ function Filters() {
       : []),
     ...(hasVerification ? [['unverified', 'Unverified e-mail']] : []),
   ];
-  const clear = () => setParams(Object.fromEntries(FILTERS.map((name) => [name, undefined])));
-  return html`<form class="accounts-filters" role="search" aria-label="Filter the users" onSubmit=${(event) => event.preventDefault()}>
+  return html`<${FilterForm} kind="accounts-filters" label="Filter the users" clears=${FILTERS}>
     <${Search} />
-    ${roles && html`<${Choice} name="role" label="Role" all="All roles" options=${roles.map((role) => [role, role])} />`}
-    ${statuses.length > 0 && html`<${Choice} name="status" label="Status" all="All statuses" options=${statuses} />`}
-    <${Choice} name="sort" label="Order" all="Newest first" options=${[['oldest', 'Oldest first']]} />
-    ${FILTERS.some((name) => place.value.params.has(name)) && html`<button type="button" onClick=${clear}>Clear</button>`}
-  </form>`;
+    ${roles && html`<${SelectFilter} name="role" label="Role" all="All roles" options=${roles.map((role) => [role, role])} />`}
+    ${statuses.length > 0 && html`<${SelectFilter} name="status" label="Status" all="All statuses" options=${statuses} />`}
+    <${SelectFilter} name="sort" label="Order" all="Newest first" options=${[['oldest', 'Oldest first']]} />
+  <//>`;
 }
 
 /** The link to the page of a user: their name, and the address below it. */
@@ -131,8 +119,7 @@ function NoUsers({ isFiltered }) {
 
 /** The list of users. */
 export function UsersPage() {
-  const { params } = place.value;
-  const query = new URLSearchParams(FILTERS.flatMap((name) => (params.has(name) ? [[name, params.get(name)]] : [])));
+  const query = chosenParams(FILTERS);
   const list = usePages(hrefOf('/accounts/users', query));
   return html`<${Page}
     title="Users"
@@ -140,14 +127,8 @@ export function UsersPage() {
     actions=${html`<${ActionButton} run=${list.reload}>Refresh<//>`}
   >
     <${Filters} />
-    <${Loaded} from=${list}>
-      ${() =>
-        list.rows.length === 0
-          ? html`<${NoUsers} isFiltered=${query.size > 0} />`
-          : html`<div class="accounts-table">
-              <${DataTable} label="Users" rows=${list.rows} columns=${columnsOf(accountFacts.value)} />
-            </div>`}
-    <//>
-    <${LoadMore} from=${list} />
+    <div class="accounts-table">
+      <${Listing} from=${list} label="Users" columns=${columnsOf(accountFacts.value)} empty=${html`<${NoUsers} isFiltered=${query.size > 0} />`} />
+    </div>
   <//>`;
 }

@@ -1,13 +1,12 @@
 import {
-  DataTable,
+  chosenParams,
   Facts,
   hrefOf,
   html,
+  Listing,
   Loaded,
   Nothing,
   Page,
-  Pager,
-  place,
   setParams,
   Time,
   useLoaded,
@@ -54,20 +53,11 @@ function NoMails({ isFiltered }) {
 
 /** The newest captured e-mails. The search and the page are in the address. */
 export function CapturedPage() {
-  const { params } = place.value;
-  const query = new URLSearchParams(
-    ['recipient', 'after'].flatMap((name) => (params.has(name) ? [[name, params.get(name)]] : [])),
-  );
+  const query = chosenParams(['recipient', 'after']);
   const list = useLoaded(hrefOf('/mails/captured', query), { everyMs: READ_EVERY_MS });
   return html`<${Page} title="Captured e-mails" intro="Sent by the app in development, newest first. They are kept for a week.">
-    <${Search} recipient=${params.get('recipient') ?? ''} />
-    <${Loaded} from=${list}>
-      ${(mails) =>
-        mails.length === 0
-          ? html`<${NoMails} isFiltered=${query.size > 0} />`
-          : html`<${DataTable} label="Captured e-mails" rows=${mails} columns=${COLUMNS} />`}
-    <//>
-    <${Pager} next=${list.meta.next} />
+    <${Search} recipient=${query.get('recipient') ?? ''} />
+    <${Listing} from=${list} label="Captured e-mails" columns=${COLUMNS} empty=${html`<${NoMails} isFiltered=${query.size > 0} />`} />
   <//>`;
 }
 
