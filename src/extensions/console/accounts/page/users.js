@@ -7,18 +7,15 @@ import {
   Listing,
   Nothing,
   Page,
-  place,
   SelectFilter,
   Status,
-  setParams,
   Time,
   usePages,
+  useSearchField,
 } from 'belfry/console';
-import { useEffect, useRef, useState } from 'preact/hooks';
 import { accountFacts, accountHref, Chips, PanelValue } from './panel.js';
 
 const FILTERS = ['q', 'role', 'status', 'sort'];
-const TYPING_MS = 250;
 
 /** The status of an account, and whether its address is verified. */
 export function AccountStatus({ account }) {
@@ -28,30 +25,8 @@ export function AccountStatus({ account }) {
   return html`<${Status} kind="good">Active<//>`;
 }
 
-/** The search, which waits until the user stops typing. */
-function Search() {
-  const shown = place.value.params.get('q') ?? '';
-  const [text, setText] = useState(shown);
-  const timer = useRef();
-  useEffect(() => setText(shown), [shown]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const search = (value) => {
-    clearTimeout(timer.current);
-    if (value.trim() !== shown) setParams({ q: value.trim() }, { replace: true });
-  };
-  const type = (event) => {
-    const { value } = event.target;
-    setText(value);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(search, TYPING_MS, value);
-  };
-  return html`<label class="accounts-search">
-    Search
-    <input type="search" value=${text} maxlength="200" placeholder="E-mail, name or id" onInput=${type} onChange=${(event) => search(event.target.value)} />
-  </label>`;
-}
-
 function Filters() {
+  const search = useSearchField('q');
   const { roles, hasStatus, hasVerification } = accountFacts.value;
   const statuses = [
     ...(hasStatus
@@ -63,7 +38,7 @@ function Filters() {
     ...(hasVerification ? [['unverified', 'Unverified e-mail']] : []),
   ];
   return html`<${FilterForm} kind="accounts-filters" label="Filter the users" clears=${FILTERS}>
-    <${Search} />
+    <label class="accounts-search">Search <input ...${search} maxlength="200" placeholder="E-mail, name or id" /></label>
     ${roles && html`<${SelectFilter} name="role" label="Role" all="All roles" options=${roles.map((role) => [role, role])} />`}
     ${statuses.length > 0 && html`<${SelectFilter} name="status" label="Status" all="All statuses" options=${statuses} />`}
     <${SelectFilter} name="sort" label="Order" all="Newest first" options=${[['oldest', 'Oldest first']]} />

@@ -1,9 +1,12 @@
 import { html } from 'htm/preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { userResource } from '../data/schema.js';
 import { place, setParams } from '../router.js';
 import { DataTable } from './data-table.js';
 import { Loaded, LoadMore, Pager } from './loading.js';
 import { ReferencePicker } from './reference-picker.js';
+
+const TYPING_MS = 250;
 
 /** Changes filters of a list, which then begins with its first page. */
 const setFilters = (changes, options) => setParams({ ...changes, after: undefined }, options);
@@ -17,8 +20,8 @@ export function chosenParams(names) {
 /**
  * The filters of a list. All of them are in the address.
  *
- * @param {{ kind: string, label: string, clears?: string[], onClear?: () => void, onSubmit?: () => void, children: any }} props `kind`: the
- *   class; `clears`: the filters that a button clears; `onClear`: clears what is typed but not yet in the address
+ * @param {{ kind: string, label: string, clears?: string[], onClear?: () => void, onSubmit?: () => void, children: any }} props `kind`: a
+ *   further class; `clears`: the filters that a button clears; `onClear`: clears what is typed but not yet in the address
  */
 export function FilterForm({ kind, label, clears = [], onClear, onSubmit, children }) {
   const clear = () => {
@@ -29,10 +32,31 @@ export function FilterForm({ kind, label, clears = [], onClear, onSubmit, childr
     event.preventDefault();
     onSubmit?.();
   };
-  return html`<form class=${kind} role="search" aria-label=${label} onSubmit=${submit}>
+  return html`<form class=${`filters ${kind}`} role="search" aria-label=${label} onSubmit=${submit}>
     ${children}
     ${chosenParams(clears).size > 0 && html`<button type="button" onClick=${clear}>Clear</button>`}
   </form>`;
+}
+
+/** The properties of a search field. Its text is in the address as soon as the user stops typing. @param {string} name of the parameter */
+export function useSearchField(name) {
+  const shown = place.value.params.get(name) ?? '';
+  const [value, setValue] = useState(shown);
+  const timer = useRef(undefined);
+  useEffect(() => {
+    setValue(shown);
+    return () => clearTimeout(timer.current);
+  }, [shown]);
+  const search = (text) => {
+    clearTimeout(timer.current);
+    if (text.trim() !== shown) setFilters({ [name]: text.trim() }, { replace: true });
+  };
+  const onInput = ({ target }) => {
+    setValue(target.value);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(search, TYPING_MS, target.value);
+  };
+  return { type: 'search', value, onInput, onChange: ({ target }) => search(target.value) };
 }
 
 /**
