@@ -6,6 +6,7 @@ import { findViolatedConstraint } from '../platform/data/postgres/errors.ts';
 import { isStorable } from '../platform/data/postgres/values.ts';
 import { ApiError, type ErrorDetails, validationError } from '../platform/helpers/errors.ts';
 import { isId } from '../platform/helpers/ids.ts';
+import { toPage } from '../platform/helpers/pages.ts';
 import { checkOptionNames } from './declarations/values.ts';
 
 const DEFAULT_LIMIT = 20;
@@ -125,8 +126,8 @@ export function createJobRecords(
       const transaction = currentTransaction();
       const statement = { name: `job_list_${status ?? 'all'}`, text: listSql(status), values };
       const rows = await (transaction?.database.write<Row>(statement) ?? database.readSlowly<Row>(statement));
-      const data = rows.slice(0, limit).map(toRecord);
-      return { data, next: rows.length > limit ? data.at(-1)!.id : null };
+      const { page, next } = toPage(rows.map(toRecord), limit, ({ id }) => id);
+      return { data: page, next };
     },
     async cancel(id) {
       const on = executor();

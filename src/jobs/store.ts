@@ -1,31 +1,29 @@
 import type { Database } from '../platform/data/postgres/database.ts';
 import { createMicroBatch } from '../platform/helpers/concurrency/micro-batch.ts';
 import { LeaseLostError } from '../platform/work/leased-work/lease.ts';
-
-/** Seconds that a lease lasts. A live worker renews its leases; those of a dead one expire. */
-const LEASE_SECONDS = 30;
+import { leaseSql, renewLeases } from '../platform/work/leased-work/leased-rows.ts';
 
 /** The maximum number of jobs that one statement claims or finishes. */
 const MAX_BATCH = 100;
 
-// A queue entry may be a little early. An expired lease is free. The fence is `claims`. Uses the primary key.
-const CLAIM = `
-  with due as (
-    select id from background_jobs where id = any($1::text[]) and (
-      status = 'waiting' and run_at <= now() + interval '50 milliseconds' or status = 'running' and lease_until <= now())
-    for update skip locked
-  )
-  update background_jobs j set status = 'running', attempts = attempts + 1, claims = claims + 1, started_at = now(),
-    lease_until = now() + interval '${LEASE_SECONDS} seconds', progress = null
-  from due where j.id = due.id
-  returning j.id, name, input::text, attempts, claims, scheduled_at, user_id, request_id, trace`;
-const HELD = `id = $1 and claims = $2 and status = 'running'`;
-const RENEW = `
-  update background_jobs j set lease_until = now() + interval '${LEASE_SECONDS} seconds'
-  from unnest($1::text[], $2::int[]) held(id, claims)
-  where j.id = held.id and j.claims = held.claims and j.status = 'running'
-  returning j.id`;
-const STORE_PROGRESS = `update background_jobs set progress = $3::jsonb where ${HELD} returning 1`;
+const LEASES = leaseSql({
+  table: 'background_jobs',
+  fence: { id: 'text', claims: 'int' },
+  until: 'lease_until',
+  leaseSeconds: 30,
+  open: `status = 'running'`,
+});
+// A queue entry may be a little early. An expired lease is free. Uses the primary key.
+const CLAIM = LEASES.claim(
+  'background_jobs c',
+  `c.id = any($1::text[]) and (
+    status = 'waiting' and run_at <= now() + interval '50 milliseconds' or status = 'running' and lease_until <= now())`,
+  {
+    set: `status = 'running', attempts = attempts + 1, started_at = now(), progress = null`,
+    returning: 'c.id, name, input::text, attempts, claims, scheduled_at, user_id, request_id, trace',
+  },
+);
+const STORE_PROGRESS = `update background_jobs set progress = $3::jsonb where ${LEASES.held} returning 1`;
 const FINISH = `
   update background_jobs j set status = e.status, finished_at = now(), lease_until = null, result = e.result::jsonb,
     error = e.error, progress = coalesce(e.progress::jsonb, j.progress)
@@ -36,11 +34,11 @@ const FINISH = `
 const RETRY = `
   update background_jobs set status = 'waiting', lease_until = null, error = $3, progress = coalesce($4::jsonb, progress),
     run_at = now() + $5::float8 * interval '1 millisecond'
-  where ${HELD} returning 1`;
+  where ${LEASES.held} returning 1`;
 // The attempt does not count, because the process ended it.
 const RELEASE = `
   update background_jobs set status = 'waiting', lease_until = null, attempts = attempts - 1, run_at = now(), progress = null
-  where ${HELD} returning 1`;
+  where ${LEASES.held} returning 1`;
 
 /** A job that this worker has claimed. Its writes throw a LeaseLostError if it was cancelled, deleted or claimed by another worker. */
 export interface ClaimedJob {
@@ -84,21 +82,6 @@ export interface JobStore {
   release(job: ClaimedJob): Promise<void>;
 }
 
-/** An item of a batch of claims. */
-interface Claim {
-  id: string;
-  /** Set by the batch. */
-  claimed?: ClaimedJob;
-}
-
-/** An item of a batch of results. */
-interface Finish {
-  job: ClaimedJob;
-  end: JobEnd;
-  /** Set by the batch. */
-  isHeld?: boolean;
-}
-
 /**
  * Creates the store of a worker. Jobs that start or end while the previous statement runs are claimed or finished together, in one
  * statement.
@@ -116,53 +99,38 @@ export function createJobStore(database: Pick<Database, 'write'>): JobStore {
     if (rows.length === 0) throw lost();
   }
 
-  async function claimBatch(items: Claim[]): Promise<void> {
+  async function claimBatch(ids: string[]): Promise<(ClaimedJob | undefined)[]> {
     type Row = [string, string, string | null, number, number, string, string | null, string | null, string | null];
-    const values = [items.map(({ id }) => id)];
-    const rows = await database.write<Row>({ name: 'job_claim', text: CLAIM, values });
+    const rows = await database.write<Row>({ name: 'job_claim', text: CLAIM, values: [ids] });
     const byId = new Map(
       rows.map(([id, name, input, attempt, claims, scheduledAt, userId, requestId, trace]) => [
         id,
         { id, name, input, attempt, claims, scheduledAt, userId, requestId, trace },
       ]),
     );
-    for (const item of items) {
-      const claimed = byId.get(item.id);
-      // A row may have two entries in one batch; the claim belongs to one of them.
-      byId.delete(item.id);
-      if (claimed !== undefined) item.claimed = claimed;
-    }
+    // A row may have two entries in one batch; the claim belongs to the first.
+    return ids.map((id, i) => (ids.indexOf(id) === i ? byId.get(id) : undefined));
   }
 
-  async function finishBatch(items: Finish[]): Promise<void> {
+  async function finishBatch(items: { job: ClaimedJob; end: JobEnd }[]): Promise<boolean[]> {
     const values = [
       items.map(({ job }) => job.id),
       items.map(({ job }) => job.claims),
       ...(['status', 'result', 'error', 'progress'] as const).map((member) => items.map(({ end }) => end[member])),
     ];
     const held = new Set((await database.write<[string]>({ name: 'job_finish', text: FINISH, values })).flat());
-    for (const item of items) item.isHeld = held.has(item.job.id);
+    return items.map(({ job }) => held.has(job.id));
   }
 
-  const addClaim = createMicroBatch(claimBatch, MAX_BATCH);
-  const addFinish = createMicroBatch(finishBatch, MAX_BATCH);
+  const finish = createMicroBatch(finishBatch, MAX_BATCH);
 
   return {
-    async claim(id) {
-      const item: Claim = { id };
-      await addClaim(item);
-      return item.claimed;
-    },
-    async renew(jobs) {
-      const values = [jobs.map(({ id }) => id), jobs.map(({ claims }) => claims)];
-      const held = new Set((await database.write<[string]>({ name: 'job_renew', text: RENEW, values })).flat());
-      return jobs.filter(({ id }) => held.has(id));
-    },
+    claim: createMicroBatch(claimBatch, MAX_BATCH),
+    renew: (jobs) =>
+      renewLeases(database, { name: 'job_renew', text: LEASES.renew }, jobs, ({ id, claims }) => [id, claims]),
     storeProgress: (job, progress) => writeIfHeld('job_progress', STORE_PROGRESS, job, progress),
     async finish(job, end) {
-      const item: Finish = { job, end };
-      await addFinish(item);
-      if (!item.isHeld) throw lost();
+      if (!(await finish({ job, end }))) throw lost();
     },
     retryLater: (job, { error, progress }, delayMs) => writeIfHeld('job_retry', RETRY, job, error, progress, delayMs),
     release: (job) => writeIfHeld('job_release', RELEASE, job),

@@ -1,4 +1,3 @@
-import { availabilityOf } from '../platform/data/postgres/availability.ts';
 import { retryWhileUnavailable } from '../platform/data/postgres/retry.ts';
 import { createWorkLogger } from '../platform/observability/log-work.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -45,7 +44,7 @@ export function startJobWorker(
     what: 'jobs',
     log,
     renew: store.renew,
-    waitUntilAvailable: () => availabilityOf(database).waitUntilAvailable(),
+    database,
   });
   const logWork = createWorkLogger({ log, settings, metrics });
 

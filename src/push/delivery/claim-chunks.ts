@@ -1,32 +1,31 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
 import { activeOwnerJoinSql, type UserTable } from '../../accounts/users/user-state.ts';
-import { availabilityOf } from '../../platform/data/postgres/availability.ts';
 import type { Database } from '../../platform/data/postgres/database.ts';
 import { retryWhileUnavailable } from '../../platform/data/postgres/retry.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createLeaseRenewals, type LeaseRenewals } from '../../platform/work/leased-work/lease.ts';
+import { leaseSql, renewLeases } from '../../platform/work/leased-work/leased-rows.ts';
 import type { PushContent } from '../message/message.ts';
 import type { TransportDevice } from '../message/transport.ts';
 import type { ChunkKey } from '../send/jobs.ts';
 
-/** Seconds that a worker's claim of a chunk lasts. A worker renews its claims while it lives; the claims of a dead worker expire. */
-const LEASE_SECONDS = 30;
 const RENEW_MS = 10_000;
 
-// Claims due chunks. The fencing token is `attempts`, which each claim increments. Uses the primary key.
+const LEASES = leaseSql({
+  table: 'push_chunks',
+  fence: { push_id: 'text', chunk: 'int', attempts: 'int' },
+  until: 'claimed_until',
+  leaseSeconds: 30,
+  open: 'finished_at is null',
+});
+// Claims due chunks. Uses the primary key.
 const CLAIM_CHUNKS = `
-  with w as (
-    select c.push_id, c.chunk from unnest($1::text[], $2::int[]) k(push_id, chunk)
-    join push_chunks c on c.push_id = k.push_id and c.chunk = k.chunk
-    where c.finished_at is null and c.due_at <= now() + interval '50 milliseconds'
-      and (c.claimed_until is null or c.claimed_until <= now())
-    for update of c skip locked
-  ), c as (
-    update push_chunks c set claimed_until = now() + interval '${LEASE_SECONDS} seconds', attempts = c.attempts + 1,
-      unanswered = c.unanswered + 1
-    from w where c.push_id = w.push_id and c.chunk = w.chunk
-    returning c.push_id, c.chunk, c.attempts, c.transport, c.first_position, c.last_position, c.bulk, c.unanswered
-  )
+  with c as (${LEASES.claim(
+    'unnest($1::text[], $2::int[]) k(push_id, chunk) join push_chunks c on c.push_id = k.push_id and c.chunk = k.chunk',
+    `c.finished_at is null and c.due_at <= now() + interval '50 milliseconds'
+      and (c.claimed_until is null or c.claimed_until <= now())`,
+    { set: 'unanswered = c.unanswered + 1', returning: 'c.*' },
+  )})
   select c.push_id, c.chunk, c.attempts, c.transport, c.first_position, c.last_position, c.bulk, c.unanswered,
     p.created_at, p.expires_at, p.message
   from c join pushes p on p.id = c.push_id`;
@@ -44,11 +43,6 @@ const selectDueDevicesSql = (users: UserTable | undefined) => `
   ${activeOwnerJoinSql(users, 'r.user_id')}
   where r.ok is null or r.retry_at is not null
   order by k.ord, r.position`;
-
-const RENEW_CLAIMS = `
-  update push_chunks c set claimed_until = now() + interval '${LEASE_SECONDS} seconds'
-  from unnest($1::text[], $2::int[], $3::int[]) k(push_id, chunk, attempts)
-  where c.push_id = k.push_id and c.chunk = k.chunk and c.attempts = k.attempts and c.finished_at is null`;
 
 /** A device to send to. */
 export interface ClaimedDevice {
@@ -169,15 +163,11 @@ async function claimChunksAndLoadDevices(
   return chunks;
 }
 
-/** Extends the claims that this worker still holds. Lost claims are not reported, because storing results checks each claim again. */
-export async function renewClaims(database: Database, chunks: readonly ClaimedChunk[]): Promise<void> {
-  const values = [
-    chunks.map((chunk) => chunk.pushId),
-    chunks.map((chunk) => chunk.chunk),
-    chunks.map((chunk) => chunk.attempt),
-  ];
-  await database.write({ name: 'push_renew', text: RENEW_CLAIMS, values });
-}
+/** Extends the claims of chunks. Returns those that this worker still holds. */
+export const renewClaims = (database: Database, chunks: readonly ClaimedChunk[]): Promise<ClaimedChunk[]> =>
+  renewLeases(database, { name: 'push_renew', text: LEASES.renew }, chunks, ({ pushId, chunk, attempt }) => [
+    ...[pushId, chunk, attempt],
+  ]);
 
 /** Creates the renewals of a worker's claims, so that no other worker claims its chunks while it lives. */
 export function createClaimRenewals({
@@ -185,6 +175,5 @@ export function createClaimRenewals({
   log,
 }: Pick<Platform, 'database' | 'log'>): LeaseRenewals<ClaimedChunk> {
   const renew = (chunks: readonly ClaimedChunk[]) => renewClaims(database, chunks);
-  const waitUntilAvailable = () => availabilityOf(database).waitUntilAvailable();
-  return createLeaseRenewals({ everyMs: RENEW_MS, what: 'push chunks', log, renew, waitUntilAvailable });
+  return createLeaseRenewals({ everyMs: RENEW_MS, what: 'push chunks', log, database, renew });
 }

@@ -2,7 +2,7 @@ import type { ConsoleTab } from '../../../declare/console-tab.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { withMeta } from '../../../platform/http/response.ts';
-import { createPageReader, encodeCursor, type ListQuery, listQuery, toPublicEntry } from '../reading/query.ts';
+import { createPageReader, type ListQuery, listQuery, toEntryPage, toPublicEntry } from '../reading/query.ts';
 import { createTrailVerifier } from '../trail/verify.ts';
 
 /** The tab of the console that shows the trail and verifies its chain. Administrators of the console see the entries of all records. */
@@ -16,10 +16,7 @@ export function createAuditTab(
 
   async function listEntries(ctx: RouteContext) {
     const query = ctx.query as unknown as ListQuery;
-    const { records, isCut } = await readPage(query, settings.http.pageBytes);
-    const page = records.slice(0, query.limit);
-    const isMore = isCut || records.length > query.limit;
-    const next = isMore ? encodeCursor(page.at(-1)!) : null;
+    const { page, next } = toEntryPage(await readPage(query, settings.http.pageBytes), query.limit);
     return withMeta(page.map(toPublicEntry), { limit: query.limit, next });
   }
 

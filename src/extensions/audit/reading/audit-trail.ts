@@ -5,7 +5,7 @@ import { newId } from '../../../platform/helpers/ids.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { identityOf, requestIdOf } from '../../../platform/http/request-context.ts';
 import { AUDIT_EVENT_ROW, type AuditEventPayload, INSERT_OUTBOX } from '../recording/event-writer.ts';
-import { createPageReader, encodeCursor, listQuery, toPublicEntry } from './query.ts';
+import { createPageReader, listQuery, toEntryPage, toPublicEntry } from './query.ts';
 
 /** Creates the access of other features to the trail. */
 export function createAuditTrail({
@@ -37,10 +37,8 @@ export function createAuditTrail({
         const { path, message } = error.issues[0]!;
         throw new ApiError('BAD_REQUEST', `The query parameter "${path.join('.')}" is invalid: ${message}`);
       }
-      const { records, isCut } = await readPage(data, settings.http.pageBytes);
-      const page = records.slice(0, data.limit);
-      const isMore = isCut || records.length > data.limit;
-      return { entries: page.map(toPublicEntry), next: isMore ? encodeCursor(page.at(-1)!) : null };
+      const { page, next } = toEntryPage(await readPage(data, settings.http.pageBytes), data.limit);
+      return { entries: page.map(toPublicEntry), next };
     },
   };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Queryable } from '../../../platform/data/postgres/queryable.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
+import { countParameter, toPage } from '../../../platform/helpers/pages.ts';
 import type { MeasuredPage } from '../../../records/query/sql/within-bytes.ts';
 import { createPageWithinBytes } from '../../../records/query/sql/within-bytes.ts';
 import {
@@ -15,8 +16,6 @@ import {
   type ValuesColumns,
 } from '../trail/entry.ts';
 
-const DEFAULT_LIMIT = 50;
-const MAX_LIMIT = 200;
 const CURSOR_FORMAT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (\d{1,15})$/;
 
 /** Time and id of the audit entry after which a page starts. */
@@ -26,7 +25,7 @@ export interface EntryPosition {
 }
 
 /** Returns the cursor of the page that starts after an audit entry. */
-export function encodeCursor({ at, id }: EntryPosition): string {
+function encodeCursor({ at, id }: EntryPosition): string {
   return Buffer.from(`${at} ${id}`).toString('base64url');
 }
 
@@ -61,8 +60,6 @@ const after = z
     return position!;
   });
 
-const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
-
 /** The query parameters of the list of audit entries. */
 export const listQuery = z.strictObject({
   user: id.optional().meta({ description: 'The id of the user who performed the action' }),
@@ -76,12 +73,7 @@ export const listQuery = z.strictObject({
   from: time.optional().meta({ description: 'The earliest time' }),
   to: time.optional().meta({ description: 'Before this time' }),
   after: after.optional().meta({ description: 'The `meta.next` of the previous page' }),
-  limit: z.coerce
-    .number(limitError)
-    .int(limitError)
-    .min(1, limitError)
-    .max(MAX_LIMIT, limitError)
-    .default(DEFAULT_LIMIT),
+  limit: countParameter(200, 50),
 });
 
 /** The parsed query, as passed to the handler. */
@@ -138,6 +130,11 @@ export function createPageReader({
     });
     return { records, bytes: sizedRows.reduce((sum, row) => sum + row[16], 0), isCut: sizedRows.at(-1)?.[17] === true };
   };
+}
+
+/** Returns a page of the entries that a page reader returned, and the cursor of the next page. */
+export function toEntryPage({ records, isCut }: Pick<MeasuredPage<Entry>, 'records' | 'isCut'>, limit: number) {
+  return toPage(records, limit, encodeCursor, isCut);
 }
 
 /** The entry without the hashes that chain it to others. */

@@ -3,7 +3,7 @@ import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { readPageWithinResponseRoom } from '../../../records/serialize/response-bytes.ts';
-import { createPageReader, encodeCursor, type ListQuery, listQuery, toPublicEntry } from './query.ts';
+import { createPageReader, type ListQuery, listQuery, toEntryPage, toPublicEntry } from './query.ts';
 import { createVisibleEntriesFilter } from './visible-entries.ts';
 
 const id = z.string().nullable();
@@ -51,16 +51,13 @@ export function auditRoutes({
   async function listAuditEntries(ctx: RouteContext) {
     const query = ctx.query as unknown as ListQuery;
     const { limit } = query;
-    const { records: rows, isCut } = await readPageWithinResponseRoom(ctx.req, settings.http.pageBytes, (room) =>
-      readPage(query, room()),
-    );
-    const page = rows.slice(0, limit);
+    const read = await readPageWithinResponseRoom(ctx.req, settings.http.pageBytes, (room) => readPage(query, room()));
+    const { page, next } = toEntryPage(read, limit);
     const entries = await filterVisibleEntries(page, ctx);
     const output = entries.map(toPublicEntry);
-    const isMore = isCut || rows.length > limit;
     // limit + 1 rows were read to see whether another page exists. If the byte limit cut off only that extra row, this page is complete.
-    const truncated = isCut && rows.length < limit ? { truncated: true } : {};
-    return withMeta(output, { limit, next: isMore ? encodeCursor(page.at(-1)!) : null, ...truncated });
+    const truncated = read.isCut && read.records.length < limit ? { truncated: true } : {};
+    return withMeta(output, { limit, next, ...truncated });
   }
 
   return [

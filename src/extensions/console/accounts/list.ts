@@ -7,13 +7,11 @@ import type { RouteContext } from '../../../declare/route.ts';
 import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
+import { countParameter, toPage } from '../../../platform/helpers/pages.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { toNfc } from '../../../records/fields/text-rules.ts';
 import { escapePattern } from '../data/labels.ts';
 import type { AccountFields, AccountsTabContext } from './context.ts';
-
-const MAX_LIMIT = 100;
-const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
 
 /** The query of the list. */
 export const accountsQuery = z.strictObject({
@@ -24,7 +22,7 @@ export const accountsQuery = z.strictObject({
     .optional(),
   sort: z.enum(['newest', 'oldest'], { error: 'Must be newest or oldest' }).default('newest'),
   after: z.string().refine(isId, { error: 'Must be the "meta.next" of a previous page' }).optional(),
-  limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_LIMIT, limitError).default(50),
+  limit: countParameter(100, 50),
 });
 
 type AccountsQuery = z.output<typeof accountsQuery>;
@@ -111,7 +109,8 @@ export async function listAccounts(
   const { host, users, fields } = context;
   const query = ctx.query as unknown as AccountsQuery;
   const rows = await host.database.readSlowly(pageStatement(context, query));
-  const page = rows.slice(0, query.limit).map((row) => toAccountInfo(fields, users.fromRow(row)));
+  const accounts = rows.map((row) => toAccountInfo(fields, users.fromRow(row)));
+  const { page, next } = toPage(accounts, query.limit, ({ id }) => id);
   const ids = page.map(({ id }) => id);
   const columns = await Promise.all(
     ids.length === 0 ? [] : panels.map(async ({ id, summary }) => [id, await summary.read(ids)] as const),
@@ -119,5 +118,5 @@ export async function listAccounts(
   const summaryOf = (user: string): Record<string, PanelValue> =>
     Object.fromEntries(columns.map(([panel, values]) => [panel, values.get(user) ?? null]));
   const listed = page.map((account) => ({ ...account, summary: summaryOf(account.id) }));
-  return withMeta(listed, { limit: query.limit, next: rows.length > query.limit ? page.at(-1)!.id : null });
+  return withMeta(listed, { limit: query.limit, next });
 }

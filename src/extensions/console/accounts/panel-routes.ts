@@ -6,6 +6,7 @@ import { isStorable } from '../../../platform/data/postgres/values.ts';
 import type { ConfigErrors } from '../../../platform/helpers/config-errors.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
+import { countParameter } from '../../../platform/helpers/pages.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { secondFactorCode } from '../access/second-factor.ts';
 import { type AccountsTabContext, loadAccount } from './context.ts';
@@ -19,8 +20,6 @@ const row = z.string(rowError).min(1, rowError).max(MAX_ROW_ID, rowError).refine
 const accountActionBody = z.strictObject({ code: secondFactorCode });
 const rowActionBody = z.strictObject({ row, code: secondFactorCode });
 
-const MAX_LIMIT = 100;
-const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
 const text = z
   .string({ error: 'Must be a text' })
   .max(MAX_ROW_ID, { error: `Must have at most ${MAX_ROW_ID} characters` });
@@ -28,7 +27,7 @@ const sectionQuery = z.strictObject({
   state: text.optional(),
   search: text.optional(),
   after: text.optional(),
-  limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_LIMIT, limitError).default(50),
+  limit: countParameter(100, 50),
 });
 
 /** Reports ids of panels, sections and actions that do not work as parts of paths or as names in the audit trail. */

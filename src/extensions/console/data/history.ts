@@ -3,23 +3,15 @@ import type { AuditTrailEntry } from '../../../declare/audit-trail.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
+import { countParameter } from '../../../platform/helpers/pages.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import type { DataContext } from './context.ts';
 import { labelsOf } from './labels.ts';
 
-const DEFAULT_LIMIT = 50;
-const MAX_LIMIT = 200;
-const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
-
 /** The query parameters of a history. */
 export const historyQuery = z.strictObject({
   after: z.string().max(100).optional(),
-  limit: z.coerce
-    .number(limitError)
-    .int(limitError)
-    .min(1, limitError)
-    .max(MAX_LIMIT, limitError)
-    .default(DEFAULT_LIMIT),
+  limit: countParameter(200, 50),
 });
 
 /** The ids of the users who made the changes. */

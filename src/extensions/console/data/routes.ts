@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Route } from '../../../declare/route.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
+import { countParameter } from '../../../platform/helpers/pages.ts';
 import type { ConsoleAccess } from '../access/access.ts';
 import type { TabLink } from '../access/tabs.ts';
 import { createAppInfoReader } from './app-info.ts';
@@ -22,12 +23,9 @@ import {
   updateRecord,
 } from './writes.ts';
 
-const MAX_OPTIONS = 50;
-const limitError = { error: `Must be a whole number from 1 to ${MAX_OPTIONS}` };
-
 const optionsQuery = z.strictObject({
   q: z.string({ error: 'Must be a text' }).max(200, { error: 'Must have at most 200 characters' }).optional(),
-  limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_OPTIONS, limitError).default(20),
+  limit: countParameter(50, 20),
 });
 
 const MAX_LABELS = 100;

@@ -6,6 +6,7 @@ import type { RouteContext } from '../../../declare/route.ts';
 import { isStorable } from '../../../platform/data/postgres/values.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
+import { toPage } from '../../../platform/helpers/pages.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { type CompleteMail, validateMail } from '../../../platform/mail/message.ts';
 import { createMailStore } from '../../../platform/mail/store.ts';
@@ -80,8 +81,7 @@ export function createMailsTab(host: Pick<Host, 'mailTexts' | 'database' | 'keyr
 
   async function listCaptured(filter: z.output<typeof capturedQuery>) {
     const found = await store.listCaptured({ ...filter, limit: PAGE_SIZE + 1 });
-    const page = found.slice(0, PAGE_SIZE);
-    const next = found.length > PAGE_SIZE ? page.at(-1)!.id : null;
+    const { page, next } = toPage(found, PAGE_SIZE, ({ id }) => id);
     const rows = page.map(({ id, to, subject, kind, createdAt }) => ({ id, to, subject, kind, createdAt }));
     return withMeta(rows, { limit: PAGE_SIZE, next });
   }

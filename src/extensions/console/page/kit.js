@@ -16,6 +16,7 @@ export {
 } from './components/feedback.js';
 export { FormField, focusFirstError } from './components/form-field.js';
 export { Icon, IconButton } from './components/icons.js';
+export { chosenParams, FilterForm, Listing, SelectFilter, UserFilter, useSearchField } from './components/listing.js';
 export { Loaded, LoadMore, Pager, useLoaded, usePages } from './components/loading.js';
 export { Code, copyText, isTyping, Menu } from './components/menu.js';
 export {

@@ -12,6 +12,7 @@ import type { SimulatedDevices } from '../../../declare/push.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
+import { toPage } from '../../../platform/helpers/pages.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { listPushes } from '../../../push/history/list-pushes.ts';
 import { readPushChunks, readPushesOfDevice, readRemovedDevices } from '../../../push/history/push-devices.ts';
@@ -49,10 +50,10 @@ const testBody = z.strictObject({
   body: z.string({ error: 'Must be a text' }).optional(),
 });
 
-/** Returns a page of a list of which one row more than `limit` was read. */
-function toPage<T extends { id: string }>(found: readonly T[], limit: number): unknown {
-  const page = found.slice(0, limit);
-  return withMeta(page, { limit, next: found.length > limit ? page.at(-1)!.id : null });
+/** Returns a page of a list of which one row more was read. */
+function toIdPage(found: readonly { id: string }[]): unknown {
+  const { page, next } = toPage(found, PAGE_SIZE, ({ id }) => id);
+  return withMeta(page, { limit: PAGE_SIZE, next });
 }
 
 /** The recipients of a message, shortened: an audience has up to 100,000 of them. */
@@ -76,7 +77,7 @@ export function createPushTab(
   const { database, push } = host;
 
   async function listSends(query: z.output<typeof sendsQuery>) {
-    return toPage(await listPushes(database, { ...query, limit: PAGE_SIZE + 1 }), PAGE_SIZE);
+    return toIdPage(await listPushes(database, { ...query, limit: PAGE_SIZE + 1 }));
   }
 
   async function readSend({ params: { id = '' }, query }: RouteContext) {
@@ -96,7 +97,7 @@ export function createPushTab(
   }
 
   async function listDevices(query: z.output<typeof devicesQuery>) {
-    return toPage(await listAllDevices(database, { ...query, limit: PAGE_SIZE + 1 }), PAGE_SIZE);
+    return toIdPage(await listAllDevices(database, { ...query, limit: PAGE_SIZE + 1 }));
   }
 
   async function findDevice(id: string) {

@@ -6,15 +6,14 @@ import type { Route, RouteContext } from '../../../declare/route.ts';
 import { createKeyedQueue } from '../../../platform/helpers/concurrency/serial-queue.ts';
 import { ApiError, invalidSessionError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
+import { countParameter, toPage } from '../../../platform/helpers/pages.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { type ErasureRow, erasureShape, requestedErasureShape, toErasure } from './erasure.ts';
 import type { RequestErasure } from './request.ts';
 import { LIST_ERASURES, SELECT_ERASURE, SELECT_ERASURE_OF_USER } from './sql.ts';
 
-const MAX_LIMIT = 200;
 const id = z.string().refine(isId, { error: 'Must be an id' });
-const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
 
 /** The body of a user's request to erase their account. */
 const eraseInput = z.strictObject({
@@ -41,7 +40,7 @@ const listQuery = z.strictObject({
   user: id.optional().meta({ description: 'The id of a user' }),
   status: z.enum(['running', 'finished'], { error: 'Must be one of: running, finished' }).optional(),
   after: id.optional().meta({ description: 'The `meta.next` of the previous page' }),
-  limit: z.coerce.number(limitError).int(limitError).min(1, limitError).max(MAX_LIMIT, limitError).default(50),
+  limit: countParameter(200, 50),
 });
 
 /** The routes to erase accounts and, for admins, to read the reports. */
@@ -79,8 +78,8 @@ export function erasureRoutes(
   async function listErasures(ctx: RouteContext) {
     const { user, status, after, limit } = ctx.query as unknown as z.output<typeof listQuery>;
     const rows = await database.readList<ErasureRow>({ text: LIST_ERASURES, values: [user, status, after, limit + 1] });
-    const page = rows.slice(0, limit).map(toErasure);
-    return withMeta(page, { limit, next: rows.length > limit ? page.at(-1)!.id : null });
+    const { page, next } = toPage(rows.map(toErasure), limit, ({ id }) => id);
+    return withMeta(page, { limit, next });
   }
 
   async function readErasure({ params: { id } }: RouteContext) {

@@ -1,5 +1,4 @@
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { availabilityOf } from '../../../platform/data/postgres/availability.ts';
 import { createWorkLogger } from '../../../platform/observability/log-work.ts';
 import { createLeasedJob } from '../../../platform/work/leased-work/job.ts';
 import { createLeaseRenewals, LeaseLostError } from '../../../platform/work/leased-work/lease.ts';
@@ -76,10 +75,7 @@ export function createExportJob(
       unit: 'export',
       database,
       claim: exports.claim,
-      renewals: createLeaseRenewals({
-        ...{ everyMs: RENEW_EVERY_MS, what: 'exports', log, renew: exports.renew },
-        waitUntilAvailable: () => availabilityOf(database).waitUntilAvailable(),
-      }),
+      renewals: createLeaseRenewals({ everyMs: RENEW_EVERY_MS, what: 'exports', log, database, renew: exports.renew }),
       run: buildExport,
       fail: async (attempt) => ({ outcome: (await attempt.fail()) ? 'failed' : 'retry' }),
       describe: ({ id, userId, attempt }) => ({ export: id, user: userId, attempt }),

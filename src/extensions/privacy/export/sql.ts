@@ -1,3 +1,5 @@
+import { leaseSql } from '../../../platform/work/leased-work/leased-rows.ts';
+
 /** The select list of an export. */
 const COLUMNS = 'id, user_id, requested_by, status, secret, records, bytes, created_at, finished_at, expires_at';
 
@@ -15,10 +17,14 @@ export type ExportRow = [
   expiresAt: string | null,
 ];
 
-/** How long a worker's claim of an export lasts without renewal. A running worker renews its claim well within this time. */
-const LEASE = `interval '30 seconds'`;
-/** Holds while a claim is current. $1 export, $2 number of the claim. No row: another worker has claimed the export, or it was deleted. */
-const CLAIM_IS_CURRENT = `id = $1 and attempts = $2 and status = 'running'`;
+/** `held`: $1 export, $2 number of the claim. No row: another worker has claimed the export, or it was deleted. */
+export const LEASES = leaseSql({
+  table: 'privacy_exports',
+  fence: { id: 'text', attempts: 'int' },
+  until: 'lease_until',
+  leaseSeconds: 30,
+  open: `status = 'running'`,
+});
 
 /** $1 id, $2 user, $3 requester, $4 secret, $5 hash of the token. No row: the requester already has an export of this user. */
 export const INSERT_EXPORT = `
@@ -52,23 +58,17 @@ export const FIND_BY_TOKEN = `
 
 /** $1 export. No row: the export is finished, deleted, or claimed by another worker. */
 export const CLAIM_EXPORT = `
-  update privacy_exports set status = 'running', attempts = attempts + 1, records = 0, lease_until = now() + ${LEASE}
+  update privacy_exports set status = 'running', attempts = attempts + 1, records = 0, lease_until = ${LEASES.end}
   where id = $1 and status in ('waiting', 'running') and (attempts = 0 or lease_until <= now())
   returning attempts, ${COLUMNS}`;
 
 /** $1 export. Removes the chunks that an earlier attempt stored. */
 export const REMOVE_CHUNKS = 'delete from privacy_export_chunks where export_id = $1';
 
-/** Renews claims. $1 exports, $2 number of the claim of each. Returns the ids of the exports whose claims still hold. */
-export const RENEW_CLAIMS = `
-  update privacy_exports e set lease_until = now() + ${LEASE}
-  from unnest($1::text[], $2::int[]) k(id, attempt)
-  where e.id = k.id and e.attempts = k.attempt and e.status = 'running' returning e.id`;
-
 /** Stores a chunk of the file. $1 export, $2 number of the claim, $3 records so far, $4 position of the chunk, $5 its data. */
 export const STORE_CHUNK = `
   with fenced as (
-    update privacy_exports set records = $3, lease_until = now() + ${LEASE} where ${CLAIM_IS_CURRENT} returning id
+    update privacy_exports set records = $3, lease_until = ${LEASES.end} where ${LEASES.held} returning id
   )
   insert into privacy_export_chunks (export_id, position, data) select id, $4::integer, $5::bytea from fenced returning 1`;
 
@@ -76,7 +76,7 @@ export const STORE_CHUNK = `
 export const MARK_EXPORT_READY = `
   update privacy_exports set status = 'ready', records = $3, bytes = $4, finished_at = now(),
     expires_at = now() + $5::float8 * interval '1 hour'
-  where ${CLAIM_IS_CURRENT} returning 1`;
+  where ${LEASES.held} returning 1`;
 
 /** $1 export, $2 number of the claim, $3 maximum number of attempts. Returns the new status. A failed export is shown for an hour. */
 export const STORE_FAILED_ATTEMPT = `
@@ -84,7 +84,7 @@ export const STORE_FAILED_ATTEMPT = `
     status = case when attempts >= $3 then 'failed' else 'waiting' end,
     finished_at = case when attempts >= $3 then now() end,
     expires_at = case when attempts >= $3 then now() + interval '1 hour' end
-  where ${CLAIM_IS_CURRENT} returning status`;
+  where ${LEASES.held} returning status`;
 
 /** Exports that wait without a job, or whose worker died. Uses privacy_exports_open_index. */
 export const SELECT_OVERDUE_EXPORTS = `

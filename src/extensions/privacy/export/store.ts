@@ -4,18 +4,19 @@ import type { Executor } from '../../../platform/data/postgres/queryable.ts';
 import { newId } from '../../../platform/helpers/ids.ts';
 import type { MailTransaction } from '../../../platform/mail/sender.ts';
 import { LeaseLostError } from '../../../platform/work/leased-work/lease.ts';
+import { renewLeases } from '../../../platform/work/leased-work/leased-rows.ts';
 import { createExportCipher, type ExportCipher, generateExportSecret } from './seal.ts';
 import {
   CLAIM_EXPORT,
   type ExportRow,
   FIND_BY_TOKEN,
   INSERT_EXPORT,
+  LEASES,
   MARK_EXPORT_READY,
   READ_CHUNK,
   REMOVE_CHUNKS,
   REMOVE_EXPIRED_OF,
   REMOVE_EXPORT,
-  RENEW_CLAIMS,
   SELECT_EXPORT,
   SELECT_EXPORT_BY_ID,
   SELECT_OVERDUE_EXPORTS,
@@ -157,11 +158,7 @@ export function createExportStore({ database, keyring }: Pick<Host, 'database' |
       const [attempt, ...rest] = row;
       return toClaimedExport(attempt, rest);
     },
-    async renew(attempts) {
-      const values = [attempts.map(({ id }) => id), attempts.map(({ attempt }) => attempt)];
-      const held = new Set((await database.write<[id: string]>({ text: RENEW_CLAIMS, values })).flat());
-      return attempts.filter(({ id }) => held.has(id));
-    },
+    renew: (attempts) => renewLeases(database, { text: LEASES.renew }, attempts, ({ id, attempt }) => [id, attempt]),
     findOverdue: async () =>
       (await database.read<[string]>({ text: SELECT_OVERDUE_EXPORTS, values: [] })).map(([id]) => id),
   };

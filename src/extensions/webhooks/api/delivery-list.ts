@@ -3,6 +3,7 @@ import type { Host } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
+import { toPage } from '../../../platform/helpers/pages.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus, isKeptSql } from '../deliveries/deliveries-sql.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
@@ -87,8 +88,7 @@ export function createDeliveryLister(
     const found = await (event === undefined
       ? database.read<DeliveryRow>({ text, values })
       : database.readSlowly<DeliveryRow>({ text, values }));
-    const rows = found.slice(0, limit);
-    const next = found.length > limit ? encodePosition(rows.at(-1)!, status) : null;
-    return withMeta(await serializeRows(callerAudienceOf(ctx), rows), { limit, next });
+    const { page, next } = toPage(found, limit, (row) => encodePosition(row, status));
+    return withMeta(await serializeRows(callerAudienceOf(ctx), page), { limit, next });
   };
 }

@@ -5,6 +5,7 @@ import type { RouteContext } from '../../../declare/route.ts';
 import type { Database } from '../../../platform/data/postgres/database.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { createdMsOf, isId } from '../../../platform/helpers/ids.ts';
+import { toPage } from '../../../platform/helpers/pages.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { type DeliveryRow, readDeliverySql } from '../api/delivery-log-sql.ts';
 import { type DeliverySerializer, serializeDelivery } from '../api/serialize-delivery.ts';
@@ -145,10 +146,9 @@ export function deliveryConsoleRoutes(
     const query = ctx.query as unknown as z.output<typeof listQuery>;
     const found = await database.readSlowly<ListRow>(listStatement(isKept, query));
     const listed = found.filter(([, endpoint]) => endpoint !== null);
-    const rows = listed.slice(0, query.limit);
+    const { page, next } = toPage(listed, query.limit, ([id]) => id);
     const [searchedTo] = found.find(([, endpoint]) => endpoint === null)!;
-    const next = listed.length > query.limit ? rows.at(-1)![0] : searchedTo;
-    return withMeta(rows.map(toListItem), { limit: query.limit, next, searched: SEARCHED });
+    return withMeta(page.map(toListItem), { limit: query.limit, next: next ?? searchedTo, searched: SEARCHED });
   }
 
   async function readDelivery({ params }: RouteContext) {

@@ -6,6 +6,7 @@ import type { Host } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import type { Database } from '../../../platform/data/postgres/database.ts';
 import { isId } from '../../../platform/helpers/ids.ts';
+import { toPage } from '../../../platform/helpers/pages.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { createEndpointSchema, rotateSecretSchema, updateEndpointSchema } from '../api/endpoint-schemas.ts';
 import { recoveryRequestSchema } from '../api/recovery-routes.ts';
@@ -76,9 +77,8 @@ const recordedAs = ({ params }: RouteContext) => ({
 async function listEndpoints(database: Database, statistics: DeliveryStatistics, ctx: RouteContext) {
   const query = ctx.query as unknown as z.output<typeof listQuery>;
   const found = await database.readSlowly<ListedRow>(listStatement(query));
-  const rows = found.slice(0, query.limit);
+  const { page: rows, next } = toPage(found, query.limit, ([endpointId]) => endpointId);
   const charts = await statistics.lastDay(rows.map(([endpointId]) => endpointId));
-  const next = found.length > query.limit ? rows.at(-1)![0] : null;
   const page = rows.map((row) => {
     const state = row.at(-1) as ListedRow[20];
     return { ...serializeForAdministrator(row.slice(0, -1) as EndpointRow), state, lastDay: charts.get(row[0]) };

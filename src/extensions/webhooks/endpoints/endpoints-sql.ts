@@ -41,6 +41,12 @@ export const READ_ENDPOINT = `
 /** Reads an endpoint of any owner. $1 id. */
 export const READ_ANY_ENDPOINT = `select ${COLUMNS} from webhook_endpoints where id = $1 and removed_at is null`;
 
+const deleteSomeOfRemovedSql = (table: string) => `
+    delete from ${table} where id = any(array(
+      select d.id from removed r cross join lateral (
+        select id from ${table} where endpoint_id = r.id limit $2 for update skip locked) d
+      limit $2))`;
+
 /**
  * Removes the endpoints of deleted owners, and starts to delete their logs; a sweep deletes the rest. $1 owners, $2 maximum number of
  * deliveries to delete. It skips deliveries that a worker is writing, because that worker may be waiting for the endpoint's row.
@@ -51,16 +57,8 @@ export const REMOVE_BY_OWNERS = `
     where id in (
       select id from webhook_endpoints where owner_id = any($1::text[]) and removed_at is null order by id for no key update)
     returning id
-  ), emptied_log as (
-    delete from webhook_delivery_log where id = any(array(
-      select d.id from removed r cross join lateral (
-        select id from webhook_delivery_log where endpoint_id = r.id limit $2 for update skip locked) d
-      limit $2))
-  )
-  delete from webhook_deliveries where id in (
-    select d.id from removed r cross join lateral (
-      select id from webhook_deliveries where endpoint_id = r.id limit $2 for update skip locked) d
-    limit $2)`;
+  ), emptied_log as (${deleteSomeOfRemovedSql('webhook_delivery_log')})
+  ${deleteSomeOfRemovedSql('webhook_deliveries')}`;
 
 /** The old secrets of endpoint `e` that messages are still signed with, or null. */
 export const OLD_SECRETS = `case when e.previous_secret_until > now() then e.previous_secret end as previous_secret,

@@ -1,21 +1,5 @@
 import { DecryptionError, type Keyring } from '../../../platform/data/crypto/keyring.ts';
-
-/** What a link to the portal allows, as its token carries it. */
-export interface PortalGrant {
-  /** The id of the link, for the audit trail. */
-  id: string;
-  userId: string;
-  /** Epoch milliseconds. */
-  expiresAt: number;
-  /** The proof of the user's password when the link was created: the link ends with the password. */
-  proof: string;
-  /** The session that the link ends with; undefined if no session of the user requested the link. */
-  session: string | undefined;
-  /** The only endpoint that the link reaches; undefined: all endpoints of the user. */
-  endpointId: string | undefined;
-  /** Whether the link reaches endpoints of scope `global`. */
-  includeGlobal: boolean;
-}
+import type { PortalGrant } from '../api/portal-grants.ts';
 
 // A session token is `svc_` and hex digits, an API key is `svc_ak_…`, so neither can look like a token of the portal.
 const PREFIX = 'svc_wp_';

@@ -2,6 +2,7 @@ import { newId } from '../../helpers/ids.ts';
 import type { Logger } from '../../observability/log.ts';
 import type { Database, Executor } from '../postgres/database.ts';
 import { IS_RUNNING } from '../postgres/server-limits.ts';
+import { deleteUnlockedSql } from '../postgres/write-in-batches.ts';
 import type { Keyring } from './keyring.ts';
 
 const HEARTBEAT_MS = 15_000;
@@ -20,9 +21,7 @@ const LEAVE = `
   with gone as (delete from encryption_processes where id = $1)
   update encryption_keys set last_used_at = now() where key_id = $2`;
 
-const REMOVE_EXPIRED = `
-  delete from encryption_processes where id in (
-    select id from encryption_processes where not ${IS_RUNNING} for update skip locked)`;
+const REMOVE_EXPIRED = deleteUnlockedSql('encryption_processes', `not ${IS_RUNNING}`);
 
 // Counts the running processes, grouped by their first key and by whether they have the key $1.
 const RUNNING = `

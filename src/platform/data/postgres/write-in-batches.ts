@@ -5,6 +5,17 @@ const ROWS_PER_BATCH = 1000;
 const BATCHES_PER_SWEEP = 20;
 
 /**
+ * Returns a statement that deletes rows, and skips those that another transaction has locked. The ids are computed first, so that the deletion
+ * uses the primary key.
+ *
+ * @param table the table, which may have an alias
+ * @param condition the condition, order and limit
+ */
+export const deleteUnlockedSql = (table: string, condition: string, returning = '1') => `
+  delete from ${table} where id = any(array(select id from ${table} where ${condition} for update skip locked))
+  returning ${returning}`;
+
+/**
  * Runs a statement repeatedly until it affects fewer rows than its limit.
  *
  * @param text a statement that changes at most as many rows as its last parameter says, never the same row twice, and returns each of them

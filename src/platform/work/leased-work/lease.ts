@@ -13,8 +13,10 @@
  * - Reclaim: an expired lease is free. A sweep finds due rows without a job, including those of dead workers, and adds their jobs.
  * - Give up: rows whose workers die again and again fail permanently after a number of claims, because they may be the cause.
  *
- * The statements are next to the table that they work on, written out and named. This folder contains the code that they share.
+ * The statements are next to the table that they work on, and named. This folder contains the parts and the code that they share.
  */
+import { availabilityOf } from '../../data/postgres/availability.ts';
+import type { Executor } from '../../data/postgres/queryable.ts';
 import type { Logger } from '../../observability/log.ts';
 
 /** Thrown when work ends because its lease was lost: another worker has the row, or the row was deleted. Nothing is left to do. */
@@ -39,8 +41,8 @@ export interface LeaseRenewalsOptions<Lease> {
   /** The plural noun for the leased rows, for the log. */
   what: string;
   log: Pick<Logger, 'warn'>;
-  /** After a failed renewal: resolves when leases can be renewed again. Default: the next renewal follows after `everyMs`. */
-  waitUntilAvailable?(): Promise<void>;
+  /** The database of the leases: after a failed renewal, the next one follows as soon as it is available. Default: after `everyMs`. */
+  database?: Executor;
   /** Extends leases. Returns those that are still held, or nothing if lost leases do not matter. */
   renew(leases: readonly Lease[]): Promise<readonly Lease[]> | Promise<void>;
 }
@@ -50,7 +52,7 @@ export function createLeaseRenewals<Lease>({
   everyMs,
   what,
   log,
-  waitUntilAvailable,
+  database,
   renew,
 }: LeaseRenewalsOptions<Lease>): LeaseRenewals<Lease> {
   const heldLeases = new Map<Lease, (() => void) | undefined>();
@@ -62,8 +64,8 @@ export function createLeaseRenewals<Lease>({
   async function renewLeases(): Promise<void> {
     if (renewing) return;
     renewing = true;
-    if (!(await tryToRenewLeases()) && waitUntilAvailable !== undefined) {
-      await waitUntilAvailable();
+    if (!(await tryToRenewLeases()) && database !== undefined) {
+      await availabilityOf(database).waitUntilAvailable();
       if (heldLeases.size > 0 && !stopped) await tryToRenewLeases();
     }
     renewing = false;

@@ -31,8 +31,6 @@ interface PendingCount {
   key: string;
   windowMs: number;
   amount: number;
-  /** The result, set once the batch is sent to Redis. */
-  count?: Count;
 }
 
 function sumAmounts(counts: readonly PendingCount[]): number {
@@ -80,12 +78,13 @@ export function countBreakers(redis: RedisClient): number {
 export function createCounter(redis: RedisClient, prefix: string, breakers: readonly RedisBreaker[]): Counter {
   redis.defineCommand('belfryCount', { lua: COUNT });
 
-  async function sendCounts(batch: PendingCount[], breaker: RedisBreaker): Promise<void> {
+  async function sendCounts(batch: PendingCount[], breaker: RedisBreaker): Promise<Count[]> {
     const byKey = Map.groupBy(batch, ({ key }) => key);
     const args = [...byKey.values()].flatMap((sameKey) => [sumAmounts(sameKey), sameKey[0]!.windowMs]);
     const counts = await breaker.run(() =>
       (redis as RedisWithCountScript).belfryCount(byKey.size, ...byKey.keys(), ...args),
     );
+    const results = new Map<PendingCount, Count>();
     let index = 0;
     for (const sameKey of byKey.values()) {
       const [total, leftMs] = [counts[index]!, counts[index + 1]!];
@@ -93,19 +92,16 @@ export function createCounter(redis: RedisClient, prefix: string, breakers: read
       let count = total - sumAmounts(sameKey);
       for (const pendingCount of sameKey) {
         count += pendingCount.amount;
-        pendingCount.count = [count, leftMs];
+        results.set(pendingCount, [count, leftMs]);
       }
       index += 2;
     }
+    return batch.map((pendingCount) => results.get(pendingCount)!);
   }
   const batches = breakers.map((breaker) =>
-    createMicroBatch<PendingCount>((batch) => sendCounts(batch, breaker), MAX_COUNTS, setImmediate),
+    createMicroBatch<PendingCount, Count>((batch) => sendCounts(batch, breaker), MAX_COUNTS, setImmediate),
   );
 
-  return async (key, windowMs, amount) => {
-    const shard = shardOf(key);
-    const pendingCount: PendingCount = { key: counterKey(prefix, key), windowMs, amount };
-    await batches[shard % batches.length]!(pendingCount);
-    return pendingCount.count!;
-  };
+  return (key, windowMs, amount) =>
+    batches[shardOf(key) % batches.length]!({ key: counterKey(prefix, key), windowMs, amount });
 }

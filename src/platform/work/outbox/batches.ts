@@ -1,6 +1,7 @@
 import { availabilityOf } from '../../data/postgres/availability.ts';
 import type { Database, Executor } from '../../data/postgres/database.ts';
 import { isTransient } from '../../data/postgres/errors.ts';
+import { deleteUnlockedSql } from '../../data/postgres/write-in-batches.ts';
 import type { Logger } from '../../observability/log.ts';
 import { type LogWork, startTimer } from '../../observability/log-work.ts';
 import { errorTypeOf, type Span, type Tracing } from '../../observability/tracing.ts';
@@ -13,13 +14,10 @@ import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, toOutboxRow } from '
  */
 const NEXT = 'available_at <= now() and id > $2 order by id limit $1';
 /**
- * Claims rows and removes them, both undone if the transaction fails. One statement instead of two saves a round trip for each batch. The
- * ids are computed first, so that the removal uses the primary key. Locked rows belong to another stream or relay. The rows are returned in any
- * order.
+ * Claims rows and removes them, both undone if the transaction fails. One statement instead of two saves a round trip for each batch. Locked
+ * rows belong to another stream or relay. The rows are returned in any order.
  */
-const claimSql = (condition: string) => `
-  delete from outbox where id = any(array(select id from outbox where ${condition} for update skip locked))
-  returning ${OUTBOX_COLUMNS}`;
+const claimSql = (condition: string) => deleteUnlockedSql('outbox', condition, OUTBOX_COLUMNS);
 const CLAIM = claimSql(NEXT);
 const CLAIM_ONE = claimSql('id = $1 and available_at <= now()');
 /** Reads rows without claiming them. The first column is the version of the row, which changes with each update. */

@@ -1,4 +1,3 @@
-import { availabilityOf } from '../../../platform/data/postgres/availability.ts';
 import { createBatchLoader } from '../../../platform/helpers/concurrency/loader.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { createLeaseRenewals, type LeaseRenewals } from '../../../platform/work/leased-work/lease.ts';
@@ -101,7 +100,7 @@ export function createKeyLeases({ database, log }: Pick<Platform, 'database' | '
       everyMs: RENEW_MS,
       what: 'requests with an Idempotency-Key',
       log,
-      waitUntilAvailable: () => availabilityOf(database).waitUntilAvailable(),
+      database,
       async renew(leases) {
         await write('idempotency_renew', RENEW, [leases.map(({ id }) => id), leases.map(({ fence }) => fence)]);
       },

@@ -56,6 +56,11 @@ test('a turn with more inputs than a batch may have makes several calls, and one
   ]);
 });
 
+test('each item of a batch gets its own result', async () => {
+  const double = createMicroBatch<number, number>(async (items) => items.map((item) => item * 2), 2);
+  expect(await Promise.all([1, 2, 3].map(double))).toEqual([2, 4, 6]);
+});
+
 test('items that arrive during a write form the next batch, in order, and a failure affects only its own batch', async () => {
   const batches: number[][] = [];
   const add = createMicroBatch<number>(async (items) => {

@@ -8,6 +8,7 @@ import {
   LeaseLostError,
   type LeaseRenewals,
 } from '../../../../src/platform/work/leased-work/lease.ts';
+import { leaseSql, renewLeases } from '../../../../src/platform/work/leased-work/leased-rows.ts';
 import {
   addJitter,
   addPositiveJitter,
@@ -121,7 +122,7 @@ test('if a failure cannot be stored, the attempt rejects: the lease expires, and
 const warn = vi.fn();
 type Renew = (leases: readonly string[]) => Promise<readonly string[]> | Promise<void>;
 /** Renewals with timers that a test advances. */
-function renewalsWith(renew: Renew, more: { waitUntilAvailable?: () => Promise<void> } = {}) {
+function renewalsWith(renew: Renew, more: { database?: Executor } = {}) {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   return createLeaseRenewals<string>({ everyMs: 1000, what: 'tests', log: { warn }, renew, ...more });
@@ -186,7 +187,8 @@ test('after a failed renewal, the leases are renewed as soon as Postgres is back
   const back = Promise.withResolvers<void>();
   const renew = vi.fn(async (_leases: readonly string[]) => undefined);
   renew.mockRejectedValueOnce(new Error('Postgres is down'));
-  const renewals = renewalsWith(renew, { waitUntilAvailable: () => back.promise });
+  const database: Executor = { write: () => back.promise.then(() => []) };
+  const renewals = renewalsWith(renew, { database });
   renewals.add('kept');
   renewals.add('finished');
   // However long the outage lasts, the renewals do not add up.
@@ -197,6 +199,43 @@ test('after a failed renewal, the leases are renewed as soon as Postgres is back
   await vi.advanceTimersByTimeAsync(0);
   expect(renew.mock.calls).toEqual([[['kept', 'finished']], [['kept']]]);
   renewals.stop();
+});
+
+const tickets = leaseSql({
+  table: 'tickets',
+  fence: { event: 'text', seat: 'int', claims: 'int' },
+  until: 'claimed_until',
+  leaseSeconds: 30,
+  open: 'finished_at is null',
+});
+
+test('the SQL of leases names each column of the key and the fence', () => {
+  const onOneLine = (text: string) => text.replace(/\s+/g, ' ').trim();
+  expect(tickets.held).toBe('event = $1 and seat = $2 and claims = $3 and finished_at is null');
+  expect(onOneLine(tickets.renew)).toBe(
+    "update tickets c set claimed_until = now() + interval '30 seconds' " +
+      'from unnest($1::text[], $2::int[], $3::int[]) with ordinality k(event, seat, claims, n) ' +
+      'where c.event = k.event and c.seat = k.seat and c.claims = k.claims and finished_at is null returning k.n::int',
+  );
+  expect(onOneLine(tickets.claim('tickets c', 'c.event = $1', { set: 'tries = 1', returning: 'c.seat' }))).toBe(
+    'with due as (select c.event, c.seat from tickets c where c.event = $1 for update of c skip locked) ' +
+      "update tickets c set claimed_until = now() + interval '30 seconds', claims = c.claims + 1, tries = 1 " +
+      'from due where c.event = due.event and c.seat = due.seat returning c.seat',
+  );
+});
+
+test('a renewal sends each column of the fences as a list, and returns the leases that are still held', async () => {
+  const write = vi.fn(async () => [[3], [1]]);
+  const leases = [1, 2, 3].map((seat) => ({ seat, claims: 10 * seat }));
+  const fenceOf = ({ seat, claims }: (typeof leases)[number]) => ['concert', seat, claims];
+  const held = await renewLeases({ write } as unknown as Executor, { text: tickets.renew }, leases, fenceOf);
+  expect(held).toEqual([leases[2], leases[0]]);
+  const values = [
+    ['concert', 'concert', 'concert'],
+    [1, 2, 3],
+    [10, 20, 30],
+  ];
+  expect(write).toHaveBeenCalledWith({ text: tickets.renew, values });
 });
 
 test('each failed attempt has a wait, except the last one', () => {

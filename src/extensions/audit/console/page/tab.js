@@ -2,19 +2,20 @@ import {
   ActionButton,
   app,
   call,
+  chosenParams,
+  FilterForm,
   hrefOf,
   html,
-  Loaded,
-  LoadMore,
+  Listing,
   Nothing,
   Page,
   place,
   RecordLink,
-  ReferencePicker,
   Section,
   Status,
   setParams,
   Time,
+  UserFilter,
   useLoaded,
   usePages,
   userResource,
@@ -83,14 +84,11 @@ function Entry({ entry }) {
 function Filters() {
   const { params } = place.value;
   const value = (name) => params.get(name) ?? '';
-  const users = userResource();
   const [record, setRecord] = useState(value('record'));
   const change = (name) => (event) => setParams({ [name]: event.target.value });
-  const submit = (event) => {
-    event.preventDefault();
-    setParams({ record: record.trim() });
-  };
-  return html`<form class="audit-filters" role="search" aria-label="Filter the trail" onSubmit=${submit}>
+  const submit = () => setParams({ record: record.trim() });
+  const forget = () => setRecord('');
+  return html`<${FilterForm} kind="audit-filters" label="Filter the trail" clears=${FILTERS} onClear=${forget} onSubmit=${submit}>
     <label>Action
       <input list="audit-actions" value=${value('action')} placeholder="any" onChange=${change('action')} />
       <datalist id="audit-actions">${ACTIONS.map((name) => html`<option key=${name} value=${name} />`)}</datalist>
@@ -104,26 +102,8 @@ function Filters() {
     <label>Id of the record
       <input value=${record} placeholder="any" onInput=${(event) => setRecord(event.target.value)} onBlur=${submit} />
     </label>
-    ${
-      users &&
-      html`<div class="field">
-        <label for="audit-user">User</label>
-        <${ReferencePicker}
-          id="audit-user"
-          resource=${users.name}
-          value=${params.get('user')}
-          onChange=${(id) => setParams({ user: id ?? undefined })}
-        />
-      </div>`
-    }
-    ${
-      FILTERS.some((name) => params.has(name)) &&
-      html`<button type="button" onClick=${() => {
-        setRecord('');
-        setParams(Object.fromEntries(FILTERS.map((name) => [name, undefined])));
-      }}>Clear</button>`
-    }
-  </form>`;
+    <${UserFilter} name="user" label="User" />
+  <//>`;
 }
 
 /** The result of the last verification of the chain. */
@@ -154,8 +134,7 @@ function NoEntries({ facts, isFiltered }) {
 function AuditPage() {
   const [result, setResult] = useState();
   const facts = useLoaded('/audit/facts');
-  const { params } = place.value;
-  const query = new URLSearchParams(FILTERS.flatMap((name) => (params.has(name) ? [[name, params.get(name)]] : [])));
+  const query = chosenParams(FILTERS);
   const list = usePages(hrefOf('/audit/entries', query));
   const verify = async () => {
     setResult((await call('/audit/verify', { method: 'POST' })).data);
@@ -166,15 +145,11 @@ function AuditPage() {
     actions=${html`<${ActionButton} run=${list.reload}>Refresh<//><${ActionButton} run=${verify}>Verify the chain<//>`}
   >
     ${result && html`<${Verification} result=${result} />`}
-    <${Filters} key=${params.get('record')} />
+    <${Filters} key=${query.get('record')} />
     <${Section} title="Entries, newest first">
-      <${Loaded} from=${list}>
-        ${() =>
-          list.rows.length === 0 && facts.data
-            ? html`<${NoEntries} facts=${facts.data} isFiltered=${query.size > 0} />`
-            : html`<ol class="audit-entries">${list.rows.map((entry) => html`<${Entry} key=${entry.id} entry=${entry} />`)}</ol>`}
+      <${Listing} from=${list} empty=${facts.data && html`<${NoEntries} facts=${facts.data} isFiltered=${query.size > 0} />`}>
+        ${(rows) => html`<ol class="audit-entries">${rows.map((entry) => html`<${Entry} key=${entry.id} entry=${entry} />`)}</ol>`}
       <//>
-      <${LoadMore} from=${list} />
     <//>
   <//>`;
 }

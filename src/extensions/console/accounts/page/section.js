@@ -1,14 +1,15 @@
 import {
   ActionButton,
   Dialog,
+  FilterForm,
   hrefOf,
   html,
-  Loaded,
-  LoadMore,
+  Listing,
   Nothing,
   openDialog,
   Page,
   place,
+  SelectFilter,
   setParams,
   showToast,
   usePages,
@@ -96,21 +97,9 @@ function FormDialog({ section, close }) {
 function Toolbar({ section }) {
   const { params } = place.value;
   const [text, setText] = useState(params.get('search') ?? '');
-  const submit = (event) => {
-    event.preventDefault();
-    setParams({ search: text.trim() });
-  };
-  const state = params.get('state') ?? section.states?.[0].id;
-  return html`<form class="accounts-filters" role="search" aria-label=${section.label} onSubmit=${submit}>
-    ${
-      section.states &&
-      html`<label>
-        Status
-        <select value=${state} onChange=${(event) => setParams({ state: event.target.value })}>
-          ${section.states.map(({ id, label }) => html`<option key=${id} value=${id} selected=${id === state}>${label}</option>`)}
-        </select>
-      </label>`
-    }
+  const submit = () => setParams({ search: text.trim() });
+  return html`<${FilterForm} kind="accounts-filters" label=${section.label} onSubmit=${submit}>
+    ${section.states && html`<${SelectFilter} name="state" label="Status" options=${section.states.map(({ id, label }) => [id, label])} />`}
     ${
       section.search &&
       html`<label class="accounts-search">
@@ -127,7 +116,7 @@ function Toolbar({ section }) {
         </label>
         <button type="submit">Look up</button>`
     }
-  </form>`;
+  <//>`;
 }
 
 function Rows({ section }) {
@@ -141,20 +130,16 @@ function Rows({ section }) {
   const title = isWaiting ? 'Look up an address' : `No ${`${kind} ${section.label}`.trim().toLowerCase()}`;
   const nothing = html`<${Nothing} title=${title}><p>${section.empty}</p><//>`;
   if (isWaiting) return nothing;
-  return html`<${Loaded} from=${list}>
-      ${() =>
-        list.rows.length === 0
-          ? nothing
-          : html`<${PanelRows}
-              label=${section.label}
-              columns=${section.columns}
-              rows=${list.rows}
-              actions=${section.rowActions}
-              pathOf=${({ id }) => `/accounts/sections/${section.id}/${id}`}
-              onDone=${list.reload}
-            />`}
-    <//>
-    <${LoadMore} from=${list} />`;
+  return html`<${Listing} from=${list} empty=${nothing}>
+    ${(rows) => html`<${PanelRows}
+      label=${section.label}
+      columns=${section.columns}
+      rows=${rows}
+      actions=${section.rowActions}
+      pathOf=${({ id }) => `/accounts/sections/${section.id}/${id}`}
+      onDone=${list.reload}
+    />`}
+  <//>`;
 }
 
 /** A page of the tab that a feature describes, such as the invitations. */

@@ -1,23 +1,21 @@
 import {
   ActionButton,
-  DataTable,
+  chosenParams,
+  FilterForm,
   hrefOf,
   html,
-  Loaded,
-  LoadMore,
+  Listing,
   Nothing,
   Page,
-  place,
+  SelectFilter,
   Status,
-  setParams,
   Time,
   usePages,
+  useSearchField,
 } from 'belfry/console';
-import { useEffect, useRef, useState } from 'preact/hooks';
 import { accountFacts, accountHref, Chips, PanelValue } from './panel.js';
 
 const FILTERS = ['q', 'role', 'status', 'sort'];
-const TYPING_MS = 250;
 
 /** The status of an account, and whether its address is verified. */
 export function AccountStatus({ account }) {
@@ -27,41 +25,8 @@ export function AccountStatus({ account }) {
   return html`<${Status} kind="good">Active<//>`;
 }
 
-/** The search, which waits until the user stops typing. */
-function Search() {
-  const shown = place.value.params.get('q') ?? '';
-  const [text, setText] = useState(shown);
-  const timer = useRef();
-  useEffect(() => setText(shown), [shown]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const search = (value) => {
-    clearTimeout(timer.current);
-    if (value.trim() !== shown) setParams({ q: value.trim() }, { replace: true });
-  };
-  const type = (event) => {
-    const { value } = event.target;
-    setText(value);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(search, TYPING_MS, value);
-  };
-  return html`<label class="accounts-search">
-    Search
-    <input type="search" value=${text} maxlength="200" placeholder="E-mail, name or id" onInput=${type} onChange=${(event) => search(event.target.value)} />
-  </label>`;
-}
-
-function Choice({ name, label, all, options }) {
-  const value = place.value.params.get(name) ?? '';
-  return html`<label>
-    ${label}
-    <select value=${value} onChange=${(event) => setParams({ [name]: event.target.value })}>
-      <option value="" selected=${value === ''}>${all}</option>
-      ${options.map(([id, text]) => html`<option key=${id} value=${id} selected=${value === id}>${text}</option>`)}
-    </select>
-  </label>`;
-}
-
 function Filters() {
+  const search = useSearchField('q');
   const { roles, hasStatus, hasVerification } = accountFacts.value;
   const statuses = [
     ...(hasStatus
@@ -72,14 +37,12 @@ function Filters() {
       : []),
     ...(hasVerification ? [['unverified', 'Unverified e-mail']] : []),
   ];
-  const clear = () => setParams(Object.fromEntries(FILTERS.map((name) => [name, undefined])));
-  return html`<form class="accounts-filters" role="search" aria-label="Filter the users" onSubmit=${(event) => event.preventDefault()}>
-    <${Search} />
-    ${roles && html`<${Choice} name="role" label="Role" all="All roles" options=${roles.map((role) => [role, role])} />`}
-    ${statuses.length > 0 && html`<${Choice} name="status" label="Status" all="All statuses" options=${statuses} />`}
-    <${Choice} name="sort" label="Order" all="Newest first" options=${[['oldest', 'Oldest first']]} />
-    ${FILTERS.some((name) => place.value.params.has(name)) && html`<button type="button" onClick=${clear}>Clear</button>`}
-  </form>`;
+  return html`<${FilterForm} kind="accounts-filters" label="Filter the users" clears=${FILTERS}>
+    <label class="accounts-search">Search <input ...${search} maxlength="200" placeholder="E-mail, name or id" /></label>
+    ${roles && html`<${SelectFilter} name="role" label="Role" all="All roles" options=${roles.map((role) => [role, role])} />`}
+    ${statuses.length > 0 && html`<${SelectFilter} name="status" label="Status" all="All statuses" options=${statuses} />`}
+    <${SelectFilter} name="sort" label="Order" all="Newest first" options=${[['oldest', 'Oldest first']]} />
+  <//>`;
 }
 
 /** The link to the page of a user: their name, and the address below it. */
@@ -131,8 +94,7 @@ function NoUsers({ isFiltered }) {
 
 /** The list of users. */
 export function UsersPage() {
-  const { params } = place.value;
-  const query = new URLSearchParams(FILTERS.flatMap((name) => (params.has(name) ? [[name, params.get(name)]] : [])));
+  const query = chosenParams(FILTERS);
   const list = usePages(hrefOf('/accounts/users', query));
   return html`<${Page}
     title="Users"
@@ -140,14 +102,8 @@ export function UsersPage() {
     actions=${html`<${ActionButton} run=${list.reload}>Refresh<//>`}
   >
     <${Filters} />
-    <${Loaded} from=${list}>
-      ${() =>
-        list.rows.length === 0
-          ? html`<${NoUsers} isFiltered=${query.size > 0} />`
-          : html`<div class="accounts-table">
-              <${DataTable} label="Users" rows=${list.rows} columns=${columnsOf(accountFacts.value)} />
-            </div>`}
-    <//>
-    <${LoadMore} from=${list} />
+    <div class="accounts-table">
+      <${Listing} from=${list} label="Users" columns=${columnsOf(accountFacts.value)} empty=${html`<${NoUsers} isFiltered=${query.size > 0} />`} />
+    </div>
   <//>`;
 }

@@ -1,14 +1,13 @@
 import {
-  DataTable,
+  FilterForm,
   hrefOf,
   html,
-  Loaded,
+  Listing,
   Nothing,
   Page,
-  Pager,
   place,
+  SelectFilter,
   sentenceCase,
-  setParams,
   Time,
   useLoaded,
 } from 'belfry/console';
@@ -17,6 +16,7 @@ import { JOBS, JobStatus, jobsHref, OverviewContext, progressText, STATUSES } fr
 
 /** The interval in ms at which the list is read, because another process may run the jobs. */
 const READ_EVERY_MS = 1000;
+const STATUS_OPTIONS = STATUSES.map((status) => [status, sentenceCase(status)]);
 
 /** What matters about a job, by its status. */
 function Detail({ job: { status, error, progress, runAt, attempts, schedule } }) {
@@ -38,29 +38,13 @@ const columnsFor = (filter) => [
   { name: 'enqueued', label: 'Enqueued', render: ({ createdAt }) => html`<${Time} value=${createdAt} />` },
 ];
 
-/** Limits the list. A changed filter begins with the newest jobs. */
-function Filters({ job = '', status = '', fixedStatus }) {
+function Filters({ job, fixedStatus }) {
   const { kinds = [] } = useContext(OverviewContext).data ?? {};
-  const names = kinds.map(({ name }) => name);
-  const known = job === '' || names.includes(job) ? names : [...names, job];
-  const change = (name) => (event) => setParams({ [name]: event.target.value, after: undefined });
-  return html`<div class="jobs-filters" role="search" aria-label="Filter the jobs">
-    <label>Job
-      <select value=${job} onChange=${change('job')}>
-        <option value="">All jobs</option>
-        ${known.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-      </select>
-    </label>
-    ${
-      fixedStatus === undefined &&
-      html`<label>Status
-        <select value=${status} onChange=${change('status')}>
-          <option value="">All statuses</option>
-          ${STATUSES.map((one) => html`<option key=${one} value=${one}>${sentenceCase(one)}</option>`)}
-        </select>
-      </label>`
-    }
-  </div>`;
+  const names = new Set([...kinds.map(({ name }) => name), ...(job === undefined ? [] : [job])]);
+  return html`<${FilterForm} kind="jobs-filters" label="Filter the jobs">
+    <${SelectFilter} name="job" label="Job" all="All jobs" options=${[...names].map((name) => [name, name])} />
+    ${fixedStatus === undefined && html`<${SelectFilter} name="status" label="Status" all="All statuses" options=${STATUS_OPTIONS} />`}
+  <//>`;
 }
 
 function NoJobs({ isFiltered, fixedStatus }) {
@@ -83,13 +67,12 @@ export function ListPage({ fixedStatus }) {
   const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== undefined));
   const list = useLoaded(hrefOf('/jobs/runs', query), { everyMs: READ_EVERY_MS });
   return html`<${Page} title=${fixedStatus === 'failed' ? 'Failed jobs' : 'All jobs'} intro="Newest first.">
-    <${Filters} ...${filter} fixedStatus=${fixedStatus} />
-    <${Loaded} from=${list}>
-      ${(jobs) =>
-        jobs.length === 0
-          ? html`<${NoJobs} isFiltered=${query.size > 0} fixedStatus=${fixedStatus} />`
-          : html`<${DataTable} label="Jobs" rows=${jobs} columns=${columnsFor(filter)} />`}
-    <//>
-    <${Pager} next=${list.meta.next} />
+    <${Filters} job=${filter.job} fixedStatus=${fixedStatus} />
+    <${Listing}
+      from=${list}
+      label="Jobs"
+      columns=${columnsFor(filter)}
+      empty=${html`<${NoJobs} isFiltered=${query.size > 0} fixedStatus=${fixedStatus} />`}
+    />
   <//>`;
 }

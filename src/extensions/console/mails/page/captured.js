@@ -1,16 +1,15 @@
 import {
-  DataTable,
+  chosenParams,
   Facts,
   hrefOf,
   html,
+  Listing,
   Loaded,
   Nothing,
   Page,
-  Pager,
-  place,
-  setParams,
   Time,
   useLoaded,
+  useSearchField,
 } from 'belfry/console';
 import { MailPreview, viewParams } from './preview.js';
 
@@ -33,15 +32,6 @@ const COLUMNS = [
   { name: 'at', label: 'Captured', render: ({ createdAt }) => html`<${Time} value=${createdAt} />` },
 ];
 
-function Search({ recipient }) {
-  const change = (event) => setParams({ recipient: event.target.value.trim(), after: undefined }, { replace: true });
-  return html`<div class="mails-search" role="search">
-    <label>Recipient
-      <input type="search" value=${recipient} maxlength="254" placeholder="Any address" onInput=${change} />
-    </label>
-  </div>`;
-}
-
 function NoMails({ isFiltered }) {
   if (isFiltered) return html`<${Nothing} title="No e-mail to this address"><p>Change or clear the search.</p><//>`;
   return html`<${Nothing} title="No e-mail has been captured yet">
@@ -54,20 +44,14 @@ function NoMails({ isFiltered }) {
 
 /** The newest captured e-mails. The search and the page are in the address. */
 export function CapturedPage() {
-  const { params } = place.value;
-  const query = new URLSearchParams(
-    ['recipient', 'after'].flatMap((name) => (params.has(name) ? [[name, params.get(name)]] : [])),
-  );
+  const query = chosenParams(['recipient', 'after']);
+  const recipient = useSearchField('recipient');
   const list = useLoaded(hrefOf('/mails/captured', query), { everyMs: READ_EVERY_MS });
   return html`<${Page} title="Captured e-mails" intro="Sent by the app in development, newest first. They are kept for a week.">
-    <${Search} recipient=${params.get('recipient') ?? ''} />
-    <${Loaded} from=${list}>
-      ${(mails) =>
-        mails.length === 0
-          ? html`<${NoMails} isFiltered=${query.size > 0} />`
-          : html`<${DataTable} label="Captured e-mails" rows=${mails} columns=${COLUMNS} />`}
-    <//>
-    <${Pager} next=${list.meta.next} />
+    <div class="mails-search" role="search">
+      <label>Recipient <input ...${recipient} maxlength="254" placeholder="Any address" /></label>
+    </div>
+    <${Listing} from=${list} label="Captured e-mails" columns=${COLUMNS} empty=${html`<${NoMails} isFiltered=${query.size > 0} />`} />
   <//>`;
 }
 

@@ -1,24 +1,22 @@
 import {
-  DataTable,
+  chosenParams,
+  FilterForm,
   hrefOf,
   html,
-  Loaded,
+  Listing,
   Nothing,
   Page,
-  Pager,
-  place,
-  ReferencePicker,
+  SelectFilter,
   Status,
-  setParams,
   Time,
+  UserFilter,
   useLoaded,
-  userResource,
 } from 'belfry/console';
 import { PLATFORMS, PUSH, UserLink } from './outcome.js';
 
 /** The interval in ms at which the list is read. */
 const READ_EVERY_MS = 3000;
-const FILTERS = ['user', 'platform', 'after'];
+const FILTERS = ['user', 'platform'];
 
 const STATES = {
   'signed-in': ['good', 'signed in'],
@@ -55,38 +53,6 @@ const COLUMNS = [
   { name: 'seen', label: 'Last seen', render: ({ lastSeenAt }) => html`<${Time} value=${lastSeenAt} />` },
 ];
 
-function Filters() {
-  const { params } = place.value;
-  const users = userResource();
-  return html`<div class="push-filters" role="search" aria-label="Filter the devices">
-    <label>Platform
-      <select
-        value=${params.get('platform') ?? ''}
-        onChange=${(event) => setParams({ platform: event.target.value, after: undefined })}
-      >
-        <option value="">All platforms</option>
-        ${Object.entries(PLATFORMS).map(([name, label]) => html`<option key=${name} value=${name}>${label}</option>`)}
-      </select>
-    </label>
-    ${
-      users &&
-      html`<div class="form-field">
-        <label for="push-user">User</label>
-        <${ReferencePicker}
-          id="push-user"
-          resource=${users.name}
-          value=${params.get('user')}
-          onChange=${(id) => setParams({ user: id ?? undefined, after: undefined })}
-        />
-      </div>`
-    }
-    ${
-      (params.has('user') || params.has('platform')) &&
-      html`<button type="button" onClick=${() => setParams({ user: undefined, platform: undefined, after: undefined })}>Clear</button>`
-    }
-  </div>`;
-}
-
 function NoDevices({ isFiltered }) {
   if (isFiltered) return html`<${Nothing} title="No device matches"><p>Change or clear the filters.</p><//>`;
   return html`<${Nothing} title="No devices yet">
@@ -99,17 +65,13 @@ function NoDevices({ isFiltered }) {
 
 /** The devices of all users. The filters and the page are in the address. */
 export function DevicesPage() {
-  const { params } = place.value;
-  const query = new URLSearchParams(FILTERS.flatMap((name) => (params.has(name) ? [[name, params.get(name)]] : [])));
+  const query = chosenParams([...FILTERS, 'after']);
   const list = useLoaded(hrefOf('/push/devices', query), { everyMs: READ_EVERY_MS });
   return html`<${Page} title="Devices" intro="Phones and browsers that receive push messages, newest first.">
-    <${Filters} />
-    <${Loaded} from=${list}>
-      ${(devices) =>
-        devices.length === 0
-          ? html`<${NoDevices} isFiltered=${query.size > 0} />`
-          : html`<${DataTable} label="Devices" rows=${devices} columns=${COLUMNS} />`}
+    <${FilterForm} kind="push-filters" label="Filter the devices" clears=${FILTERS}>
+      <${SelectFilter} name="platform" label="Platform" all="All platforms" options=${Object.entries(PLATFORMS)} />
+      <${UserFilter} name="user" label="User" />
     <//>
-    <${Pager} next=${list.meta.next} />
+    <${Listing} from=${list} label="Devices" columns=${COLUMNS} empty=${html`<${NoDevices} isFiltered=${query.size > 0} />`} />
   <//>`;
 }

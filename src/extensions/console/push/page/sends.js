@@ -1,14 +1,13 @@
 import {
   Code,
-  DataTable,
+  chosenParams,
+  FilterForm,
   hrefOf,
   html,
-  Loaded,
+  Listing,
   Nothing,
   Page,
-  Pager,
-  place,
-  setParams,
+  SelectFilter,
   Time,
   useLoaded,
 } from 'belfry/console';
@@ -49,6 +48,8 @@ const COLUMNS = [
   { name: 'at', label: 'Sent', render: ({ createdAt }) => html`<${Time} value=${createdAt} />` },
 ];
 
+const STATUS_OPTIONS = PUSH_STATUSES.map((status) => [status, statusText(status)]);
+
 function NoSends({ isFiltered }) {
   if (isFiltered) return html`<${Nothing} title="No push with this status"><p>Choose another status.</p><//>`;
   return html`<${Nothing} title="Nothing has been sent yet">
@@ -59,29 +60,12 @@ function NoSends({ isFiltered }) {
 
 /** The newest pushes. The status and the page are in the address. */
 export function SendsPage() {
-  const { params } = place.value;
-  const query = new URLSearchParams(
-    ['status', 'after'].flatMap((name) => (params.has(name) ? [[name, params.get(name)]] : [])),
-  );
+  const query = chosenParams(['status', 'after']);
   const list = useLoaded(hrefOf('/push/sends', query), { everyMs: READ_EVERY_MS });
   return html`<${Page} title="Sends" intro="Push messages, newest first. They are kept for 30 days.">
-    <div class="push-filters" role="search" aria-label="Filter the sends">
-      <label>Status
-        <select
-          value=${params.get('status') ?? ''}
-          onChange=${(event) => setParams({ status: event.target.value, after: undefined })}
-        >
-          <option value="">All statuses</option>
-          ${PUSH_STATUSES.map((status) => html`<option key=${status} value=${status}>${statusText(status)}</option>`)}
-        </select>
-      </label>
-    </div>
-    <${Loaded} from=${list}>
-      ${(pushes) =>
-        pushes.length === 0
-          ? html`<${NoSends} isFiltered=${query.size > 0} />`
-          : html`<${DataTable} label="Sends" rows=${pushes} columns=${COLUMNS} />`}
+    <${FilterForm} kind="push-filters" label="Filter the sends">
+      <${SelectFilter} name="status" label="Status" all="All statuses" options=${STATUS_OPTIONS} />
     <//>
-    <${Pager} next=${list.meta.next} />
+    <${Listing} from=${list} label="Sends" columns=${COLUMNS} empty=${html`<${NoSends} isFiltered=${query.size > 0} />`} />
   <//>`;
 }

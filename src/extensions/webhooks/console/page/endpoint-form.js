@@ -42,7 +42,7 @@ export function showSecret({ secret, publicKey }) {
 
 /** A labelled control with its error and an explanation. */
 function Field({ id, label, hint, error, children }) {
-  return html`<div class="field">
+  return html`<div class="form-field">
     <label for=${id}>${label}</label>
     ${children}
     ${error && html`<p class="field-error" id=${`${id}-error`}>${error}</p>`}

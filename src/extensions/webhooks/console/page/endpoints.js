@@ -1,20 +1,19 @@
 import {
   ActionButton,
-  DataTable,
+  chosenParams,
+  FilterForm,
   hrefOf,
   html,
-  Loaded,
-  LoadMore,
+  Listing,
   Nothing,
   Page,
   place,
-  ReferencePicker,
+  SelectFilter,
   Sparkline,
   sentenceCase,
   setParams,
+  UserFilter,
   usePages,
-  useReferenceLabel,
-  userResource,
 } from 'belfry/console';
 import { useState } from 'preact/hooks';
 import {
@@ -84,34 +83,13 @@ const COLUMNS = [
 function Filters() {
   const { params } = place.value;
   const [text, setText] = useState(params.get('q') ?? '');
-  const users = userResource();
-  const owner = params.get('owner');
-  const label = useReferenceLabel(owner === null ? undefined : users?.name, owner);
-  return html`<form class="webhooks-filters" role="search" aria-label="Filter the endpoints" onSubmit=${(event) => event.preventDefault()}>
+  return html`<${FilterForm} kind="webhooks-filters" label="Filter the endpoints" clears=${FILTERS} onClear=${() => setText('')}>
     <label>URL contains
       <input type="search" value=${text} placeholder="any" onInput=${(event) => setText(event.target.value)} onChange=${(event) => setParams({ q: event.target.value.trim() })} />
     </label>
-    <label>Status
-      <select value=${params.get('state') ?? ''} onChange=${(event) => setParams({ state: event.target.value })}>
-        <option value="">All statuses</option>
-        ${ENDPOINT_STATES.map((state) => html`<option key=${state} value=${state}>${sentenceCase(state)}</option>`)}
-      </select>
-    </label>
-    ${
-      users &&
-      html`<div class="field">
-        <label for="webhooks-owner">Owner</label>
-        <${ReferencePicker} id="webhooks-owner" resource=${users.name} value=${owner} label=${label} onChange=${(id) => setParams({ owner: id ?? undefined })} />
-      </div>`
-    }
-    ${
-      FILTERS.some((name) => params.has(name)) &&
-      html`<button type="button" onClick=${() => {
-        setText('');
-        setParams(Object.fromEntries(FILTERS.map((name) => [name, undefined])));
-      }}>Clear</button>`
-    }
-  </form>`;
+    <${SelectFilter} name="state" label="Status" all="All statuses" options=${ENDPOINT_STATES.map((state) => [state, sentenceCase(state)])} />
+    <${UserFilter} name="owner" label="Owner" />
+  <//>`;
 }
 
 function NoEndpoints({ isFiltered }) {
@@ -123,8 +101,7 @@ function NoEndpoints({ isFiltered }) {
 
 /** The endpoints of all users. */
 export function EndpointsPage() {
-  const { params } = place.value;
-  const query = new URLSearchParams(FILTERS.flatMap((name) => (params.has(name) ? [[name, params.get(name)]] : [])));
+  const query = chosenParams(FILTERS);
   const list = usePages(hrefOf('/webhooks/endpoints', query));
   return html`<${Page}
     title="Endpoints"
@@ -132,12 +109,6 @@ export function EndpointsPage() {
     actions=${html`<${ActionButton} run=${list.reload}>Refresh<//><a class="button primary" href=${`${HOME}/endpoints/new`}>Create an endpoint</a>`}
   >
     <${Filters} />
-    <${Loaded} from=${list}>
-      ${() =>
-        list.rows.length === 0
-          ? html`<${NoEndpoints} isFiltered=${query.size > 0} />`
-          : html`<${DataTable} label="Endpoints" rows=${list.rows} columns=${COLUMNS} />`}
-    <//>
-    <${LoadMore} from=${list} />
+    <${Listing} from=${list} label="Endpoints" columns=${COLUMNS} empty=${html`<${NoEndpoints} isFiltered=${query.size > 0} />`} />
   <//>`;
 }

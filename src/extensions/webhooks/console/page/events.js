@@ -17,7 +17,7 @@ export function EventsPage() {
   const text = place.value.params.get('q') ?? '';
   const matches = ({ name, description }) => `${name} ${description}`.toLowerCase().includes(text.trim().toLowerCase());
   return html`<${Page} title="Events" intro="What endpoints can subscribe to, with the schema and a sample of each body.">
-    <div class="webhooks-filters" role="search" aria-label="Filter the events">
+    <div class="filters webhooks-filters" role="search" aria-label="Filter the events">
       <label>Name or description
         <input type="search" value=${text} placeholder="any" onInput=${(event) => setParams({ q: event.target.value }, { replace: true })} />
       </label>

@@ -19,7 +19,7 @@ export function EndpointChoice({ value, onChange, isCompact = false }) {
   );
   const { data: endpoint } = useLoaded(isId ? `/webhooks/endpoints/${text}` : undefined);
   const shown = endpoint === undefined ? text : endpoint.url.replace(/^https?:\/\//, '');
-  return html`<div class="field">
+  return html`<div class="form-field">
     <label for="webhooks-endpoint">Endpoint</label>
     <input
       id="webhooks-endpoint"
@@ -58,7 +58,7 @@ function RecordChoice({ params, record, onRecord, name, onName }) {
         ${known.map((one) => html`<option key=${one.name} value=${one.name}>${one.label}</option>`)}
       </select>
     </label>
-    <div class="field">
+    <div class="form-field">
       <label for="webhooks-record">Record</label>
       ${
         chosen !== undefined &&
@@ -94,7 +94,7 @@ function Question() {
     <div class="webhooks-kinds" role="radiogroup" aria-label="How the event is known">
       ${kind(false, 'an event or a delivery, by its id')}${kind(true, 'a change of a record')}
     </div>
-    <div class="webhooks-filters">
+    <div class="filters webhooks-filters">
       ${
         isByRecord
           ? html`<${RecordChoice} params=${params} record=${record} onRecord=${setRecord} name=${name} onName=${setName} />`

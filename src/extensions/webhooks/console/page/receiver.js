@@ -48,7 +48,7 @@ function CreateEndpoint({ onCreated }) {
   return html`<details class="card">
     <summary>Create an endpoint for the receiver</summary>
     <div class="stack webhooks-form">
-      <div class="field">
+      <div class="form-field">
         <label for="webhooks-receiver-owner">Owner</label>
         ${users && html`<${ReferencePicker} id="webhooks-receiver-owner" resource=${users.name} value=${owner} label=${label} onChange=${(id) => setOwner(id ?? null)} />`}
       </div>
@@ -73,7 +73,7 @@ function ReceiverEndpoint({ endpoint, answer, onChanged }) {
   };
   return html`<li class="card">
     <p><a href=${endpointHref(id)}>Receiver ${nameOf(url)}</a> <${EndpointState} state=${state} /> of <${Owner} id=${owner} /> <${EventNames} names=${events} most=${3} /></p>
-    <div class="webhooks-filters">
+    <div class="filters webhooks-filters">
       <label>Response
         <select value=${answer ?? 'accept'} onChange=${choose}>
           ${Object.entries(ANSWERS).map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}

@@ -41,7 +41,7 @@ export function Recovery({ endpoint, id }) {
       Sends every delivery again whose attempts all failed, for example after an outage of the receiver. Deliveries that wait for their next
       attempt need no recovery.
     </p>
-    <div class="webhooks-filters">
+    <div class="filters webhooks-filters">
       <label>Failed since
         <input type="datetime-local" ref=${input} defaultValue=${toInputValue(Date.now() - HOUR_MS)} min=${keepDays && toInputValue(Date.now() - keepDays * DAY_MS)} />
       </label>

@@ -78,17 +78,24 @@ interface ClaimKind {
 }
 
 const DUE_FROM = dueFromSql('(select due_from from lease)');
+/** The columns that a claim selects of a delivery. */
+const DUE_COLUMNS =
+  'id, message_id, type, body, encrypted_body, attempts, schedule_attempts, next_attempt_at, event_id, trace_context';
+
+/** Selects and locks the due deliveries that meet a condition. Skips deliveries whose results are being written. */
+const dueSql = (condition: string, order: string) => `due as materialized (
+    select ${DUE_COLUMNS} from webhook_deliveries d
+    where ${condition} and d.status = 'pending' and d.next_attempt_at <= now() and not $7::jsonb ? d.id
+    order by ${order} limit $2 for update skip locked
+  )`;
 
 /** Any due deliveries, the earliest first, except requested ones. Uses webhook_deliveries_due_index. */
 const CLAIM_ANY: ClaimKind = {
   endpoints: 'slow = $4 and not ordered',
-  due: `due as materialized (
-    select d.id, d.message_id, d.type, d.body, d.encrypted_body, d.attempts, d.schedule_attempts, d.next_attempt_at, d.event_id, d.trace_context
-    from webhook_deliveries d
-    where d.endpoint_id = (select endpoint_id from lease) and d.status = 'pending'
-      and d.next_attempt_at >= ${DUE_FROM} and d.next_attempt_at <= now() and not $7::jsonb ? d.id and d.id <> all((select requested from lease)::text[])
-    order by d.next_attempt_at limit $2 for update skip locked
-  )`,
+  due: dueSql(
+    `d.endpoint_id = (select endpoint_id from lease) and d.next_attempt_at >= ${DUE_FROM} and d.id <> all((select requested from lease)::text[])`,
+    'd.next_attempt_at',
+  ),
 };
 
 /**
@@ -114,7 +121,7 @@ const CLAIM_ORDERED: ClaimKind = {
       over (order by n.place) as ready
     from locked l join next n on n.id = l.id
   ), due as materialized (
-    select id, message_id, type, body, encrypted_body, attempts, schedule_attempts, next_attempt_at, event_id, trace_context from placed where ready order by place
+    select ${DUE_COLUMNS} from placed where ready order by place
   )`,
 };
 
@@ -124,13 +131,10 @@ const CLAIM_ORDERED: ClaimKind = {
  */
 const CLAIM_REQUESTED: ClaimKind = {
   endpoints: 'slow = coalesce($4, slow)',
-  due: `due as materialized (
-    select d.id, d.message_id, d.type, d.body, d.encrypted_body, d.attempts, d.schedule_attempts, d.next_attempt_at, d.event_id, d.trace_context
-    from webhook_deliveries d
-    where d.id = any((select requested from lease)::text[]) and d.endpoint_id = $1 and d.status = 'pending'
-      and d.next_attempt_at <= now() and not $7::jsonb ? d.id
-    order by array_position((select requested from lease), d.id) limit $2 for update skip locked
-  )`,
+  due: dueSql(
+    'd.id = any((select requested from lease)::text[]) and d.endpoint_id = $1',
+    'array_position((select requested from lease), d.id)',
+  ),
   set: `, requested = array_remove(requested, (select id from due))`,
   also: `dropped as (
     update webhook_turns set requested = '{}'

@@ -1,5 +1,4 @@
 import type { Host, ResourceGateway } from '../../../../declare/host.ts';
-import { availabilityOf } from '../../../../platform/data/postgres/availability.ts';
 import { retryWhileUnavailable } from '../../../../platform/data/postgres/retry.ts';
 import { plainArrayLiteral, textArrayLiteral } from '../../../../platform/data/postgres/values.ts';
 import { type AddToBatch, createMicroBatch } from '../../../../platform/helpers/concurrency/micro-batch.ts';
@@ -120,11 +119,8 @@ export function createEndpointLeaseRenewals(
     return leases.filter((lease) => !isDue.has(lease) || endpoints.has(lease.endpointId));
   }
 
-  const waitUntilAvailable = () => availabilityOf(database).waitUntilAvailable();
-  return createLeaseRenewals({
-    ...{ everyMs: RENEW_EVERY_MS, what: 'webhook endpoints', log, renew: renewDueLeases },
-    waitUntilAvailable,
-  });
+  const renew = renewDueLeases;
+  return createLeaseRenewals({ everyMs: RENEW_EVERY_MS, what: 'webhook endpoints', log, database, renew });
 }
 
 /** A lease that its holder releases. */

@@ -1,5 +1,6 @@
 import type { Host } from '../../../../declare/host.ts';
 import type { PublishEvent } from '../../../../declare/senders.ts';
+import { deleteUnlockedSql } from '../../../../platform/data/postgres/write-in-batches.ts';
 import { isId, newId } from '../../../../platform/helpers/ids.ts';
 import { issuePath } from '../../../../platform/helpers/standard-schema.ts';
 import { createRetentionSweep } from '../../../../platform/work/leased-work/sweeps.ts';
@@ -20,11 +21,10 @@ const PUBLISH = `
  * Deletes old events of the app. $1 ms that events are kept, $2 maximum number of rows. Uses the primary key, because ids begin with the
  * Unix second of their creation. Returns a row for each deleted event.
  */
-const DELETE_EVENTS = `
-  delete from webhook_events where id in (
-    select id from webhook_events where id < to_hex(floor(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint)
-    order by id limit $2 for update skip locked)
-  returning 1`;
+const DELETE_EVENTS = deleteUnlockedSql(
+  'webhook_events',
+  `id < to_hex(floor(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint) order by id limit $2`,
+);
 
 const DAY_MS = 86_400_000;
 

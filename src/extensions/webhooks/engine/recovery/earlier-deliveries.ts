@@ -5,7 +5,7 @@ import {
   isInsufficientPrivilege,
   isLockTimeout,
 } from '../../../../platform/data/postgres/daily-partitions.ts';
-import { writeInBatches } from '../../../../platform/data/postgres/write-in-batches.ts';
+import { deleteUnlockedSql, writeInBatches } from '../../../../platform/data/postgres/write-in-batches.ts';
 import type { Sweep } from '../../../../platform/work/outbox/relay.ts';
 import { insertIntoLogSql, LOG_COLUMNS } from '../../deliveries/deliveries-sql.ts';
 
@@ -14,10 +14,7 @@ import { insertIntoLogSql, LOG_COLUMNS } from '../../deliveries/deliveries-sql.t
  * for each delivery.
  */
 const moveEarlierDeliveriesSql = (condition: string) => `
-  with finished as (
-    delete from webhook_deliveries where id = any(array(
-      select id from webhook_deliveries where finished_at is not null and ${condition} limit $1 for update skip locked))
-    returning ${LOG_COLUMNS.join(', ')}
+  with finished as (${deleteUnlockedSql('webhook_deliveries', `finished_at is not null and ${condition} limit $1`, LOG_COLUMNS.join(', '))}
   )
   ${insertIntoLogSql('finished')}
   returning 1`;

@@ -1,3 +1,4 @@
+import { deleteUnlockedSql } from '../../../../platform/data/postgres/write-in-batches.ts';
 import { columnsSql, DELIVERY_TABLES, LOG_COLUMNS, resumeFromLogSql } from '../../deliveries/deliveries-sql.ts';
 import type { UsersSql } from '../../endpoints/endpoints-sql.ts';
 import { mayReceiveSql } from '../../endpoints/endpoints-sql.ts';
@@ -155,13 +156,11 @@ export function recoverPageSql(users: UsersSql, isKept: string): string {
  * Deletes old recoveries, and those of deleted endpoints. $1 ms that ended recoveries are kept, $2 maximum number of rows. Returns a row
  * for each deleted recovery.
  */
-export const DELETE_RECOVERIES = `
-  delete from webhook_recoveries where id in (
-    select r.id from webhook_recoveries r
-    where finished_at < now() - $1 * interval '1 millisecond'
-      or not exists (select from webhook_endpoints e where e.id = r.endpoint_id and e.removed_at is null)
-    limit $2 for update skip locked)
-  returning 1`;
+export const DELETE_RECOVERIES = deleteUnlockedSql(
+  'webhook_recoveries r',
+  `(finished_at < now() - $1 * interval '1 millisecond'
+    or not exists (select from webhook_endpoints e where e.id = r.endpoint_id and e.removed_at is null)) limit $2`,
+);
 
 /**
  * Finds endpoints with failed deliveries. $1 start time, $2 an endpoint, or null for all. Includes deliveries that an earlier version left in

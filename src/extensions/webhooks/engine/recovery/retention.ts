@@ -1,5 +1,5 @@
 import type { Host, ResourceGateway } from '../../../../declare/host.ts';
-import { writeInBatches } from '../../../../platform/data/postgres/write-in-batches.ts';
+import { deleteUnlockedSql, writeInBatches } from '../../../../platform/data/postgres/write-in-batches.ts';
 import { createPartitionSweep } from '../../../../platform/work/leased-work/daily-partition-sweep.ts';
 import { createRetentionSweep } from '../../../../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../../../../platform/work/outbox/relay.ts';
@@ -11,12 +11,10 @@ import { createEarlierDeliveriesSweep } from './earlier-deliveries.ts';
 import type { PendingEndpoints } from './reclaim.ts';
 
 /** Deletes deliveries of endpoint $1 that are overdue by $2 ms. $3 maximum number of rows. Uses webhook_deliveries_due_index. */
-const DELETE_OVERDUE = `
-  delete from webhook_deliveries where id in (
-    select id from webhook_deliveries
-    where endpoint_id = $1 and status = 'pending' and next_attempt_at < now() - $2 * interval '1 millisecond'
-    limit $3 for update skip locked)
-  returning 1`;
+const DELETE_OVERDUE = deleteUnlockedSql(
+  'webhook_deliveries',
+  `endpoint_id = $1 and status = 'pending' and next_attempt_at < now() - $2 * interval '1 millisecond' limit $3`,
+);
 
 /**
  * Deletes the deliveries of removed endpoints. $1 maximum number of deliveries. Uses webhook_endpoints_removed_index,
@@ -44,12 +42,11 @@ const hasNoDeliverySql = (table: string) =>
  * webhook_deliveries_endpoint_event_unique and webhook_delivery_log_endpoint_event_index.
  */
 const DELETE_ENDPOINTS = `
-  with gone as (
-    delete from webhook_endpoints where id in (
-      select e.id from webhook_endpoints e
-      where e.removed_at < now() - interval '1 hour' and ${DELIVERY_TABLES.map(hasNoDeliverySql).join(' and ')}
-      limit $1 for update skip locked)
-    returning id
+  with gone as (${deleteUnlockedSql(
+    'webhook_endpoints e',
+    `e.removed_at < now() - interval '1 hour' and ${DELIVERY_TABLES.map(hasNoDeliverySql).join(' and ')} limit $1`,
+    'id',
+  )}
   ), leases as (
     delete from webhook_turns where endpoint_id in (select id from gone)
   )

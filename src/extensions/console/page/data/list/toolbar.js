@@ -1,43 +1,30 @@
 import { html } from 'htm/preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { showToast } from '../../components/feedback.js';
 import { Icon, IconButton } from '../../components/icons.js';
+import { useSearchField } from '../../components/listing.js';
 import { Menu } from '../../components/menu.js';
 import { hrefOf, navigate, place, setParams } from '../../router.js';
 import { columnsOf, DATA, nameOf, viewer } from '../schema.js';
 import { FilterMenu } from './filters.js';
 import { DEFAULT_PAGE_SIZE, PAGE_SIZES, readViews, shownColumns, sortOf, viewParams, writeViews } from './query.js';
 
-const TYPING_MS = 250;
 /** The columns that a choice starts with, if the user has not chosen any. */
 const USUAL_COLUMNS = 6;
 
 function Search({ resource }) {
-  const value = place.value.params.get('q') ?? '';
-  const [text, setText] = useState(value);
-  const timer = useRef(undefined);
-  useEffect(() => {
-    setText(value);
-    return () => clearTimeout(timer.current);
-  }, [value]);
-  const apply = (next) => {
-    setText(next);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => setParams({ q: next.trim(), after: undefined }, { replace: true }), TYPING_MS);
-  };
+  const field = useSearchField('q');
   const label = resource.searchable ? `Search ${nameOf(resource, 2)}` : 'No field of this resource is searchable()';
   return html`<div class="search">
     <${Icon} name="search" />
     <input
-      type="search"
+      ...${field}
       id="search"
       aria-label=${label}
       title="Press / to search"
       placeholder=${label}
       maxlength="500"
       disabled=${!resource.searchable}
-      value=${text}
-      onInput=${(event) => apply(event.target.value)}
     />
   </div>`;
 }
