@@ -23,14 +23,6 @@ export const invitationUrlSetting = z
 /** The default limit of invitations to one address. */
 export const INVITATION_MAIL_LIMIT: LimitRule = { limit: 5, windowMs: 24 * 60 * 60_000 };
 
-/**
- * Counts an invitation against a limit.
- *
- * @param key the address that receives it, or the inviter that the limit is about
- * @throws ApiError RATE_LIMITED
- */
-export type CountMail = (key: string) => Promise<void>;
-
 /** What a limit of invitations is about. `name` identifies the limit. */
 const OF_ADDRESS = {
   name: 'invitation mails',
@@ -40,12 +32,15 @@ const OF_ADDRESS = {
 /**
  * Creates the function that counts invitations against a limit. Default: per address, because many inviters together must not flood one mailbox;
  * invitations of all kinds count together.
+ *
+ * @returns a function that takes the address that receives the invitation, or the inviter that the limit is about, and throws
+ *   ApiError RATE_LIMITED
  */
 export function createInvitationMailCounter(
   host: Pick<Host, 'env' | 'limits' | 'settings'>,
   rule: LimitRule | false,
   { name, message } = OF_ADDRESS,
-): CountMail {
+): (key: string) => Promise<void> {
   const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
   const limiter = enabled && rule !== false ? host.limits.limiter(name, rule) : undefined;
   return async (key) => {

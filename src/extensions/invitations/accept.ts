@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { createTokenSchema } from '../../accounts/invitations/api.ts';
 import { findInvitationByToken, invalidInvitationError } from '../../accounts/invitations/invitations.ts';
+import { createTokenSchema } from '../../accounts/invitations/route-parts.ts';
 import { emitLoginFailed } from '../../accounts/sign-in/attempt.ts';
 import { isAccountActive, isEmailVerified, type Viewer } from '../../declare/actor.ts';
 import type { Fields } from '../../declare/field.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { createTokenSchema } from '../../../accounts/invitations/api.ts';
 import { findInvitationByToken, invalidInvitationError } from '../../../accounts/invitations/invitations.ts';
+import { createTokenSchema } from '../../../accounts/invitations/route-parts.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';

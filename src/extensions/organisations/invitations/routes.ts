@@ -1,6 +1,10 @@
 import { z } from 'zod';
-import { createInvitationShape, invitationRouteParts, listInvitations } from '../../../accounts/invitations/api.ts';
 import { revokeInvitation } from '../../../accounts/invitations/invitations.ts';
+import {
+  createInvitationShape,
+  invitationRouteParts,
+  listInvitations,
+} from '../../../accounts/invitations/route-parts.ts';
 import { type Route, type RouteContext, recordShape } from '../../../declare/route.ts';
 import { emailShape } from '../../../platform/helpers/email-address.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
