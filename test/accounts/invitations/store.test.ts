@@ -32,7 +32,10 @@ const chess = { club: 'chess', email: 'guest@example.com' };
 const sudoku = { club: 'sudoku', email: 'guest@example.com' };
 const create = (content = chess, invitedBy = 'ann') => store.create(content, { invitedBy, days: 7 }, database);
 const expire = (id: string, days = 0) =>
-  run(`update club_invitations set expires_at = now() - $2 * interval '1 day' where id = $1`, [id, days]);
+  run(`update club_invitations set expires_at = now() - interval '1 second' - $2 * interval '1 day' where id = $1`, [
+    id,
+    days,
+  ]);
 beforeEach(() => run('truncate club_invitations'));
 
 test('an address has one pending invitation for the same, and a new one replaces an expired one', async () => {
