@@ -48,6 +48,7 @@ export const roomOrders: Record<string, readonly string[]> = {
     'reset',
     'sign-in',
     'identities',
+    'invitations',
   ],
   cli: ['project', 'terminal', 'test', 'admin', 'data', 'dev', 'doctor', 'migration', 'types'],
   client: ['request', 'auth', 'records', 'schema', 'realtime'],

@@ -2,9 +2,10 @@ import { createEmailProofs } from '../../accounts/email-proofs/store.ts';
 import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
 import { isEmailVerified } from '../../declare/actor.ts';
 import type { Extension } from '../../declare/extension.ts';
-import type { Route, RouteContext } from '../../declare/route.ts';
+import type { Route } from '../../declare/route.ts';
 import { defineExtension } from '../../extension/define-extension.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
+import { withoutCaching } from '../../platform/http/response.ts';
 import { createFormerAddressConsumer } from './former-addresses.ts';
 import { createSignInMailComposer, requestInput, requestOutput, requestSignIn, SIGN_IN_MAIL } from './request.ts';
 import { type EmailSignInContext, type EmailSignInOptions, emailSignInSettings } from './settings.ts';
@@ -12,14 +13,8 @@ import { verifyAndSignIn, verifyInput } from './verify.ts';
 
 export type { EmailSignInOptions } from './settings.ts';
 
-type Operation = (context: EmailSignInContext, ctx: RouteContext) => Promise<object>;
-
 /** The routes of the extension. Their responses contain secrets and must not be cached. */
 function emailSignInRoutes(context: EmailSignInContext): Route[] {
-  const withoutCaching = (operation: Operation) => (ctx: RouteContext) => {
-    ctx.res.setHeader('Cache-Control', 'no-store');
-    return operation(context, ctx);
-  };
   return [
     {
       method: 'POST',
@@ -33,7 +28,7 @@ function emailSignInRoutes(context: EmailSignInContext): Route[] {
       operationId: 'requestEmailSignIn',
       tags: ['auth'],
       summary: 'Request an e-mail with a link and a code to sign in',
-      handler: withoutCaching(requestSignIn),
+      handler: withoutCaching(context, requestSignIn),
     },
     {
       method: 'POST',
@@ -49,7 +44,7 @@ function emailSignInRoutes(context: EmailSignInContext): Route[] {
       tags: ['auth'],
       summary: 'Start a session with the token of the link or with the code',
       description: 'Works only with the `signInToken` of the request that caused the e-mail.',
-      handler: withoutCaching(verifyAndSignIn),
+      handler: withoutCaching(context, verifyAndSignIn),
     },
   ];
 }

@@ -1,19 +1,14 @@
 import { z } from 'zod';
-import type { Route, RouteContext } from '../../declare/route.ts';
+import type { Route } from '../../declare/route.ts';
+import { withoutCaching } from '../../platform/http/response.ts';
 import { confirmChange, requestChange, undoChange } from './change.ts';
 import type { EmailVerificationContext } from './context.ts';
 import { changeInput, confirmInput, messageShape, undoInput, verifiedShape, verifyInput } from './shapes.ts';
 import { requestVerification, verifyAddress } from './verify.ts';
 
-type Operation = (context: EmailVerificationContext, ctx: RouteContext) => Promise<unknown>;
-
 /** The routes that verify, change and restore the e-mail address of an account. Their responses must not be cached. */
 export function emailVerificationRoutes(context: EmailVerificationContext): Route[] {
   const tags = ['auth'];
-  const withoutCaching = (operation: Operation) => (ctx: RouteContext) => {
-    ctx.res.setHeader('Cache-Control', 'no-store');
-    return operation(context, ctx);
-  };
   return [
     {
       method: 'POST',
@@ -25,7 +20,7 @@ export function emailVerificationRoutes(context: EmailVerificationContext): Rout
       operationId: 'requestEmailVerification',
       tags,
       summary: 'Request another e-mail with a link and a code that verify your address',
-      handler: withoutCaching(requestVerification),
+      handler: withoutCaching(context, requestVerification),
     },
     {
       method: 'POST',
@@ -42,7 +37,7 @@ export function emailVerificationRoutes(context: EmailVerificationContext): Rout
       summary: 'Verify your e-mail address with the token or the code of the e-mail',
       description:
         'Requires a session of the account, or the `verificationToken` of a registration or login that waits for this; then the response contains the new session.',
-      handler: withoutCaching(verifyAddress),
+      handler: withoutCaching(context, verifyAddress),
     },
     {
       method: 'POST',
@@ -57,7 +52,7 @@ export function emailVerificationRoutes(context: EmailVerificationContext): Rout
       tags,
       summary: 'Request the change of your e-mail address',
       description: 'The address changes when you confirm it with the link or the code that is sent to the new address.',
-      handler: withoutCaching(requestChange),
+      handler: withoutCaching(context, requestChange),
     },
     {
       method: 'POST',
@@ -69,7 +64,7 @@ export function emailVerificationRoutes(context: EmailVerificationContext): Rout
       operationId: 'confirmEmailChange',
       tags,
       summary: 'Confirm your new e-mail address; all your other sessions end',
-      handler: withoutCaching(confirmChange),
+      handler: withoutCaching(context, confirmChange),
     },
     {
       method: 'POST',
@@ -84,7 +79,7 @@ export function emailVerificationRoutes(context: EmailVerificationContext): Rout
       summary: 'Undo the change of an e-mail address with the link that was sent to the former address',
       description:
         'All sessions end, and the password no longer works. An e-mail with a link to choose a new one follows.',
-      handler: withoutCaching(undoChange),
+      handler: withoutCaching(context, undoChange),
     },
   ];
 }

@@ -1,22 +1,21 @@
 import { z } from 'zod';
+import { findInvitationByToken, invalidInvitationError } from '../../accounts/invitations/invitations.ts';
+import { createTokenSchema } from '../../accounts/invitations/route-parts.ts';
 import { emitLoginFailed } from '../../accounts/sign-in/attempt.ts';
 import { isAccountActive, isEmailVerified, type Viewer } from '../../declare/actor.ts';
 import type { Fields } from '../../declare/field.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { Transaction } from '../../declare/service.ts';
-import { hashToken, isWellFormedToken } from '../../platform/data/crypto/token.ts';
+import { hashToken } from '../../platform/data/crypto/token.ts';
 import { emailShape } from '../../platform/helpers/email-address.ts';
 import { ApiError, validationError } from '../../platform/helpers/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { createDefaultValue } from '../../records/fields/missing-values.ts';
 import type { InvitationContext } from './context.ts';
-import { isInviterEntitled } from './rights.ts';
 import type { Invitation } from './tables.ts';
 
-const token = z
-  .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
-  .max(128, { error: 'Must be at most 128 characters' });
+const token = createTokenSchema(128);
 
 /** The body of `POST /auth/invitations/preview`. */
 export const previewInput = z.strictObject({ token });
@@ -36,16 +35,6 @@ export const previewShape = z
 
 type Mode = z.output<typeof previewShape>['mode'];
 
-function invalidInvitationError(): ApiError {
-  return new ApiError('INVALID_TOKEN', 'This invitation is invalid or has expired');
-}
-
-async function findInvitation(context: InvitationContext, given: string): Promise<Invitation> {
-  const invitation = isWellFormedToken(given) ? await context.store.findByToken(given) : undefined;
-  if (invitation === undefined || !(await isInviterEntitled(context, invitation))) throw invalidInvitationError();
-  return invitation;
-}
-
 /** How the caller accepts. An account whose address was never verified may belong to another person, unless the caller is signed in to it. */
 function modeOf(existing: StoredRecord | undefined, caller: Viewer | undefined): Mode {
   if (existing === undefined) return 'register';
@@ -57,7 +46,7 @@ export async function previewInvitation(
   context: InvitationContext,
   ctx: RouteContext<z.output<typeof previewInput>>,
 ): Promise<z.input<typeof previewShape>> {
-  const { email, expiresAt } = await findInvitation(context, ctx.input.token);
+  const { email, expiresAt } = await findInvitationByToken(context.invitations, ctx.input.token);
   const mode = modeOf(await context.accounts.findUserByEmail(email), ctx.user);
   return { email, hasAccount: mode === 'sign-in', mode, expiresAt };
 }
@@ -170,8 +159,8 @@ async function redeemInvitation(
   ctx: RouteContext,
   { token: given, fields: sent }: Acceptance,
 ): Promise<{ userId: string; proof: string }> {
-  const { host, accounts, store } = context;
-  const invitation = await findInvitation(context, given);
+  const { host, accounts, invitations } = context;
+  const invitation = await findInvitationByToken(invitations, given);
   const { email } = invitation;
   const fields = withoutAddress(sent, email);
   const request = ctx.req;
@@ -181,7 +170,7 @@ async function redeemInvitation(
     const id = existing?.id ?? (await registerInvitedUser(context, invitation, fields, { request, tx }));
     // Read after the last change of the account: claiming it removes the password, which makes earlier proofs invalid.
     const locked = await accounts.lockUser(id, tx.database);
-    if (locked === undefined || !(await store.accept(invitation.id, given, id, tx.database)))
+    if (locked === undefined || !(await invitations.store.accept(invitation.id, given, id, tx.database)))
       throw invalidInvitationError();
     await addRoles(locked.user, invitation, tx);
     const payload = { userId: id, invitationId: invitation.id, by: invitation.invitedBy, ip: addressOf(request) };

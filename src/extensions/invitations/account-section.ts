@@ -1,10 +1,10 @@
-import type { CountMail } from '../../accounts/invitation-mails.ts';
+import { revokeInvitation } from '../../accounts/invitations/invitations.ts';
 import type { AccountSection, PanelRow } from '../../declare/account-panel.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import type { InvitationContext } from './context.ts';
-import { createInvitation, inviteInput, removeInvitation, renewInvitation } from './invite.ts';
+import { createInvitation, inviteInput, renewInvitation } from './invite.ts';
 import { additionalRoles, assertMayInvite, SYSTEM_INVITER } from './rights.ts';
 import type { Invitation } from './tables.ts';
 
@@ -27,8 +27,8 @@ function toRow({ id, email, roles, invitedBy, status, createdAt, expiresAt, acce
  * Creates the section with the invitations of all users. Administrators of the console see all, but can send and revoke only if the policy
  * setting lets them invite. In development, without a signed-in user, invitations are those of the system.
  */
-export function createInvitationSection(context: InvitationContext & { countMail: CountMail }): AccountSection {
-  const { store, settings } = context;
+export function createInvitationSection(context: InvitationContext): AccountSection {
+  const { invitations, settings } = context;
 
   async function assertAllowed(ctx: RouteContext): Promise<void> {
     if (ctx.user !== undefined) await assertMayInvite(context, ctx);
@@ -50,9 +50,8 @@ export function createInvitationSection(context: InvitationContext & { countMail
     async read({ state, after, limit }) {
       const status = STATES.find(({ id }) => id === state)?.id ?? STATES[0].id;
       if (after !== undefined && !isId(after)) throw new ApiError('BAD_REQUEST', 'The parameter "after" must be an id');
-      const found = await store.list({ invitedBy: undefined, status, after, limit: limit + 1 });
-      const page = found.slice(0, limit);
-      return { rows: page.map(toRow), next: found.length > limit ? page.at(-1)!.id : null };
+      const { page, next } = await invitations.store.list(undefined, { status, after, limit });
+      return { rows: page.map(toRow), next };
     },
     rowActions: [
       {
@@ -72,7 +71,7 @@ export function createInvitationSection(context: InvitationContext & { countMail
         done: 'The invitation is revoked',
         async run({ rowId }, ctx) {
           await assertAllowed(ctx);
-          await removeInvitation(context, { id: rowId, scope: undefined }, ctx);
+          await revokeInvitation(invitations, { id: rowId, scope: undefined }, ctx);
         },
       },
     ],

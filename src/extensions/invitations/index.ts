@@ -1,23 +1,32 @@
-import { createInvitationMailCounter } from '../../accounts/invitation-mails.ts';
+import { createInvitationComposer, type Invitations } from '../../accounts/invitations/invitations.ts';
+import { createInvitationMailCounter } from '../../accounts/invitations/settings.ts';
+import { createInvitationStore, createInvitationSweep, describeInvitations } from '../../accounts/invitations/store.ts';
+import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import { type VerifiedEmailFields, verifiedEmailFields } from '../../accounts/users/verified-email.ts';
+import type { Revocation } from '../../declare/accounts.ts';
 import type { Extension } from '../../declare/extension.ts';
 import { defineExtension } from '../../extension/define-extension.ts';
 import { createKeyedQueue } from '../../platform/helpers/concurrency/serial-queue.ts';
 import { StartupError } from '../../platform/helpers/config-errors.ts';
 import { createInvitationSection } from './account-section.ts';
 import { type InvitationOptions, invitationSettings } from './context.ts';
-import { createInvitationComposer, INVITATION_MAIL } from './mail.ts';
+import { isInviterEntitled } from './rights.ts';
 import { invitationRoutes } from './routes.ts';
-import {
-  createInvitationRemovalConsumer,
-  createInvitationStore,
-  createInvitationSweep,
-  endInvitations,
-  invitationUserData,
-} from './store.ts';
-import { invitations as invitationTable } from './tables.ts';
+import { type Content, INVITATION_TABLE, invitations as invitationTable } from './tables.ts';
 
 export type { InvitationOptions } from './context.ts';
+
+/** The revocations after which no pending invitation of the inviter works: a thief of the account may have sent it. */
+const ENDING_CAUSES: ReadonlySet<Revocation['cause']> = new Set([
+  'password_reset',
+  'email_change_undone',
+  'account_claimed',
+  'user_deleted',
+]);
+// Uses indexes invitations_invited_by_index and invitations_accepted_by_index.
+const REMOVE_OF_USERS = 'delete from invitations where invited_by = any($1) or accepted_by = any($1)';
+// The invitations of one inviter count one after the other.
+const LOCK_INVITER = `select pg_advisory_xact_lock(hashtextextended('invitations:' || $1, 0))`;
 
 /**
  * Invitations by e-mail: the link registers a user with a verified address and with roles. With `auth.register: false`, it is the only way
@@ -41,17 +50,38 @@ export function invitations(
           'it needs accounts; declare a user resource with defineUser()',
         ]);
       }
-      const store = createInvitationStore(database);
+      const store = createInvitationStore(database, INVITATION_TABLE);
       const countMail = createInvitationMailCounter(host, settings.mailLimit);
-      const context = { host, accounts, users, settings, store, queue: createKeyedQueue(), countMail };
+      const invitations: Invitations<Content> = {
+        host,
+        accounts,
+        table: INVITATION_TABLE,
+        store,
+        settings,
+        mail: 'invitation',
+        events: 'auth.invitation',
+        limitText: `You have ${settings.maxPending} pending invitations`,
+        countMail: ({ email }) => countMail(email),
+        lock: async (inviter, tx) => void (await tx.write({ text: LOCK_INVITER, values: [inviter] })),
+        isInviterEntitled: (invitation) => isInviterEntitled({ host, users, settings }, invitation),
+      };
+      const context = { host, accounts, users, settings, invitations, queue: createKeyedQueue() };
       return {
         routes: invitationRoutes(context),
         accountSections: [createInvitationSection(context)],
-        mails: { [INVITATION_MAIL]: createInvitationComposer(context) },
-        revocationStep: endInvitations,
-        consumers: [createInvitationRemovalConsumer(users)],
-        sweeps: [createInvitationSweep(database)],
-        userData: [invitationUserData(database)],
+        mails: { [invitations.mail]: createInvitationComposer(invitations) },
+        revocationStep: async ({ cause, userIds }, tx) => {
+          if (ENDING_CAUSES.has(cause)) await store.removeOfInviters(userIds, tx.database);
+        },
+        consumers: [createDeletedUsersConsumer(users, REMOVE_OF_USERS)],
+        sweeps: [createInvitationSweep(database, INVITATION_TABLE, 'old invitations')],
+        userData: [
+          {
+            name: 'invitations',
+            description: 'Invitations that the user sent or accepted',
+            ...describeInvitations(database, INVITATION_TABLE),
+          },
+        ],
       };
     },
   });

@@ -11,9 +11,11 @@ import type { Invitation } from './tables.ts';
 /** Stands for the id of the inviter in invitations of the system: those that are sent in the console of a development machine. */
 export const SYSTEM_INVITER = 'system';
 
+type RightsContext = Pick<InvitationContext, 'host' | 'users' | 'settings'>;
+
 /** Whether the policy setting lets a user invite. Functions in it decide as well. */
 async function isInvitingAllowed(
-  { settings, host }: InvitationContext,
+  { settings, host }: RightsContext,
   { user, req }: Pick<RouteContext, 'user'> & { req: RouteContext['req'] | undefined },
 ): Promise<boolean> {
   return allowsAction(settings.policy, { user, action: 'invite', doc: undefined, req, service: host.service }, false);
@@ -21,7 +23,7 @@ async function isInvitingAllowed(
 
 /** Checks that the caller has a session, and that the policy setting lets them invite. @throws ApiError UNAUTHORIZED or FORBIDDEN */
 export async function assertMayInvite(
-  context: InvitationContext,
+  context: RightsContext,
   { user, auth, req }: Pick<RouteContext, 'user' | 'auth' | 'req'>,
 ): Promise<void> {
   if (user === undefined) throw new ApiError('UNAUTHORIZED');
@@ -68,7 +70,7 @@ export function findRolesError(
  * the roles. An invitation must not give more than its inviter could give now.
  */
 export async function isInviterEntitled(
-  context: InvitationContext,
+  context: RightsContext,
   { invitedBy, roles }: Pick<Invitation, 'invitedBy' | 'roles'>,
 ): Promise<boolean> {
   if (invitedBy === SYSTEM_INVITER) return findRolesError(context, undefined, roles) === undefined;

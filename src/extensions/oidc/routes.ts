@@ -1,6 +1,7 @@
 import { type RequestHandler, urlencoded } from 'express';
-import type { Route, RouteContext } from '../../declare/route.ts';
+import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
+import { withoutCaching } from '../../platform/http/response.ts';
 import { finishAtProvider } from './callback.ts';
 import type { OidcContext } from './context.ts';
 import { completeLink, exchangeCode } from './exchange.ts';
@@ -24,16 +25,10 @@ const readForm: RequestHandler = (req, res, next) =>
     error === undefined ? next() : next(new ApiError('BAD_REQUEST', 'The form could not be read', { cause: error })),
   );
 
-/** The input and the query of a context are those that the schemas of its route have checked. */
-type Operation = (context: OidcContext, ctx: never) => unknown;
+const tags = ['oidc'];
 
-/** The routes of the extension. Their responses must not be cached. */
-export function oidcRoutes(context: OidcContext): Route[] {
-  const tags = ['oidc'];
-  const withoutCaching = (operation: Operation) => (ctx: RouteContext) => {
-    ctx.res.setHeader('Cache-Control', 'no-store');
-    return operation(context, ctx as never);
-  };
+/** The routes with which users sign in on the web: at the provider, and back. */
+function webRoutes(context: OidcContext): Route[] {
   const listProviders = () =>
     Array.from(context.clients.values(), ({ provider, settings }) => ({ provider, name: settings.name ?? provider }));
   return [
@@ -56,14 +51,14 @@ export function oidcRoutes(context: OidcContext): Route[] {
       query: startQuery,
       // Browsers open it; it returns no data.
       hidden: true,
-      handler: withoutCaching(startSignIn),
+      handler: withoutCaching(context, startSignIn),
     },
     {
       method: 'GET',
       path: '/auth/oidc/:provider/callback',
       policy: 'public',
       hidden: true,
-      handler: withoutCaching(finishAtProvider),
+      handler: withoutCaching(context, finishAtProvider),
     },
     {
       method: 'POST',
@@ -71,7 +66,7 @@ export function oidcRoutes(context: OidcContext): Route[] {
       policy: 'public',
       hidden: true,
       middleware: [readForm],
-      handler: withoutCaching(finishAtProvider),
+      handler: withoutCaching(context, finishAtProvider),
     },
     {
       method: 'POST',
@@ -87,8 +82,14 @@ export function oidcRoutes(context: OidcContext): Route[] {
       tags,
       summary: 'Sign in after the return from a provider',
       description: 'Your page gets the code in its query. It works once, within a minute, with the code verifier.',
-      handler: withoutCaching(exchangeCode),
+      handler: withoutCaching(context, exchangeCode),
     },
+  ];
+}
+
+/** The routes with which apps sign in with the SDK of a provider. */
+function nativeRoutes(context: OidcContext): Route[] {
+  return [
     {
       method: 'POST',
       path: '/auth/oidc/:provider/nonce',
@@ -99,7 +100,7 @@ export function oidcRoutes(context: OidcContext): Route[] {
       operationId: 'createSignInNonce',
       tags,
       summary: 'Create a nonce with which an app requests an ID token',
-      handler: withoutCaching(createNonce),
+      handler: withoutCaching(context, createNonce),
     },
     {
       method: 'POST',
@@ -114,8 +115,14 @@ export function oidcRoutes(context: OidcContext): Route[] {
       operationId: 'signInWithIdToken',
       tags,
       summary: 'Sign in with an ID token from the SDK of a provider',
-      handler: withoutCaching(signInWithIdToken),
+      handler: withoutCaching(context, signInWithIdToken),
     },
+  ];
+}
+
+/** The routes with which signed-in users link an account at a provider. */
+function linkRoutes(context: OidcContext): Route[] {
+  return [
     {
       method: 'POST',
       path: '/auth/oidc/:provider/link',
@@ -127,7 +134,7 @@ export function oidcRoutes(context: OidcContext): Route[] {
       operationId: 'linkIdentity',
       tags,
       summary: 'Start linking an account at a provider to your account',
-      handler: withoutCaching(createLinkTicket),
+      handler: withoutCaching(context, createLinkTicket),
     },
     {
       method: 'GET',
@@ -136,7 +143,7 @@ export function oidcRoutes(context: OidcContext): Route[] {
       rateLimit: 'auth',
       query: ticketQuery,
       hidden: true,
-      handler: withoutCaching(startLink),
+      handler: withoutCaching(context, startLink),
     },
     {
       method: 'POST',
@@ -149,7 +156,14 @@ export function oidcRoutes(context: OidcContext): Route[] {
       operationId: 'completeIdentityLink',
       tags,
       summary: 'Link the account at a provider from which you have returned',
-      handler: withoutCaching(completeLink),
+      handler: withoutCaching(context, completeLink),
     },
   ];
 }
+
+/** The routes of the extension. Their responses must not be cached. */
+export const oidcRoutes = (context: OidcContext): Route[] => [
+  ...webRoutes(context),
+  ...nativeRoutes(context),
+  ...linkRoutes(context),
+];

@@ -1,10 +1,10 @@
+import { describeInvitations } from '../../accounts/invitations/store.ts';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { UserData } from '../../declare/host.ts';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import type { Executor } from '../../platform/data/postgres/queryable.ts';
-import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
-import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
+import { INVITATION_TABLE, type InvitationContext } from './invitations/invite.ts';
 import { type OrganisationContext, remainingMemberSql } from './membership/context.ts';
 
 /** Maximum organisations that an error names. */
@@ -47,27 +47,17 @@ export function createLastOwnerCheck(
 
 /** Creates the step that removes deleted users from their organisations, and ends the invitations that they sent. */
 export function createDepartureStep(
-  { memberships }: Pick<OrganisationContext, 'memberships'>,
+  { memberships, invitations }: Pick<InvitationContext, 'memberships' | 'invitations'>,
   assertNotLastOwner: AssertNotLastOwner,
 ): RevocationStep {
   const leave = `delete from ${quoteIdentifier(memberships.table)} where "user" = any($1)`;
-  const endInvitations = 'delete from organisation_invitations where invited_by = any($1) and accepted_at is null';
   return async ({ cause, userIds }, { database }) => {
     if (cause !== 'user_deleted') return;
     await assertNotLastOwner(userIds, database);
     await database.write({ text: leave, values: [userIds] });
-    await database.write({ text: endInvitations, values: [userIds] });
+    await invitations.store.removeOfInviters(userIds, database);
   };
 }
-
-// Uses the indexes organisation_invitations_invited_by_index and _accepted_by_index.
-const OF_USER = '(invited_by = $1 or accepted_by = $1)';
-const ROWS = `
-  select id, organisation, email, role, invited_by, created_at, accepted_at from organisation_invitations
-  where ${OF_USER} and id > $2 order by id limit $3`;
-const ROW_NAMES = ['id', 'organisation', 'email', 'role', 'invitedBy', 'createdAt', 'acceptedAt'];
-const REMOVE = `delete from organisation_invitations where id in (
-  select id from organisation_invitations where ${OF_USER} limit $2) returning 1`;
 
 /** Describes the invitations of a user, for exports and erasures. Memberships are records that the user owns. */
 export function organisationUserData(
@@ -77,9 +67,7 @@ export function organisationUserData(
   return {
     name: 'organisationInvitations',
     description: 'Invitations to organisations that the user sent or accepted',
-    tables: ['organisation_invitations'],
+    ...describeInvitations(database, INVITATION_TABLE),
     assertErasable: (userId, tx) => assertNotLastOwner([userId], tx.database),
-    rows: (userId) => readRowsInPages(database, ROWS, ROW_NAMES, [userId]),
-    erase: (userId) => writeInBatches(database, REMOVE, [userId]),
   };
 }

@@ -1,4 +1,5 @@
-import { createInvitationMailCounter, INVITATION_MAIL_LIMIT } from '../../accounts/invitation-mails.ts';
+import { createInvitationComposer } from '../../accounts/invitations/invitations.ts';
+import { createInvitationSweep } from '../../accounts/invitations/store.ts';
 import type { Extension } from '../../declare/extension.ts';
 import type { Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
@@ -10,9 +11,8 @@ import { createMembershipPanel } from './account-panel.ts';
 import { createOrganisationsApi, type OrganisationsApi } from './api.ts';
 import { createDeletionJob, createDeletionSweep, DELETION_JOB } from './deletion.ts';
 import { createDepartureStep, createLastOwnerCheck, organisationUserData } from './departures.ts';
-import { createInvitationComposer, INVITATION_MAIL } from './invitations/invite.ts';
+import { createOrganisationInvitations, INVITATION_TABLE } from './invitations/invite.ts';
 import { organisationInvitationRoutes } from './invitations/routes.ts';
-import { createInvitationStore, createInvitationSweep } from './invitations/store.ts';
 import { createNamedOrganisations, createOrganisationScope, type NamedOrganisations } from './membership/access.ts';
 import type { Membership, OrganisationContext } from './membership/context.ts';
 import {
@@ -39,7 +39,6 @@ export type { OrganisationOptions } from './membership/settings.ts';
 export { tenant } from './tenants/tenant.ts';
 
 const NEEDS_ACCOUNTS = 'it needs accounts; declare a user resource with defineUser()';
-const DAY_MS = 24 * 60 * 60_000;
 
 /** Returns the resources of the app with organisations, memberships, and resources with `tenant()` kept inside their organisations. */
 function declareResources(
@@ -117,19 +116,7 @@ export function organisations<
         roles: createRoles(settings),
       };
       const { api, operations } = createOrganisationsApi(context);
-      const invitations = {
-        ...context,
-        store: createInvitationStore(database),
-        countMail: createInvitationMailCounter(host, INVITATION_MAIL_LIMIT),
-        countMailOfOrganisation: createInvitationMailCounter(
-          host,
-          { limit: settings.invitations.perDay, windowMs: DAY_MS },
-          {
-            name: 'organisation invitations',
-            message: 'The organisation has sent too many invitations today; try again later',
-          },
-        ),
-      };
+      const invitations = createOrganisationInvitations(context);
       const assertNotLastOwner = createLastOwnerCheck(context);
       const tenantFields = findTenantFields(
         resources.map(({ declaration }) => declaration).filter(({ name }) => name !== MEMBERSHIP),
@@ -137,19 +124,22 @@ export function organisations<
       return {
         api,
         routes: [
-          ...organisationInvitationRoutes(invitations, operations.members),
+          ...organisationInvitationRoutes({ ...context, invitations }, operations.members),
           ...organisationRoutes(context, operations),
         ],
-        mails: { [INVITATION_MAIL]: createInvitationComposer(invitations) },
+        mails: { [invitations.mail]: createInvitationComposer(invitations) },
         jobs: { [DELETION_JOB]: createDeletionJob(context, tenantFields, snakeCase) },
-        sweeps: [createInvitationSweep(database), createDeletionSweep(context)],
+        sweeps: [
+          createInvitationSweep(database, INVITATION_TABLE, 'old invitations to organisations'),
+          createDeletionSweep(context),
+        ],
         // Other processes find out within a minute.
         listeners: {
           [`${MEMBERSHIP}.deleted`]: ({ record }: { record: Membership }) => named.forget(record.user),
           [`${ORGANISATION}.deleted`]: () => named.forget(),
         },
         administratorPolicies: [settings.globalAccess],
-        revocationStep: createDepartureStep(context, assertNotLastOwner),
+        revocationStep: createDepartureStep({ ...context, invitations }, assertNotLastOwner),
         userData: [organisationUserData(context, assertNotLastOwner)],
         accountPanels: [createMembershipPanel(context)],
       };

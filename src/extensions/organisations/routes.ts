@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Route, type RouteContext, recordShape } from '../../declare/route.ts';
+import { type AuthorizationRequest, type Route, type RouteContext, recordShape } from '../../declare/route.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId } from '../../platform/helpers/ids.ts';
 import { withMeta } from '../../platform/http/response.ts';
@@ -51,20 +51,14 @@ export interface OrganisationOperations {
   remove: ReturnType<typeof createDeleteOrganisation>;
 }
 
-/** The routes of organisations and their members, besides the lists and reads of both resources. */
-export function organisationRoutes(context: OrganisationContext, operations: OrganisationOperations): Route[] {
-  const { host, accounts, roles } = context;
-  const { members } = operations;
-  const tags = ['organisations'];
-  const load = (request: Parameters<NonNullable<Route['load']>>[0]) => loadAccess(context, request);
-  const changeBy = (ctx: RouteContext<unknown, Access>) => ({ organisation: ctx.doc.organisation, by: ctx.user });
+const tags = ['organisations'];
+const createLoad = (context: OrganisationContext) => (request: AuthorizationRequest) => loadAccess(context, request);
+const changeBy = (ctx: RouteContext<unknown, Access>) => ({ organisation: ctx.doc.organisation, by: ctx.user });
 
-  async function listMembers(ctx: RouteContext<unknown, Access, z.output<ReturnType<typeof createMemberListQuery>>>) {
-    const { role, page, limit } = ctx.query;
-    const query = { organisation: ctx.doc.organisation, page, limit, ...(role !== undefined && { role }) };
-    const { data, meta } = await host.service(MEMBERSHIP).list(query, { as: 'system' });
-    return withMeta(data, meta);
-  }
+/** The routes that change the members of an organisation. */
+function changeMemberRoutes(context: OrganisationContext, members: Members): Route[] {
+  const { host } = context;
+  const load = createLoad(context);
 
   async function leave(ctx: RouteContext<unknown, Access>): Promise<void> {
     const { organisation } = ctx.doc;
@@ -72,6 +66,56 @@ export function organisationRoutes(context: OrganisationContext, operations: Org
     if (own === undefined) throw noOrganisationError();
     await host.transaction((tx) => members.remove(own.id, changeBy(ctx), tx));
   }
+
+  return [
+    {
+      method: 'PATCH',
+      path: '/organisations/:id/members/:membershipId',
+      load,
+      input: roleInput,
+      output: recordShape(MEMBERSHIP),
+      errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT'],
+      operationId: 'changeOrganisationRole',
+      organisationKeys: true,
+      tags,
+      summary: 'Change the role of a member',
+      handler: (ctx: RouteContext<z.output<typeof roleInput>, Access>) =>
+        host.transaction((tx) => members.changeRole(ctx.params.membershipId!, ctx.input.role, changeBy(ctx), tx)),
+    },
+    {
+      method: 'DELETE',
+      path: '/organisations/:id/members/:membershipId',
+      load,
+      errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT'],
+      status: 204,
+      operationId: 'removeOrganisationMember',
+      organisationKeys: true,
+      tags,
+      summary: 'Remove a member',
+      async handler(ctx: RouteContext<unknown, Access>) {
+        const id = ctx.params.membershipId;
+        if (!isId(id)) throw new ApiError('NOT_FOUND');
+        await host.transaction((tx) => members.remove(id, changeBy(ctx), tx));
+      },
+    },
+    {
+      method: 'POST',
+      path: '/organisations/:id/leave',
+      load,
+      errors: ['NOT_FOUND', 'CONFLICT'],
+      status: 204,
+      operationId: 'leaveOrganisation',
+      organisationKeys: true,
+      tags,
+      summary: 'Leave an organisation; its last owner cannot',
+      handler: leave,
+    },
+  ];
+}
+
+/** The routes of the organisation in which a session or a request works. */
+function choiceRoutes(context: OrganisationContext): Route[] {
+  const { accounts, roles } = context;
 
   async function choose(ctx: RouteContext<z.output<typeof chooseInput>>) {
     const { organisation: given } = ctx.input;
@@ -92,6 +136,44 @@ export function organisationRoutes(context: OrganisationContext, operations: Org
         : await service(ORGANISATION).first(filter, { as: 'system' });
     const role = found && (await findRole(context, user!, found.id, service));
     return role === undefined ? { organisation: null, role: null } : { organisation: found!.id, role };
+  }
+
+  return [
+    {
+      method: 'POST',
+      path: '/auth/organisation',
+      input: chooseInput,
+      output: chosenShape,
+      errors: ['NOT_FOUND'],
+      operationId: 'chooseOrganisation',
+      tags,
+      summary: 'Choose the organisation in which this session works',
+      description: `Requests without the header X-Organisation then work in it. Roles: ${roles.all.join(', ')}.`,
+      handler: choose,
+    },
+    {
+      method: 'GET',
+      path: '/auth/organisation',
+      output: chosenShape,
+      errors: [],
+      operationId: 'readCurrentOrganisation',
+      tags,
+      summary: 'Read the organisation in which this request works, and your role in it',
+      handler: readChoice,
+    },
+  ];
+}
+
+/** The routes of organisations and their members, besides the lists and reads of both resources. */
+export function organisationRoutes(context: OrganisationContext, operations: OrganisationOperations): Route[] {
+  const { host, roles } = context;
+  const load = createLoad(context);
+
+  async function listMembers(ctx: RouteContext<unknown, Access, z.output<ReturnType<typeof createMemberListQuery>>>) {
+    const { role, page, limit } = ctx.query;
+    const query = { organisation: ctx.doc.organisation, page, limit, ...(role !== undefined && { role }) };
+    const { data, meta } = await host.service(MEMBERSHIP).list(query, { as: 'system' });
+    return withMeta(data, meta);
   }
 
   return [
@@ -138,69 +220,7 @@ export function organisationRoutes(context: OrganisationContext, operations: Org
       summary: 'List the members of an organisation, newest first',
       handler: (ctx) => listMembers(ctx as never),
     },
-    {
-      method: 'PATCH',
-      path: '/organisations/:id/members/:membershipId',
-      load,
-      input: roleInput,
-      output: recordShape(MEMBERSHIP),
-      errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT'],
-      operationId: 'changeOrganisationRole',
-      organisationKeys: true,
-      tags,
-      summary: 'Change the role of a member',
-      handler: (ctx: RouteContext<z.output<typeof roleInput>, Access>) =>
-        host.transaction((tx) => members.changeRole(ctx.params.membershipId!, ctx.input.role, changeBy(ctx), tx)),
-    },
-    {
-      method: 'DELETE',
-      path: '/organisations/:id/members/:membershipId',
-      load,
-      errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT'],
-      status: 204,
-      operationId: 'removeOrganisationMember',
-      organisationKeys: true,
-      tags,
-      summary: 'Remove a member',
-      async handler(ctx: RouteContext<unknown, Access>) {
-        const id = ctx.params.membershipId;
-        if (!isId(id)) throw new ApiError('NOT_FOUND');
-        await host.transaction((tx) => members.remove(id, changeBy(ctx), tx));
-      },
-    },
-    {
-      method: 'POST',
-      path: '/organisations/:id/leave',
-      load,
-      errors: ['NOT_FOUND', 'CONFLICT'],
-      status: 204,
-      operationId: 'leaveOrganisation',
-      organisationKeys: true,
-      tags,
-      summary: 'Leave an organisation; its last owner cannot',
-      handler: leave,
-    },
-    {
-      method: 'POST',
-      path: '/auth/organisation',
-      input: chooseInput,
-      output: chosenShape,
-      errors: ['NOT_FOUND'],
-      operationId: 'chooseOrganisation',
-      tags,
-      summary: 'Choose the organisation in which this session works',
-      description: `Requests without the header X-Organisation then work in it. Roles: ${roles.all.join(', ')}.`,
-      handler: choose,
-    },
-    {
-      method: 'GET',
-      path: '/auth/organisation',
-      output: chosenShape,
-      errors: [],
-      operationId: 'readCurrentOrganisation',
-      tags,
-      summary: 'Read the organisation in which this request works, and your role in it',
-      handler: readChoice,
-    },
+    ...changeMemberRoutes(context, operations.members),
+    ...choiceRoutes(context),
   ];
 }

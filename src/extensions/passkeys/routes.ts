@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Route, RouteContext } from '../../declare/route.ts';
+import type { Route } from '../../declare/route.ts';
+import { withoutCaching } from '../../platform/http/response.ts';
 import { finishConfirmation, finishSignIn, startConfirmation, startSignIn } from './authentication.ts';
 import { listOwnPasskeys, removeOwnPasskey, removePasskeysByAdmin, renameOwnPasskey } from './passkeys.ts';
 import { finishRegistration, startRegistration } from './registration.ts';
@@ -19,30 +20,10 @@ import {
   startRegistrationInput,
 } from './shapes.ts';
 
-type PasskeyOperation = (context: PasskeyContext, ctx: RouteContext) => Promise<unknown>;
+const tags = ['passkeys'];
 
-/** The routes of passkeys. Their responses must not be cached. */
-export function passkeyRoutes(context: PasskeyContext): Route[] {
-  const tags = ['passkeys'];
-  const withoutCaching = (operation: PasskeyOperation) => (ctx: RouteContext) => {
-    ctx.res.setHeader('Cache-Control', 'no-store');
-    return operation(context, ctx);
-  };
-  const secondFactor: Route = {
-    method: 'POST',
-    path: '/auth/passkeys/second-factor',
-    policy: 'public',
-    rateLimit: 'auth',
-    input: secondFactorInput,
-    get output() {
-      return context.accounts.loginOutput();
-    },
-    errors: ['FORBIDDEN'],
-    operationId: 'verifyPasskeySecondFactor',
-    tags,
-    summary: 'Finish a login with a passkey as the second factor',
-    handler: withoutCaching(finishSecondFactor),
-  };
+/** The routes with which users manage their own passkeys. */
+function ownPasskeyRoutes(context: PasskeyContext): Route[] {
   return [
     {
       method: 'POST',
@@ -55,7 +36,7 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       operationId: 'startPasskeyRegistration',
       tags,
       summary: 'Get the options to create a passkey',
-      handler: withoutCaching(startRegistration),
+      handler: withoutCaching(context, startRegistration),
     },
     {
       method: 'POST',
@@ -69,7 +50,7 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       operationId: 'addPasskey',
       tags,
       summary: 'Add a passkey to your account',
-      handler: withoutCaching(finishRegistration),
+      handler: withoutCaching(context, finishRegistration),
     },
     {
       method: 'GET',
@@ -79,7 +60,7 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       operationId: 'listMyPasskeys',
       tags,
       summary: 'List your passkeys, oldest first',
-      handler: withoutCaching(listOwnPasskeys),
+      handler: withoutCaching(context, listOwnPasskeys),
     },
     {
       method: 'PATCH',
@@ -90,7 +71,7 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       operationId: 'renameMyPasskey',
       tags,
       summary: 'Rename a passkey',
-      handler: withoutCaching(renameOwnPasskey),
+      handler: withoutCaching(context, renameOwnPasskey),
     },
     {
       method: 'DELETE',
@@ -102,8 +83,14 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       tags,
       summary: 'Remove a passkey',
       description: 'The last way to sign in cannot be removed.',
-      handler: withoutCaching(removeOwnPasskey),
+      handler: withoutCaching(context, removeOwnPasskey),
     },
+  ];
+}
+
+/** The routes with which users sign in, or confirm that they are the user of their session. */
+function signInRoutes(context: PasskeyContext): Route[] {
+  return [
     {
       method: 'POST',
       path: '/auth/passkeys/sign-in/options',
@@ -114,7 +101,7 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       operationId: 'startPasskeySignIn',
       tags,
       summary: 'Get the options to sign in with a passkey',
-      handler: withoutCaching(startSignIn),
+      handler: withoutCaching(context, startSignIn),
     },
     {
       method: 'POST',
@@ -129,7 +116,7 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       operationId: 'signInWithPasskey',
       tags,
       summary: 'Sign in with a passkey',
-      handler: withoutCaching(finishSignIn),
+      handler: withoutCaching(context, finishSignIn),
     },
     {
       method: 'POST',
@@ -140,7 +127,7 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       operationId: 'startPasskeyConfirmation',
       tags,
       summary: 'Get the options to confirm with a passkey that you are the user',
-      handler: withoutCaching(startConfirmation),
+      handler: withoutCaching(context, startConfirmation),
     },
     {
       method: 'POST',
@@ -152,8 +139,34 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       operationId: 'confirmWithPasskey',
       tags,
       summary: 'Confirm with a passkey, so that your session counts as a recent sign-in',
-      handler: withoutCaching(finishConfirmation),
+      handler: withoutCaching(context, finishConfirmation),
     },
+  ];
+}
+
+function secondFactorRoute(context: PasskeyContext): Route {
+  return {
+    method: 'POST',
+    path: '/auth/passkeys/second-factor',
+    policy: 'public',
+    rateLimit: 'auth',
+    input: secondFactorInput,
+    get output() {
+      return context.accounts.loginOutput();
+    },
+    errors: ['FORBIDDEN'],
+    operationId: 'verifyPasskeySecondFactor',
+    tags,
+    summary: 'Finish a login with a passkey as the second factor',
+    handler: withoutCaching(context, finishSecondFactor),
+  };
+}
+
+/** The routes of passkeys. Their responses must not be cached. */
+export function passkeyRoutes(context: PasskeyContext): Route[] {
+  return [
+    ...ownPasskeyRoutes(context),
+    ...signInRoutes(context),
     {
       method: 'DELETE',
       path: '/admin/users/:id/passkeys',
@@ -169,8 +182,8 @@ export function passkeyRoutes(context: PasskeyContext): Route[] {
       summary: 'Remove all passkeys of a user who has lost them',
       description:
         'An admin who has two-factor login must send a code of their own. For a privileged account, the admin must have a second factor.',
-      handler: withoutCaching(removePasskeysByAdmin),
+      handler: withoutCaching(context, removePasskeysByAdmin),
     },
-    ...(context.settings.secondFactor ? [secondFactor] : []),
+    ...(context.settings.secondFactor ? [secondFactorRoute(context)] : []),
   ];
 }

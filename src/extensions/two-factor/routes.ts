@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
+import { withoutCaching } from '../../platform/http/response.ts';
 import { verifyCodeAndResumeLogin } from './challenge.ts';
 import { disableFactorByAdmin, disableOwnFactor, renewRecoveryCodes } from './changes.ts';
 import type { TwoFactorContext } from './context.ts';
@@ -35,15 +36,10 @@ async function readTwoFactorStatus(
   };
 }
 
-type TwoFactorOperation = (context: TwoFactorContext, ctx: RouteContext) => Promise<unknown>;
+const tags = ['two-factor'];
 
-/** The routes of two-factor. Their responses must not be cached. */
-export function twoFactorRoutes(context: TwoFactorContext): Route[] {
-  const tags = ['two-factor'];
-  const withoutCaching = (operation: TwoFactorOperation) => (ctx: RouteContext) => {
-    ctx.res.setHeader('Cache-Control', 'no-store');
-    return operation(context, ctx);
-  };
+/** The routes with which users set up two-factor authentication, and finish a login with it. */
+function setupAndLoginRoutes(context: TwoFactorContext): Route[] {
   return [
     {
       method: 'GET',
@@ -53,7 +49,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'readTwoFactor',
       tags,
       summary: 'Read the two-factor status of your account',
-      handler: withoutCaching(readTwoFactorStatus),
+      handler: withoutCaching(context, readTwoFactorStatus),
     },
     {
       method: 'POST',
@@ -67,7 +63,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       summary: 'Create a secret for your authenticator app',
       description:
         'Two-factor authentication stays disabled until you confirm the secret with a code. The secret expires after an hour.',
-      handler: withoutCaching(startEnrolment),
+      handler: withoutCaching(context, startEnrolment),
     },
     {
       method: 'POST',
@@ -79,7 +75,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'confirmTwoFactor',
       tags,
       summary: 'Enable two-factor authentication with a code from the app',
-      handler: withoutCaching(confirmEnrolment),
+      handler: withoutCaching(context, confirmEnrolment),
     },
     {
       method: 'POST',
@@ -92,8 +88,14 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'verifyTwoFactor',
       tags,
       summary: 'Finish a login with a code',
-      handler: withoutCaching(verifyCodeAndResumeLogin),
+      handler: withoutCaching(context, verifyCodeAndResumeLogin),
     },
+  ];
+}
+
+/** The routes that change or disable two-factor authentication. */
+function changeRoutes(context: TwoFactorContext): Route[] {
+  return [
     {
       method: 'POST',
       path: '/auth/2fa/disable',
@@ -104,7 +106,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'disableTwoFactor',
       tags,
       summary: 'Disable two-factor authentication',
-      handler: withoutCaching(disableOwnFactor),
+      handler: withoutCaching(context, disableOwnFactor),
     },
     {
       method: 'POST',
@@ -117,7 +119,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       tags,
       summary: 'Replace your recovery codes',
       description: 'Requires a code from the app or an unused recovery code. The password alone is not enough.',
-      handler: withoutCaching(renewRecoveryCodes),
+      handler: withoutCaching(context, renewRecoveryCodes),
     },
     {
       method: 'DELETE',
@@ -134,7 +136,13 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       summary: 'Disable two-factor authentication of a user who can no longer sign in',
       description:
         'An admin who has a second factor must send a code of their own. For a privileged account, the admin must have one.',
-      handler: withoutCaching(disableFactorByAdmin),
+      handler: withoutCaching(context, disableFactorByAdmin),
     },
   ];
 }
+
+/** The routes of two-factor. Their responses must not be cached. */
+export const twoFactorRoutes = (context: TwoFactorContext): Route[] => [
+  ...setupAndLoginRoutes(context),
+  ...changeRoutes(context),
+];

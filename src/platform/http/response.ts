@@ -73,6 +73,14 @@ function sendEncodedJson(res: ServerResponse, status: number, body: string | Buf
   else res.end(body, 'latin1');
 }
 
+/** Creates the route handler of an operation, such as a sign-in, whose responses no cache may store. */
+export const withoutCaching =
+  <Context>(context: Context, operation: (context: Context, ctx: never) => unknown) =>
+  (ctx: { res: ServerResponse }): unknown => {
+    ctx.res.setHeader('Cache-Control', 'no-store');
+    return operation(context, ctx as never);
+  };
+
 /** Sends a value as JSON, without an envelope. Caches must not store it, unless `Cache-Control` is set. */
 export function sendJson(res: ServerResponse, status: number, body: unknown): void {
   if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private, no-store');

@@ -116,21 +116,18 @@ function metadataOf({ issuer, authorizationEndpoint, tokenEndpoint }: OAuth2Endp
 }
 
 /**
- * Creates the client of a provider. It connects only when it is used, so a provider that is down does not prevent the start of the app.
+ * Creates the function that connects to a provider, or returns the connection that exists.
  *
- * @param redirectUri the callback of this provider
  * @param issuer returns the issuer of the provider now; undefined if a simulated provider does not run
  */
-export function createProviderClient(
-  provider: string,
+function createConnector(
   settings: ProviderSettings,
-  redirectUri: string,
+  fetch: OpenidClient.CustomFetch,
   issuer: () => string | undefined,
-): ProviderClient {
-  const { clientId, clientSecret, oauth2, scopes, audiences } = settings;
+): () => Promise<Connection> {
+  const { clientId, oauth2 } = settings;
   const oauth = loadOpenidClient();
   const jose = loadJose();
-  const fetch = createProviderFetch();
   const clientMetadata = { [oauth.clockTolerance]: CLOCK_TOLERANCE_SECONDS };
 
   async function discover(): Promise<OpenidClient.Configuration> {
@@ -149,7 +146,7 @@ export function createProviderClient(
     });
   }
 
-  const connect = cacheFor(METADATA_MAX_AGE_MS, async (): Promise<Connection> => {
+  return cacheFor(METADATA_MAX_AGE_MS, async (): Promise<Connection> => {
     try {
       const configuration = await discover();
       const metadata = configuration.serverMetadata();
@@ -167,35 +164,58 @@ export function createProviderClient(
       throw new ProviderUnavailableError('the metadata of the provider cannot be used', { cause });
     }
   });
+}
+
+/**
+ * Adds claims of UserInfo if the ID token has no address, or no name although the scopes ask for one. The address and its verification
+ * must have the same source.
+ */
+async function completeClaims(
+  { configuration, metadata }: Connection,
+  { scopes }: ProviderSettings,
+  claims: OidcClaims,
+  accessToken: string,
+) {
+  const lacksName = scopes.includes('profile') && readOwnName(claims) === '';
+  if (metadata.userinfo_endpoint === undefined || (claims.email !== undefined && !lacksName)) return claims;
+  const read = () => loadOpenidClient().fetchUserInfo(configuration, accessToken, claims.sub);
+  if (claims.email === undefined) {
+    const userInfo = await read();
+    return { ...userInfo, ...claims, email: userInfo.email, email_verified: userInfo.email_verified };
+  }
+  // Only a new user needs the name, and another one is made up then.
+  const { email: _, email_verified: __, ...named } = await read().catch(() => ({}) as OidcClaims);
+  return { ...named, ...claims };
+}
+
+const createApi = (fetch: OpenidClient.CustomFetch, accessToken: string) => ({
+  async get(url: string): Promise<unknown> {
+    const headers = { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'belfry' };
+    const response = await fetch(url, { method: 'GET', headers, body: undefined, redirect: 'manual' });
+    if (response.status !== 200) throw new Error(`${new URL(url).host} responded with status ${response.status}`);
+    return response.json();
+  },
+});
+
+/**
+ * Creates the client of a provider. It connects only when it is used, so a provider that is down does not prevent the start of the app.
+ *
+ * @param redirectUri the callback of this provider
+ * @param issuer returns the issuer of the provider now; undefined if a simulated provider does not run
+ */
+export function createProviderClient(
+  provider: string,
+  settings: ProviderSettings,
+  redirectUri: string,
+  issuer: () => string | undefined,
+): ProviderClient {
+  const { clientId, clientSecret, oauth2, scopes, audiences } = settings;
+  const oauth = loadOpenidClient();
+  const fetch = createProviderFetch();
+  const connect = createConnector(settings, fetch, issuer);
 
   const verify = ({ metadata, keys }: Connection, idToken: string, nonces: readonly string[], ids: readonly string[]) =>
     verifyIdToken(idToken, { issuer: metadata.issuer, audiences: ids, nonces }, keys!);
-
-  /**
-   * Adds claims of UserInfo if the ID token has no address, or no name although the scopes ask for one. The address and its verification
-   * must have the same source.
-   */
-  async function completeClaims({ configuration, metadata }: Connection, claims: OidcClaims, accessToken: string) {
-    const lacksName = scopes.includes('profile') && readOwnName(claims) === '';
-    if (metadata.userinfo_endpoint === undefined || (claims.email !== undefined && !lacksName)) return claims;
-    const read = () => oauth.fetchUserInfo(configuration, accessToken, claims.sub);
-    if (claims.email === undefined) {
-      const userInfo = await read();
-      return { ...userInfo, ...claims, email: userInfo.email, email_verified: userInfo.email_verified };
-    }
-    // Only a new user needs the name, and another one is made up then.
-    const { email: _, email_verified: __, ...named } = await read().catch(() => ({}) as OidcClaims);
-    return { ...named, ...claims };
-  }
-
-  const createApi = (accessToken: string) => ({
-    async get(url: string): Promise<unknown> {
-      const headers = { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'belfry' };
-      const response = await fetch(url, { method: 'GET', headers, body: undefined, redirect: 'manual' });
-      if (response.status !== 200) throw new Error(`${new URL(url).host} responded with status ${response.status}`);
-      return response.json();
-    },
-  });
 
   async function withAvailability<T>(work: () => Promise<T>): Promise<T> {
     try {
@@ -238,9 +258,9 @@ export function createProviderClient(
       const seconds = granted.expires_in;
       const expiresAt = seconds === undefined ? undefined : new Date(Date.now() + seconds * 1000).toISOString();
       const tokens = { accessToken, refreshToken, idToken, scope, expiresAt };
-      if (oauth2 !== undefined) return { claims: await oauth2.readClaims(createApi(accessToken)), tokens };
+      if (oauth2 !== undefined) return { claims: await oauth2.readClaims(createApi(fetch, accessToken)), tokens };
       const claims = await verify(connection, idToken!, [nonce], [clientId]);
-      return { claims: await completeClaims(connection, claims, accessToken), tokens };
+      return { claims: await completeClaims(connection, settings, claims, accessToken), tokens };
     },
     verifyIdToken: (idToken, nonces) =>
       withAvailability(async () => verify(await connect(), idToken, nonces, [clientId, ...audiences])),

@@ -1,20 +1,16 @@
 import { z } from 'zod';
+import { findInvitationByToken, invalidInvitationError } from '../../../accounts/invitations/invitations.ts';
+import { createTokenSchema } from '../../../accounts/invitations/route-parts.ts';
 import type { RouteContext } from '../../../declare/route.ts';
-import { isWellFormedToken } from '../../../platform/data/crypto/token.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
-import { createOrganisationLock, type Membership } from '../membership/context.ts';
+import type { Membership } from '../membership/context.ts';
 import type { Members } from '../membership/members.ts';
 import { ORGANISATION } from '../membership/resources.ts';
-import { type InvitationContext, isInviterEntitled } from './invite.ts';
-import type { OrganisationInvitation } from './store.ts';
+import type { InvitationContext } from './invite.ts';
 
 /** The body that names an invitation by the token of its link. */
-export const tokenInput = z.strictObject({
-  token: z
-    .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
-    .max(200, { error: 'Must be at most 200 characters' }),
-});
+export const tokenInput = z.strictObject({ token: createTokenSchema(200) });
 
 /** An invitation as the owner of the link sees it. */
 export const organisationPreviewShape = z
@@ -26,25 +22,19 @@ export const organisationPreviewShape = z
   })
   .meta({ id: 'OrganisationInvitationPreview' });
 
-function invalidLinkError(): ApiError {
-  return new ApiError('INVALID_TOKEN', 'This invitation is invalid or has expired');
-}
-
-/** Finds the invitation of a link whose inviter could still send it. */
-async function findInvitation(context: InvitationContext, token: string): Promise<OrganisationInvitation> {
-  const found = isWellFormedToken(token) ? await context.store.findByToken(token) : undefined;
-  if (found === undefined || !(await isInviterEntitled(context, found, context.host.service))) throw invalidLinkError();
-  return found;
-}
-
 /** `POST /organisation-invitations/preview`. */
 export async function previewOrganisationInvitation(
   context: InvitationContext,
   ctx: RouteContext<z.output<typeof tokenInput>>,
 ): Promise<z.output<typeof organisationPreviewShape>> {
-  const { organisation: id, email, role, expiresAt } = await findInvitation(context, ctx.input.token);
+  const {
+    organisation: id,
+    email,
+    role,
+    expiresAt,
+  } = await findInvitationByToken(context.invitations, ctx.input.token);
   const organisation = await context.host.service(ORGANISATION).first({ id }, { as: 'system' });
-  if (organisation === undefined) throw invalidLinkError();
+  if (organisation === undefined) throw invalidInvitationError();
   const { name, slug } = organisation as unknown as { name: string; slug: string };
   return { organisation: { name, slug }, email, role, expiresAt };
 }
@@ -58,11 +48,10 @@ export async function acceptOrganisationInvitation(
   members: Members,
   ctx: RouteContext<z.output<typeof tokenInput>>,
 ): Promise<Membership> {
-  const { host, accounts, store } = context;
+  const { host, accounts, invitations } = context;
   const { token } = ctx.input;
   if (ctx.auth?.via !== 'session') throw new ApiError('FORBIDDEN', 'An API key cannot be used here');
-  const invitation = await findInvitation(context, token);
-  const lock = createOrganisationLock(context);
+  const invitation = await findInvitationByToken(invitations, token);
   return host.transaction(async (tx) => {
     await accounts.holdCredential(ctx, tx.database);
     const locked = await accounts.lockUser(ctx.user!.id, tx.database);
@@ -71,11 +60,12 @@ export async function acceptOrganisationInvitation(
       throw new ApiError('FORBIDDEN', 'This invitation is for another e-mail address; sign in with that address');
     const { organisation, role } = invitation;
     // Before the invitation, as those who send it again do: a different order could deadlock.
-    await lock(organisation, tx.database);
-    if (!(await store.accept(invitation.id, token, ctx.user!.id, tx.database))) throw invalidLinkError();
+    await invitations.lock(organisation, tx.database);
+    if (!(await invitations.store.accept(invitation.id, token, ctx.user!.id, tx.database)))
+      throw invalidInvitationError();
     const membership = await members.add({ organisation, user: ctx.user!.id, role }, tx);
     // The organisation is locked, so the inviter cannot lose the right before the commit.
-    if (!(await isInviterEntitled(context, invitation, tx.service))) throw invalidLinkError();
+    if (!(await invitations.isInviterEntitled(invitation, tx.service))) throw invalidInvitationError();
     const { id: invitationId, invitedBy: by } = invitation;
     const payload = { userId: ctx.user!.id, invitationId, organisation, by, ip: addressOf(ctx.req) };
     tx.afterCommit(() => host.events.emit('organisation.invitation_accepted', payload));

@@ -1,7 +1,15 @@
 import { z } from 'zod';
+import { revokeInvitation } from '../../../accounts/invitations/invitations.ts';
+import {
+  createInvitationShape,
+  invitationRouteParts,
+  listInvitations,
+} from '../../../accounts/invitations/route-parts.ts';
 import { type Route, type RouteContext, recordShape } from '../../../declare/route.ts';
 import { emailShape } from '../../../platform/helpers/email-address.ts';
-import { loadAccess } from '../membership/context.ts';
+import { ApiError } from '../../../platform/helpers/errors.ts';
+import { withoutCaching } from '../../../platform/http/response.ts';
+import { type Access, loadAccess } from '../membership/context.ts';
 import type { Members } from '../membership/members.ts';
 import { MEMBERSHIP } from '../membership/resources.ts';
 import {
@@ -11,41 +19,25 @@ import {
   tokenInput,
 } from './accept.ts';
 import {
+  assertMayInvite,
   type InvitationContext,
-  invitationListQuery,
   inviteInput,
   inviteToOrganisation,
-  listOrganisationInvitations,
-  resendInvitation,
-  revokeOrganisationInvitation,
+  resendOrganisationInvitation,
 } from './invite.ts';
 
-/** Resends of one client: enough to go through a page of invitations. */
-const RESENDS_A_MINUTE = 30;
+const invitationShape = createInvitationShape({
+  organisation: z.string().meta({ description: 'The id of the organisation' }),
+  email: emailShape,
+  role: z.string(),
+}).meta({ id: 'OrganisationInvitation' });
+const tags = ['organisations'];
 
-const invitationShape = z
-  .object({
-    id: z.string(),
-    organisation: z.string().meta({ description: 'The id of the organisation' }),
-    email: emailShape,
-    role: z.string(),
-    invitedBy: z.string().meta({ description: 'The id of the user who sent the invitation' }),
-    status: z.enum(['pending', 'accepted', 'expired']),
-    createdAt: z.iso.datetime(),
-    expiresAt: z.iso.datetime(),
-    acceptedAt: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'OrganisationInvitation' });
-
-/** The routes with which members invite others to their organisation, and with which invited users accept. */
-export function organisationInvitationRoutes(context: InvitationContext, members: Members): Route[] {
-  const tags = ['organisations'];
+/** The routes with which members invite others to their organisation. */
+function invitingRoutes(context: InvitationContext): Route[] {
   const base = '/organisations/:id/invitations';
+  const { invitations, roles } = context;
   const load = (request: Parameters<NonNullable<Route['load']>>[0]) => loadAccess(context, request);
-  const uncached = (operation: (ctx: RouteContext) => Promise<unknown>) => (ctx: RouteContext) => {
-    ctx.res.setHeader('Cache-Control', 'no-store');
-    return operation(ctx);
-  };
   return [
     {
       method: 'POST',
@@ -61,54 +53,57 @@ export function organisationInvitationRoutes(context: InvitationContext, members
       handler: (ctx) => inviteToOrganisation(context, ctx),
     },
     {
-      method: 'GET',
+      ...invitationRouteParts.list,
       path: base,
       load,
-      query: invitationListQuery,
       output: z.array(invitationShape),
-      paged: true,
       errors: ['NOT_FOUND', 'FORBIDDEN'],
       operationId: 'listOrganisationInvitations',
       organisationKeys: true,
       tags,
       summary: 'List the invitations of an organisation, newest first',
-      handler: (ctx) => listOrganisationInvitations(context, ctx as never),
+      handler({ doc, query }: RouteContext<unknown, Access>) {
+        if (!roles.manages(doc.role)) throw new ApiError('FORBIDDEN');
+        return listInvitations(invitations.store, doc.organisation, query as never);
+      },
     },
     {
-      method: 'POST',
+      ...invitationRouteParts.resend,
       path: `${base}/:invitationId/resend`,
       load,
-      rateLimit: { limit: RESENDS_A_MINUTE, windowMs: 60_000 },
       output: invitationShape,
       errors: ['NOT_FOUND', 'FORBIDDEN', 'RATE_LIMITED'],
       operationId: 'resendOrganisationInvitation',
       tags,
-      summary: 'Send a new link; the former one stops working',
-      handler: (ctx) => resendInvitation(context, ctx),
+      handler: (ctx) => resendOrganisationInvitation(context, ctx),
     },
     {
-      method: 'DELETE',
+      ...invitationRouteParts.revoke,
       path: `${base}/:invitationId`,
       load,
       errors: ['NOT_FOUND', 'FORBIDDEN'],
-      status: 204,
       operationId: 'revokeOrganisationInvitation',
       tags,
-      summary: 'Revoke an invitation that has not been accepted',
-      handler: (ctx) => revokeOrganisationInvitation(context, ctx),
+      handler(ctx: RouteContext<unknown, Access>) {
+        assertMayInvite(context, ctx);
+        return revokeInvitation(invitations, { id: ctx.params.invitationId!, scope: ctx.doc.organisation }, ctx);
+      },
     },
+  ];
+}
+
+/** The routes with which members invite others to their organisation, and with which invited users accept. */
+export function organisationInvitationRoutes(context: InvitationContext, members: Members): Route[] {
+  return [
+    ...invitingRoutes(context),
     {
-      method: 'POST',
+      ...invitationRouteParts.preview,
       path: '/organisation-invitations/preview',
-      policy: 'public',
-      rateLimit: 'auth',
       input: tokenInput,
       output: organisationPreviewShape,
-      errors: ['INVALID_TOKEN'],
       operationId: 'previewOrganisationInvitation',
       tags,
-      summary: 'Read the invitation of a link',
-      handler: uncached((ctx) => previewOrganisationInvitation(context, ctx)),
+      handler: withoutCaching(context, previewOrganisationInvitation),
     },
     {
       method: 'POST',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { expiresDaysSetting, invitationUrlSetting } from '../../../accounts/invitations/settings.ts';
 import type { Fields } from '../../../declare/field.ts';
 import { allowsEveryRecord, roleNameError, type Viewer } from '../../../declare/policy.ts';
 import {
@@ -8,9 +9,6 @@ import {
 } from '../../../extension/setting-schemas.ts';
 
 const MAX_ROLES = 20;
-const MAX_DAYS = 90;
-const EXPIRY_ERROR = `must be a number of days greater than 0, at most ${MAX_DAYS}`;
-const URL_ERROR = 'must look like https://app.example.com/invitation, without a fragment';
 const ROLES_ERROR = `must be a list of 1 to ${MAX_ROLES} role names, from the most to the least powerful`;
 
 const roleName = z.string({ error: ROLES_ERROR }).superRefine((name, context) => {
@@ -53,12 +51,9 @@ export const organisationSettings = z
     invitations: z
       .strictObject({
         /** Days for which an invitation works. */
-        expiresDays: z.number({ error: EXPIRY_ERROR }).positive(EXPIRY_ERROR).max(MAX_DAYS, EXPIRY_ERROR).default(7),
+        expiresDays: expiresDaysSetting,
         /** The page that accepts an invitation. Default `${APP_URL}/organisation-invitation`. */
-        url: z
-          .url({ protocol: /^https?$/, error: URL_ERROR })
-          .refine((url) => !url.includes('#'), { error: URL_ERROR })
-          .optional(),
+        url: invitationUrlSetting,
         /** Maximum pending invitations of an organisation. */
         maxPending: wholeNumberSettingSchema(10_000).default(100),
         /** Maximum invitations of an organisation in 24 hours, resent ones included. */

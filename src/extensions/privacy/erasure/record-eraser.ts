@@ -1,6 +1,7 @@
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import type { Hooks } from '../../../declare/resource.ts';
 import type { Transaction } from '../../../declare/service.ts';
+import type { Statement } from '../../../platform/data/postgres/connection.ts';
 import { isStatementTimeout, isTransient } from '../../../platform/data/postgres/errors.ts';
 import { scanRows } from '../../../platform/data/postgres/scan.ts';
 import { newId } from '../../../platform/helpers/ids.ts';
@@ -54,31 +55,38 @@ type RemoveRecords = (rows: readonly unknown[][]) => Promise<void>;
 type EraserHost = Pick<Host, 'database' | 'transaction' | 'events' | 'wake' | 'log' | 'service' | 'push' | 'senders'>;
 type Json = Record<string, unknown>;
 
-/**
- * Creates the eraser for the records of one resource.
- *
- * @param plan the erasure plan of a resource whose records have an owner
- */
-export function createRecordEraser(host: EraserHost, gateway: ResourceGateway, plan: ErasurePlan): RecordEraser {
-  const { database, events, wake, log } = host;
-  const statements = createRecordStatements(gateway, plan);
-  const hooks = (gateway.declaration.hooks ?? {}) as Hooks<never>;
-  const anonymizes = plan.action === 'anonymize';
-  const hasDeleteHooks = !anonymizes && (hooks.beforeDelete !== undefined || hooks.afterDelete !== undefined);
-  const batchRows = hasDeleteHooks ? BATCH_ROWS_WITH_HOOKS : BATCH_ROWS;
-
-  const logHookFailure = (record: string, hook: string, error: unknown) =>
-    log.error({ err: error, resource: gateway.name, record, hook }, 'A hook failed during the erasure of an account');
-
-  function emitRecordEvents(action: 'deleted' | 'updated', changes: readonly Json[][]): void {
-    wake.hint();
-    const name = `${gateway.name}.${action}`;
-    if (!events.has(name)) return;
-    for (const [record, previous] of changes) {
-      const states = { record: gateway.fromOutbox(record!), previous: previous && gateway.fromOutbox(previous) };
-      events.emit(name, { resource: gateway.name, action, ...states, user: undefined, requestId: undefined });
-    }
+function emitRecordEvents(
+  { events, wake }: EraserHost,
+  gateway: ResourceGateway,
+  action: 'deleted' | 'updated',
+  changes: readonly Json[][],
+): void {
+  wake.hint();
+  const name = `${gateway.name}.${action}`;
+  if (!events.has(name)) return;
+  for (const [record, previous] of changes) {
+    const states = { record: gateway.fromOutbox(record!), previous: previous && gateway.fromOutbox(previous) };
+    events.emit(name, { resource: gateway.name, action, ...states, user: undefined, requestId: undefined });
   }
+}
+
+/**
+ * Creates `runRemovalTransaction` of an eraser.
+ *
+ * @param hooks undefined: the resource has no delete hooks
+ * @param removeSql the statement that deletes records, with their events
+ */
+function createRemoval(
+  host: EraserHost,
+  gateway: ResourceGateway,
+  hooks: Hooks<never> | undefined,
+  removeSql: string,
+): RecordEraser['runRemovalTransaction'] {
+  const logHookFailure = (record: string, hook: string, error: unknown) =>
+    host.log.error(
+      { err: error, resource: gateway.name, record, hook },
+      'A hook failed during the erasure of an account',
+    );
 
   /** Converts rows to the records that hooks receive. Rows that cannot be decrypted are logged and left out. */
   function decodeForHooks(rows: readonly unknown[][]): StoredRecord[] {
@@ -98,11 +106,11 @@ export function createRecordEraser(host: EraserHost, gateway: ResourceGateway, p
     rows: readonly unknown[][],
     withoutHook: ReadonlySet<string>,
   ): Promise<void> {
-    const records = hasDeleteHooks ? decodeForHooks(rows) : [];
+    const records = hooks === undefined ? [] : decodeForHooks(rows);
     const context = { user: undefined, req: undefined, as: 'system' as const, restored: false, ...host.senders };
     const push = { ...host.push, ...tx.push };
     for (const record of records) {
-      if (hooks.beforeDelete === undefined || withoutHook.has(record.id)) continue;
+      if (hooks?.beforeDelete === undefined || withoutHook.has(record.id)) continue;
       try {
         await hooks.beforeDelete(record as never, { ...context, service: tx.service, push });
       } catch (error) {
@@ -114,14 +122,14 @@ export function createRecordEraser(host: EraserHost, gateway: ResourceGateway, p
     const ids = rows.map(([id]) => id as string);
     await gateway.releaseReferences(ids, tx);
     const deletedRecords = await tx.database.write<Json[]>({
-      text: statements.remove,
+      text: removeSql,
       values: [ids, ids.map(() => newId())],
     });
-    tx.afterCommit(() => emitRecordEvents('deleted', deletedRecords));
+    tx.afterCommit(() => emitRecordEvents(host, gateway, 'deleted', deletedRecords));
     tx.afterCommit(async () => {
       for (const record of records) {
         try {
-          await hooks.afterDelete?.(record as never, { ...context, service: host.service, push: host.push });
+          await hooks?.afterDelete?.(record as never, { ...context, service: host.service, push: host.push });
         } catch (error) {
           logHookFailure(record.id, 'afterDelete', error);
         }
@@ -129,22 +137,7 @@ export function createRecordEraser(host: EraserHost, gateway: ResourceGateway, p
     });
   }
 
-  async function anonymizeInTransaction(tx: Transaction, rows: readonly unknown[][]): Promise<void> {
-    const ids = rows.map(([id]) => id as string);
-    const values = [ids, ids.map(() => newId()), ...statements.replacementValues(ids)];
-    const changed = await tx.database.write<Json[]>({ text: statements.anonymize, values });
-    tx.afterCommit(() => emitRecordEvents('updated', changed));
-  }
-
-  const addToErasureCount = (tx: Transaction, { id }: RunningErasure, count: number) =>
-    tx.database.write({
-      text: ADD_TO_COUNT,
-      values: [id, `${anonymizes ? 'anonymized' : 'deleted'}:${gateway.name}`, count],
-    });
-
-  async function runRemovalTransaction<T>(
-    work: (tx: Transaction, removeRecords: RemoveRecords) => Promise<T>,
-  ): Promise<T> {
+  return async <T>(work: (tx: Transaction, removeRecords: RemoveRecords) => Promise<T>): Promise<T> => {
     const withoutHook = new Set<string>();
     for (;;) {
       try {
@@ -156,7 +149,50 @@ export function createRecordEraser(host: EraserHost, gateway: ResourceGateway, p
         withoutHook.add(error.record);
       }
     }
+  };
+}
+
+/** Returns the number of rows that a statement counts; null if it takes too long. */
+async function countUnlessSlow(
+  { database, log }: EraserHost,
+  resource: string,
+  count: Statement,
+): Promise<number | null> {
+  try {
+    for await (const [row] of scanRows<[number]>(database, count)) return Number(row![0]);
+  } catch (error) {
+    if (!isStatementTimeout(error)) throw error;
+    // Kept records that are too many to count must not stop the erasure of the account.
+    log.warn({ err: error, resource }, 'Could not count the records that are kept after the erasure of an account');
   }
+  return null;
+}
+
+/**
+ * Creates the eraser for the records of one resource.
+ *
+ * @param plan the erasure plan of a resource whose records have an owner
+ */
+export function createRecordEraser(host: EraserHost, gateway: ResourceGateway, plan: ErasurePlan): RecordEraser {
+  const statements = createRecordStatements(gateway, plan);
+  const hooks = (gateway.declaration.hooks ?? {}) as Hooks<never>;
+  const anonymizes = plan.action === 'anonymize';
+  const hasDeleteHooks = !anonymizes && (hooks.beforeDelete !== undefined || hooks.afterDelete !== undefined);
+  const batchRows = hasDeleteHooks ? BATCH_ROWS_WITH_HOOKS : BATCH_ROWS;
+  const runRemovalTransaction = createRemoval(host, gateway, hasDeleteHooks ? hooks : undefined, statements.remove);
+
+  async function anonymizeInTransaction(tx: Transaction, rows: readonly unknown[][]): Promise<void> {
+    const ids = rows.map(([id]) => id as string);
+    const values = [ids, ids.map(() => newId()), ...statements.replacementValues(ids)];
+    const changed = await tx.database.write<Json[]>({ text: statements.anonymize, values });
+    tx.afterCommit(() => emitRecordEvents(host, gateway, 'updated', changed));
+  }
+
+  const addToErasureCount = (tx: Transaction, { id }: RunningErasure, count: number) =>
+    tx.database.write({
+      text: ADD_TO_COUNT,
+      values: [id, `${anonymizes ? 'anonymized' : 'deleted'}:${gateway.name}`, count],
+    });
 
   const eraseBatch = (erasing: RunningErasure, lockBatchSql: string) =>
     runRemovalTransaction(async (tx, removeRecords) => {
@@ -197,19 +233,6 @@ export function createRecordEraser(host: EraserHost, gateway: ResourceGateway, p
       }
       return total + (await eraseArchivedRecords(erasing));
     },
-    async count(userId) {
-      const count = { text: statements.count, values: [userId] };
-      try {
-        for await (const [row] of scanRows<[number]>(database, count)) return Number(row![0]);
-      } catch (error) {
-        if (!isStatementTimeout(error)) throw error;
-        // Kept records that are too many to count must not stop the erasure of the account.
-        log.warn(
-          { err: error, resource: gateway.name },
-          'Could not count the records that are kept after the erasure of an account',
-        );
-      }
-      return null;
-    },
+    count: (userId) => countUnlessSlow(host, gateway.name, { text: statements.count, values: [userId] }),
   };
 }

@@ -59,9 +59,9 @@ function toExportResponse({ status, seal, ...dataExport }: Export, links: Export
   };
 }
 
-/** The routes by which users export their own data, and admins the data of any user. */
-export function exportRoutes(host: Host, parts: ExportRouteDependencies): Route[] {
-  const { exports, users, links, holdCredential, perDay, enqueue } = parts;
+/** Creates the function that responds with the state of the caller's export of a user. It starts an export if there is none. */
+function createExportResponder(host: Host, parts: ExportRouteDependencies) {
+  const { exports, links, holdCredential, perDay, enqueue } = parts;
   const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
   const limiter = enabled
     ? host.limits.limiter('personal data exports', { limit: perDay, windowMs: DAY_MS })
@@ -86,8 +86,7 @@ export function exportRoutes(host: Host, parts: ExportRouteDependencies): Route[
     return createdExport;
   }
 
-  /** Responds with the state of the caller's export of this user. Starts an export if there is none. */
-  async function respondWithExportState(userId: string, ctx: RouteContext): Promise<unknown> {
+  return async (userId: string, ctx: RouteContext): Promise<unknown> => {
     const dataExport = (await exports.read(userId, ctx.user!.id)) ?? (await startExport(userId, ctx));
     const exportResponse = toExportResponse(dataExport, links);
     ctx.res.setHeader('Cache-Control', 'no-store');
@@ -95,15 +94,20 @@ export function exportRoutes(host: Host, parts: ExportRouteDependencies): Route[
     ctx.res.setHeader('Retry-After', POLL_SECONDS);
     sendJson(ctx.res, 202, { data: exportResponse });
     return undefined;
-  }
+  };
+}
 
-  async function findExportableUserId(id: string | undefined): Promise<string> {
-    const [user] = isId(id) ? await users.load([id]) : [];
-    if (user === undefined) throw new ApiError('NOT_FOUND');
-    if (!isExportable(user)) throw new ApiError('CONFLICT', 'The account is being erased');
-    return user.id;
-  }
+async function findExportableUserId(users: ResourceGateway, id: string | undefined): Promise<string> {
+  const [user] = isId(id) ? await users.load([id]) : [];
+  if (user === undefined) throw new ApiError('NOT_FOUND');
+  if (!isExportable(user)) throw new ApiError('CONFLICT', 'The account is being erased');
+  return user.id;
+}
 
+/** The routes by which users export their own data, and admins the data of any user. */
+export function exportRoutes(host: Host, parts: ExportRouteDependencies): Route[] {
+  const { exports, users } = parts;
+  const respondWithExportState = createExportResponder(host, parts);
   const common = { output: exportShape, pending: true, rateLimit: POLL_RATE_LIMIT } as const;
   const removal = { method: 'DELETE', status: 204 } as const;
   const admin = { policy: 'admin', scope: 'privacy:export', tags: ['privacy'] };
@@ -138,7 +142,7 @@ export function exportRoutes(host: Host, parts: ExportRouteDependencies): Route[
       description: 'Like `GET /api/auth/me/export`. The link is sent to the admin who made the request.',
       errors: ['NOT_FOUND', 'CONFLICT', 'RATE_LIMITED'],
       operationId: 'exportUser',
-      handler: async (ctx) => respondWithExportState(await findExportableUserId(ctx.params.id), ctx),
+      handler: async (ctx) => respondWithExportState(await findExportableUserId(users, ctx.params.id), ctx),
     },
     {
       ...removal,

@@ -1,17 +1,27 @@
-import type { Host } from '../declare/host.ts';
-import { ApiError } from '../platform/helpers/errors.ts';
-import type { LimitRule } from '../platform/work/limits/rule.ts';
+import { z } from 'zod';
+import type { Host } from '../../declare/host.ts';
+import { ApiError } from '../../platform/helpers/errors.ts';
+import type { LimitRule } from '../../platform/work/limits/rule.ts';
+
+const MAX_DAYS = 90;
+const EXPIRY_ERROR = `must be a number of days greater than 0, at most ${MAX_DAYS}`;
+const URL_ERROR = 'must look like https://app.example.com/invitation, without a fragment';
+
+/** The setting of the days for which an invitation works. */
+export const expiresDaysSetting = z
+  .number({ error: EXPIRY_ERROR })
+  .positive(EXPIRY_ERROR)
+  .max(MAX_DAYS, EXPIRY_ERROR)
+  .default(7);
+
+/** The setting of the page that accepts an invitation. */
+export const invitationUrlSetting = z
+  .url({ protocol: /^https?$/, error: URL_ERROR })
+  .refine((url) => !url.includes('#'), { error: URL_ERROR })
+  .optional();
 
 /** The default limit of invitations to one address. */
 export const INVITATION_MAIL_LIMIT: LimitRule = { limit: 5, windowMs: 24 * 60 * 60_000 };
-
-/**
- * Counts an invitation against a limit.
- *
- * @param key the address that receives it, or the inviter that the limit is about
- * @throws ApiError RATE_LIMITED
- */
-export type CountMail = (key: string) => Promise<void>;
 
 /** What a limit of invitations is about. `name` identifies the limit. */
 const OF_ADDRESS = {
@@ -22,12 +32,15 @@ const OF_ADDRESS = {
 /**
  * Creates the function that counts invitations against a limit. Default: per address, because many inviters together must not flood one mailbox;
  * invitations of all kinds count together.
+ *
+ * @returns a function that takes the address that receives the invitation, or the inviter that the limit is about, and throws
+ *   ApiError RATE_LIMITED
  */
 export function createInvitationMailCounter(
   host: Pick<Host, 'env' | 'limits' | 'settings'>,
   rule: LimitRule | false,
   { name, message } = OF_ADDRESS,
-): CountMail {
+): (key: string) => Promise<void> {
   const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
   const limiter = enabled && rule !== false ? host.limits.limiter(name, rule) : undefined;
   return async (key) => {
