@@ -13,14 +13,16 @@ import type { MailComposer } from '../../platform/mail/worker.ts';
 import { createProofLink } from '../email-proofs/link.ts';
 import type { Invitation, InvitationContent, InvitationStore, InvitationTable } from './store.ts';
 
+const DAY_MS = 86_400_000;
+
 /** The dependencies of one kind of invitations, and what distinguishes it from the others. */
 export interface Invitations<Content extends InvitationContent> {
   host: Host;
   accounts: Accounts;
   table: InvitationTable<Content>;
   store: InvitationStore<Content>;
-  /** `maxPending`: the maximum of pending invitations in a scope. */
-  settings: { expiresDays: number; url?: string | undefined; maxPending: number };
+  /** `ttl`: how long an invitation works, in ms. `maxPending`: the maximum of pending invitations in a scope. */
+  settings: { ttl: number; url?: string | undefined; maxPending: number };
   /** The kind of the e-mail with the link, whose page is below `APP_URL` by default. Its data: `{ invitation, locale? }`. */
   mail: 'invitation' | 'organisation-invitation';
   /** The start of the names of events. */
@@ -83,7 +85,7 @@ export async function sendInvitation<Content extends InvitationContent>(
     if (ctx.user !== undefined) await accounts.holdCredential(ctx, tx.database);
     await invitations.lock(scope, tx.database);
     await assertMayHaveOneMore(tx.database);
-    const created = await store.create(content, { invitedBy, days: settings.expiresDays }, tx.database);
+    const created = await store.create(content, { invitedBy, days: settings.ttl / DAY_MS }, tx.database);
     if (created === undefined) throw alreadyInvitedError();
     await host.mail.sendComposed(mail, { invitation: created.id, locale: preferredLocaleOf(ctx.req) }, tx);
     tx.afterCommit(() => emitInvitationEvent(invitations, 'sent', created, ctx));
@@ -117,7 +119,7 @@ export async function resendInvitation<Content extends InvitationContent>(
   return host.transaction(async (tx) => {
     if (ctx.user !== undefined) await accounts.holdCredential(ctx, tx.database);
     await options.lock?.(tx.database);
-    const renewed = await store.renew({ id, scope, invitedBy: options.invitedBy }, settings.expiresDays, tx.database);
+    const renewed = await store.renew({ id, scope, invitedBy: options.invitedBy }, settings.ttl / DAY_MS, tx.database);
     if (renewed === undefined) throw new ApiError('NOT_FOUND');
     await host.mail.sendComposed(mail, { invitation: id, locale: preferredLocaleOf(ctx.req) }, tx);
     return renewed;
@@ -153,7 +155,7 @@ export function createInvitationComposer<Content extends InvitationContent>({
   host,
   accounts,
   store,
-  settings: { url, expiresDays },
+  settings: { url, ttl },
   mail,
   isInviterEntitled,
 }: Invitations<Content>): MailComposer {
@@ -166,7 +168,7 @@ export function createInvitationComposer<Content extends InvitationContent>({
     const user = await accounts.findUserByEmail(email);
     const about = {
       link: createProofLink(host, url, `/${mail}`, token),
-      minutes: expiresDays * 1440,
+      minutes: ttl / 60_000,
       isNewAccount: user === undefined || !isEmailVerified(user),
     };
     const text = await host.mailTexts.render(mail, about, localeOfUser(user ?? {}, data.locale));

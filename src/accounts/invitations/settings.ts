@@ -1,18 +1,13 @@
 import { z } from 'zod';
 import type { Host } from '../../declare/host.ts';
+import { lifetimeSetting } from '../../platform/helpers/duration.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import type { LimitRule } from '../../platform/work/limits/rule.ts';
 
-const MAX_DAYS = 90;
-const EXPIRY_ERROR = `must be a number of days greater than 0, at most ${MAX_DAYS}`;
 const URL_ERROR = 'must look like https://app.example.com/invitation, without a fragment';
 
-/** The setting of the days for which an invitation works. */
-export const expiresDaysSetting = z
-  .number({ error: EXPIRY_ERROR })
-  .positive(EXPIRY_ERROR)
-  .max(MAX_DAYS, EXPIRY_ERROR)
-  .default(7);
+/** The setting of the time for which an invitation works. */
+export const invitationTtlSetting = lifetimeSetting('90d').prefault('7d');
 
 /** The setting of the page that accepts an invitation. */
 export const invitationUrlSetting = z

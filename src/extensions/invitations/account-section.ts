@@ -8,6 +8,8 @@ import { createInvitation, inviteInput, renewInvitation } from './invite.ts';
 import { additionalRoles, assertMayInvite, SYSTEM_INVITER } from './rights.ts';
 import type { Invitation } from './tables.ts';
 
+const DAY_MS = 86_400_000;
+
 const STATES = [
   { id: 'pending', label: 'Pending' },
   { id: 'expired', label: 'Expired' },
@@ -37,7 +39,7 @@ export function createInvitationSection(context: InvitationContext): AccountSect
   return {
     id: 'invitations',
     label: 'Invitations',
-    intro: `A link by e-mail registers a user with a verified address and with roles. It works for ${settings.expiresDays} days; expired and accepted invitations are listed for 30 days more.`,
+    intro: `A link by e-mail registers a user with a verified address and with roles. It works for ${settings.ttl / DAY_MS} days; expired and accepted invitations are listed for 30 days more.`,
     columns: [
       { name: 'email', label: 'E-mail address' },
       { name: 'roles', label: 'Roles', kind: 'list' },

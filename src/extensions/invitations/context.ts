@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Invitations } from '../../accounts/invitations/invitations.ts';
 import {
-  expiresDaysSetting,
   INVITATION_MAIL_LIMIT,
+  invitationTtlSetting,
   invitationUrlSetting,
 } from '../../accounts/invitations/settings.ts';
 import type { Accounts } from '../../declare/accounts.ts';
@@ -16,8 +16,8 @@ import type { Content } from './tables.ts';
 export const invitationSettings = z.strictObject({
   /** The users that can invite. Default `admin`. */
   policy: compiledPolicySettingSchema.prefault('admin'),
-  /** Days for which an invitation works. */
-  expiresDays: expiresDaysSetting,
+  /** How long an invitation works. */
+  ttl: invitationTtlSetting,
   /** The page on which invited users register. Default `${APP_URL}/invitation`. */
   url: invitationUrlSetting,
   /** Maximum pending invitations of one user. */
@@ -29,7 +29,10 @@ export const invitationSettings = z.strictObject({
 });
 
 /** The settings of the extension as a project writes them. All are optional. */
-export type InvitationOptions = z.input<typeof invitationSettings>;
+export type InvitationOptions = z.input<typeof invitationSettings> & {
+  /** @deprecated Use `ttl`. */
+  expiresDays?: number;
+};
 
 /** The dependencies of the extension's operations. */
 export interface InvitationContext {

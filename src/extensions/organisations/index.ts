@@ -138,7 +138,7 @@ export function organisations<
           [`${MEMBERSHIP}.deleted`]: ({ record }: { record: Membership }) => named.forget(record.user),
           [`${ORGANISATION}.deleted`]: () => named.forget(),
         },
-        administratorPolicies: [settings.globalAccess],
+        administratorPolicies: [settings.globalPolicy],
         revocationStep: createDepartureStep({ ...context, invitations }, assertNotLastOwner),
         userData: [organisationUserData(context, assertNotLastOwner)],
         accountPanels: [createMembershipPanel(context)],

@@ -272,8 +272,7 @@ test('without a limit of e-mails, only the number of requests of a client is lim
 
 test('wrong settings are configuration errors', () => {
   const error = (options: object) => getStartupError({ resources: [defineUser()], extensions: [invitations(options)] });
-  for (const expiresDays of [0, -1, 91, '7'])
-    expect(error({ expiresDays })).toContain('must be a number of days greater than 0, at most 90');
+  for (const ttl of ['0d', '91d', '7', 7]) expect(error({ ttl })).toContain('greater than 0 and at most 90d');
   expect(error({ url: 'https://app.example.com/#/invitation' })).toContain('without a fragment');
   expect(error({ mailLimit: true })).toContain('must be false or { limit, windowMs }');
   expect(error({ url: 'ftp://x' })).toContain('must look like https://app.example.com/invitation');

@@ -98,7 +98,7 @@ describe('an app with roles and fields of its own', () => {
           organisations({
             roles: ['lead', 'editor', 'reader'],
             fields: { plan: f.enum(['free', 'paid']).default('free').readOnly() },
-            globalAccess: 'support',
+            globalPolicy: 'support',
           }),
           apiKeys(),
           privacy(),

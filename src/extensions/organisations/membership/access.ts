@@ -99,7 +99,7 @@ export function createNamedOrganisations(): NamedOrganisations {
 
 /** Creates the scope of the records of organisations. */
 export function createOrganisationScope(
-  settings: Pick<OrganisationSettings, 'globalAccess'>,
+  settings: Pick<OrganisationSettings, 'globalPolicy'>,
   named: NamedOrganisations,
 ): OrganisationScope {
   const filterFor: OrganisationScope['filterFor'] = (user, field, { current }) => {

@@ -84,10 +84,10 @@ export function createMembers(context: OrganisationContext): Members {
           'LIMIT_REACHED',
           `The organisation has ${settings.maxMembers} members, the maximum; a manager must remove one first`,
         );
-      if ((await service.count({ user }, { as: 'system' })) >= settings.maxPerUser)
+      if ((await service.count({ user }, { as: 'system' })) >= settings.maxOrganisationsPerUser)
         throw new ApiError(
           'LIMIT_REACHED',
-          `A user can be a member of at most ${settings.maxPerUser} organisations; leave one first`,
+          `A user can be a member of at most ${settings.maxOrganisationsPerUser} organisations; leave one first`,
         );
       return (await service.create({ organisation, user, role }, { as: 'system' })) as Membership;
     },

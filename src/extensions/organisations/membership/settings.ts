@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { expiresDaysSetting, invitationUrlSetting } from '../../../accounts/invitations/settings.ts';
+import { invitationTtlSetting, invitationUrlSetting } from '../../../accounts/invitations/settings.ts';
 import type { Fields } from '../../../declare/field.ts';
-import { allowsEveryRecord, roleNameError, type Viewer } from '../../../declare/policy.ts';
+import { allowsEveryRecord, type Policy, roleNameError, type Viewer } from '../../../declare/policy.ts';
 import {
   compiledPolicySettingSchema,
   policySettingSchema,
@@ -37,9 +37,9 @@ export const organisationSettings = z
     /** The users that can create organisations. */
     createPolicy: policySettingSchema.default('authenticated'),
     /** The users that can reach every organisation without being a member, such as support staff. Only roles count. */
-    globalAccess: compiledPolicySettingSchema.prefault('none'),
+    globalPolicy: compiledPolicySettingSchema.prefault('none'),
     /** Maximum organisations of which a user is a member. */
-    maxPerUser: wholeNumberSettingSchema(10_000).default(50),
+    maxOrganisationsPerUser: wholeNumberSettingSchema(10_000).default(50),
     /** Maximum members of an organisation. */
     maxMembers: wholeNumberSettingSchema(100_000).default(1000),
     /** Slugs that no organisation can have, in addition to the built-in ones. */
@@ -50,8 +50,8 @@ export const organisationSettings = z
     fields: declaredFields.prefault({}),
     invitations: z
       .strictObject({
-        /** Days for which an invitation works. */
-        expiresDays: expiresDaysSetting,
+        /** How long an invitation works. */
+        ttl: invitationTtlSetting,
         /** The page that accepts an invitation. Default `${APP_URL}/organisation-invitation`. */
         url: invitationUrlSetting,
         /** Maximum pending invitations of an organisation. */
@@ -71,7 +71,16 @@ export const organisationSettings = z
   });
 
 /** The settings of the extension as a project writes them. All are optional. */
-export type OrganisationOptions = z.input<typeof organisationSettings>;
+export type OrganisationOptions = z.input<typeof organisationSettings> & {
+  /** @deprecated Use `globalPolicy`. */
+  globalAccess?: Policy;
+  /** @deprecated Use `maxOrganisationsPerUser`. */
+  maxPerUser?: number;
+  invitations?: {
+    /** @deprecated Use `ttl`. */
+    expiresDays?: number;
+  };
+};
 
 /** The checked settings. */
 export type OrganisationSettings = z.output<typeof organisationSettings>;
@@ -114,8 +123,8 @@ export function createRoles({
 
 /** Whether a user reaches every organisation without being a member. */
 export function hasGlobalAccess(
-  { globalAccess }: Pick<OrganisationSettings, 'globalAccess'>,
+  { globalPolicy }: Pick<OrganisationSettings, 'globalPolicy'>,
   user: Viewer | undefined,
 ): boolean {
-  return user !== undefined && globalAccess.roles.length > 0 && allowsEveryRecord(globalAccess, user);
+  return user !== undefined && globalPolicy.roles.length > 0 && allowsEveryRecord(globalPolicy, user);
 }

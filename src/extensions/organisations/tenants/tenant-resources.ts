@@ -16,7 +16,7 @@ function withRolePolicies(
   const split = splitPolicy(policy, roles, errors);
   if (split.roles.length === 0) return policy;
   // Every member has the least powerful role, and the scope lets only members through: no look-up is needed.
-  const isScopeEnough = settings.globalAccess.roles.length === 0;
+  const isScopeEnough = settings.globalPolicy.roles.length === 0;
   const allowed = split.roles.map((role) =>
     role === roles.least && isScopeEnough ? 'authenticated' : createRolePolicy(role, field, roles),
   );

@@ -13,7 +13,7 @@ const {
   addMember,
   within,
 } = await startOrganisationApp({
-  maxPerUser: 5,
+  maxOrganisationsPerUser: 5,
   maxMembers: 1002,
 });
 const service = app.service as unknown as Services;
