@@ -7,8 +7,8 @@ import type { CompiledField, CompiledResource } from '../records/schema/compiled
 import type { RecordFiles } from '../records/writes/files.ts';
 import { type FileRow, type FileStore, isRemoved, metadataOf } from './store/store.ts';
 import { findSizeError, findTypeError } from './uploads/content.ts';
+import { ownsUpload } from './uploads/upload-rows.ts';
 import { presentedTokenHash } from './uploads/uploader.ts';
-import { ownsUpload } from './uploads/uploads.ts';
 
 /** Values by field name. */
 type Values = Record<string, unknown>;

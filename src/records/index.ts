@@ -19,8 +19,9 @@ import { createWithTransaction } from './service/transaction.ts';
 import { createTransactionGuard, type TransactionGuard } from './service/transaction-guard.ts';
 import { createArchive, withArchives } from './store/archive.ts';
 import { createCodec } from './store/codec.ts';
-import { createStatementBuilder, createStore } from './store/create-store.ts';
+import { createStore } from './store/create-store.ts';
 import type { Entity } from './store/entity.ts';
+import { createStatementBuilder } from './store/statements.ts';
 import { createVersionOf } from './store/versions.ts';
 import type { RecordFiles } from './writes/files.ts';
 

@@ -45,129 +45,144 @@ function deprecatedBy(deprecation: Deprecation | undefined): Pick<Route, 'deprec
   return deprecation === undefined ? {} : { deprecated: deprecation };
 }
 
+/** Returns what the CRUD routes of a resource share: the path of one record, the resource's names in sentences, and the schema of a record. */
+function describeRoutes({ resource: { name, path } }: Entity) {
+  const [singular, plural] = [name, pluralName(name)].map((text) => text.replaceAll('-', ' '));
+  const shared = { tags: [name], authorize: 'handler' as const, resource: name };
+  return { shared, item: `${path}/:id`, singular, plural, output: recordShape(name) };
+}
+
+/** The routes `list` and `read`. */
+function createReadRoutes(context: RecordsContext, entity: Entity) {
+  const { resource } = entity;
+  const { shared, item, singular, plural, output } = describeRoutes(entity);
+  const list: Route = {
+    ...shared,
+    method: 'GET',
+    path: resource.path,
+    summary: `List ${plural}`,
+    output: z.array(output),
+    async handler(ctx) {
+      const operation = createRequestContext(ctx);
+      const source = chooseListSource(context, entity, operation, ctx.query);
+      const { records, query, meta } = await listRecords(context, entity, ctx.query, operation, { source });
+      const { context: reading, addReadTime } = await source;
+      return withMeta(
+        markForSerialization(resource.name, records, { selection: query, context: reading }),
+        addReadTime(meta),
+      );
+    },
+  };
+  const read: Route = {
+    ...shared,
+    method: 'GET',
+    path: item,
+    summary: `Read a ${singular}`,
+    output,
+    async handler(ctx) {
+      const record = await readRecord(entity, ctx.params.id!, createRequestContext(ctx));
+      const selection = parseReadQuery(resource, ctx.query, (name) => context.entities.get(name)!.resource);
+      return markForSerialization(resource.name, record, { selection });
+    },
+  };
+  return { list: [list], read: [read] };
+}
+
+/** The routes `create`, `update` and `delete`. */
+function createWriteRoutes(context: RecordsContext, entity: Entity) {
+  const { resource } = entity;
+  const { shared, item, singular, output } = describeRoutes(entity);
+  const withForm = <T>(ctx: RouteContext, write: () => Promise<T>) =>
+    resource.holdsFiles ? discardFormOnError(context, ctx, write) : write();
+  const formOf = (view: 'create' | 'update') => (resource.holdsFiles ? context.files!.createForm(resource, view) : {});
+  const create: Route = {
+    ...shared,
+    method: 'POST',
+    path: resource.path,
+    body: 'json',
+    status: 201,
+    idempotent: 'create',
+    summary: `Create a ${singular}`,
+    bodyShape: recordShape(resource.name, 'create'),
+    output,
+    ...formOf('create'),
+    handler: (ctx) =>
+      withForm(ctx, () =>
+        createRecord(context, entity, ctx.body, createRequestContext(ctx), { id: reservedIdOf(ctx.req) }),
+      ),
+  };
+  const change = {
+    ...shared,
+    path: item,
+    body: 'json',
+    ...formOf('update'),
+    handler: (ctx: RouteContext) =>
+      withForm(ctx, () => updateRecord(context, entity, ctx.params.id!, ctx.body, createWriteContext(ctx))),
+  } as const;
+  const update: Route = {
+    ...change,
+    method: 'PATCH',
+    summary: `Update a ${singular}`,
+    bodyShape: recordShape(resource.name, 'update'),
+    output,
+  };
+  const replace: Route = { ...change, method: 'PUT', hidden: true };
+  const remove: Route = {
+    ...shared,
+    method: 'DELETE',
+    path: item,
+    status: 204,
+    summary: `Delete a ${singular}`,
+    async handler(ctx) {
+      await deleteRecord(context, entity, ctx.params.id!, createWriteContext(ctx));
+    },
+  };
+  return { create: [create], update: [update, replace], delete: [remove] };
+}
+
+/** The route that restores a deleted record. */
+function createRestoreRoute(context: RecordsContext, entity: Entity): Route {
+  const { resource } = entity;
+  const { shared, item, singular, output } = describeRoutes(entity);
+  return {
+    ...shared,
+    method: 'POST',
+    path: `${item}/restore`,
+    policy: declaredOrDefaultPolicy(resource.declaration, 'delete'),
+    ...deprecatedBy(deprecationOfAllRoutes(resource.declaration)),
+    summary: `Restore a deleted ${singular}`,
+    get errors(): readonly ErrorCode[] {
+      return ['CONFLICT', 'VALIDATION_ERROR', ...guardErrorsOf(context, resource)];
+    },
+    output,
+    handler: (ctx) => restoreRecord(context, entity, ctx.params.id!, createWriteContext(ctx)),
+  };
+}
+
 /**
  * The CRUD routes of a resource. Their handlers authorize the request themselves, often inside the statement that they run, and return
  * stored records, which the endpoint serializes.
  */
 export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const { resource } = entity;
-  const { name } = resource;
-  const shared = { tags: [name], authorize: 'handler' as const, resource: name };
-  const [singular, plural] = [name, pluralName(name)].map((text) => text.replaceAll('-', ' '));
-  const recordOutput = recordShape(name);
-  const item = `${resource.path}/:id`;
-  const withForm = <T>(ctx: RouteContext, write: () => Promise<T>) =>
-    resource.holdsFiles ? discardFormOnError(context, ctx, write) : write();
-  const formOf = (view: 'create' | 'update') => (resource.holdsFiles ? context.files!.createForm(resource, view) : {});
-  const handleUpdate = (ctx: RouteContext) =>
-    withForm(ctx, () => updateRecord(context, entity, ctx.params.id!, ctx.body, createWriteContext(ctx)));
-
-  const routes: Record<string, Route[]> = {
-    list: [
-      {
-        ...shared,
-        method: 'GET',
-        path: resource.path,
-        summary: `List ${plural}`,
-        output: z.array(recordOutput),
-        async handler(ctx) {
-          const operation = createRequestContext(ctx);
-          const source = chooseListSource(context, entity, operation, ctx.query);
-          const { records, query, meta } = await listRecords(context, entity, ctx.query, operation, { source });
-          const { context: reading, addReadTime } = await source;
-          return withMeta(
-            markForSerialization(name, records, { selection: query, context: reading }),
-            addReadTime(meta),
-          );
-        },
-      },
-    ],
-    read: [
-      {
-        ...shared,
-        method: 'GET',
-        path: item,
-        summary: `Read a ${singular}`,
-        output: recordOutput,
-        async handler(ctx) {
-          const record = await readRecord(entity, ctx.params.id!, createRequestContext(ctx));
-          const selection = parseReadQuery(resource, ctx.query, (name) => context.entities.get(name)!.resource);
-          return markForSerialization(name, record, { selection });
-        },
-      },
-    ],
-    create: [
-      {
-        ...shared,
-        method: 'POST',
-        path: resource.path,
-        body: 'json',
-        status: 201,
-        idempotent: 'create',
-        summary: `Create a ${singular}`,
-        bodyShape: recordShape(name, 'create'),
-        output: recordOutput,
-        ...formOf('create'),
-        handler: (ctx) =>
-          withForm(ctx, () =>
-            createRecord(context, entity, ctx.body, createRequestContext(ctx), { id: reservedIdOf(ctx.req) }),
-          ),
-      },
-    ],
-    update: [
-      {
-        ...shared,
-        method: 'PATCH',
-        path: item,
-        body: 'json',
-        summary: `Update a ${singular}`,
-        bodyShape: recordShape(name, 'update'),
-        output: recordOutput,
-        ...formOf('update'),
-        handler: handleUpdate,
-      },
-      { ...shared, method: 'PUT', path: item, body: 'json', ...formOf('update'), hidden: true, handler: handleUpdate },
-    ],
-    delete: [
-      {
-        ...shared,
-        method: 'DELETE',
-        path: item,
-        status: 204,
-        summary: `Delete a ${singular}`,
-        async handler(ctx) {
-          await deleteRecord(context, entity, ctx.params.id!, createWriteContext(ctx));
-        },
-      },
-    ],
-  };
-  const policyOf = (action: Action) => declaredOrDefaultPolicy(resource.declaration, action);
-  const restoreRoute: Route = {
-    ...shared,
-    method: 'POST',
-    path: `${item}/restore`,
-    policy: policyOf('delete'),
-    ...deprecatedBy(deprecationOfAllRoutes(resource.declaration)),
-    summary: `Restore a deleted ${singular}`,
-    get errors(): readonly ErrorCode[] {
-      return ['CONFLICT', 'VALIDATION_ERROR', ...guardErrorsOf(context, resource)];
-    },
-    output: recordOutput,
-    handler: (ctx) => restoreRecord(context, entity, ctx.params.id!, createWriteContext(ctx)),
+  const { actions, declaration } = resource;
+  const routes: Record<Action, Route[]> = {
+    ...createReadRoutes(context, entity),
+    ...createWriteRoutes(context, entity),
   };
   return [
-    ...[...resource.actions].flatMap((action) =>
-      routes[action]!.map((route) => ({
+    ...[...actions].flatMap((action) =>
+      routes[action].map((route) => ({
         ...route,
         crud: action,
         get errors() {
           return action === 'list' || action === 'read' ? undefined : guardErrorsOf(context, resource);
         },
-        policy: policyOf(action),
-        ...deprecatedBy(deprecationOfAction(resource.declaration, action)),
+        policy: declaredOrDefaultPolicy(declaration, action),
+        ...deprecatedBy(deprecationOfAction(declaration, action)),
       })),
     ),
-    ...(resource.softDelete && resource.actions.has('delete') ? [restoreRoute] : []),
+    ...(resource.softDelete && actions.has('delete') ? [createRestoreRoute(context, entity)] : []),
     ...(resource.maxBatchOperations === undefined ? [] : [createBatchRoute(context, entity)]),
   ];
 }

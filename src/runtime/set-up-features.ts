@@ -9,7 +9,7 @@ import type { MailComposer } from '../platform/mail/worker.ts';
 import { checkReplacementRoutes } from '../records/configuration/deprecation-errors.ts';
 import { checkExtensionRoutes } from '../records/configuration/route-errors.ts';
 import { withArchives } from '../records/index.ts';
-import { findEncryptedColumns } from '../records/store/codec.ts';
+import { findEncryptedColumns } from '../records/store/encrypted-values.ts';
 import {
   checkExtensionApis,
   checkExtensionJobs,

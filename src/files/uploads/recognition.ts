@@ -1,11 +1,15 @@
 import { buffer } from 'node:stream/consumers';
+import { mayHaveLocation, removeLocation } from '../../platform/data/storage/images/location/index.ts';
 import { createBlockSource, createBufferSource } from '../../platform/data/storage/media-types/byte-source.ts';
-import { chooseClaimedType } from '../../platform/data/storage/media-types/names.ts';
+import { chooseClaimedType, isTextType } from '../../platform/data/storage/media-types/names.ts';
 import { recognizeStart } from '../../platform/data/storage/media-types/recognize.ts';
 import type { FileStorage } from '../../platform/data/storage/storage.ts';
 import { matchesMediaType } from '../../platform/http/bodies/body-stream.ts';
 import type { FileRules } from '../../records/fields/types/file.ts';
-import { assertTypeIsAccepted, type PeekedBody } from './content.ts';
+import type { FileRow, StoredContent } from '../store/store.ts';
+import { assertTypeIsAccepted, type ContentFacts, checkContent, type PeekedBody, peekBody } from './content.ts';
+import type { ImageFacts } from './images.ts';
+import type { UploadTarget } from './targets.ts';
 
 /** A file whose first bytes have been looked at, and whose type the field may accept. */
 export interface RecognizedUpload {
@@ -43,5 +47,49 @@ export function createRecognition(storage: Pick<FileStorage, 'read'>) {
         return settled;
       },
     };
+  };
+}
+
+/** Removes the place where a stored photo was taken. Writes the photo again only if it has one. */
+async function removeStoredLocation(storage: FileStorage, storageKey: string, type: string, bytes: number) {
+  const source = await storage.read(storageKey);
+  let hasLocation = false;
+  const report = () => {
+    hasLocation = true;
+  };
+  for await (const _ of removeLocation(source, type, report)) if (hasLocation) break;
+  source.destroy();
+  if (!hasLocation) return;
+  await storage.write(storageKey, removeLocation(await storage.read(storageKey), type), { bytes, type });
+}
+
+/** Creates the check of stored bytes, which checks what `checkContent` checks of arriving ones. It throws an ApiError or a StorageError. */
+export function createStoredContentCheck(
+  storage: FileStorage,
+  recognize: ReturnType<typeof createRecognition>,
+  images: ImageFacts,
+) {
+  return async (
+    { field, rules }: UploadTarget,
+    row: Pick<FileRow, 'type' | 'name'>,
+    storageKey: string,
+    bytes: number,
+  ): Promise<StoredContent> => {
+    const body = await storage.read(storageKey);
+    const facts: ContentFacts = { bytes, sha256: undefined };
+    let type: string;
+    try {
+      const { all, ...peeked } = await peekBody(body);
+      const recognized = await recognize(peeked, row, rules, field.name);
+      type = await recognized.settle(storageKey, bytes);
+      if (isTextType(type)) {
+        const options = { type, maxBytes: rules.maxBytes, field: field.name, hashes: false };
+        for await (const _ of checkContent(all, options, facts));
+      }
+    } finally {
+      body.destroy();
+    }
+    if (mayHaveLocation(type) && !rules.keepLocation) await removeStoredLocation(storage, storageKey, type, bytes);
+    return { type, ...facts, ...(await images.read(rules, storageKey, field.name)) };
   };
 }

@@ -12,13 +12,13 @@ import {
   locksReferences,
 } from '../references/check-references.ts';
 import { type CompiledResource, type Values, withoutPasswordFields } from '../schema/compiled.ts';
-import { createActionErrorHandler, runProjectCode } from '../schema/rule-errors.ts';
+import { createActionErrorHandler } from '../schema/rule-errors.ts';
 import type { Entity } from '../store/entity.ts';
 import type { RecordTimes } from '../store/store.ts';
 import { toConflictError } from '../writes/conflict-errors.ts';
 import { attachFiles, mayAttachFiles, resolveFiles } from '../writes/files.ts';
 import { guardOf } from '../writes/guard.ts';
-import { createHookContext, resolveHookResult, validateHookResult } from '../writes/hooks.ts';
+import { applyBeforeHook } from '../writes/hooks.ts';
 import { validateInput } from '../writes/validate.ts';
 import { changeCauseOf, hashPasswords, type PasswordHashes, runAfterCommitSteps } from '../writes/write-steps.ts';
 import type { RecordsContext } from './context.ts';
@@ -117,29 +117,19 @@ async function authorizeAndInsertRecord(
   const resource = options.passwordHash === undefined ? declared : withoutPasswordFields(declared);
   const { hashes = new Map() } = options;
   if (!operation.system && !options.authorized) await authorizeCreate(resource, operation);
-  const hooks = resource.declaration.hooks;
+  const beforeCreate = resource.declaration.hooks?.beforeCreate;
   const sent = resource.holdsFiles ? await resolveFiles(context, declared, input, operation, {}) : input;
   let values = await validateCreate(context, resource, sent, operation);
   // The hook and locks of references may begin a transaction, which must not wait for a hash.
   if (opensTransaction(resource) && Object.keys(options.check?.(values) ?? {}).length === 0)
     await hashPasswords(context, resource, values, hashes);
   let validated = values;
-  if (hooks?.beforeCreate !== undefined) {
-    // A hook may also change nested values of arrays and objects.
-    validated = structuredClone(values);
-    const { beforeCreate } = hooks;
+  if (beforeCreate !== undefined) {
     const given = values;
-    const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeCreate', () =>
-      beforeCreate(given, createHookContext(context, operation)),
-    );
-    const changed = resolveHookResult(hookReturn, values);
-    const resolved = resource.holdsFiles
-      ? await resolveFiles(context, declared, changed, { ...operation, system: true }, { validated })
-      : changed;
-    values = await validateHookResult(resource, resolved, operation, {
-      ...createValidationRules(context, resource),
-      validated,
-    });
+    ({ values, validated } = await applyBeforeHook(context, resource, given, operation, {
+      run: (ctx) => beforeCreate(given, ctx),
+      rules: createValidationRules(context, resource),
+    }));
   }
   values = { ...values, ...options.trusted };
   const refused = options.check?.(values) ?? {};

@@ -5,12 +5,11 @@ import { listPrivilegesThatAllowedDeletion } from '../access/deleted-under.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import type { AffectedRecords, Deletion } from '../references/affected-records.ts';
 import { checkForeignKeys, prepareDeletion, releaseReferences, toDeletionError } from '../references/cascade.ts';
-import { runProjectCode } from '../schema/rule-errors.ts';
 import type { Entity } from '../store/entity.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { ifMatchConditions } from '../store/versions.ts';
 import { checkWritten, guardOf } from '../writes/guard.ts';
-import { createHookContext, resolveHookResult } from '../writes/hooks.ts';
+import { createHookContext, runBeforeHook } from '../writes/hooks.ts';
 import { abortOnError } from '../writes/transaction.ts';
 import {
   changeCauseOf,
@@ -37,10 +36,9 @@ async function attemptDelete(
   let conditions: WriteCondition[] | undefined = allowed;
   if (!isId(id) || conditions === undefined || hooks?.beforeDelete !== undefined) {
     const record = await loadAuthorizedForWrite(entity, id, 'delete', operation);
-    const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeDelete', () =>
+    await runBeforeHook(resource.name, 'beforeDelete', record, () =>
       hooks?.beforeDelete?.(record as never, createHookContext(context, operation)),
     );
-    resolveHookResult(hookReturn, record);
     const unchangedSince = allowed === undefined ? unchangedCondition(entity, record) : [];
     conditions = [...(await conditionsAfterLoad(entity, allowed, operation)), ...unchangedSince];
   }

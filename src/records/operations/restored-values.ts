@@ -6,11 +6,10 @@ import { isFieldVisible } from '../access/visibility.ts';
 import { createValidDefault, missingValueMessage } from '../fields/missing-values.ts';
 import { assertNoMissingReferences, findMissingReferences } from '../references/check-references.ts';
 import type { CompiledResource, Values } from '../schema/compiled.ts';
-import { runProjectCode } from '../schema/rule-errors.ts';
 import { allFieldValuesOf } from '../store/codec.ts';
 import type { Entity } from '../store/entity.ts';
 import { resolveFiles } from '../writes/files.ts';
-import { createHookContext, resolveHookResult } from '../writes/hooks.ts';
+import { createHookContext, runBeforeHook } from '../writes/hooks.ts';
 import { validateInput } from '../writes/validate.ts';
 import type { RecordsContext } from './context.ts';
 
@@ -93,15 +92,12 @@ async function runBeforeRestore(
   const { beforeRestore, beforeCreate } = declaration.hooks ?? {};
   const ctx = createHookContext(context, operation, true);
   if (beforeRestore !== undefined) {
-    const returned: unknown = await runProjectCode(name, 'hooks.beforeRestore', () =>
-      beforeRestore(record as never, ctx),
-    );
-    const { deletedAt: _deletedAt, ...changes } = resolveHookResult(returned, {}) as Values;
+    const returned = await runBeforeHook(name, 'beforeRestore', {}, () => beforeRestore(record as never, ctx));
+    const { deletedAt: _deletedAt, ...changes } = returned as Values;
     return changes;
   }
   const given = structuredClone(stored);
-  const returned: unknown = await runProjectCode(name, 'hooks.beforeCreate', () => beforeCreate!(given, ctx));
-  const values = resolveHookResult(returned, given) as Values;
+  const values = (await runBeforeHook(name, 'beforeCreate', given, () => beforeCreate!(given, ctx))) as Values;
   // As in a create, a value that the hook leaves out is not stored.
   const leftOut = Object.keys(stored).filter((field) => values[field] === undefined);
   return { ...values, ...Object.fromEntries(leftOut.map((field) => [field, null])) };

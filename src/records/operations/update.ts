@@ -10,7 +10,6 @@ import {
   locksReferences,
 } from '../references/check-references.ts';
 import type { CompiledResource, Values } from '../schema/compiled.ts';
-import { runProjectCode } from '../schema/rule-errors.ts';
 import type { Entity } from '../store/entity.ts';
 import type { WriteCondition, WriteResult } from '../store/store.ts';
 import { ifMatchConditions } from '../store/versions.ts';
@@ -18,7 +17,7 @@ import { toConflictError } from '../writes/conflict-errors.ts';
 import { attachFiles, mayAttachFiles, resolveFiles } from '../writes/files.ts';
 import type { ChangeGuard } from '../writes/guard.ts';
 import { checkWritten, guardOf } from '../writes/guard.ts';
-import { createHookContext, resolveHookResult, validateHookResult } from '../writes/hooks.ts';
+import { applyBeforeHook } from '../writes/hooks.ts';
 import { needsRecordForVisibility, setsUnseenField } from '../writes/unseen-fields.ts';
 import { needsStoredRecord, validateInput } from '../writes/validate.ts';
 import {
@@ -110,13 +109,13 @@ async function attemptUpdate(
   operation: OperationContext,
 ): Promise<WriteResult | undefined> {
   const { resource, store } = entity;
-  const hooks = resource.declaration.hooks;
+  const beforeUpdate = resource.declaration.hooks?.beforeUpdate;
   const allowed = operation.system ? [] : await policyConditionsForWrite(resource, 'update', operation);
   let conditions: WriteCondition[] | undefined = allowed;
   let before: StoredRecord | undefined;
   const derived = context.derivedChanges.get(resource.name);
   const loads =
-    hooks?.beforeUpdate !== undefined ||
+    beforeUpdate !== undefined ||
     derivesChanges(context, resource, input) ||
     needsStoredRecord(resource, input) ||
     needsRecordForVisibility(resource, input, operation);
@@ -138,22 +137,13 @@ async function attemptUpdate(
     throw error;
   }
   let validated = changes;
-  if (hooks?.beforeUpdate !== undefined) {
-    validated = structuredClone(changes);
-    const { beforeUpdate } = hooks;
+  if (beforeUpdate !== undefined) {
     const given = changes;
-    const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeUpdate', () =>
-      beforeUpdate(given, before as never, createHookContext(context, operation)),
-    );
-    const changed = resolveHookResult(hookReturn, changes);
-    const asSystem = { ...operation, system: true };
-    const resolved = resource.holdsFiles
-      ? await resolveFiles(context, resource, changed, asSystem, { recordId: id, validated })
-      : changed;
-    changes = await validateHookResult(resource, resolved, operation, {
-      ...createValidationRules(context, resource, before),
-      validated,
-    });
+    ({ values: changes, validated } = await applyBeforeHook(context, resource, given, operation, {
+      run: (ctx) => beforeUpdate(given, before as never, ctx),
+      rules: createValidationRules(context, resource, before),
+      recordId: id,
+    }));
   }
   // A hook may have added the field, to a record that is then loaded as well.
   if (derived !== undefined && before !== undefined && derived.field in changes)

@@ -2,7 +2,7 @@ import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';
 import type { Codec } from './codec.ts';
-import { leaveOutSameEncryptedValues } from './encrypted-changes.ts';
+import { leaveOutSameEncryptedValues } from './encrypted-values.ts';
 import { batchOutboxInsertSql, type Cause, createCauseValues } from './event.ts';
 import type { BatchChange, WriteResult } from './store.ts';
 import { archiveInsertSql, archiveParameterValues, qualifyColumns, xminColumnSql } from './write-statements.ts';

@@ -1,14 +1,13 @@
 import { COPY } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import { snakeCase } from '../../declare/naming.ts';
-import type { EncryptedColumn } from '../../platform/data/crypto/encrypted-column.ts';
-import { DecryptionError, type Keyring } from '../../platform/data/crypto/keyring.ts';
+import type { Keyring } from '../../platform/data/crypto/keyring.ts';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import { toIsoTimestamp } from '../../platform/data/postgres/values.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { isSameEncryptedValue } from './encrypted-changes.ts';
+import { createValueEncryption, type Decrypt } from './encrypted-values.ts';
 
 const RESOURCE = Symbol('resource');
 const WRITER = Symbol('writer');
@@ -173,6 +172,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     return fromColumn === undefined || isSame || spec.encrypted ? undefined : (value) => fromColumn(value, spec);
   });
   const renamed = findRenamedColumns(readable);
+  const encryption = createValueEncryption(resource, keyring, log);
   const columns = [
     'id',
     ...readable.map((field) => field.column),
@@ -180,34 +180,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     ...(resource.archived ? ['deleted_at', 'deleted_under'] : []),
   ];
 
-  function decryptValue(field: CompiledField, value: unknown, id: string): unknown {
-    return JSON.parse(keyring.decrypt(value as string, encryptionContext(resource.name, field.name, id)));
-  }
-
-  function toColumn(field: CompiledField, value: unknown, id: string): unknown {
-    if (value === null || value === undefined) return null;
-    if (field.spec.encrypted)
-      return keyring.encrypt(JSON.stringify(value), encryptionContext(resource.name, field.name, id));
-    return field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
-  }
-
-  function logUndecryptable(error: DecryptionError, id: string, consequence: string): void {
-    log.error({ err: error, resource: resource.name, record: id }, `a value cannot be decrypted; ${consequence}`);
-  }
-
-  // Throws if the key is missing, which defers the event: the key may be added later. A tampered value never becomes readable, so it is
-  // left out.
-  function decryptFromEvent(field: CompiledField, value: unknown, id: string): unknown {
-    try {
-      return decryptValue(field, value, id);
-    } catch (error) {
-      if (!(error instanceof DecryptionError) || error.reason === 'unknown-key') throw error;
-      logUndecryptable(error, id, 'it is left out of the event');
-      return undefined;
-    }
-  }
-
-  function fromRow(row: readonly unknown[], decrypt: typeof decryptValue): StoredRecord {
+  function fromRow(row: readonly unknown[], decrypt: Decrypt): StoredRecord {
     const record = new RecordOfResource() as StoredRecord;
     record.id = row[0] as string;
     let at = 1;
@@ -226,7 +199,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     return record;
   }
 
-  function fromJson(stored: Record<string, unknown>, decrypt: typeof decryptValue): StoredRecord {
+  function fromJson(stored: Record<string, unknown>, decrypt: Decrypt): StoredRecord {
     const json = withCurrentColumns(stored, renamed);
     const record = new RecordOfResource() as StoredRecord;
     record.id = json.id as string;
@@ -245,53 +218,19 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
 
   return {
     columns: columns.map(quoteIdentifier).join(', '),
-    fromRow: (row) => fromRow(row, decryptValue),
+    fromRow: (row) => fromRow(row, encryption.decrypt),
     fromChange(...rows) {
-      const logged = new Set<CompiledField>();
-      const decryptOrLeaveOut = (field: CompiledField, value: unknown, id: string): unknown => {
-        try {
-          return decryptValue(field, value, id);
-        } catch (error) {
-          if (!(error instanceof DecryptionError)) throw error;
-          if (!logged.has(field)) logUndecryptable(error, id, 'the change to its record was committed');
-          logged.add(field);
-          return undefined;
-        }
-      };
-      return rows.map((row) => fromRow(row, decryptOrLeaveOut));
+      const decrypt = encryption.createChangeDecryption();
+      return rows.map((row) => fromRow(row, decrypt));
     },
-    holdsEncrypted(row, field, value) {
-      const stored = row[readable.indexOf(field) + 1];
-      try {
-        const held = stored === null ? undefined : decryptValue(field, stored, row[0] as string);
-        return isSameEncryptedValue(value, held);
-      } catch (error) {
-        if (error instanceof DecryptionError) return false;
-        throw error;
-      }
+    fromJson: (json) => fromJson(json, encryption.decryptFromEvent),
+    fromRowJson: (json) => fromJson(json, encryption.decrypt),
+    holdsEncrypted: (row, field, value) =>
+      encryption.holds(field, row[readable.indexOf(field) + 1], row[0] as string, value),
+    toColumn(field, value, id) {
+      if (value === null || value === undefined) return null;
+      if (field.spec.encrypted) return encryption.encrypt(field, value, id);
+      return field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
     },
-    fromJson: (json) => fromJson(json, decryptFromEvent),
-    fromRowJson: (json) => fromJson(json, decryptValue),
-    toColumn,
   };
-}
-
-/** The columns of encrypted fields. */
-export function findEncryptedColumns(resources: readonly CompiledResource[]): EncryptedColumn[] {
-  return resources.flatMap(({ name: resource, table, fields, archived }) =>
-    fields
-      .filter(({ spec }) => spec.encrypted)
-      .map(({ name, column }) => ({
-        name: archived ? `${resource}.${name} (deleted)` : `${resource}.${name}`,
-        table,
-        column,
-        context: (id) => encryptionContext(resource, name, id),
-        resource,
-      })),
-  );
-}
-
-/** The context that an encrypted value is bound to, so that a ciphertext copied elsewhere does not decrypt there. */
-function encryptionContext(resource: string, field: string, id: string): string {
-  return `${resource}/${field}/${id}`;
 }

@@ -1,25 +1,16 @@
-import type { StoredRecord } from '../../declare/host.ts';
-import type { Statement } from '../../platform/data/postgres/connection.ts';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import type { Queryable } from '../../platform/data/postgres/queryable.ts';
 import { conditionSql, createSqlParameters, followsRelations } from '../query/sql/conditions.ts';
 import { createCountStatement, createPageStatement } from '../query/sql/list-statements.ts';
+import { createRelatedCountStatement, createRelatedStatement } from '../query/sql/related-statements.ts';
 import {
   createSearchCountStatement,
   createSearchPageStatement,
   SEARCH_WINDOW_ROWS,
 } from '../query/sql/search-window.ts';
-import type { MeasuredPage } from '../query/sql/within-bytes.ts';
-import {
-  countRowBytes,
-  createPageWithinBytes,
-  createSelectWithinBytes,
-  maxRowBytes,
-  rowSizeSql,
-} from '../query/sql/within-bytes.ts';
-import type { CompiledResource } from '../schema/compiled.ts';
-import type { Codec } from './codec.ts';
-import type { Store } from './store.ts';
+import { countRowBytes } from '../query/sql/within-bytes.ts';
+import type { StoreStatements } from './statements.ts';
+import type { RelatedReads, Store } from './store.ts';
 
 // A page that is certainly smaller is read whole: counting its bytes in Postgres costs more than reading it.
 const MAX_WHOLE_PAGE_BYTES = 2 * 1024 * 1024;
@@ -33,42 +24,11 @@ const LARGE_PAGES = 20;
 /** The parts of a store that read lists. */
 type ListReads = Pick<Store, 'readManyWithin' | 'list' | 'listWithin' | 'count' | 'searchWithin' | 'countSearched'>;
 
-/** What the lists of a resource have in common, also in transactions and on a replica. */
-export interface ListStatements {
-  selectWithinBytes: ReturnType<typeof createSelectWithinBytes>;
-  pageWithinBytes: ReturnType<typeof createPageWithinBytes>;
-  searchWithinBytes: ReturnType<typeof createPageWithinBytes>;
-  /** The maximum bytes of a row; infinite if the declaration does not limit them, or if a row is larger all the same. */
-  maxRowBytes: number;
-  /** Whether a page has shown that rows are as small as the declaration says. Rows may be older than that. */
-  isConfirmed: boolean;
-  /** The number of next pages that are not tried as small ones. */
-  largePages: number;
-}
-
-/** Prepares the statements of the lists of a resource. */
-export function createListStatements(resource: CompiledResource, { columns }: Codec): ListStatements {
-  const rowSize = rowSizeSql(resource);
-  return {
-    selectWithinBytes: createSelectWithinBytes(resource, columns),
-    pageWithinBytes: createPageWithinBytes(columns, rowSize),
-    searchWithinBytes: createPageWithinBytes(`${columns}, "_match", "_last"`, rowSize),
-    maxRowBytes: maxRowBytes(resource),
-    isConfirmed: false,
-    largePages: 0,
-  };
-}
-
 /** Creates the reads of a store's lists. */
 export function createListReads(
-  resource: CompiledResource,
-  codec: Codec,
+  { resource, codec, width, statement, lists, toPage }: StoreStatements,
   database: Queryable,
-  statement: (text: string, values: unknown[], maxBytes?: number) => Statement,
-  lists: ListStatements,
 ): ListReads {
-  const width = codec.columns.split(', ').length;
-
   const chooseListReader = (slow: boolean) => (slow ? database.readSlowly : database.readList);
 
   /** Reads rows that are certainly small enough to be read whole. */
@@ -79,14 +39,6 @@ export function createListReads(
     if (bytes > maxBytes) lists.maxRowBytes = Number.POSITIVE_INFINITY;
     else if (rows.length > 0) lists.isConfirmed = true;
     return { records: rows.map(codec.fromRow), bytes, isCut: false };
-  }
-
-  function toPage(rows: readonly (readonly unknown[])[]): MeasuredPage<StoredRecord> {
-    return {
-      records: rows.map(codec.fromRow),
-      bytes: rows.reduce((sum, row) => sum + Number(row[width]), 0),
-      isCut: rows.at(-1)?.[width + 1] === true,
-    };
   }
 
   /** Reads a page that is small; undefined if it is larger. Its rows must not be kept while the larger page is read. */
@@ -155,6 +107,30 @@ export function createListReads(
       const { text, values } = createSearchCountStatement(resource, list);
       const [row] = await database.readSlowly<[number, number]>(statement(text, values));
       return { matches: row![0], isFull: row![1] === SEARCH_WINDOW_ROWS };
+    },
+  };
+}
+
+/** Creates the reads of a store's resource as the target of reverse relations. */
+export function createRelatedReads(
+  { resource, codec, width, statement, relatedWithinBytes }: StoreStatements,
+  database: Queryable,
+): RelatedReads {
+  return {
+    async listRelatedWithin(list, limits, bytes) {
+      const { text, values } = createRelatedStatement(resource, codec.columns, list, limits);
+      const within = relatedWithinBytes(text, `$${values.length + 1}::bigint`);
+      const rows = await database.readList(() => statement(within, [...values, bytes()]));
+      return {
+        records: rows.map((row) => ({ parent: row[width] as string, record: codec.fromRow(row) })),
+        bytes: rows.reduce((sum, row) => sum + (row[width + 1] as number), 0),
+        isCut: rows.at(-1)?.[width + 2] === true,
+      };
+    },
+
+    async countRelated(list, cap) {
+      const { text, values } = createRelatedCountStatement(resource, list, cap);
+      return new Map(await database.readList<[string, number]>(statement(text, values)));
     },
   };
 }

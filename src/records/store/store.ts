@@ -4,11 +4,11 @@ import type { AggregateSelection } from '../aggregate/sql.ts';
 import type { Condition, DeletedUnderCondition, ListCondition, Position } from '../query/list-query.ts';
 import type { WrittenByCondition } from '../query/sql/conditions.ts';
 import type { SelectedList, Slice } from '../query/sql/list-statements.ts';
+import type { RelatedList } from '../query/sql/related-statements.ts';
 import type { WindowedList } from '../query/sql/search-window.ts';
 import type { MeasuredPage } from '../query/sql/within-bytes.ts';
 import type { Values } from '../schema/compiled.ts';
 import type { Cause } from './event.ts';
-import type { RelatedReads } from './related-reads.ts';
 
 /** Limits which records a write can reach. */
 export type WriteCondition = Condition | DeletedUnderCondition | WrittenByCondition;
@@ -44,6 +44,29 @@ export interface WriteResult {
 /** A page of a search that examines only some rows. */
 export interface SearchedPage extends MeasuredPage<StoredRecord> {
   end: StoredRecord | undefined;
+}
+
+/** A record of a reverse relation, with the id of the record to which it refers. */
+export interface RelatedRecord {
+  parent: string;
+  record: StoredRecord;
+}
+
+/** Reads the records of reverse relations to a resource. */
+export interface RelatedReads {
+  /**
+   * Reads the related records of several records, up to a size, in the order of the parents.
+   *
+   * @param limits `each`: for each parent; `total`: for all
+   * @param bytes called when the records are read; returns about how many bytes to read at most
+   */
+  listRelatedWithin(
+    list: RelatedList,
+    limits: { each: number; total: number },
+    bytes: () => number,
+  ): Promise<MeasuredPage<RelatedRecord>>;
+  /** Counts the related records of several records, for each up to `cap`. Returns the numbers by the id of the parent. */
+  countRelated(list: RelatedList, cap: number): Promise<Map<string, number>>;
 }
 
 /** The records of a resource in Postgres. No policy is applied here; `conditions` limit which records a call can reach. */

@@ -10,7 +10,8 @@ import { policyFilterConditions } from '../access/scope.ts';
 import { isOwner } from '../access/visibility.ts';
 import { shortenForMessage } from '../query/parameter.ts';
 import type { CompiledField, CompiledResource, Values } from '../schema/compiled.ts';
-import { createHidingErrorHandler } from '../schema/rule-errors.ts';
+import { createHidingErrorHandler, runProjectCode } from '../schema/rule-errors.ts';
+import { type FilesContext, resolveFiles } from './files.ts';
 import { copyValuesForPolicy, validateInput } from './validate.ts';
 import {
   type FieldWrite,
@@ -41,11 +42,18 @@ export function createHookContext(services: HookServices, operation: OperationCo
 }
 
 /**
- * The result of a `before` hook: the value that it returned, or else the given values, which the hook may have changed in place.
+ * Runs a `before` hook.
  *
+ * @returns the value that the hook returned, or else the given values, which it may have changed in place
  * @throws Error if the hook returned false: other frameworks treat false as a refusal, but here the write would continue
  */
-export function resolveHookResult(returned: unknown, values: object): object {
+export async function runBeforeHook(
+  resource: string,
+  hook: 'beforeCreate' | 'beforeUpdate' | 'beforeDelete' | 'beforeRestore',
+  values: object,
+  run: () => unknown,
+): Promise<object> {
+  const returned: unknown = await runProjectCode(resource, `hooks.${hook}`, run);
   if (returned === false)
     throw new Error('a hook returned false, which does not stop the write; to refuse it, throw an ApiError');
   return typeof returned === 'object' && returned !== null ? returned : values;
@@ -104,7 +112,7 @@ async function findErrorFieldsHiddenFromClient(
  * @throws ApiError VALIDATION_ERROR if all errors concern fields that the client may see and set; otherwise an error of the project, which
  *   names the fields but no values
  */
-export async function validateHookResult(
+async function validateHookResult(
   resource: CompiledResource,
   given: unknown,
   operation: OperationContext,
@@ -124,4 +132,30 @@ export async function validateHookResult(
       `hooks.${updating ? 'beforeUpdate' : 'beforeCreate'} of "${resource.name}" returned invalid values for ${fields}`,
     );
   }
+}
+
+/**
+ * Runs the hook of a create or an update on validated values, and validates its result.
+ *
+ * @param hook `run` calls the hook with the values; `recordId` is the record of an update
+ * @returns the values to store, and those that were validated before the hook ran
+ * @throws ApiError and errors of the project, as `validateHookResult` and `runBeforeHook`
+ */
+export async function applyBeforeHook(
+  context: HookServices & Pick<FilesContext, 'files'>,
+  resource: CompiledResource,
+  values: Values,
+  operation: OperationContext,
+  hook: { run: (ctx: HookContext) => unknown; rules: Omit<HookValidation, 'validated'>; recordId?: string },
+): Promise<{ values: Values; validated: Values }> {
+  const { run, rules, recordId } = hook;
+  // A hook may also change nested values of arrays and objects.
+  const validated = structuredClone(values);
+  const changed = await runBeforeHook(resource.name, rules.updating ? 'beforeUpdate' : 'beforeCreate', values, () =>
+    run(createHookContext(context, operation)),
+  );
+  const resolved = resource.holdsFiles
+    ? await resolveFiles(context, resource, changed, { ...operation, system: true }, { recordId, validated })
+    : changed;
+  return { values: await validateHookResult(resource, resolved, operation, { ...rules, validated }), validated };
 }
