@@ -16,21 +16,6 @@ export interface Statement {
   sharesTransaction?: string | undefined;
 }
 
-/** Sends statements on one connection without waiting for the results of earlier ones. Postgres runs them in order. */
-export interface Connection {
-  /** Runs a statement and returns its rows as arrays. */
-  run<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
-  /**
-   * Runs one or more statements without parameters, such as `begin`. Returns the command tag of the last one: Postgres answers a
-   * `commit` with `ROLLBACK` if a statement of the transaction has failed.
-   */
-  execute(text: string): Promise<string>;
-  /** Runs a statement in a transaction of its own with this time limit, in one round trip. */
-  runLimited<Row extends unknown[]>(statement: Statement, timeoutMs: number): Promise<Row[]>;
-  /** Makes the statements of this turn of the event loop leave in one socket write, which costs more than all other work for a read. */
-  cork(): void;
-}
-
 const CLOSE_TIMEOUT_MS = 2000;
 const GRACE_MS = 2000;
 
@@ -80,7 +65,7 @@ function withCallerStack(error: unknown): unknown {
 }
 
 /** A connection as its pool manages it. Open one with `openConnection`. */
-export class PooledConnection implements Connection {
+export class PooledConnection {
   /** The id of the session: announced by Postgres, or invented by a pooler. */
   announcedId: number | null = null;
   /** The number of statements without a result. */
@@ -137,6 +122,7 @@ export class PooledConnection implements Connection {
     return this.#socket.writableCorked > 0;
   }
 
+  /** Runs a statement and returns its rows as arrays. */
   async run<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
     const sentAt = performance.now();
     let rows: Row[] = [];
@@ -177,6 +163,10 @@ export class PooledConnection implements Connection {
     }
   }
 
+  /**
+   * Runs one or more statements without parameters, such as `begin`. Returns the command tag of the last one: Postgres answers a
+   * `commit` with `ROLLBACK` if a statement of the transaction has failed.
+   */
   async execute(text: string): Promise<string> {
     const sentAt = performance.now();
     try {
@@ -187,6 +177,7 @@ export class PooledConnection implements Connection {
     }
   }
 
+  /** Runs a statement in a transaction of its own with this time limit, in one round trip. */
   async runLimited<Row extends unknown[]>(statement: Statement, timeoutMs: number): Promise<Row[]> {
     this.cork();
     const begun = this.#client.query(`begin; set local statement_timeout = ${timeoutMs}`);
@@ -209,6 +200,7 @@ export class PooledConnection implements Connection {
     this.execute(`set statement_timeout = ${timeoutMs}`).catch(() => this.close(true));
   }
 
+  /** Makes the statements of this turn of the event loop leave in one socket write, which costs more than all other work for a read. */
   cork(): void {
     if (this.isCorked) return;
     this.#socket.cork();
@@ -269,6 +261,9 @@ export class PooledConnection implements Connection {
     }
   }
 }
+
+/** Sends statements on one connection without waiting for the results of earlier ones. Postgres runs them in order. */
+export type Connection = Pick<PooledConnection, 'run' | 'execute' | 'runLimited' | 'cork'>;
 
 /** Opens a connection. */
 export async function openConnection(config: pg.ClientConfig, options: ConnectionOptions): Promise<PooledConnection> {
