@@ -106,6 +106,35 @@ export function createTracing(settings: TracingVariables): Tracing {
   return createOpenTelemetryTracing(settings);
 }
 
+const isRecorded = ({ traceFlags }: Otel.SpanContext) => (traceFlags & 1) === 1;
+
+function formatTraceparent(context: Otel.SpanContext | undefined): string | undefined {
+  return context === undefined || !isRecorded(context) ? undefined : `00-${context.traceId}-${context.spanId}-01`;
+}
+
+function logFieldsOf(context: Otel.SpanContext | undefined): LogFields {
+  return context === undefined || !isRecorded(context)
+    ? NO_FIELDS
+    : { trace_id: context.traceId, span_id: context.spanId };
+}
+
+/** Returns the context in which spans continue a stored trace. */
+function contextOf({ trace, ROOT_CONTEXT }: typeof Otel, traceparent: string): Otel.Context {
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? [];
+  if (traceId === undefined) return ROOT_CONTEXT;
+  const parent = { traceId, spanId: spanId!, traceFlags: Number.parseInt(flags!, 16), isRemote: true };
+  return trace.setSpanContext(ROOT_CONTEXT, parent);
+}
+
+/** `SpanKind` of `@opentelemetry/api`, which is loaded only if the process traces. */
+const SPAN_KINDS = { internal: 0, server: 1, client: 2, consumer: 4 } as const;
+
+const toSpanOptions = ({ kind = 'internal', startedAt, attributes = {} }: SpanStart): Otel.SpanOptions => ({
+  kind: SPAN_KINDS[kind],
+  attributes: withoutUndefined(attributes),
+  ...(startedAt !== undefined && { startTime: startedAt }),
+});
+
 function createOpenTelemetryTracing(settings: TracingSettings | undefined): Tracing {
   let api: typeof Otel | undefined;
   let tracer: Otel.Tracer | undefined;
@@ -124,8 +153,6 @@ function createOpenTelemetryTracing(settings: TracingSettings | undefined): Trac
     }
   }
 
-  const isRecorded = ({ traceFlags }: Otel.SpanContext) => (traceFlags & 1) === 1;
-
   /**
    * The context of the active span. A span that has ended does not count: loops and timers that a request started keep its context for as
    * long as they run, but do not belong to it.
@@ -135,41 +162,8 @@ function createOpenTelemetryTracing(settings: TracingSettings | undefined): Trac
     return span?.isRecording() ? span.spanContext() : undefined;
   }
 
-  function formatTraceparent(context: Otel.SpanContext | undefined): string | undefined {
-    return context === undefined || !isRecorded(context) ? undefined : `00-${context.traceId}-${context.spanId}-01`;
-  }
-
-  function logFieldsOf(context: Otel.SpanContext | undefined): LogFields {
-    return context === undefined || !isRecorded(context)
-      ? NO_FIELDS
-      : { trace_id: context.traceId, span_id: context.spanId };
-  }
-
-  /** Returns the context in which spans continue a stored trace. */
-  function contextOf({ trace, ROOT_CONTEXT }: typeof Otel, traceparent: string): Otel.Context {
-    const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? [];
-    if (traceId === undefined) return ROOT_CONTEXT;
-    const parent = { traceId, spanId: spanId!, traceFlags: Number.parseInt(flags!, 16), isRemote: true };
-    return trace.setSpanContext(ROOT_CONTEXT, parent);
-  }
-
-  function startSpanIn(
-    { context, trace, SpanKind, SpanStatusCode }: typeof Otel,
-    { name, kind = 'internal', startedAt, attributes = {} }: SpanStart,
-    parent: Otel.Context,
-  ): Span {
-    const kinds = {
-      internal: SpanKind.INTERNAL,
-      server: SpanKind.SERVER,
-      client: SpanKind.CLIENT,
-      consumer: SpanKind.CONSUMER,
-    };
-    const options = {
-      kind: kinds[kind],
-      attributes: withoutUndefined(attributes),
-      ...(startedAt === undefined ? {} : { startTime: startedAt }),
-    };
-    const span = tracer!.startSpan(name, options, parent);
+  function startSpanIn({ context, trace, SpanStatusCode }: typeof Otel, start: SpanStart, parent: Otel.Context): Span {
+    const span = tracer!.startSpan(start.name, toSpanOptions(start), parent);
     const spanContext = span.spanContext();
     return {
       traceparent: formatTraceparent(spanContext),

@@ -17,7 +17,7 @@ import {
   queueOfTransport,
 } from '../send/jobs.ts';
 import { emitPushOutcome } from '../send/status.ts';
-import { createChunkSender } from './chunk-sender.ts';
+import { ChunkSender } from './chunk-sender.ts';
 import { createChunkClaimer, createClaimRenewals } from './claim-chunks.ts';
 import { createResultHandler } from './handle-results.ts';
 
@@ -108,10 +108,15 @@ export async function startPushWorker(
   const claims = createClaimRenewals(parts);
   const handleResults = createResultHandler(parts, installed, finished);
   const senders = [PUSH_QUEUE, ...[...installed].map((name) => queueOfTransport(name, installed))].map((queue) => {
-    const sender = createChunkSender(
-      { database, log, tracing, claims, claimChunks, handleResults },
+    const sender = new ChunkSender({
+      database,
+      log,
+      tracing,
+      claims,
+      claimChunks,
+      handleResults,
       getTransportOrResult,
-    );
+    });
     const running = queues.work(
       queue,
       async ({ data }) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createChunkSender, nextRetryAt } from '../../../src/push/delivery/chunk-sender.ts';
+import { ChunkSender, nextRetryAt } from '../../../src/push/delivery/chunk-sender.ts';
 import { createChunkClaimer } from '../../../src/push/delivery/claim-chunks.ts';
 import type { Transport } from '../../../src/push/message/transport.ts';
 
@@ -24,9 +24,10 @@ function hangingSender() {
     log: { warn: () => undefined },
     claims: { add: () => undefined, remove: () => undefined, stop: () => undefined },
     claimChunks: createChunkClaimer(undefined),
-    handleAnswers: async () => undefined,
+    handleResults: async () => undefined,
+    getTransportOrResult: () => hanging,
   };
-  const sender = createChunkSender(parts as unknown as Parameters<typeof createChunkSender>[0], () => hanging);
+  const sender = new ChunkSender(parts as unknown as ConstructorParameters<typeof ChunkSender>[0]);
   return { sender, asked, claim: () => claimed.resolve([CHUNK]) };
 }
 

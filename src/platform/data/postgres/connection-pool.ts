@@ -1,7 +1,15 @@
 import type { Logger } from '../../observability/log.ts';
 import type { PooledConnection } from './connection.ts';
 import { CLOSED } from './errors.ts';
-import type { LaneLimits, LaneName, LanePlan } from './lanes.ts';
+import {
+  type LaneBudget,
+  type LaneLimits,
+  type LaneName,
+  type LanePlan,
+  type LaneUse,
+  mayTake,
+  minimumOf,
+} from './lanes.ts';
 
 /** How many connections a lane uses. */
 export interface LaneStats {
@@ -27,32 +35,6 @@ export interface PoolStats {
   lanes: Partial<Record<LaneName, LaneStats>>;
 }
 
-/** One budget of connections for all lanes. */
-export interface ConnectionPool {
-  /** The limits of the lane that serves a kind of use. */
-  lane(name: LaneName): LaneLimits;
-  /** Returns a free connection for a lane, or opens one; otherwise waits. Callers of a lane are served in order. */
-  acquire(lane: LaneName): Promise<PooledConnection>;
-  /** Like `acquire`, but returns undefined if there is no free connection; then it may open one for later. */
-  tryAcquire(lane: LaneName): PooledConnection | undefined;
-  /** Gives a connection back. A broken one is closed. */
-  release(lane: LaneName, connection: PooledConnection, broken?: boolean): void;
-  /** The number of connections that a lane may keep while callers of other lanes wait for one and cannot get it. */
-  keepable(lane: LaneName): number;
-  /**
-   * Registers a function that releases the connections that a lane keeps without using them. The pool calls it while callers wait and
-   * Postgres refuses further connections.
-   */
-  onShortage(releaseUnused: () => void): void;
-  /** Changes the maximum number of connections. Those beyond it are closed once their callers have released them. */
-  resize(max: number): void;
-  stats(): PoolStats;
-  /** Serves the callers that wait, then closes all connections. Later callers are refused. */
-  close(): Promise<void>;
-  /** Ends all connections at once. Running statements, and callers that wait, fail. */
-  destroy(): void;
-}
-
 interface Waiter {
   resolve: (connection: PooledConnection) => void;
   reject: (error: unknown) => void;
@@ -60,9 +42,7 @@ interface Waiter {
   timer: NodeJS.Timeout;
 }
 
-interface Lane extends LaneLimits {
-  busy: number;
-  opening: number;
+interface Lane extends LaneUse {
   // Unlike an array, a Set removes any element in constant time; it also keeps insertion order.
   waiters: Set<Waiter>;
   waitTimeouts: number;
@@ -78,264 +58,287 @@ const IDLE_TICKS = 30;
 const REOPEN_MS = 5000;
 const LOG_EVERY_MS = 60_000;
 
+/** How a pool opens connections. */
+interface PoolOptions {
+  max: number;
+  /** How long a caller waits for a connection. */
+  maxWaitMs: number;
+  /** Opens a connection whose statements have this time limit in ms. */
+  open: (timeoutMs: number) => Promise<PooledConnection>;
+}
+
+const hasWaiters = ({ waiters }: Lane) => waiters.size > 0;
+const firstWaiter = ({ waiters }: Lane) => waiters.values().next().value!;
+const isUsable = ({ lost }: PooledConnection) => lost === undefined;
+
+function settle(lane: Lane, waiter: Waiter): void {
+  lane.waiters.delete(waiter);
+  clearTimeout(waiter.timer);
+}
+
 /**
- * Creates a pool that never has more than `max` connections, counting those that are being opened or closed.
- *
- * A lane gets a connection beyond its minimum only if the unused minimums of all other lanes still fit into the budget, so a lane below
- * its minimum never waits for another lane. Among lanes above their minimum, the caller that has waited longest is served first.
- *
- * @param open opens a connection whose statements have this time limit in ms
+ * One budget of connections for all lanes: never more than `max`, counting those that are being opened or closed. Among lanes above their
+ * minimum, the caller that has waited longest is served first. `mayTake` says what each lane may have.
  */
-export function createConnectionPool(
-  { lanes: limits, laneFor }: LanePlan,
-  options: { max: number; maxWaitMs: number; open: (timeoutMs: number) => Promise<PooledConnection> },
-  log: Logger,
-): ConnectionPool {
-  const { maxWaitMs, open } = options;
-  let { max } = options;
-  const lanes: Lane[] = limits.map((each) => ({ ...each, busy: 0, opening: 0, waiters: new Set(), waitTimeouts: 0 }));
-  const laneByName = new Map(lanes.map((lane) => [lane.name, lane]));
-  const findLane = (name: LaneName): Lane => laneByName.get(laneFor[name])!;
-  const guaranteed = lanes.reduce((sum, { min }) => sum + min, 0);
+export class ConnectionPool {
+  readonly #options: PoolOptions;
+  readonly #log: Logger;
+  readonly #lanes: readonly Lane[];
+  /** The lane that serves each kind of use. */
+  readonly #laneFor: ReadonlyMap<LaneName, Lane>;
+  readonly #budget: LaneBudget;
+  #max: number;
   /** Open connections that no lane uses, the most recently used last, with the time for which they have been idle. */
-  const idle: { connection: PooledConnection; ticks: number }[] = [];
-  const connections = new Set<PooledConnection>();
+  readonly #idle: { connection: PooledConnection; ticks: number }[] = [];
+  readonly #connections = new Set<PooledConnection>();
   /** Connections that are being closed because the budget became smaller. */
-  const surplus = new Set<PooledConnection>();
+  readonly #surplus = new Set<PooledConnection>();
   /** Connections whose opening has begun and whose socket is not closed yet. */
-  let slots = 0;
-  /** The current budget: lower than `max` while Postgres refuses further connections. */
-  let limit = max;
-  let failedOpens = 0;
-  let lastLogged = Number.NEGATIVE_INFINITY;
-  let ended: PromiseWithResolvers<void> | undefined;
-  let reopenTimer: NodeJS.Timeout | undefined;
-  const shortageListeners: (() => void)[] = [];
+  #slots = 0;
+  #failedOpens = 0;
+  #lastLogged = Number.NEGATIVE_INFINITY;
+  #ended: PromiseWithResolvers<void> | undefined;
+  #reopenTimer: NodeJS.Timeout | undefined;
+  readonly #ticker: NodeJS.Timeout;
+  readonly #shortageListeners: (() => void)[] = [];
 
-  const ticker = setInterval(() => {
-    for (const connection of connections) connection.checkSilence(TICK_MS);
-    for (const entry of [...idle]) if (++entry.ticks > IDLE_TICKS) closeIdle(entry.connection);
-  }, TICK_MS);
-  ticker.unref();
-
-  const used = (lane: Lane) => lane.busy + lane.opening;
-  /** While fewer connections can be had than the minimums need, no lane has a minimum: the longest wait decides. */
-  const minimum = (lane: Lane) => (limit >= guaranteed ? lane.min : 0);
-
-  /** While fewer connections can be had than the minimums need, scans, which are slow, leave two of them to all other lanes. */
-  const maximum = (lane: Lane) =>
-    lane.name === 'scans' && limit < guaranteed ? Math.min(lane.max, Math.max(1, limit - 2)) : lane.max;
-
-  /** Whether a lane may use one more connection. */
-  function mayTake(lane: Lane): boolean {
-    if (used(lane) >= maximum(lane)) return false;
-    let taken = 0;
-    for (const each of lanes) taken += each === lane ? used(each) : Math.max(used(each), minimum(each));
-    return taken < limit;
+  constructor({ lanes: limits, laneFor }: LanePlan, options: PoolOptions, log: Logger) {
+    const lanes = limits.map((each): Lane => ({ ...each, busy: 0, opening: 0, waiters: new Set(), waitTimeouts: 0 }));
+    const kinds = Object.entries(laneFor) as [LaneName, LaneName][];
+    this.#lanes = lanes;
+    this.#laneFor = new Map(kinds.map(([kind, lane]) => [kind, lanes.find(({ name }) => name === lane)!]));
+    this.#budget = { lanes, guaranteed: lanes.reduce((sum, { min }) => sum + min, 0), limit: options.max };
+    this.#options = options;
+    this.#max = options.max;
+    this.#log = log;
+    this.#ticker = setInterval(() => this.#tick(), TICK_MS).unref();
   }
 
-  function removeIdle(index: number): PooledConnection {
-    return idle.splice(index, 1)[0]!.connection;
+  /** The limits of the lane that serves a kind of use. */
+  lane(name: LaneName): LaneLimits {
+    return this.#laneFor.get(name)!;
   }
 
-  /** Returns an idle connection; with `matching`, only one with the time limit of the lane. */
-  function findIdle(lane: Lane, matching: boolean): PooledConnection | undefined {
-    const index = idle.findLastIndex(
-      ({ connection: { lost, timeoutMs } }) => lost === undefined && (!matching || timeoutMs === lane.timeoutMs),
-    );
-    return index === -1 ? undefined : removeIdle(index);
+  /** Returns a free connection for a lane, or opens one; otherwise waits. Callers of a lane are served in order. */
+  acquire(name: LaneName): Promise<PooledConnection> {
+    if (this.#ended !== undefined) return Promise.reject(new Error(CLOSED));
+    const connection = this.tryAcquire(name);
+    if (connection !== undefined) return Promise.resolve(connection);
+    const lane = this.#laneFor.get(name)!;
+    const { promise, resolve, reject } = Promise.withResolvers<PooledConnection>();
+    const timer = setTimeout(() => {
+      lane.waiters.delete(waiter);
+      lane.waitTimeouts += 1;
+      reject(createWaitError());
+      this.#endIfDone();
+    }, this.#options.maxWaitMs);
+    const waiter: Waiter = { resolve, reject, since: performance.now(), timer };
+    lane.waiters.add(waiter);
+    this.#dispatch();
+    return promise;
   }
 
-  function closeIdle(connection: PooledConnection): void {
-    const index = idle.findIndex((entry) => entry.connection === connection);
-    if (index !== -1) removeIdle(index);
-    connection.close();
+  /** Like `acquire`, but returns undefined if there is no free connection; then it may open one for later. */
+  tryAcquire(name: LaneName): PooledConnection | undefined {
+    const lane = this.#laneFor.get(name)!;
+    if (lane.waiters.size > 0 || this.#ended !== undefined || !mayTake(lane, this.#budget)) return undefined;
+    const connection = this.#takeIdle(lane);
+    // Its first connection is opened for a caller that waits.
+    if (connection === undefined && lane.busy > 0 && lane.opening === 0 && this.#canOpen()) void this.#openFor(lane);
+    return connection;
+  }
+
+  /** Gives a connection back. A broken one is closed. */
+  release(name: LaneName, connection: PooledConnection, broken = false): void {
+    this.#laneFor.get(name)!.busy -= 1;
+    if (broken || connection.lost !== undefined) connection.close();
+    else this.#keepIdle(connection);
+    this.#dispatch();
+  }
+
+  /** The number of connections that a lane may keep while callers of other lanes wait for one and cannot get it. */
+  keepable(name: LaneName): number {
+    const lane = this.#laneFor.get(name)!;
+    for (const other of this.#lanes)
+      if (other !== lane && hasWaiters(other) && !mayTake(other, this.#budget)) return minimumOf(lane, this.#budget);
+    return lane.max;
+  }
+
+  /**
+   * Registers a function that releases the connections that a lane keeps without using them. The pool calls it while callers wait and
+   * Postgres refuses further connections.
+   */
+  onShortage(releaseUnused: () => void): void {
+    this.#shortageListeners.push(releaseUnused);
+  }
+
+  /** Changes the maximum number of connections. Those beyond it are closed once their callers have released them. */
+  resize(max: number): void {
+    // While Postgres refuses further connections, a larger budget applies when the pool tries again.
+    this.#budget.limit = this.#budget.limit < this.#max ? Math.min(this.#budget.limit, max) : max;
+    this.#max = max;
+    for (const { connection } of [...this.#idle]) this.#closeIfSurplus(connection);
+    this.#dispatch();
+  }
+
+  stats(): PoolStats {
+    const lanes = this.#lanes.map(({ name, max, busy, waiters, waitTimeouts }) => [
+      name,
+      { max: Math.min(max, this.#max), busy, waiting: waiters.size, waitTimeouts },
+    ]);
+    const [open, idle, failedOpens] = [this.#slots, this.#idle.length, this.#failedOpens];
+    return { max: this.#max, open, idle, failedOpens, lanes: Object.fromEntries(lanes) };
+  }
+
+  /** Serves the callers that wait, then closes all connections. Later callers are refused. */
+  close(): Promise<void> {
+    this.#ended ??= Promise.withResolvers<void>();
+    this.#endIfDone();
+    return this.#ended.promise;
+  }
+
+  /** Ends all connections at once. Running statements, and callers that wait, fail. */
+  destroy(): void {
+    this.#ended ??= Promise.withResolvers<void>();
+    this.#rejectWaiters(new Error(CLOSED));
+    for (const connection of [...this.#connections]) connection.close(true);
+    this.#endIfDone();
+  }
+
+  #canOpen(): boolean {
+    return this.#slots < this.#budget.limit;
+  }
+
+  #tick(): void {
+    for (const connection of this.#connections) connection.checkSilence(TICK_MS);
+    for (const entry of [...this.#idle]) if (++entry.ticks > IDLE_TICKS) this.#closeIdle(entry.connection);
   }
 
   /** Takes an idle connection for a lane that may take one. Prefers opening one to changing the time limit of a session. */
-  function takeIdle(lane: Lane): PooledConnection | undefined {
-    const canOpen = slots < limit;
-    const connection = findIdle(lane, true) ?? (canOpen ? undefined : findIdle(lane, false));
-    if (connection === undefined) return undefined;
+  #takeIdle(lane: Lane): PooledConnection | undefined {
+    let index = this.#idle.findLastIndex(
+      ({ connection }) => isUsable(connection) && connection.timeoutMs === lane.timeoutMs,
+    );
+    if (index === -1 && !this.#canOpen()) index = this.#idle.findLastIndex(({ connection }) => isUsable(connection));
+    if (index === -1) return undefined;
+    const { connection } = this.#idle.splice(index, 1)[0]!;
     lane.busy += 1;
     connection.setTimeoutMs(lane.timeoutMs);
     return connection;
   }
 
+  #keepIdle(connection: PooledConnection): void {
+    if (!this.#closeIfSurplus(connection)) this.#idle.push({ connection, ticks: 0 });
+  }
+
+  #removeIdle(connection: PooledConnection): void {
+    const index = this.#idle.findIndex((entry) => entry.connection === connection);
+    if (index !== -1) this.#idle.splice(index, 1);
+  }
+
+  #closeIdle(connection: PooledConnection): void {
+    this.#removeIdle(connection);
+    connection.close();
+  }
+
   /** Closes a connection that no lane uses if the budget has become smaller. */
-  function closeIfSurplus(connection: PooledConnection): boolean {
-    if (slots - surplus.size <= max) return false;
-    surplus.add(connection);
-    closeIdle(connection);
+  #closeIfSurplus(connection: PooledConnection): boolean {
+    if (this.#slots - this.#surplus.size <= this.#max) return false;
+    this.#surplus.add(connection);
+    this.#closeIdle(connection);
     return true;
   }
 
-  function settle(lane: Lane, waiter: Waiter): void {
-    lane.waiters.delete(waiter);
-    clearTimeout(waiter.timer);
-  }
-
-  const hasWaiters = (lane: Lane) => lane.waiters.size > 0;
-  const firstWaiter = (lane: Lane): Waiter | undefined => lane.waiters.values().next().value;
-
   /** Gives connections to waiting callers, the longest wait first, and opens connections for those that have none yet. */
-  function dispatch(): void {
-    const candidates = new Set(lanes.filter(hasWaiters));
+  #dispatch(): void {
+    const candidates = new Set(this.#lanes.filter(hasWaiters));
     while (candidates.size > 0) {
-      const lane = [...candidates].reduce((a, b) => (firstWaiter(b)!.since < firstWaiter(a)!.since ? b : a));
-      const connection = mayTake(lane) ? takeIdle(lane) : undefined;
+      const lane = [...candidates].reduce((a, b) => (firstWaiter(b).since < firstWaiter(a).since ? b : a));
+      const isAllowed = mayTake(lane, this.#budget);
+      const connection = isAllowed ? this.#takeIdle(lane) : undefined;
       if (connection !== undefined) {
-        const waiter = firstWaiter(lane)!;
+        const waiter = firstWaiter(lane);
         settle(lane, waiter);
         waiter.resolve(connection);
-        if (lane.waiters.size === 0) candidates.delete(lane);
-      } else if (lane.waiters.size > lane.opening && mayTake(lane) && slots < limit) {
-        void openFor(lane);
+        if (!hasWaiters(lane)) candidates.delete(lane);
+      } else if (isAllowed && lane.waiters.size > lane.opening && this.#canOpen()) {
+        void this.#openFor(lane);
       } else {
         candidates.delete(lane);
       }
     }
-    if (limit < guaranteed && lanes.some(hasWaiters)) for (const releaseUnused of shortageListeners) releaseUnused();
-    if (ended !== undefined) endIfDone();
+    const { limit, guaranteed } = this.#budget;
+    if (limit < guaranteed && this.#lanes.some(hasWaiters))
+      for (const releaseUnused of this.#shortageListeners) releaseUnused();
+    this.#endIfDone();
   }
 
-  async function openFor(lane: Lane): Promise<void> {
+  async #openFor(lane: Lane): Promise<void> {
     lane.opening += 1;
-    slots += 1;
+    this.#slots += 1;
     try {
-      const connection = await open(lane.timeoutMs);
-      connections.add(connection);
-      void connection.closed.then(() => {
-        connections.delete(connection);
-        surplus.delete(connection);
-        slots -= 1;
-        // Without any connection, none is left to continue with.
-        if (slots === 0) limit = max;
-        const index = idle.findIndex((entry) => entry.connection === connection);
-        if (index !== -1) removeIdle(index);
-        dispatch();
-      });
+      const connection = await this.#options.open(lane.timeoutMs);
+      this.#connections.add(connection);
+      void connection.closed.then(() => this.#forget(connection));
       lane.opening -= 1;
-      if (connection.lost === undefined && !closeIfSurplus(connection)) idle.push({ connection, ticks: 0 });
+      if (isUsable(connection)) this.#keepIdle(connection);
     } catch (error) {
       lane.opening -= 1;
-      slots -= 1;
-      continueWithFewer(error);
+      this.#slots -= 1;
+      this.#continueWithFewer(error);
     }
-    dispatch();
+    this.#dispatch();
+  }
+
+  /** After the socket of a connection is closed. */
+  #forget(connection: PooledConnection): void {
+    this.#connections.delete(connection);
+    this.#surplus.delete(connection);
+    this.#slots -= 1;
+    // Without any connection, none is left to continue with.
+    if (this.#slots === 0) this.#budget.limit = this.#max;
+    this.#removeIdle(connection);
+    this.#dispatch();
   }
 
   /** After a failed opening: uses the connections that exist, and tries again later. Without a usable one, all callers fail. */
-  function continueWithFewer(error: unknown): void {
-    failedOpens += 1;
-    const isUsable = ({ lost }: PooledConnection) => lost === undefined;
-    if (![...connections].some(isUsable) && lanes.every(({ opening }) => opening === 0)) {
-      limit = max;
-      for (const lane of lanes) {
-        for (const waiter of [...lane.waiters]) {
-          settle(lane, waiter);
-          waiter.reject(error);
-        }
-      }
+  #continueWithFewer(error: unknown): void {
+    this.#failedOpens += 1;
+    if (![...this.#connections].some(isUsable) && this.#lanes.every(({ opening }) => opening === 0)) {
+      this.#budget.limit = this.#max;
+      this.#rejectWaiters(error);
       return;
     }
-    limit = slots;
-    if (performance.now() - lastLogged > LOG_EVERY_MS) {
-      lastLogged = performance.now();
-      log.warn(
-        { err: error, open: slots, max },
+    this.#budget.limit = this.#slots;
+    if (performance.now() - this.#lastLogged > LOG_EVERY_MS) {
+      this.#lastLogged = performance.now();
+      this.#log.warn(
+        { err: error, open: this.#slots, max: this.#max },
         'no further database connection could be opened; continuing with those that are open',
       );
     }
-    clearTimeout(reopenTimer);
-    reopenTimer = setTimeout(() => {
-      limit = max;
-      dispatch();
-    }, REOPEN_MS);
-    reopenTimer.unref();
+    clearTimeout(this.#reopenTimer);
+    this.#reopenTimer = setTimeout(() => {
+      this.#budget.limit = this.#max;
+      this.#dispatch();
+    }, REOPEN_MS).unref();
   }
 
-  function endIfDone(): void {
-    if (lanes.some(hasWaiters)) return;
-    for (const { connection } of [...idle]) closeIdle(connection);
-    if (slots > 0) return;
-    clearInterval(ticker);
-    clearTimeout(reopenTimer);
-    ended?.resolve();
-  }
-
-  function tryAcquire(name: LaneName): PooledConnection | undefined {
-    const lane = findLane(name);
-    if (lane.waiters.size > 0 || ended !== undefined || !mayTake(lane)) return undefined;
-    const connection = takeIdle(lane);
-    // Its first connection is opened for a caller that waits.
-    if (connection === undefined && lane.busy > 0 && lane.opening === 0 && slots < limit) void openFor(lane);
-    return connection;
-  }
-
-  return {
-    lane: findLane,
-    tryAcquire,
-    acquire(name) {
-      if (ended !== undefined) return Promise.reject(new Error(CLOSED));
-      const connection = tryAcquire(name);
-      if (connection !== undefined) return Promise.resolve(connection);
-      const lane = findLane(name);
-      const { promise, resolve, reject } = Promise.withResolvers<PooledConnection>();
-      const timer = setTimeout(() => {
-        lane.waiters.delete(waiter);
-        lane.waitTimeouts += 1;
-        reject(createWaitError());
-        if (ended !== undefined) endIfDone();
-      }, maxWaitMs);
-      const waiter: Waiter = { resolve, reject, since: performance.now(), timer };
-      lane.waiters.add(waiter);
-      dispatch();
-      return promise;
-    },
-    release(name, connection, broken = false) {
-      findLane(name).busy -= 1;
-      if (broken || connection.lost !== undefined) connection.close();
-      else if (!closeIfSurplus(connection)) idle.push({ connection, ticks: 0 });
-      dispatch();
-    },
-    keepable(name) {
-      const lane = findLane(name);
-      const isWaitedFor = lanes.some((other) => other !== lane && hasWaiters(other) && !mayTake(other));
-      return isWaitedFor ? minimum(lane) : lane.max;
-    },
-    onShortage(releaseUnused) {
-      shortageListeners.push(releaseUnused);
-    },
-    resize(size) {
-      // While Postgres refuses further connections, a larger budget applies when the pool tries again.
-      limit = limit < max ? Math.min(limit, size) : size;
-      max = size;
-      for (const { connection } of [...idle]) closeIfSurplus(connection);
-      dispatch();
-    },
-    stats() {
-      const laneStats = lanes.map(({ name, max: laneMax, busy, waiters, waitTimeouts }) => [
-        name,
-        { max: Math.min(laneMax, max), busy, waiting: waiters.size, waitTimeouts },
-      ]);
-      return { max, open: slots, idle: idle.length, failedOpens, lanes: Object.fromEntries(laneStats) };
-    },
-    async close() {
-      ended ??= Promise.withResolvers<void>();
-      endIfDone();
-      await ended.promise;
-    },
-    destroy() {
-      ended ??= Promise.withResolvers<void>();
-      for (const lane of lanes) {
-        for (const waiter of [...lane.waiters]) {
-          settle(lane, waiter);
-          waiter.reject(new Error(CLOSED));
-        }
+  #rejectWaiters(error: unknown): void {
+    for (const lane of this.#lanes) {
+      for (const waiter of [...lane.waiters]) {
+        settle(lane, waiter);
+        waiter.reject(error);
       }
-      for (const connection of [...connections]) connection.close(true);
-      endIfDone();
-    },
-  };
+    }
+  }
+
+  #endIfDone(): void {
+    if (this.#ended === undefined || this.#lanes.some(hasWaiters)) return;
+    for (const { connection } of [...this.#idle]) this.#closeIdle(connection);
+    if (this.#slots > 0) return;
+    clearInterval(this.#ticker);
+    clearTimeout(this.#reopenTimer);
+    this.#ended.resolve();
+  }
 }

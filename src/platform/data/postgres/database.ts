@@ -1,6 +1,6 @@
 import type { Logger } from '../../observability/log.ts';
 import type { Connection, OnResult, PooledConnection, Statement } from './connection.ts';
-import { createConnectionPool, type PoolStats } from './connection-pool.ts';
+import { ConnectionPool, type PoolStats } from './connection-pool.ts';
 import { CLOSED } from './errors.ts';
 import {
   DEFAULT_POOL_MAX,
@@ -14,14 +14,7 @@ import { createConnector, type DatabaseAccess } from './pooler.ts';
 import type { Executor, Queryable } from './queryable.ts';
 import { retryConflicts } from './retry.ts';
 import { IDLE_IN_TRANSACTION_TIMEOUT_MS, type PoolerSetting, STATEMENT_TIMEOUT_MS } from './session.ts';
-import {
-  createSharedLane,
-  type LaneDepth,
-  type Send,
-  type Sendable,
-  type SharedLane,
-  sendPlain,
-} from './shared-lane.ts';
+import { type LaneDepth, type Send, type Sendable, SharedLane, sendPlain } from './shared-lane.ts';
 import { watchTransaction } from './transaction-watch.ts';
 import { createWriteGroups } from './write-groups.ts';
 
@@ -101,49 +94,115 @@ const NOT_COMMITTED =
 const BEGIN_POOLED = `begin; set local statement_timeout = ${STATEMENT_TIMEOUT_MS};
   set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
 
+/** Creates the lanes whose statements share connections. */
+function createSharedLanes(pool: ConnectionPool, hasLists: boolean, maxWaitMs: number): Map<LaneName, SharedLane> {
+  // Sign-ins must not wait behind many lists.
+  const readsDepth = hasLists ? READS_SENT : { always: 8, fitting: 8, bytes: 0 };
+  const lanes = new Map<LaneName, SharedLane>();
+  lanes.set('reads', new SharedLane(pool, 'reads', { depth: readsDepth, maxWaitMs }));
+  if (hasLists) lanes.set('lists', new SharedLane(pool, 'lists', { depth: LISTS_SENT, maxWaitMs }));
+  return lanes;
+}
+
+/** Creates the function that runs transactions. @param begin returns the statement that begins one */
+function createTransaction(
+  acquire: (lane: LaneName) => Promise<PooledConnection>,
+  release: ConnectionPool['release'],
+  begin: () => string,
+  watch: Database['watch'],
+): Database['transaction'] {
+  return async (work) => {
+    const connection = await acquire('transactions');
+    let broken = false;
+    let isOpen = true;
+    let failure: unknown;
+    const write = async <Row extends unknown[]>(statement: Statement): Promise<Row[]> => {
+      try {
+        return await connection.run<Row>(statement);
+      } catch (error) {
+        failure ??= error;
+        throw error;
+      }
+    };
+    try {
+      await connection.execute(begin());
+      const result = await watch(
+        () => isOpen,
+        () => work({ connection, write }),
+      );
+      const tag = await connection.execute('commit');
+      if (tag !== 'COMMIT') throw failure ?? new Error(NOT_COMMITTED);
+      return result;
+    } catch (error) {
+      await connection.execute('rollback').catch(() => {
+        broken = true;
+      });
+      throw error;
+    } finally {
+      isOpen = false;
+      release('transactions', connection, broken);
+    }
+  };
+}
+
+/**
+ * Creates the function that runs a write: in a transaction with others if it may share one, or else alone.
+ *
+ * @param ownsSessions whether connections for writes are not shared, and lead to Postgres itself; false before the first connection
+ */
+function createWrite(
+  runIn: <Row extends unknown[]>(kind: LaneName, statement: Statement, send: Send) => Promise<Row[]>,
+  runTogether: PooledConnection['runGroup'],
+  ownsSessions: () => boolean,
+  onResult: OnResult | undefined,
+): Database['write'] {
+  const writeAlone = (statement: Statement) => retryConflicts(() => runIn('writes', statement, sendPlain));
+  async function hasTriggers(table: string): Promise<boolean> {
+    const statement = { name: 'belfry_has_triggers', text: HAS_TRIGGERS, values: [table] };
+    const [row] = await runIn<[boolean]>('reads', statement, sendPlain);
+    return row![0];
+  }
+  const runInGroup = createWriteGroups(writeAlone, runTogether, hasTriggers, onResult);
+  return <Row extends unknown[]>(statement: Statement) => {
+    const mayShare = statement.sharesTransaction !== undefined && statement.name !== undefined && ownsSessions();
+    return (mayShare ? runInGroup(statement) : writeAlone(statement)) as Promise<Row[]>;
+  };
+}
+
+/** @param release gives the connection back */
+function holdForCursor(connection: PooledConnection, release: (broken?: boolean) => void): HeldConnection {
+  const { graceMs } = connection;
+  return {
+    connection,
+    setSilenceLimit(ms) {
+      connection.graceMs = ms - connection.timeoutMs;
+    },
+    release(broken) {
+      connection.graceMs = graceMs;
+      release(broken);
+    },
+  };
+}
+
 /**
  * Opens the database. Connections are opened at first use.
  *
  * @param url `postgres://…`
  * @param name the application name in pg_stat_activity
  */
-export function openDatabase(
-  url: string,
-  name: string,
-  log: Logger,
-  {
-    poolMax,
-    pooler = 'auto',
-    isReplica = false,
-    maxWaitMs = MAX_WAIT_MS,
-    watchesTransactions = false,
-    onResult,
-  }: DatabaseOptions = {},
-): Database {
+export function openDatabase(url: string, name: string, log: Logger, options: DatabaseOptions = {}): Database {
+  const { poolMax, pooler = 'auto', isReplica = false, maxWaitMs = MAX_WAIT_MS, onResult } = options;
   const connector = createConnector(url, name, pooler, log, onResult);
   const plan = (isReplica ? planReplicaLanes : planLanes)(poolMax ?? MAX_SHARED_POOL);
   const max = poolMax ?? DEFAULT_POOL_MAX.web;
-  const pool = createConnectionPool(plan, { max, maxWaitMs, open: connector.open }, log);
-  const isTransactionPooled = () => connector.access()?.pooler === 'transaction';
+  const pool = new ConnectionPool(plan, { max, maxWaitMs, open: connector.open }, log);
   const { laneFor } = plan;
-
-  const shared = new Map<LaneName, SharedLane>();
-  const hasLists = laneFor.lists === 'lists';
-  // Sign-ins must not wait behind many lists.
-  const readsDepth = hasLists ? READS_SENT : { always: 8, fitting: 8, bytes: 0 };
-  shared.set('reads', createSharedLane(pool, 'reads', { depth: readsDepth, maxWaitMs }));
-  if (hasLists) shared.set('lists', createSharedLane(pool, 'lists', { depth: LISTS_SENT, maxWaitMs }));
-
-  const sendLimited: Send = (connection, statement) =>
-    isTransactionPooled() ? connection.runLimited(statement, LIST_TIMEOUT_MS) : connection.run(statement);
-
-  const watch: Database['watch'] = (isOpen, work) => (watchesTransactions ? watchTransaction(isOpen, work) : work());
+  const shared = createSharedLanes(pool, laneFor.lists === 'lists', maxWaitMs);
+  const isTransactionPooled = () => connector.access()?.pooler === 'transaction';
+  const watch: Database['watch'] = options.watchesTransactions ? watchTransaction : (_isOpen, work) => work();
   let closed = false;
 
-  async function acquire(lane: LaneName): Promise<PooledConnection> {
-    if (closed) throw new Error(CLOSED);
-    return pool.tryAcquire(lane) ?? pool.acquire(lane);
-  }
+  const acquire = (lane: LaneName) => (closed ? Promise.reject(new Error(CLOSED)) : pool.acquire(lane));
 
   async function runExclusively<T>(lane: LaneName, work: (connection: PooledConnection) => Promise<T>): Promise<T> {
     const connection = await acquire(lane);
@@ -162,82 +221,37 @@ export function openDatabase(
     return runExclusively(kind, (connection) => send(connection, statement)) as Promise<Row[]>;
   }
 
-  const writeAlone = (statement: Statement) => retryConflicts(() => runIn('writes', statement, sendPlain));
-  const runInGroup = createWriteGroups(
-    writeAlone,
-    (statements) => runExclusively('writes', (connection) => connection.runGroup(statements)),
-    async (table) => {
-      const statement = { name: 'belfry_has_triggers', text: HAS_TRIGGERS, values: [table] };
-      const [row] = await runIn<[boolean]>('reads', statement, sendPlain);
-      return row![0];
-    },
-    onResult,
-  );
-  /** Whether connections for writes are not shared, and lead to Postgres itself. False before the first connection. */
-  const ownsSessions = () => laneFor.writes === 'writes' && connector.access()?.pooler === 'none';
+  const sendLimited: Send = (connection, statement) =>
+    isTransactionPooled() ? connection.runLimited(statement, LIST_TIMEOUT_MS) : connection.run(statement);
 
   return {
     read: (statement) => runIn('reads', statement, sendPlain),
     readList: (statement) => runIn('lists', statement, sendLimited),
     readSlowly: (statement) => runIn('scans', statement, sendLimited),
-    write<Row extends unknown[]>(statement: Statement) {
-      const mayShare = statement.sharesTransaction !== undefined && statement.name !== undefined && ownsSessions();
-      return (mayShare ? runInGroup(statement) : writeAlone(statement)) as Promise<Row[]>;
-    },
-    async transaction(work) {
-      const connection = await acquire('transactions');
-      let broken = false;
-      let isOpen = true;
-      let failure: unknown;
-      const write = async <Row extends unknown[]>(statement: Statement): Promise<Row[]> => {
-        try {
-          return await connection.run<Row>(statement);
-        } catch (error) {
-          failure ??= error;
-          throw error;
-        }
-      };
-      try {
-        await connection.execute(isTransactionPooled() ? BEGIN_POOLED : 'begin');
-        const result = await watch(
-          () => isOpen,
-          () => work({ connection, write }),
-        );
-        const tag = await connection.execute('commit');
-        if (tag !== 'COMMIT') throw failure ?? new Error(NOT_COMMITTED);
-        return result;
-      } catch (error) {
-        await connection.execute('rollback').catch(() => {
-          broken = true;
-        });
-        throw error;
-      } finally {
-        isOpen = false;
-        pool.release('transactions', connection, broken);
-      }
-    },
+    write: createWrite(
+      runIn,
+      (statements) => runExclusively('writes', (connection) => connection.runGroup(statements)),
+      () => laneFor.writes === 'writes' && connector.access()?.pooler === 'none',
+      onResult,
+    ),
+    transaction: createTransaction(
+      acquire,
+      (lane, connection, broken) => pool.release(lane, connection, broken),
+      () => (isTransactionPooled() ? BEGIN_POOLED : 'begin'),
+      watch,
+    ),
     watch,
     withConnection: (work) =>
       runExclusively('transactions', (connection) => work({ write: (statement) => connection.run(statement) })),
     async holdConnection() {
       const connection = await acquire('cursors');
-      const { graceMs } = connection;
-      return {
-        connection,
-        setSilenceLimit(ms) {
-          connection.graceMs = ms - connection.timeoutMs;
-        },
-        release(broken) {
-          connection.graceMs = graceMs;
-          pool.release('cursors', connection, broken);
-        },
-      };
+      return holdForCursor(connection, (broken) => pool.release('cursors', connection, broken));
     },
-    resize: pool.resize,
+    resize: (size) => pool.resize(size),
     access: connector.access,
     stats() {
       const stats = pool.stats();
-      for (const [name, lane] of shared) Object.assign(stats.lanes[name]!, lane.stats());
+      for (const [lane, each] of shared) Object.assign(stats.lanes[lane]!, each.stats());
       return stats;
     },
     async close() {

@@ -110,3 +110,39 @@ export function planReplicaLanes(budget: number): LanePlan {
     laneFor: { ...laneFor, writes: 'reads', transactions: 'reads' },
   };
 }
+
+/** A lane and the connections that it uses. */
+export interface LaneUse extends LaneLimits {
+  busy: number;
+  /** The connections that are being opened for its callers. */
+  opening: number;
+}
+
+/** The connections that the lanes of a pool can have together. */
+export interface LaneBudget {
+  readonly lanes: readonly LaneUse[];
+  /** The sum of the minimums of all lanes. */
+  readonly guaranteed: number;
+  /** Lower than the maximum of the pool while Postgres refuses further connections. */
+  limit: number;
+}
+
+/** The minimum of a lane. While fewer connections can be had than the minimums need, no lane has one: the longest wait decides. */
+export const minimumOf = (lane: LaneUse, { limit, guaranteed }: LaneBudget) => (limit >= guaranteed ? lane.min : 0);
+
+/** While fewer connections can be had than the minimums need, scans, which are slow, leave two of them to all other lanes. */
+const maximumOf = (lane: LaneUse, { limit, guaranteed }: LaneBudget) =>
+  lane.name === 'scans' && limit < guaranteed ? Math.min(lane.max, Math.max(1, limit - 2)) : lane.max;
+
+/**
+ * Whether a lane may use one more connection. Beyond its minimum it gets one only if the unused minimums of all other lanes still fit into the
+ * budget, so a lane below its minimum never waits for another lane.
+ */
+export function mayTake(lane: LaneUse, budget: LaneBudget): boolean {
+  const used = lane.busy + lane.opening;
+  if (used >= maximumOf(lane, budget)) return false;
+  let taken = used;
+  for (const each of budget.lanes)
+    if (each !== lane) taken += Math.max(each.busy + each.opening, minimumOf(each, budget));
+  return taken < budget.limit;
+}

@@ -3,19 +3,10 @@ import { ApiError } from '../../helpers/errors.ts';
 import type { PooledConnection, Statement } from './connection.ts';
 import { type ConnectionPool, createWaitError } from './connection-pool.ts';
 import { CLOSED } from './errors.ts';
-import type { LaneName } from './lanes.ts';
+import type { LaneLimits, LaneName } from './lanes.ts';
 
 /** A statement, or a function that creates it right before it is sent. */
 export type Sendable = Statement | (() => Statement);
-
-/** Runs the statements of a lane on connections that they share: they are sent without waiting for the results of earlier ones. */
-export interface SharedLane {
-  /** Runs a statement. Fails at once if the database cannot be reached. */
-  query<Row extends unknown[]>(sendable: Sendable, send?: Send): Promise<Row[]>;
-  /** The number of connections with running statements, and of statements that wait to be sent. */
-  stats(): { busy: number; waiting: number; waitTimeouts: number };
-  close(): Promise<void>;
-}
 
 /** Sends a statement on a connection. */
 export type Send = (connection: PooledConnection, statement: Statement) => Promise<unknown[][]>;
@@ -50,186 +41,211 @@ const SLOW_MS = 50;
 const maxBytesOf = (sendable: Sendable) =>
   (typeof sendable === 'function' ? undefined : sendable.maxBytes) ?? Number.POSITIVE_INFINITY;
 const resolveStatement = (sendable: Sendable) => (typeof sendable === 'function' ? sendable() : sendable);
+const isLost = ({ lost }: PooledConnection) => lost !== undefined;
 /** Runs a statement without a transaction of its own. */
 export const sendPlain: Send = (connection, statement) => connection.run(statement);
 
 /**
- * Creates the shared connections of a lane. The lane keeps its first connection and gives the others back when they are idle. Use it for
- * statements that do not wait for locks or for the disk: each delays those behind it.
- *
- * @param depth how many statements may be without a result; further ones wait here
- * @param maxWaitMs how long a statement may wait to be sent
+ * Runs the statements of a lane on connections that they share: they are sent without waiting for the results of earlier ones. The lane keeps
+ * its first connection and gives the others back when they are idle. Use it for statements that do not wait for locks or for the disk: each
+ * delays those behind it.
  */
-export function createSharedLane(
-  pool: ConnectionPool,
-  name: LaneName,
-  { depth, maxWaitMs }: { depth: LaneDepth; maxWaitMs: number },
-): SharedLane {
-  const { max, min } = pool.lane(name);
-  let held: PooledConnection[] = [];
-  const waiters = new Set<Waiter>();
-  let requested = false;
-  let waitTimeouts = 0;
+export class SharedLane {
+  readonly #pool: ConnectionPool;
+  readonly #limits: LaneLimits;
+  readonly #depth: LaneDepth;
+  readonly #maxWaitMs: number;
+  #held: PooledConnection[] = [];
+  readonly #waiters = new Set<Waiter>();
+  #requested = false;
+  #waitTimeouts = 0;
   /** The maximum bytes of the results of statements that have been sent, as far as they are known. */
-  let sentBytes = 0;
+  #sentBytes = 0;
   /** How many statements that fit may be without a result: more while results arrive soon, few after a slow one. */
-  let fitting = depth.always;
+  #fitting: number;
   /** When each connection had its last result. */
-  const lastResults = new WeakMap<PooledConnection, number>();
-  let closing: PromiseWithResolvers<void> | undefined;
+  readonly #lastResults = new WeakMap<PooledConnection, number>();
+  #closing: PromiseWithResolvers<void> | undefined;
+
+  /**
+   * @param depth how many statements may be without a result; further ones wait here
+   * @param maxWaitMs how long a statement may wait to be sent
+   */
+  constructor(pool: ConnectionPool, name: LaneName, { depth, maxWaitMs }: { depth: LaneDepth; maxWaitMs: number }) {
+    this.#pool = pool;
+    this.#limits = pool.lane(name);
+    this.#depth = depth;
+    this.#fitting = depth.always;
+    this.#maxWaitMs = maxWaitMs;
+    pool.onShortage(() => this.#releaseUnneeded());
+  }
+
+  /** Runs a statement. Fails at once if the database cannot be reached. */
+  async query<Row extends unknown[]>(sendable: Sendable, send = sendPlain): Promise<Row[]> {
+    if (this.#closing !== undefined) throw new Error(CLOSED);
+    if (this.#held.some(isLost)) this.#releaseUnneeded();
+    const connection = this.#waiters.size === 0 ? this.#choose(maxBytesOf(sendable)) : undefined;
+    const result =
+      connection === undefined
+        ? this.#wait(sendable, send)
+        : this.#sendOn(connection, resolveStatement(sendable), send);
+    return (await result) as Row[];
+  }
+
+  /** The number of connections with running statements, and of statements that wait to be sent. */
+  stats(): { busy: number; waiting: number; waitTimeouts: number } {
+    const busy = this.#held.filter(({ pending }) => pending > 0).length;
+    return { busy, waiting: this.#waiters.size, waitTimeouts: this.#waitTimeouts };
+  }
+
+  /** Refuses later statements, and gives the connections back once the earlier ones have their results. */
+  close(): Promise<void> {
+    this.#closing ??= Promise.withResolvers<void>();
+    this.#releaseUnneeded();
+    return this.#closing.promise;
+  }
 
   /** Whether a connection may get one more statement. */
-  function hasRoom({ pending, maxPending }: PooledConnection, maxBytes: number): boolean {
+  #hasRoom({ pending, maxPending }: PooledConnection, maxBytes: number): boolean {
     if (pending >= maxPending) return false;
-    return pending < depth.always || (pending < fitting && sentBytes + maxBytes <= depth.bytes);
+    const { always, bytes } = this.#depth;
+    return pending < always || (pending < this.#fitting && this.#sentBytes + maxBytes <= bytes);
   }
 
   /** Gives back lost connections, and those without statements that the lane may not keep. */
-  function releaseUnneeded(): void {
-    const keep = closing === undefined ? Math.min(pool.keepable(name), Math.max(min, 1)) : 0;
-    for (const connection of [...held].reverse()) {
+  #releaseUnneeded(): void {
+    const isOpen = this.#closing === undefined;
+    const keep = isOpen ? Math.min(this.#pool.keepable(this.#limits.name), Math.max(this.#limits.min, 1)) : 0;
+    for (const connection of [...this.#held].reverse()) {
       // In a shortage, releasing a connection makes the pool call this function again before `release` returns.
-      if (!held.includes(connection)) continue;
-      const isLost = connection.lost !== undefined;
-      if (!isLost && (held.length <= keep || connection.pending > 0)) continue;
-      held = held.filter((each) => each !== connection);
-      pool.release(name, connection, isLost);
+      if (!this.#held.includes(connection)) continue;
+      const broken = isLost(connection);
+      if (!broken && (this.#held.length <= keep || connection.pending > 0)) continue;
+      this.#held = this.#held.filter((each) => each !== connection);
+      this.#pool.release(this.#limits.name, connection, broken);
     }
-    if (closing !== undefined && held.length === 0 && waiters.size === 0) closing.resolve();
+    if (this.#held.length === 0 && this.#waiters.size === 0) this.#closing?.resolve();
   }
 
   /**
    * Returns a connection that has room for one more statement: the one to which statements of this turn already go, so that they leave in one
    * write, or else the one with the fewest.
    */
-  function choose(maxBytes: number): PooledConnection | undefined {
-    const usable = Math.min(held.length, pool.keepable(name));
+  #choose(maxBytes: number): PooledConnection | undefined {
+    const held = this.#held;
+    const usable = Math.min(held.length, this.#pool.keepable(this.#limits.name));
     let best: PooledConnection | undefined;
     for (let i = 0; i < usable; i++) {
       const connection = held[i]!;
-      if (connection.lost !== undefined) continue;
-      if (connection.isCorked && connection.pending < GROUPED && hasRoom(connection, maxBytes)) return connection;
+      if (isLost(connection)) continue;
+      if (connection.isCorked && connection.pending < GROUPED && this.#hasRoom(connection, maxBytes)) return connection;
       if (best === undefined || connection.pending < best.pending) best = connection;
     }
-    if (best === undefined || best.pending > 0) {
-      const another = waiters.size === 0 && held.length < max ? pool.tryAcquire(name) : undefined;
+    if ((best === undefined || best.pending > 0) && this.#waiters.size === 0 && held.length < this.#limits.max) {
+      const another = this.#pool.tryAcquire(this.#limits.name);
       if (another !== undefined) {
         held.push(another);
         return another;
       }
     }
-    return best !== undefined && hasRoom(best, maxBytes) ? best : undefined;
+    return best !== undefined && this.#hasRoom(best, maxBytes) ? best : undefined;
   }
 
   /** Sends waiting statements on a connection, even if another lane waits for it: each lane has its turn. */
-  function sendWaiting(connection: PooledConnection): void {
-    for (const waiter of waiters) {
-      if (!hasRoom(connection, waiter.maxBytes)) break;
-      waiters.delete(waiter);
-      clearTimeout(waiter.timer);
+  #sendWaiting(connection: PooledConnection): void {
+    for (const waiter of this.#waiters) {
+      if (!this.#hasRoom(connection, waiter.maxBytes)) break;
+      this.#endWait(waiter);
       waiter.start(connection);
     }
   }
 
-  function request(): void {
-    if (requested || held.length >= max) return;
-    requested = true;
-    pool.acquire(name).then(
+  #endWait(waiter: Waiter): void {
+    this.#waiters.delete(waiter);
+    clearTimeout(waiter.timer);
+  }
+
+  #request(): void {
+    if (this.#requested || this.#held.length >= this.#limits.max) return;
+    this.#requested = true;
+    this.#pool.acquire(this.#limits.name).then(
       (connection) => {
-        requested = false;
-        held.push(connection);
-        sendWaiting(connection);
-        settle();
+        this.#requested = false;
+        this.#held.push(connection);
+        this.#sendWaiting(connection);
+        this.#settle();
       },
       (error: unknown) => {
-        requested = false;
+        this.#requested = false;
         // Other connections of the lane continue to serve the statements that wait.
-        if (held.some(({ lost }) => lost === undefined)) return;
-        for (const waiter of waiters) {
-          waiters.delete(waiter);
-          clearTimeout(waiter.timer);
+        if (!this.#held.every(isLost)) return;
+        for (const waiter of this.#waiters) {
+          this.#endWait(waiter);
           waiter.reject(error);
         }
-        settle();
+        this.#settle();
       },
     );
   }
 
   /** After a result: sends what waits, then gives back what the lane does not need. */
-  function settle(): void {
-    for (const { maxBytes } of waiters) {
-      const connection = choose(maxBytes);
+  #settle(): void {
+    for (const { maxBytes } of this.#waiters) {
+      const connection = this.#choose(maxBytes);
       if (connection === undefined) break;
-      sendWaiting(connection);
+      this.#sendWaiting(connection);
     }
     // The usual case costs nothing: one connection, which the lane keeps.
-    if (held.length !== 1 || closing !== undefined || held[0]!.lost !== undefined || pool.keepable(name) === 0)
-      releaseUnneeded();
-    if (waiters.size > 0) request();
+    const held = this.#held;
+    if (
+      held.length !== 1 ||
+      this.#closing !== undefined ||
+      isLost(held[0]!) ||
+      this.#pool.keepable(this.#limits.name) === 0
+    )
+      this.#releaseUnneeded();
+    if (this.#waiters.size > 0) this.#request();
   }
 
-  async function sendOn(connection: PooledConnection, statement: Statement, send: Send): Promise<unknown[][]> {
+  async #sendOn(connection: PooledConnection, statement: Statement, send: Send): Promise<unknown[][]> {
     const { maxBytes = 0 } = statement;
     const sentAt = performance.now();
-    sentBytes += maxBytes;
+    this.#sentBytes += maxBytes;
     try {
       connection.cork();
       return await send(connection, statement);
     } finally {
       const now = performance.now();
-      const tookMs = now - Math.max(sentAt, lastResults.get(connection) ?? 0);
-      fitting = tookMs > SLOW_MS ? depth.always : Math.min(fitting + 1, depth.fitting);
-      lastResults.set(connection, now);
-      sentBytes -= maxBytes;
-      settle();
+      const tookMs = now - Math.max(sentAt, this.#lastResults.get(connection) ?? 0);
+      this.#fitting = tookMs > SLOW_MS ? this.#depth.always : Math.min(this.#fitting + 1, this.#depth.fitting);
+      this.#lastResults.set(connection, now);
+      this.#sentBytes -= maxBytes;
+      this.#settle();
     }
   }
 
-  function wait(sendable: Sendable, send: Send): Promise<unknown[][]> {
+  #wait(sendable: Sendable, send: Send): Promise<unknown[][]> {
     // Refuse at once instead of keeping all callers waiting.
-    if (waiters.size >= max * MAX_WAITING)
+    if (this.#waiters.size >= this.#limits.max * MAX_WAITING)
       return Promise.reject(new ApiError('UNAVAILABLE', undefined, { cause: createWaitError('too many reads wait') }));
     const { promise, resolve, reject } = Promise.withResolvers<unknown[][]>();
     const timer = setTimeout(() => {
-      waiters.delete(waiter);
-      waitTimeouts += 1;
+      this.#waiters.delete(waiter);
+      this.#waitTimeouts += 1;
       reject(createWaitError());
-      settle();
-    }, maxWaitMs);
+      this.#settle();
+    }, this.#maxWaitMs);
     // Another caller's result starts the statement, but it belongs to the request of this caller.
     const start = AsyncLocalStorage.bind((connection: PooledConnection) => {
       try {
-        resolve(sendOn(connection, resolveStatement(sendable), send));
+        resolve(this.#sendOn(connection, resolveStatement(sendable), send));
       } catch (error) {
         reject(error);
       }
     });
     const waiter: Waiter = { maxBytes: maxBytesOf(sendable), start, reject, timer };
-    waiters.add(waiter);
-    request();
+    this.#waiters.add(waiter);
+    this.#request();
     return promise;
   }
-
-  pool.onShortage(releaseUnneeded);
-
-  return {
-    async query<Row extends unknown[]>(sendable: Sendable, send = sendPlain) {
-      if (closing !== undefined) throw new Error(CLOSED);
-      if (held.some(({ lost }) => lost !== undefined)) releaseUnneeded();
-      const connection = waiters.size === 0 ? choose(maxBytesOf(sendable)) : undefined;
-      const result =
-        connection === undefined ? wait(sendable, send) : sendOn(connection, resolveStatement(sendable), send);
-      return (await result) as Row[];
-    },
-    stats: () => ({
-      busy: held.filter(({ pending }) => pending > 0).length,
-      waiting: waiters.size,
-      waitTimeouts,
-    }),
-    async close() {
-      closing ??= Promise.withResolvers<void>();
-      releaseUnneeded();
-      await closing.promise;
-    },
-  };
 }

@@ -1,20 +1,20 @@
-import { Counter, Gauge, Registry } from 'prom-client';
-import { ApiError } from '../../helpers/errors.ts';
+import { Registry } from 'prom-client';
 import type { Logger } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Tracing } from '../../observability/tracing.ts';
 import type { OnResult } from '../postgres/connection.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
-import { isConcurrencyConflict, isDatabaseError, isStatementTimeout, isTransient } from '../postgres/errors.ts';
 import { withDatabaseMetrics } from '../postgres/metrics.ts';
 import type { Queryable } from '../postgres/queryable.ts';
 import { logConnectionLimits } from '../postgres/server-limits.ts';
 import { withDatabaseTracing } from '../postgres/tracing.ts';
 import type { RedisConnections } from '../redis/connections.ts';
 import type { ReplicaSettings } from './environment.ts';
-import { createReplicaMonitor, MAX_UNCHECKED_MS } from './monitor.ts';
+import { createFallback, createReads } from './fallback.ts';
+import { createReplicaMetrics, type Reason } from './metrics.ts';
+import { MAX_UNCHECKED_MS, ReplicaMonitor, repeat } from './monitor.ts';
 import { createOwnWrites } from './own-writes.ts';
-import { createReplicaProgress } from './progress.ts';
+import { createReplicaProgress, type ReplicaProgress } from './progress.ts';
 
 /** A list that a client requests. */
 export interface ListRead {
@@ -74,36 +74,17 @@ const KEEP_MARGIN_MS = MAX_UNCHECKED_MS + 5000;
 const CHECK_REDIS_EVERY_MS = 1000;
 const WAIT_PAUSE_MS = 100;
 
-const REASONS = ['own_write', 'cursor', 'requested', 'lag', 'unknown_lag', 'unavailable', 'redis'] as const;
-type Reason = (typeof REASONS)[number];
-
-/** Whether a statement that failed on the replica may succeed on the primary, without burdening it with what overloads the replica. */
-function mayRunOnPrimary(error: unknown): boolean {
-  if (error instanceof ApiError || isStatementTimeout(error)) return false;
-  const code = String((error as { code?: unknown } | null)?.code ?? '');
-  const isWaitTimeout = code === '53300' && !isDatabaseError(error);
-  // Class 22: a value that the primary would refuse, too.
-  return !isWaitTimeout && !code.startsWith('22');
-}
-
-/** Creates the counters of a replica. */
-function createCounters(registry: Registry) {
-  const registers = [registry];
-  const lists = new Counter({
-    name: 'belfry_db_replica_lists_total',
-    help: `Lists of clients by the server that was chosen before the list was authorized: replica, or primary, because of: ${REASONS.join(', ')}.`,
-    labelNames: ['target', 'reason'],
-    registers,
-  });
-  const labelsOf = (reason: Reason | undefined) =>
-    reason === undefined ? { target: 'replica', reason: 'none' } : { target: 'primary', reason };
-  for (const reason of [undefined, ...REASONS]) lists.inc(labelsOf(reason), 0);
-  const retries = new Counter({
-    name: 'belfry_db_replica_retries_total',
-    help: 'Statements that failed on the replica and ran again on the primary.',
-    registers,
-  });
-  return { countList: (reason: Reason | undefined) => lists.inc(labelsOf(reason)), countRetry: () => retries.inc() };
+/** Waits until the replica has everything that is committed now. Returns false if it cannot be used or takes too long. */
+async function waitForReplica(monitor: ReplicaMonitor, progress: ReplicaProgress, maxMs: number): Promise<boolean> {
+  const until = performance.now() + maxMs;
+  if (!(await monitor.check())) return false;
+  const now = progress.primaryNow();
+  while (now !== undefined && performance.now() < until) {
+    if (progress.hasCommitsUntil(now)) return true;
+    await new Promise((resolve) => setTimeout(resolve, WAIT_PAUSE_MS));
+    if (!(await monitor.check())) return false;
+  }
+  return false;
 }
 
 /** Opens the read replica of an app. Connections are opened by `start`, or at first use. */
@@ -116,73 +97,22 @@ export function openReplica(
   const pooled = openDatabase(url, prefix, log, { poolMax, pooler, isReplica: true, onResult });
   const database = withDatabaseTracing(withDatabaseMetrics(pooled, { registry }, 'belfry_db_replica'), tracing);
   const progress = createReplicaProgress();
-  const address = new URL(url).host;
-  /** Ends the waits for statements of the replica. */
-  const pending = new Set<(error: unknown) => void>();
-  const abandonStatements = (error: unknown) => {
-    for (const giveUp of pending) giveUp(error);
-  };
-  const monitor = createReplicaMonitor(
-    { primary, replica: database, address, abandonStatements },
+  const monitor = new ReplicaMonitor(
+    {
+      primary,
+      replica: database,
+      address: new URL(url).host,
+      abandonStatements: (error) => fallback.abandonReads(error),
+    },
     progress,
     maxLagMs,
     log,
   );
   const ownWrites = createOwnWrites({ redis, prefix, keepMs: maxLagMs + KEEP_MARGIN_MS, progress, log });
-  const { countList, countRetry } = createCounters(registry);
-  let redisTimer: NodeJS.Timeout | undefined;
+  const { countList, countRetry } = createReplicaMetrics(registry, monitor, progress);
+  const fallback = createFallback(monitor, countRetry);
+  let stopWatchingRedis: () => void = () => undefined;
   let isClosed = false;
-
-  new Gauge({
-    name: 'belfry_db_replica_in_use',
-    help: 'Whether lists are read from the replica: 1 or 0.',
-    registers: [registry],
-    collect() {
-      this.set(monitor.unusableReason() === undefined ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: 'belfry_db_replica_lag_seconds',
-    help: 'How old the data of the replica is at most. Includes the time since the last check.',
-    registers: [registry],
-    collect() {
-      this.set(progress.ageMs() / 1000);
-    },
-  });
-
-  /** Runs work again on the primary if it fails because of the replica. */
-  async function orOnPrimary<T>(
-    onReplica: () => Promise<T>,
-    onPrimary: () => Promise<T>,
-    onRetry?: () => void,
-  ): Promise<T> {
-    // A request with several statements must not wait again for a replica that an earlier one has found lost.
-    if (monitor.unusableReason() === 'unavailable') return onPrimary();
-    try {
-      return await onReplica();
-    } catch (error) {
-      if (monitor.unusableReason() !== 'unavailable' && !mayRunOnPrimary(error)) throw error;
-      if (isTransient(error) && !isConcurrencyConflict(error)) monitor.checkSoon();
-      countRetry();
-      onRetry?.();
-      return onPrimary();
-    }
-  }
-
-  /** Like `orOnPrimary`, and does not wait for a replica that has been lost. */
-  async function readOrOnPrimary<T>(
-    onReplica: () => Promise<T>,
-    onPrimary: () => Promise<T>,
-    onRetry?: () => void,
-  ): Promise<T> {
-    const { promise: lost, reject } = Promise.withResolvers<never>();
-    pending.add(reject);
-    try {
-      return await orOnPrimary(() => Promise.race([onReplica(), lost]), onPrimary, onRetry);
-    } finally {
-      pending.delete(reject);
-    }
-  }
 
   async function findReasonForPrimary({ userId, notBefore, newestRequested }: ListRead): Promise<Reason | undefined> {
     const unusable = monitor.unusableReason();
@@ -195,39 +125,17 @@ export function openReplica(
   }
 
   const holdReplicaOrPrimary: Pick<Database, 'holdConnection'> = {
-    holdConnection: () => orOnPrimary(database.holdConnection, primary.holdConnection),
+    holdConnection: () => fallback.run(database.holdConnection, primary.holdConnection),
   };
 
   /** Checks Redis regularly. */
   async function watchRedis(): Promise<void> {
     await ownWrites.check();
-    if (isClosed) return;
-    redisTimer = setTimeout(() => void watchRedis(), CHECK_REDIS_EVERY_MS);
-    redisTimer.unref();
+    if (!isClosed) stopWatchingRedis = repeat(ownWrites.check, CHECK_REDIS_EVERY_MS);
   }
 
   return {
-    createReads: (onRetry) => ({
-      read: (statement) =>
-        readOrOnPrimary(
-          () => database.read(statement),
-          () => primary.read(statement),
-          onRetry,
-        ),
-      readList: (sendable) =>
-        readOrOnPrimary(
-          () => database.readList(sendable),
-          () => primary.readList(sendable),
-          onRetry,
-        ),
-      readSlowly: (statement) =>
-        readOrOnPrimary(
-          () => database.readSlowly(statement),
-          () => primary.readSlowly(statement),
-          onRetry,
-        ),
-      write: primary.write,
-    }),
+    createReads: (onRetry) => createReads(fallback, database, primary, onRetry),
     async chooseServer(read) {
       const reason = await findReasonForPrimary(read);
       countList(reason);
@@ -236,17 +144,8 @@ export function openReplica(
     addWrite: ownWrites.add,
     // Without a sample, the clocks of two machines are close enough: nothing is read from the replica before the first one.
     primaryNow: () => progress.primaryNow() ?? Date.now(),
-    async waitForReplicaOrUsePrimary() {
-      const until = performance.now() + maxLagMs;
-      if (!(await monitor.check())) return primary;
-      const now = progress.primaryNow();
-      while (now !== undefined && performance.now() < until) {
-        if (progress.hasCommitsUntil(now)) return holdReplicaOrPrimary;
-        await new Promise((resolve) => setTimeout(resolve, WAIT_PAUSE_MS));
-        if (!(await monitor.check())) break;
-      }
-      return primary;
-    },
+    waitForReplicaOrUsePrimary: async () =>
+      (await waitForReplica(monitor, progress, maxLagMs)) ? holdReplicaOrPrimary : primary,
     async start() {
       // The types describe plain objects, but these are the metrics themselves.
       for (const metric of registry.getMetricsAsArray()) metrics.registry.registerMetric(metric as never);
@@ -256,7 +155,7 @@ export function openReplica(
     },
     close() {
       isClosed = true;
-      clearTimeout(redisTimer);
+      stopWatchingRedis();
       monitor.stop();
       database.destroy();
     },

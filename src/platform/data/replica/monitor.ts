@@ -3,7 +3,7 @@ import { StartupError } from '../../helpers/config-errors.ts';
 import type { Logger } from '../../observability/log.ts';
 import type { Database } from '../postgres/database.ts';
 import { isConnectionError } from '../postgres/errors.ts';
-import { type PrimarySample, type ReplicaProgress, removeBlockHeader } from './progress.ts';
+import { type ReplicaProgress, removeBlockHeader } from './progress.ts';
 
 /** The connections that a monitor checks. */
 export interface MonitoredServers {
@@ -18,30 +18,55 @@ export interface MonitoredServers {
 /** Why the replica cannot be used. `unknown_lag`: the primary has not responded to checks for too long. */
 export type UnusableReason = 'unavailable' | 'lag' | 'unknown_lag';
 
-/** Checks regularly whether a replica can be used, and how far it has caught up. */
-export interface ReplicaMonitor {
-  /**
-   * Checks both servers once, then regularly, and logs how lists are read.
-   *
-   * @throws StartupError if the server is certainly no replica of the primary
-   */
-  start(): Promise<void>;
-  /** Checks both servers now. Returns whether the replica can be reached and belongs to the primary, whatever its lag. */
-  check(): Promise<boolean>;
-  /** Checks the replica at once, because a statement could not run there. */
-  checkSoon(): void;
-  /** Why the replica cannot be used at this moment; undefined if it can. */
-  unusableReason(): UnusableReason | undefined;
-  stop(): void;
-}
-
 type Status = 'unknown' | 'replica' | 'unreachable' | 'not a replica' | 'other database' | 'other timeline';
+
+/** How lists are read from the replica, or why they are not. */
+type State = Exclude<Status, 'unknown' | 'replica'> | 'lag' | 'unknown_lag' | 'in use';
 
 const MAX_INTERVAL_MS = 1000;
 const CHECK_DEADLINE_MS = 2000;
 const LOG_EVERY_MS = 10_000;
 /** Beyond the greatest lag: how long a replica that had not lagged is used while the primary does not respond to checks. */
 export const MAX_UNCHECKED_MS = 10_000;
+
+const OTHER_DATABASE = 'DATABASE_REPLICA_URL leads to another database';
+const FROM_PRIMARY = 'lists are read from the primary';
+
+/** The log line of each state. */
+const LINES: Readonly<Record<State, readonly [level: 'info' | 'warn' | 'error', text: string]>> = {
+  'in use': ['info', 'lists are read from the replica'],
+  lag: ['warn', `the replica lags too far behind; ${FROM_PRIMARY}`],
+  unreachable: ['warn', `the replica cannot be used; ${FROM_PRIMARY}`],
+  unknown_lag: [
+    'warn',
+    `the primary does not respond to checks, so the lag of the replica is unknown; ${FROM_PRIMARY}`,
+  ],
+  'not a replica': ['warn', `DATABASE_REPLICA_URL leads to a server that is no replica; ${FROM_PRIMARY}`],
+  'other timeline': [
+    'warn',
+    `the replica does not follow the current primary, or has not finished a checkpoint since a failover; ${FROM_PRIMARY}`,
+  ],
+  'other database': ['error', `${OTHER_DATABASE}; ${FROM_PRIMARY}`],
+};
+
+/** Creates the function that logs how lists are read, when that has changed. */
+function createStateLog(address: string, progress: ReplicaProgress, maxLagMs: number, log: Logger) {
+  let logged: State | undefined;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  return (state: State, { foundAt, failure }: { foundAt: number; failure: unknown }): void => {
+    const now = performance.now();
+    if (state === logged || now - loggedAt < LOG_EVERY_MS) return;
+    const lagMs = Math.round(progress.lagMs());
+    // The replica has just been found, and has not replayed the first position of the primary yet.
+    if (state === 'lag' && !Number.isFinite(lagMs) && now - foundAt < maxLagMs) return;
+    // After a start, the next change is worth a line however soon it comes.
+    loggedAt = logged === undefined && state === 'in use' ? Number.NEGATIVE_INFINITY : now;
+    logged = state;
+    const [level, text] = LINES[state];
+    const lag = state === 'lag' && { ...(Number.isFinite(lagMs) && { lagMs }), maxLagMs };
+    log[level]({ ...(failure !== undefined && { err: failure }), replica: address, ...lag }, text);
+  };
+}
 
 type SampleRow = [clock: number, position: number, timeline: string, blockBytes: number, segmentBytes: number];
 
@@ -80,177 +105,165 @@ async function readAllowed<Row extends unknown[]>(
   }
 }
 
-/** Creates the monitor of a replica, which keeps `progress` up to date. Opens no connection yet. */
-export function createReplicaMonitor(
-  { primary, replica, address, abandonStatements }: MonitoredServers,
-  progress: ReplicaProgress,
-  maxLagMs: number,
-  log: Logger,
-): ReplicaMonitor {
-  let status: Status = 'unknown';
-  let lastError: unknown;
-  let primaryTimeline: string | undefined;
-  const timers = new Set<NodeJS.Timeout>();
-  let stopped = false;
-  let isLogging = false;
-  let hasWarnedOfTimeline = false;
-  let runningCheck: Promise<void> | undefined;
+/** Whether both servers have the same database, as far as the role may find out. */
+async function isSameDatabase({ primary, replica }: Pick<MonitoredServers, 'primary' | 'replica'>): Promise<boolean> {
+  const readIdentity = (database: Pick<Database, 'read'>) =>
+    readAllowed<[name: string, system: string | null]>(database, IDENTITY, DATABASE_NAME);
+  const [[name, system], [otherName, otherSystem]] = await Promise.all([readIdentity(primary), readIdentity(replica)]);
+  return name === otherName && (system === null || otherSystem === null || system === otherSystem);
+}
+
+/**
+ * Runs work again and again, each time after a pause, until the returned function is called. Does not keep the process running.
+ *
+ * @param work must not reject
+ */
+export function repeat(work: () => Promise<unknown>, pauseMs: number): () => void {
+  let isStopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  function plan(): void {
+    if (!isStopped) timer = setTimeout(() => void work().then(plan), pauseMs).unref();
+  }
+  plan();
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
+}
+
+/** Checks regularly whether a replica can be used, and how far it has caught up: keeps `progress` up to date. */
+export class ReplicaMonitor {
+  readonly #servers: MonitoredServers;
+  readonly #progress: ReplicaProgress;
+  readonly #maxLagMs: number;
+  readonly #log: Logger;
+  readonly #logState: ReturnType<typeof createStateLog>;
+  #status: Status = 'unknown';
+  #primaryTimeline: string | undefined;
+  #stopLoops: (() => void)[] = [];
+  #isLogging = false;
+  #isStopped = false;
+  #hasWarnedOfTimeline = false;
+  #runningCheck: Promise<void> | undefined;
   /** When the replica was last found to be one. */
-  let foundAt = Number.NEGATIVE_INFINITY;
-  let logged = '';
-  let loggedAt = Number.NEGATIVE_INFINITY;
+  #foundAt = Number.NEGATIVE_INFINITY;
 
-  async function samplePrimary(): Promise<void> {
+  constructor(servers: MonitoredServers, progress: ReplicaProgress, maxLagMs: number, log: Logger) {
+    this.#servers = servers;
+    this.#progress = progress;
+    this.#maxLagMs = maxLagMs;
+    this.#log = log;
+    this.#logState = createStateLog(servers.address, progress, maxLagMs, log);
+  }
+
+  /**
+   * Checks both servers once, then regularly, and logs how lists are read.
+   *
+   * @throws StartupError if the server is certainly no replica of the primary
+   */
+  async start(): Promise<void> {
+    this.#isLogging = true;
+    await this.check();
+    if (this.#status === 'other database')
+      throw new StartupError('The app cannot start:', [
+        `${OTHER_DATABASE}: ${this.#servers.address} is not a replica of the server in DATABASE_URL`,
+      ]);
+    if (this.#isStopped) return;
+    const intervalMs = Math.min(MAX_INTERVAL_MS, this.#maxLagMs / 5);
+    // The two servers have separate loops, so that one that responds late does not delay the check of the other.
+    this.#stopLoops = [repeat(() => this.#trySample(), intervalMs), repeat(() => this.#checkReplica(), intervalMs)];
+  }
+
+  /** Checks both servers now. Returns whether the replica can be reached and belongs to the primary, whatever its lag. */
+  async check(): Promise<boolean> {
+    await withTimeoutFallback(this.#trySample(), CHECK_DEADLINE_MS, undefined);
+    await this.#checkReplica();
+    return this.#status === 'replica';
+  }
+
+  /** Checks the replica at once, because a statement could not run there. */
+  checkSoon(): void {
+    if (this.#status === 'replica') void this.#checkReplica();
+  }
+
+  /** Why the replica cannot be used at this moment; undefined if it can. */
+  unusableReason(): UnusableReason | undefined {
+    return this.#status === 'replica' ? this.#findLag() : 'unavailable';
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const stop of this.#stopLoops) stop();
+  }
+
+  #findLag(): 'lag' | 'unknown_lag' | undefined {
+    if (this.#progress.lagMs() > this.#maxLagMs) return 'lag';
+    return this.#progress.ageMs() > this.#maxLagMs + MAX_UNCHECKED_MS ? 'unknown_lag' : undefined;
+  }
+
+  // Without the primary there is nothing to compare with; `unusableReason` limits for how long.
+  #trySample(): Promise<void> {
+    return this.#samplePrimary().catch(() => undefined);
+  }
+
+  async #samplePrimary(): Promise<void> {
     const askedAt = performance.now();
-    const rows = await primary.read<SampleRow>({ text: SAMPLE, values: [] });
+    const rows = await this.#servers.primary.read<SampleRow>({ text: SAMPLE, values: [] });
     const [clock, position, timeline, blockBytes, segmentBytes] = rows[0]!;
-    if (primaryTimeline !== undefined && primaryTimeline !== timeline) progress.reset();
-    primaryTimeline = timeline;
-    const sample: PrimarySample = { askedAt, clock, position: removeBlockHeader(position, blockBytes, segmentBytes) };
-    progress.addSample(sample);
+    if (this.#primaryTimeline !== undefined && this.#primaryTimeline !== timeline) this.#progress.reset();
+    this.#primaryTimeline = timeline;
+    this.#progress.addSample({ askedAt, clock, position: removeBlockHeader(position, blockBytes, segmentBytes) });
   }
 
-  /** Whether both servers have the same database, as far as the role may find out. */
-  async function isSameDatabase(): Promise<boolean> {
-    const readIdentity = (database: Pick<Database, 'read'>) =>
-      readAllowed<[name: string, system: string | null]>(database, IDENTITY, DATABASE_NAME);
-    const [[name, system], [otherName, otherSystem]] = await Promise.all([
-      readIdentity(primary),
-      readIdentity(replica),
-    ]);
-    return name === otherName && (system === null || otherSystem === null || system === otherSystem);
+  /** Checks the replica; callers at the same time share one check. */
+  #checkReplica(): Promise<void> {
+    this.#runningCheck ??= this.#runCheck().finally(() => {
+      this.#runningCheck = undefined;
+    });
+    return this.#runningCheck;
   }
 
-  async function readStatus(): Promise<Status> {
-    const isKnown = status === 'replica' || status === 'other timeline';
-    if (!isKnown && !(await isSameDatabase())) return 'other database';
-    const [isReplica, replayed, timeline] = await readAllowed<StateRow>(replica, STATE, STATE_WITHOUT_TIMELINE);
+  async #runCheck(): Promise<void> {
+    const before = this.#status;
+    let failure: unknown;
+    try {
+      // A lost connection does not mean that the server is down, so a second one is tried.
+      const read = this.#readStatus().catch((error) => {
+        if (isConnectionError(error)) return this.#readStatus();
+        throw error;
+      });
+      this.#status = await withDeadline(read, CHECK_DEADLINE_MS);
+      if (this.#status !== before) this.#foundAt = performance.now();
+    } catch (error) {
+      this.#status = 'unreachable';
+      failure = error;
+      this.#servers.abandonStatements(error);
+    }
+    if (!this.#isLogging || this.#isStopped || this.#status === 'unknown') return;
+    const state = this.#status === 'replica' ? (this.#findLag() ?? 'in use') : this.#status;
+    this.#logState(state, { foundAt: this.#foundAt, failure });
+  }
+
+  async #readStatus(): Promise<Status> {
+    const isKnown = this.#status === 'replica' || this.#status === 'other timeline';
+    if (!isKnown && !(await isSameDatabase(this.#servers))) return 'other database';
+    const row = await readAllowed<StateRow>(this.#servers.replica, STATE, STATE_WITHOUT_TIMELINE);
+    const [isReplica, replayed, timeline] = row;
     if (!isReplica) return 'not a replica';
-    if (timeline === null) warnOfTimeline();
+    if (timeline === null) this.#warnOfTimeline();
     // After a failover, a replica may still follow the old primary, whose log has continued differently.
-    if (timeline !== null && primaryTimeline !== undefined && timeline !== primaryTimeline) return 'other timeline';
-    if (replayed !== null) progress.setReplayed(replayed);
+    else if (this.#primaryTimeline !== undefined && timeline !== this.#primaryTimeline) return 'other timeline';
+    if (replayed !== null) this.#progress.setReplayed(replayed);
     return 'replica';
   }
 
-  function warnOfTimeline(): void {
-    if (hasWarnedOfTimeline) return;
-    hasWarnedOfTimeline = true;
-    log.warn(
-      { replica: address },
+  #warnOfTimeline(): void {
+    if (this.#hasWarnedOfTimeline) return;
+    this.#hasWarnedOfTimeline = true;
+    this.#log.warn(
+      { replica: this.#servers.address },
       'the role may not call pg_control_checkpoint() on the replica, so a replica that follows the old primary after a failover is not ' +
         'recognized: grant execute on function pg_control_checkpoint() to the role',
     );
   }
-
-  function unusableReason(): UnusableReason | undefined {
-    if (status !== 'replica') return 'unavailable';
-    if (progress.lagMs() > maxLagMs) return 'lag';
-    return progress.ageMs() > maxLagMs + MAX_UNCHECKED_MS ? 'unknown_lag' : undefined;
-  }
-
-  /** Logs how lists are read, when that has changed. */
-  function logChange(): void {
-    const state = status === 'replica' ? (unusableReason() ?? 'in use') : status;
-    if (!isLogging || stopped || state === logged || state === 'unknown' || performance.now() - loggedAt < LOG_EVERY_MS)
-      return;
-    // The replica has just been found, and has not replayed the first position of the primary yet.
-    if (!Number.isFinite(progress.lagMs()) && state === 'lag' && performance.now() - foundAt < maxLagMs) return;
-    const isFirst = logged === '';
-    logged = state;
-    loggedAt = performance.now();
-    const consequence = 'lists are read from the primary';
-    if (state === 'in use') {
-      // After a start, the next change is worth a line however soon it comes.
-      if (isFirst) loggedAt = Number.NEGATIVE_INFINITY;
-      log.info({ replica: address }, 'lists are read from the replica');
-    } else if (state === 'lag') {
-      const lagMs = Math.round(progress.lagMs());
-      const details = Number.isFinite(lagMs) ? { replica: address, lagMs } : { replica: address };
-      log.warn({ ...details, maxLagMs }, `the replica lags too far behind; ${consequence}`);
-    } else if (state === 'unreachable')
-      log.warn({ err: lastError, replica: address }, `the replica cannot be used; ${consequence}`);
-    else if (state === 'unknown_lag')
-      log.warn(
-        { replica: address },
-        `the primary does not respond to checks, so the lag of the replica is unknown; ${consequence}`,
-      );
-    else if (state === 'not a replica')
-      log.warn({ replica: address }, `DATABASE_REPLICA_URL leads to a server that is no replica; ${consequence}`);
-    else if (state === 'other timeline')
-      log.warn(
-        { replica: address },
-        `the replica does not follow the current primary, or has not finished a checkpoint since a failover; ${consequence}`,
-      );
-    else log.error({ replica: address }, `${OTHER_DATABASE}; ${consequence}`);
-  }
-
-  async function runCheck(): Promise<void> {
-    const before = status;
-    try {
-      // A lost connection does not mean that the server is down, so a second one is tried.
-      const read = readStatus().catch((error) => (isConnectionError(error) ? readStatus() : Promise.reject(error)));
-      status = await withDeadline(read, CHECK_DEADLINE_MS);
-      if (status !== before) foundAt = performance.now();
-    } catch (error) {
-      status = 'unreachable';
-      lastError = error;
-      abandonStatements(error);
-    }
-    logChange();
-  }
-
-  /** Checks the replica; callers at the same time share one check. */
-  function checkReplica(): Promise<void> {
-    runningCheck ??= runCheck().finally(() => {
-      runningCheck = undefined;
-    });
-    return runningCheck;
-  }
-
-  // Without the primary there is nothing to compare with; `unusableReason` limits for how long.
-  const trySample = () => samplePrimary().catch(() => undefined);
-
-  async function check(): Promise<boolean> {
-    await withTimeoutFallback(trySample(), CHECK_DEADLINE_MS, undefined);
-    await checkReplica();
-    return status === 'replica';
-  }
-
-  const intervalMs = Math.min(MAX_INTERVAL_MS, maxLagMs / 5);
-
-  /** Runs a check regularly. The two servers have separate loops, so that one that responds late does not delay the check of the other. */
-  function repeat(run: () => Promise<unknown>): void {
-    if (stopped) return;
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      void run().then(() => repeat(run));
-    }, intervalMs);
-    timer.unref();
-    timers.add(timer);
-  }
-
-  return {
-    check,
-    async start() {
-      isLogging = true;
-      await check();
-      if (status === 'other database')
-        throw new StartupError('The app cannot start:', [
-          `${OTHER_DATABASE}: ${address} is not a replica of the server in DATABASE_URL`,
-        ]);
-      repeat(trySample);
-      repeat(checkReplica);
-    },
-    checkSoon() {
-      if (status === 'replica') void checkReplica();
-    },
-    unusableReason,
-    stop() {
-      stopped = true;
-      for (const timer of timers) clearTimeout(timer);
-    },
-  };
 }
-
-const OTHER_DATABASE = 'DATABASE_REPLICA_URL leads to another database';

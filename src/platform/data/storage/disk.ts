@@ -29,12 +29,12 @@ const REASONS: Readonly<Record<string, StorageError['reason']>> = {
 };
 
 /** Converts an error of the file system. An error of the body (a client that disconnected) stays unchanged. */
-function toStorageError(error: unknown): unknown {
-  if (error instanceof StorageError || !(error instanceof Error)) return error;
+function rethrowAsStorageError(error: unknown): never {
+  if (error instanceof StorageError || !(error instanceof Error)) throw error;
   const { code, syscall } = error as NodeJS.ErrnoException;
-  if (code === undefined || syscall === undefined || syscall === 'read') return error;
+  if (code === undefined || syscall === undefined || syscall === 'read') throw error;
   const reason = REASONS[code] ?? 'unavailable';
-  return new StorageError(reason, `The file system refused "${syscall}" with ${code}`, { cause: error });
+  throw new StorageError(reason, `The file system refused "${syscall}" with ${code}`, { cause: error });
 }
 
 /** The error of a file system call on a stored file, including reads. */
@@ -103,8 +103,64 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-async function removeIfThere(path: string): Promise<void> {
-  await rm(path, { force: true });
+const removeIfThere = (path: string) => rm(path, { force: true });
+
+/** Runs work on a new temporary file, which is removed if the work fails. */
+async function withTemporaryFile<T>(folder: string, work: (file: FileHandle, path: string) => Promise<T>): Promise<T> {
+  const path = join(folder, newId());
+  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+  const create = () => open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE);
+  const file = await create().catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+    return create();
+  });
+  try {
+    return await work(file, path);
+  } catch (error) {
+    await removeIfThere(path).catch(() => undefined);
+    throw error;
+  } finally {
+    await file.close().catch(() => undefined);
+  }
+}
+
+async function moveDurably(from: string, to: string): Promise<void> {
+  const folder = dirname(to);
+  await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+  await rename(from, to);
+  await syncFolder(folder);
+}
+
+/** Copies a file, so that a request which still has the original open cannot change the copy. @param folder for a temporary file */
+async function copyDurably(from: string, to: string, folder: string): Promise<void> {
+  await withTemporaryFile(folder, async (file, path) => {
+    await copyFile(from, path, constants.COPYFILE_FICLONE);
+    await file.sync();
+    await moveDurably(path, to);
+  });
+}
+
+/** Continues an upload at this position. Returns the new length. */
+async function appendToFile(
+  path: string,
+  offset: number,
+  body: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
+  if (offset === 0) await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
+  const file = await open(path, O_WRONLY | O_NOFOLLOW | (offset === 0 ? O_CREAT : 0), FILE_MODE);
+  try {
+    if ((await file.stat()).size < offset) throw new StorageError('missing', 'Earlier parts of the upload are missing');
+    // An attempt that was cut off may have written more than was recorded.
+    await file.truncate(offset);
+    const length = await writeBody(file, body, offset, signal);
+    await file.sync();
+    return length;
+  } finally {
+    await file.close();
+  }
 }
 
 /**
@@ -120,47 +176,11 @@ export function disk({ directory }: { directory: string }): FileStorage {
       'disk.directory: must be a path, such as /var/lib/my-app/files',
     ]);
   const root = resolve(directory);
-  const temporaryFolder = join(root, 'temporary');
+  const temporary = join(root, 'temporary');
 
   function pathOf(key: string): string {
     if (key.length > MAX_KEY_LENGTH || !KEY.test(key)) throw new StorageError('denied', 'The key is malformed');
     return join(root, 'stored', key);
-  }
-
-  /** Runs work on a new temporary file, which is removed if the work fails. */
-  async function withTemporaryFile<T>(work: (file: FileHandle, path: string) => Promise<T>): Promise<T> {
-    const path = join(temporaryFolder, newId());
-    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-    const create = () => open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, FILE_MODE);
-    const file = await create().catch(async (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-      await mkdir(temporaryFolder, { recursive: true, mode: FOLDER_MODE });
-      return create();
-    });
-    try {
-      return await work(file, path);
-    } catch (error) {
-      await removeIfThere(path).catch(() => undefined);
-      throw error;
-    } finally {
-      await file.close().catch(() => undefined);
-    }
-  }
-
-  async function moveDurably(from: string, to: string): Promise<void> {
-    const folder = dirname(to);
-    await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
-    await rename(from, to);
-    await syncFolder(folder);
-  }
-
-  /** Copies a file, so that a request which still has the original open cannot change the copy. */
-  async function copyDurably(from: string, to: string): Promise<void> {
-    await withTemporaryFile(async (file, temporary) => {
-      await copyFile(from, temporary, constants.COPYFILE_FICLONE);
-      await file.sync();
-      await moveDurably(temporary, to);
-    });
   }
 
   return {
@@ -168,16 +188,13 @@ export function disk({ directory }: { directory: string }): FileStorage {
 
     async write(key, body, { signal }) {
       const path = pathOf(key);
-      try {
-        return await withTemporaryFile(async (file, temporary) => {
-          const bytes = await writeBody(file, body, 0, signal);
-          await file.sync();
-          await moveDurably(temporary, path);
-          return { bytes };
-        });
-      } catch (error) {
-        throw toStorageError(error);
-      }
+      const written = withTemporaryFile(temporary, async (file, unfinished) => {
+        const bytes = await writeBody(file, body, 0, signal);
+        await file.sync();
+        await moveDurably(unfinished, path);
+        return { bytes };
+      });
+      return written.catch(rethrowAsStorageError);
     },
 
     async read(key, { start, end, signal } = {}) {
@@ -190,45 +207,19 @@ export function disk({ directory }: { directory: string }): FileStorage {
     },
 
     async remove(keys) {
-      for (const key of keys) {
-        await removeIfThere(pathOf(key)).catch((error: unknown) => {
-          throw toStorageError(error);
-        });
-      }
+      for (const key of keys) await removeIfThere(pathOf(key)).catch(rethrowAsStorageError);
     },
 
     async append(uploadKey, offset, body, { signal }) {
-      const path = pathOf(uploadKey);
-      const { O_WRONLY, O_CREAT, O_NOFOLLOW } = constants;
-      try {
-        if (offset === 0) await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
-        const file = await open(path, O_WRONLY | O_NOFOLLOW | (offset === 0 ? O_CREAT : 0), FILE_MODE);
-        try {
-          if ((await file.stat()).size < offset)
-            throw new StorageError('missing', 'Earlier parts of the upload are missing');
-          // An attempt that was cut off may have written more than was recorded.
-          await file.truncate(offset);
-          const length = await writeBody(file, body, offset, signal);
-          await file.sync();
-          return { length };
-        } finally {
-          await file.close();
-        }
-      } catch (error) {
-        throw toStorageError(error);
-      }
+      return { length: await appendToFile(pathOf(uploadKey), offset, body, signal).catch(rethrowAsStorageError) };
     },
 
     async complete(uploadKey, key) {
       const [upload, path] = [pathOf(uploadKey), pathOf(key)];
-      try {
-        // Also refuses a symbolic link.
-        if ((await statFile(upload)) === undefined) throw new StorageError('missing', 'The upload is missing');
-        await copyDurably(upload, path);
-        return (await statFile(path))!;
-      } catch (error) {
-        throw toStorageError(error);
-      }
+      // Also refuses a symbolic link.
+      if ((await statFile(upload)) === undefined) throw new StorageError('missing', 'The upload is missing');
+      await copyDurably(upload, path, temporary).catch(rethrowAsStorageError);
+      return (await statFile(path))!;
     },
 
     stat: async (key) => statFile(pathOf(key)),

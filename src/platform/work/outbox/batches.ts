@@ -126,72 +126,146 @@ interface BatchOptions {
   onProgress: () => void;
 }
 
+/**
+ * Starts a span for each row that belongs to a recorded trace. Work that stores the row's `traceContext`, such as webhook deliveries,
+ * continues that span.
+ */
+function startRowSpans(tracing: Tracing, rows: readonly OutboxRow[]): Span[] {
+  return rows.flatMap((row) => {
+    if (row.traceContext === null) return [];
+    const span = tracing.startSpan({
+      name: `relay ${row.name}`,
+      kind: 'consumer',
+      parent: row.traceContext,
+      attributes: { 'belfry.event.name': row.name, 'belfry.event.id': row.eventId, 'belfry.batch.rows': rows.length },
+    });
+    if (span === undefined) return [];
+    row.traceContext = span.traceparent ?? null;
+    return [span];
+  });
+}
+
+/** Runs `work` with a span for each traced row. @param work calls `startSpans` when it knows the rows */
+async function runWithRowSpans<T>(
+  tracing: Tracing,
+  work: (startSpans: (rows: readonly OutboxRow[]) => void) => Promise<T>,
+): Promise<T> {
+  const spans: Span[] = [];
+  try {
+    const result = await work((rows) => spans.push(...startRowSpans(tracing, rows)));
+    for (const span of spans) span.end();
+    return result;
+  } catch (error) {
+    for (const span of spans) span.end({ error: errorTypeOf(error) });
+    throw error;
+  }
+}
+
+async function runConsumers(
+  consumers: readonly OutboxConsumer[],
+  rows: readonly OutboxRow[],
+  tx: Executor,
+): Promise<AfterCommit[]> {
+  const afterCommits: AfterCommit[] = [];
+  for (const consumer of consumers) {
+    const wanted = rows.filter((row) => consumer.wants(row));
+    const afterCommit = wanted.length > 0 ? await consumer.handle(wanted, tx) : undefined;
+    if (afterCommit !== undefined) afterCommits.push(afterCommit);
+  }
+  return afterCommits;
+}
+
+/** Returns the function that prepares the work of these rows; undefined if they need a transaction. */
+function findPreparation(
+  consumers: readonly OutboxConsumer[],
+  rows: readonly OutboxRow[],
+): ((executor: Executor) => Promise<PreparedWork | undefined>) | undefined {
+  const wanting = consumers.filter((consumer) => rows.some((row) => consumer.wants(row)));
+  const [consumer] = wanting;
+  if (consumer === undefined) return async () => ({ statement: undefined });
+  const wanted = rows.filter((row) => consumer.wants(row));
+  const { preparation } = consumer;
+  if (wanting.length > 1 || preparation === undefined) return undefined;
+  return wanted.every((row) => preparation.canPrepare(row))
+    ? (executor) => preparation.prepare(wanted, executor)
+    : undefined;
+}
+
+/** Claims rows that were read before, and stores their work. Returns the rows that were claimed. */
+async function claimAndStore(
+  rows: readonly OutboxRow[],
+  versions: readonly string[],
+  { statement }: PreparedWork,
+  executor: Executor,
+) {
+  const { name = 'nothing', text, values = [] } = statement ?? {};
+  const claimed = await executor.write<[number]>({
+    name: `outbox_claim_${name}`,
+    text: claimAndStoreSql(text, values.length),
+    values: [...values, rows.map(({ id }) => id), versions],
+  });
+  const ids = new Set(claimed.map(([id]) => id));
+  return rows.filter(({ id }) => ids.has(id));
+}
+
+/** What the processing of rows needs. */
+type Processing = Pick<BatchOptions, 'database' | 'tracing' | 'consumers'>;
+
+/** Claims rows and runs the consumers in a transaction. `rows` contains the claimed rows also if this rejects. */
+function processInTransaction(
+  { database, tracing, consumers }: Processing,
+  claim: (tx: Executor) => Promise<RawOutboxRow[]>,
+  rows: OutboxRow[],
+): Promise<void> {
+  return runWithRowSpans(tracing, async (startSpans) => {
+    const afterCommits = await database.transaction(async (tx) => {
+      rows.push(...sortRows(await claim(tx)));
+      startSpans(rows);
+      return runConsumers(consumers, rows, tx);
+    });
+    await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
+  });
+}
+
+/** Prepares the work of rows that were read, and stores it. Returns the claimed rows; undefined if the rows need a transaction. */
+async function prepareAndStore(
+  { database, tracing, consumers }: Processing,
+  rows: readonly OutboxRow[],
+  versions: readonly string[],
+): Promise<OutboxRow[] | undefined> {
+  const prepare = findPreparation(consumers, rows);
+  if (prepare === undefined) return undefined;
+  return runWithRowSpans(tracing, async (startSpans) => {
+    startSpans(rows);
+    const stored = await database.withConnection(async (executor) => {
+      const work = await prepare(executor);
+      return work && { work, claimed: await claimAndStore(rows, versions, work, executor) };
+    });
+    if (stored === undefined) return undefined;
+    if (stored.claimed.length > 0) await stored.work.afterCommit?.();
+    return stored.claimed;
+  });
+}
+
+const claimRows = (tx: Executor, limit: number, after: number) =>
+  tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [limit, after] });
+
+const readFewRows = (executor: Executor, after: number) =>
+  executor.write<[version: string, ...RawOutboxRow]>({
+    name: 'outbox_read',
+    text: READ,
+    values: [FEW_ROWS + 1, after],
+  });
+
 /** Creates the functions that claim outbox rows and pass them to the consumers. */
 export function createBatches(options: BatchOptions): Batches {
   const { database, log, logWork, tracing, batch, onProgress } = options;
   const consumers = options.consumers.toSorted((a, b) => Number(a.last ?? false) - Number(b.last ?? false));
+  const processing = { database, tracing, consumers };
   const availability = availabilityOf(database);
   const searchStart = createSearchStart();
   /** When another relay last claimed rows that this one had prepared, or a row changed meanwhile. */
   let lostAt = Number.NEGATIVE_INFINITY;
-
-  /**
-   * Starts a span for each row that belongs to a recorded trace. Work that stores the row's `traceContext`, such as webhook deliveries,
-   * continues that span.
-   */
-  function startRowSpans(rows: readonly OutboxRow[]): Span[] {
-    return rows.flatMap((row) => {
-      if (row.traceContext === null) return [];
-      const span = tracing.startSpan({
-        name: `relay ${row.name}`,
-        kind: 'consumer',
-        parent: row.traceContext,
-        attributes: { 'belfry.event.name': row.name, 'belfry.event.id': row.eventId, 'belfry.batch.rows': rows.length },
-      });
-      if (span === undefined) return [];
-      row.traceContext = span.traceparent ?? null;
-      return [span];
-    });
-  }
-
-  /** Runs `work` with a span for each traced row. @param work calls `startSpans` when it knows the rows */
-  async function runWithRowSpans<T>(
-    work: (startSpans: (rows: readonly OutboxRow[]) => void) => Promise<T>,
-  ): Promise<T> {
-    const spans: Span[] = [];
-    try {
-      const result = await work((rows) => spans.push(...startRowSpans(rows)));
-      for (const span of spans) span.end();
-      return result;
-    } catch (error) {
-      for (const span of spans) span.end({ error: errorTypeOf(error) });
-      throw error;
-    }
-  }
-
-  async function runConsumers(rows: readonly OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
-    const afterCommits: AfterCommit[] = [];
-    for (const consumer of consumers) {
-      const wanted = rows.filter((row) => consumer.wants(row));
-      const afterCommit = wanted.length > 0 ? await consumer.handle(wanted, tx) : undefined;
-      if (afterCommit !== undefined) afterCommits.push(afterCommit);
-    }
-    return afterCommits;
-  }
-
-  /** Claims rows and runs the consumers in a transaction. `rows` contains the claimed rows also if this rejects. */
-  const processInTransaction = (claim: (tx: Executor) => Promise<RawOutboxRow[]>, rows: OutboxRow[]) =>
-    runWithRowSpans(async (startSpans) => {
-      const afterCommits = await database.transaction(async (tx) => {
-        rows.push(...sortRows(await claim(tx)));
-        startSpans(rows);
-        return runConsumers(rows, tx);
-      });
-      await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
-    });
-
-  const claimBatchAfter = (tx: Executor, after: number) =>
-    tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [batch, after] });
 
   /** Runs `process`, and retries its rows one by one if it fails. @param process adds the rows that it processes to `rows` */
   async function processOrRetry(process: (rows: OutboxRow[]) => Promise<void>): Promise<number> {
@@ -219,7 +293,7 @@ export function createBatches(options: BatchOptions): Batches {
   async function retryOrDeferRow(id: number): Promise<void> {
     onProgress();
     try {
-      await processInTransaction((tx) => tx.write({ text: CLAIM_ONE, values: [id] }), []);
+      await processInTransaction(processing, (tx) => tx.write({ text: CLAIM_ONE, values: [id] }), []);
     } catch (error) {
       if (isTransient(error) && !(await availability.isAvailable())) throw error;
       log.error({ err: error, outbox: id }, 'an outbox event could not be processed; it is deferred');
@@ -227,74 +301,21 @@ export function createBatches(options: BatchOptions): Batches {
     }
   }
 
-  /** Returns the function that prepares the work of these rows; undefined if they need a transaction. */
-  function findPreparation(
-    rows: readonly OutboxRow[],
-  ): ((executor: Executor) => Promise<PreparedWork | undefined>) | undefined {
-    const wanting = consumers.filter((consumer) => rows.some((row) => consumer.wants(row)));
-    const [consumer] = wanting;
-    if (consumer === undefined) return async () => ({ statement: undefined });
-    const wanted = rows.filter((row) => consumer.wants(row));
-    const { preparation } = consumer;
-    if (wanting.length > 1 || preparation === undefined) return undefined;
-    return wanted.every((row) => preparation.canPrepare(row))
-      ? (executor) => preparation.prepare(wanted, executor)
-      : undefined;
-  }
-
-  /** Claims rows that were read before, and stores their work. Returns the rows that were claimed. */
-  async function claimAndStore(
-    rows: readonly OutboxRow[],
-    versions: readonly string[],
-    { statement }: PreparedWork,
-    executor: Executor,
-  ) {
-    const { name = 'nothing', text, values = [] } = statement ?? {};
-    const claimed = await executor.write<[number]>({
-      name: `outbox_claim_${name}`,
-      text: claimAndStoreSql(text, values.length),
-      values: [...values, rows.map(({ id }) => id), versions],
-    });
-    const ids = new Set(claimed.map(([id]) => id));
-    return rows.filter(({ id }) => ids.has(id));
-  }
-
-  const readNextRows = () =>
-    database.withConnection((executor) =>
-      searchStart.find((after) =>
-        executor.write<[version: string, ...RawOutboxRow]>({
-          name: 'outbox_read',
-          text: READ,
-          values: [FEW_ROWS + 1, after],
-        }),
-      ),
-    );
-
-  /** Prepares the work of rows that were read, and stores it. Returns the claimed rows; undefined if the rows need a transaction. */
-  async function prepareAndStore(rows: readonly OutboxRow[], versions: readonly string[]) {
-    const prepare = findPreparation(rows);
-    if (prepare === undefined) return undefined;
-    return runWithRowSpans(async (startSpans) => {
-      startSpans(rows);
-      const stored = await database.withConnection(async (executor) => {
-        const work = await prepare(executor);
-        return work && { work, claimed: await claimAndStore(rows, versions, work, executor) };
-      });
-      if (stored === undefined) return undefined;
-      if (stored.claimed.length > 0) await stored.work.afterCommit?.();
-      return stored.claimed;
-    });
-  }
-
   const processBatch = () =>
     processOrRetry((rows) =>
-      processInTransaction(async (tx) => (await searchStart.find((after) => claimBatchAfter(tx, after))).rows, rows),
+      processInTransaction(
+        processing,
+        async (tx) => (await searchStart.find((after) => claimRows(tx, batch, after))).rows,
+        rows,
+      ),
     );
 
   async function processFewRowsOrBatch(): Promise<number> {
     if (performance.now() - lostAt < TRANSACTIONS_AFTER_LOSS_MS) return processBatch();
     onProgress();
-    const { rows: read, after } = await readNextRows();
+    const { rows: read, after } = await database.withConnection((executor) =>
+      searchStart.find((start) => readFewRows(executor, start)),
+    );
     if (read.length === 0) return 0;
     const found = read.map(([, ...raw]) => toOutboxRow(raw));
     const versions = read.map(([version]) => version);
@@ -303,7 +324,7 @@ export function createBatches(options: BatchOptions): Batches {
     if (!needsTransaction) {
       count = await processOrRetry(async (rows) => {
         rows.push(...found);
-        const claimed = await prepareAndStore(found, versions);
+        const claimed = await prepareAndStore(processing, found, versions);
         // Rows that were not claimed may have changed, and wait for this relay.
         needsTransaction = claimed === undefined || claimed.length < found.length;
         if (claimed !== undefined && needsTransaction) lostAt = performance.now();
@@ -311,7 +332,10 @@ export function createBatches(options: BatchOptions): Batches {
       });
       if (!needsTransaction) return count;
     }
-    return count + (await processOrRetry((rows) => processInTransaction((tx) => claimBatchAfter(tx, after), rows)));
+    return (
+      count +
+      (await processOrRetry((rows) => processInTransaction(processing, (tx) => claimRows(tx, batch, after), rows)))
+    );
   }
 
   return { processBatch, processFewRowsOrBatch };

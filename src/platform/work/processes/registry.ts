@@ -6,7 +6,7 @@ import type { Logger } from '../../observability/log.ts';
 import type { ProcessFacts } from './facts.ts';
 import type { SlowEntries, SlowLog } from './slow-log.ts';
 import { isQueueName, isTime, parseNotice, parseSlowEntries, parseState } from './state.ts';
-import { createProcessStore } from './store.ts';
+import { createProcessStore, type StoredProcess } from './store.ts';
 import { startVitalsMeter, type Vitals, type VitalsMeter } from './vitals.ts';
 
 const HEARTBEAT_MS = 10_000;
@@ -80,22 +80,66 @@ interface ProcessIdentity {
   appVersion: string | undefined;
 }
 
+/** Passes notices to listeners, each notice once. */
+function createNotices() {
+  const listeners = new Map<string, ((about: never) => void)[]>();
+  /** The notices that this process has handled and may read again. */
+  const handled = new Set<string>();
+
+  function handleNew(notice: string): void {
+    if (handled.has(notice)) return;
+    handled.add(notice);
+    const parsed = parseNotice(notice);
+    if (parsed === undefined) return;
+    for (const listener of listeners.get(parsed.topic) ?? []) listener(parsed.about as never);
+  }
+
+  return {
+    /** Handles a notice of this process before Redis has it. */
+    handleOwn: handleNew,
+    /** @param notices all that Redis has: others are not read again */
+    handle(notices: readonly string[]): void {
+      for (const known of handled) if (!notices.includes(known)) handled.delete(known);
+      notices.forEach(handleNew);
+    },
+    listen<Topic extends keyof Notices>(topic: Topic, listener: (about: Notices[Topic]) => void): void {
+      listeners.set(topic, [...(listeners.get(topic) ?? []), listener]);
+    },
+  };
+}
+
+/** Parses a process that another process has stored. Returns a list, empty if it is not valid. */
+function parseProcess({ id, seenAt, state, slow }: StoredProcess): RunningProcess[] {
+  const parsed = isTime(seenAt) ? parseState(state) : undefined;
+  if (parsed === undefined) return [];
+  const entries = slow === undefined ? undefined : parseSlowEntries(slow);
+  return [{ ...parsed, id, seenAt: new Date(seenAt).toISOString(), ...(entries && { slow: entries }) }];
+}
+
+/** What does not change while this process runs. */
+const describeProcess = ({ version, appVersion }: ProcessIdentity) => ({
+  host: hostname(),
+  pid: process.pid,
+  version,
+  node: process.versions.node,
+  appVersion,
+  startedAt: new Date(performance.timeOrigin).toISOString(),
+});
+
 /** Creates the registry of processes. It writes nothing before `start`. */
 export function createProcessRegistry(
   redis: RedisClient,
   prefix: string,
   log: Logger,
   slowLog: SlowLog,
-  { version, appVersion }: ProcessIdentity,
+  identity: ProcessIdentity,
 ): ProcessRegistry {
   const id = newId();
-  const startedAt = new Date(performance.timeOrigin).toISOString();
+  const constants = describeProcess(identity);
   const store = createProcessStore(redis, prefix);
   const roles = new Set<string>();
   const readers = new Map<keyof ProcessFacts, () => unknown>();
-  const listeners = new Map<string, ((about: never) => void)[]>();
-  /** The notices that this process has handled and may read again. */
-  const handled = new Set<string>();
+  const notices = createNotices();
   let meter: VitalsMeter | undefined;
   let timer: NodeJS.Timeout | undefined;
   let beats = 0;
@@ -103,37 +147,19 @@ export function createProcessRegistry(
   let isFailing = false;
   let writing: Promise<void> | undefined;
 
-  function describe(): ProcessState {
-    return {
-      roles: [...roles],
-      host: hostname(),
-      pid: process.pid,
-      version,
-      node: process.versions.node,
-      appVersion,
-      startedAt,
-      ...meter?.read(),
-      facts: Object.fromEntries([...readers].map(([name, read]) => [name, read()])),
-    };
-  }
-
-  function handleNotices(notices: readonly string[]): void {
-    for (const known of handled) if (!notices.includes(known)) handled.delete(known);
-    for (const notice of notices) {
-      if (handled.has(notice)) continue;
-      handled.add(notice);
-      const parsed = parseNotice(notice);
-      if (parsed === undefined) continue;
-      for (const listener of listeners.get(parsed.topic) ?? []) listener(parsed.about as never);
-    }
-  }
+  const describe = (): ProcessState => ({
+    roles: [...roles],
+    ...constants,
+    ...meter?.read(),
+    facts: Object.fromEntries([...readers].map(([name, read]) => [name, read()])),
+  });
 
   async function write(): Promise<void> {
     try {
       const slow = slowLog.takeChanges() ?? (beats++ % RESEND_AFTER === 0 ? slowLog.entries() : undefined);
       const state = describe();
       const queues = (state.facts?.queues ?? []).map(({ name }) => name);
-      handleNotices(await store.write(id, JSON.stringify(state), slow && JSON.stringify(slow), queues));
+      notices.handle(await store.write(id, JSON.stringify(state), slow && JSON.stringify(slow), queues));
       isFailing = false;
     } catch (error) {
       // The slow entries of this heartbeat are lost; the next one sends them again.
@@ -151,9 +177,7 @@ export function createProcessRegistry(
     return writing;
   }
 
-  const onNotice: ProcessRegistry['onNotice'] = (topic, listener) =>
-    void listeners.set(topic, [...(listeners.get(topic) ?? []), listener]);
-  onNotice('slow log cleared', slowLog.clear);
+  notices.listen('slow log cleared', slowLog.clear);
 
   return {
     id,
@@ -178,28 +202,16 @@ export function createProcessRegistry(
     },
     async list({ withSlow = false } = {}) {
       const { processes, queues } = await store.read(withSlow);
-      return {
-        queues: queues.filter(isQueueName).slice(0, MAX_QUEUES),
-        processes: processes
-          .filter(({ seenAt }) => isTime(seenAt))
-          .flatMap(({ id: processId, seenAt, state, slow }) => {
-            const parsed = parseState(state);
-            if (parsed === undefined) return [];
-            const entries = slow === undefined ? undefined : parseSlowEntries(slow);
-            return [
-              { ...parsed, id: processId, seenAt: new Date(seenAt).toISOString(), ...(entries && { slow: entries }) },
-            ];
-          }),
-      };
+      return { queues: queues.filter(isQueueName).slice(0, MAX_QUEUES), processes: processes.flatMap(parseProcess) };
     },
     async refresh() {
       if (timer !== undefined) await writeOnce();
     },
     async notify(topic, about) {
       const notice = JSON.stringify({ topic, about, id: newId() });
-      handleNotices([...handled, notice]);
+      notices.handleOwn(notice);
       await store.notify(notice);
     },
-    onNotice,
+    onNotice: notices.listen,
   };
 }

@@ -1,7 +1,7 @@
-import type { JobsOptions, Queue } from 'bullmq';
+import type { Job, JobsOptions, Queue } from 'bullmq';
 import type { RedisConnections } from '../../data/redis/connections.ts';
 import { withTimeoutFallback } from '../../helpers/concurrency/deadline.ts';
-import { createLimitedWarning } from '../../observability/limited-warning.ts';
+import { createLimitedWarning, type Warn } from '../../observability/limited-warning.ts';
 import { type Logger, redactTokens } from '../../observability/log.ts';
 import type { QueueFacts, QueueFailure } from '../processes/facts.ts';
 import { loadBullmq } from './bullmq.ts';
@@ -86,12 +86,15 @@ const DEFAULT_JOB_OPTIONS: JobsOptions = { removeOnComplete: true, removeOnFail:
 
 // Take over the jobs of a crashed worker within 20 s; BullMQ's default of 30 s + 30 s would delay them for a minute.
 const STALL_DETECTION: StallDetection = { lockDuration: 15_000, stalledInterval: 5_000 };
-const MAX_TAKEOVERS = 10;
+const WORKER_OPTIONS = {
+  // The takeovers of one job.
+  maxStalledCount: 10,
+  // s that an idle worker waits for a job before it checks the queue. A new job ends the wait, so this only saves commands.
+  drainDelay: 10,
+  // ms after which BullMQ stores the result of a job again if Redis was unreachable.
+  runRetryDelay: 2000,
+};
 
-// s that an idle worker waits for a job before it checks the queue. A new job ends the wait, so this only saves commands.
-const DRAIN_DELAY_S = 10;
-// ms after which BullMQ stores the result of a job again if Redis was unreachable.
-const RESULT_RETRY_MS = 2000;
 // ms that a stopping worker waits for Redis after its last job. A job whose result is not stored runs again, in another process.
 const CLOSE_TIMEOUT_MS = 2000;
 // ms that the first jobs of a process wait for the connection.
@@ -160,15 +163,78 @@ async function runWithoutTrace(process: () => Promise<unknown>): Promise<void> {
   }
 }
 
+const toFailure = (queue: string, job: Job | undefined, error: Error): QueueFailure => ({
+  queue,
+  id: job?.id ?? '',
+  name: job?.name ?? '',
+  error: redactTokens(error.message).slice(0, MAX_ERROR_TEXT),
+  at: new Date().toISOString(),
+});
+
+/** Starts a worker of a queue. @param options `concurrency` and what `StallDetection` says */
+function startWorker(
+  redis: RedisConnections,
+  { name, prefix }: { name: string; prefix: string },
+  process: Parameters<Queues['work']>[1],
+  options: StallDetection & { concurrency: number },
+  warn: Warn,
+  log: Logger,
+): QueueWorker & { readFacts(): QueueFacts } {
+  const failures: QueueFailure[] = [];
+  const stopping = new AbortController();
+  const counter = createJobCounter();
+  const connection = redis.createBlockingConnection();
+  const blocking = redis.createBlockingConnection();
+  const { Worker } = loadBullmq();
+  const worker = new Worker(
+    name,
+    (job) => counter.run(job.id!, () => runWithoutTrace(() => process(job))),
+    { connection, prefix, ...WORKER_OPTIONS, ...options },
+    createWorkerBackend({ connection, blocking }, prefix, counter.isLocked, stopping.signal),
+  );
+  worker.on('lockRenewalFailed', counter.setLockLost);
+  worker.on('error', (error) => warn({ err: error, queue: name }, 'a worker reported an error'));
+  worker.on('failed', (job, failure) => {
+    const error = failure instanceof FailedJobError ? failure.cause : failure;
+    log.error({ err: error, queue: name, job: job?.id }, 'a job failed');
+    failures.unshift(toFailure(name, job, error));
+    failures.splice(MAX_FAILURES);
+  });
+  return {
+    readFacts: () => ({ name, running: counter.count(), concurrency: worker.concurrency, failures }),
+    isRunning: () => worker.isRunning(),
+    setConcurrency(count) {
+      const wasFull = counter.count() >= worker.concurrency;
+      const isRaised = count > worker.concurrency;
+      worker.concurrency = count;
+      // The worker's loop waits for the end of a job while it has as many as it may. An empty result makes it go on.
+      // biome-ignore lint/complexity/useLiteralKeys: a private field of the library
+      if (wasFull && isRaised) worker['mainLoopQueue']?.add(Promise.resolve(undefined));
+    },
+    async stop() {
+      let isClosed = false;
+      const closed = worker.close().finally(() => {
+        isClosed = true;
+      });
+      stopping.abort();
+      // BullMQ waits for Redis without a limit, and may still start a job that it has fetched.
+      while (!isClosed) {
+        await Promise.race([closed, counter.waitUntilIdle()]);
+        await withTimeoutFallback(closed, CLOSE_TIMEOUT_MS, undefined);
+        if (counter.isIdle()) break;
+      }
+      blocking.disconnect();
+      connection.disconnect();
+    },
+  };
+}
+
 /** Creates the queues of an app. @param prefix the prefix of every Redis key, so that two apps can share a Redis */
 export function createQueues(redis: RedisConnections, prefix: string, log: Logger): Queues {
   const queues = new Map<string, Queue>();
-  const worked = new Map<
-    string,
-    { read: () => Pick<QueueFacts, 'running' | 'concurrency'>; failures: QueueFailure[] }
-  >();
-  const warnOfLostJobs = createLimitedWarning(log, WARNING_INTERVAL_MS);
+  const worked = new Map<string, () => QueueFacts>();
   const warnOfWorker = createLimitedWarning(log, WARNING_INTERVAL_MS);
+  const warnOfLostJobs = createLimitedWarning(log, WARNING_INTERVAL_MS);
   const channelOf = (queue: string) => `${prefix}:jobs:${queue}`;
   let connecting: Promise<unknown> | undefined;
 
@@ -216,67 +282,20 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
     listen: (name, listener) =>
       redis.subscribe(channelOf(name), (message) => message.split(' ').forEach(listener)).stop,
     work(name, process, concurrency, stallDetection = STALL_DETECTION) {
-      const failures: QueueFailure[] = [];
-      const stopping = new AbortController();
-      const counter = createJobCounter();
-      const connection = redis.createBlockingConnection();
-      const blocking = redis.createBlockingConnection();
-      const queuePrefix = prefixOfQueue(prefix, name);
-      const { Worker } = loadBullmq();
-      const worker = new Worker(
-        name,
-        (job) => counter.run(job.id!, () => runWithoutTrace(() => process(job))),
-        {
-          connection,
-          prefix: queuePrefix,
-          concurrency,
-          ...stallDetection,
-          maxStalledCount: MAX_TAKEOVERS,
-          drainDelay: DRAIN_DELAY_S,
-          runRetryDelay: RESULT_RETRY_MS,
-        },
-        createWorkerBackend({ connection, blocking }, queuePrefix, counter.isLocked, stopping.signal),
+      const queue = { name, prefix: prefixOfQueue(prefix, name) };
+      const { readFacts, ...worker } = startWorker(
+        redis,
+        queue,
+        process,
+        { concurrency, ...stallDetection },
+        warnOfWorker,
+        log,
       );
-      worker.on('lockRenewalFailed', counter.setLockLost);
-      worker.on('error', (error) => warnOfWorker({ err: error, queue: name }, 'a worker reported an error'));
-      worker.on('failed', (job, failure) => {
-        const error = failure instanceof FailedJobError ? failure.cause : failure;
-        log.error({ err: error, queue: name, job: job?.id }, 'a job failed');
-        const text = redactTokens(error.message).slice(0, MAX_ERROR_TEXT);
-        const at = new Date().toISOString();
-        failures.unshift({ queue: name, id: job?.id ?? '', name: job?.name ?? '', error: text, at });
-        failures.splice(MAX_FAILURES);
-      });
-      worked.set(name, { read: () => ({ running: counter.count(), concurrency: worker.concurrency }), failures });
-      return {
-        isRunning: () => worker.isRunning(),
-        setConcurrency(count) {
-          const wasFull = counter.count() >= worker.concurrency;
-          const isRaised = count > worker.concurrency;
-          worker.concurrency = count;
-          // The worker's loop waits for the end of a job while it has as many as it may. An empty result makes it go on.
-          // biome-ignore lint/complexity/useLiteralKeys: a private field of the library
-          if (wasFull && isRaised) worker['mainLoopQueue']?.add(Promise.resolve(undefined));
-        },
-        async stop() {
-          let isClosed = false;
-          const closed = worker.close().finally(() => {
-            isClosed = true;
-          });
-          stopping.abort();
-          // BullMQ waits for Redis without a limit, and may still start a job that it has fetched.
-          while (!isClosed) {
-            await Promise.race([closed, counter.waitUntilIdle()]);
-            await withTimeoutFallback(closed, CLOSE_TIMEOUT_MS, undefined);
-            if (counter.isIdle()) break;
-          }
-          blocking.disconnect();
-          connection.disconnect();
-        },
-      };
+      worked.set(name, readFacts);
+      return worker;
     },
     workedQueues: () => [...worked.keys()],
-    activity: () => [...worked].map(([name, { read, failures }]) => ({ name, ...read(), failures })),
+    activity: () => [...worked.values()].map((readFacts) => readFacts()),
     queue: getOrCreateQueue,
     async close() {
       // Closing fails while Redis is down, but the rest of the app must still be closed.

@@ -2,12 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type DatabaseOptions, openDatabase } from '../../../../src/platform/data/postgres/database.ts';
-import {
-  MIN_REPLICA_CONNECTIONS,
-  planLanes,
-  planReplicaLanes,
-  shareConnections,
-} from '../../../../src/platform/data/postgres/lanes.ts';
 import { createLogger } from '../../../../src/platform/observability/log.ts';
 import { createTestDatabase } from '../../../support/database/test-database.ts';
 import { startTcpProxy } from '../../../support/tcp-proxy.ts';
@@ -361,44 +355,6 @@ test('a transaction that Postgres rolls back rejects with the error of the faile
   expect((await admin.query('select 1 from kept')).rowCount).toBe(0);
   await expect(database.transaction((tx) => tx.write(insert))).resolves.toEqual([]);
   expect((await admin.query('select 1 from kept')).rowCount).toBe(1);
-});
-
-test.each([
-  // [connections that the server allows, open in other programs, web processes, share]
-  [17, 0, 1, 8],
-  [37, 8, 1, 8],
-  [57, 11, 1, 15],
-  [97, 0, 1, 28],
-  [97, 30, 2, 22],
-  [97, 12, 6, 14],
-  [97, 97, 1, 8],
-  [297, 20, 9, 28],
-])('of %i connections, with %i open elsewhere, each of %i web processes gets %i', (allowed, elsewhere, webs, share) => {
-  expect(shareConnections(allowed, elsewhere, webs)).toBe(share);
-});
-
-test('every budget from 2 guarantees each lane a connection', () => {
-  for (let budget = 2; budget <= 40; budget++) {
-    const { lanes, laneFor } = planLanes(budget);
-    const minimums = lanes.reduce((sum, { min }) => sum + min, 0);
-    expect(minimums).toBeLessThanOrEqual(budget);
-    for (const lane of Object.values(laneFor)) {
-      const { min } = lanes.find(({ name }) => name === lane)!;
-      // Cursors share what the others leave.
-      if (lane === 'cursors') expect(budget).toBeGreaterThan(minimums);
-      else expect(min).toBeGreaterThan(0);
-    }
-  }
-  expect(() => planLanes(1)).toThrow(RangeError);
-});
-
-test('every budget from 4 guarantees each lane of a replica a connection, and leaves one for exports', () => {
-  for (let budget = MIN_REPLICA_CONNECTIONS; budget <= 40; budget++) {
-    const { lanes, laneFor } = planReplicaLanes(budget);
-    expect(lanes.map(({ name }) => name)).toEqual(['reads', 'lists', 'scans', 'cursors']);
-    expect(lanes.reduce((sum, { min }) => sum + min, 0)).toBeLessThan(budget);
-    for (const lane of Object.values(laneFor)) expect(lanes.some(({ name }) => name === lane)).toBe(true);
-  }
 });
 
 test('connections are destroyed at once, whatever the server does, and callers that wait fail', async () => {

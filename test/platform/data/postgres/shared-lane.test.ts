@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { PooledConnection, Statement } from '../../../../src/platform/data/postgres/connection.ts';
 import type { ConnectionPool } from '../../../../src/platform/data/postgres/connection-pool.ts';
-import { createSharedLane } from '../../../../src/platform/data/postgres/shared-lane.ts';
+import { SharedLane } from '../../../../src/platform/data/postgres/shared-lane.ts';
 
 const MIB = 1024 * 1024;
 const DEPTH = { always: 4, fitting: 32, bytes: 32 * MIB };
@@ -52,7 +52,7 @@ function createLane(connections = 1) {
     release: () => undefined,
     onShortage: () => undefined,
   } as unknown as ConnectionPool;
-  const lane = createSharedLane(pool, 'lists', { depth: DEPTH, maxWaitMs: 60_000 });
+  const lane = new SharedLane(pool, 'lists', { depth: DEPTH, maxWaitMs: 60_000 });
   const query = (text: string, maxBytes?: number) => lane.query({ text, values: [], maxBytes });
   /** Sends statements whose results arrive after this many ms. */
   const run = async (count: number, ms: number) => {

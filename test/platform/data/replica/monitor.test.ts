@@ -1,7 +1,7 @@
 // When a replica counts as usable, with servers that respond as each test says.
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { Queryable } from '../../../../src/platform/data/postgres/queryable.ts';
-import { createReplicaMonitor } from '../../../../src/platform/data/replica/monitor.ts';
+import { ReplicaMonitor } from '../../../../src/platform/data/replica/monitor.ts';
 import { createReplicaProgress } from '../../../../src/platform/data/replica/progress.ts';
 import type { Logger } from '../../../../src/platform/observability/log.ts';
 
@@ -33,7 +33,7 @@ async function startMonitor() {
   const warn = (_fields: object, text: string) => warnings.push(text);
   const log = { warn, info() {}, error() {} } as unknown as Logger;
   const abandonStatements = vi.fn();
-  const monitor = createReplicaMonitor(
+  const monitor = new ReplicaMonitor(
     { primary: { read: read('primary') }, replica: { read: read('replica') }, address: 'replica', abandonStatements },
     createReplicaProgress(),
     MAX_LAG_MS,
