@@ -11,18 +11,12 @@ import { type Administration, createAdministration } from './administration.ts';
 import { confirmCaller, confirmPassword } from './change-password.ts';
 import type { AccountsContext } from './context.ts';
 import { createDevicePanel } from './devices/account-panel.ts';
-import { deviceRemovalConsumer, deviceRoutes, devices, removeAllDevices, type TokenRule } from './devices/index.ts';
-import {
-  createProofRemovalConsumer,
-  createProofRevocation,
-  createProofSweep,
-  emailProofs,
-  proofUserData,
-} from './email-proofs/store.ts';
+import { deviceRoutes, devices, removeAllDevices, type TokenRule } from './devices/index.ts';
+import { createProofRevocation, emailProofs } from './email-proofs/store.ts';
 import { createIdentityPanel } from './identities/account-panel.ts';
 import { createIdentityLinks } from './identities/link.ts';
 import { identityRoutes } from './identities/routes.ts';
-import { createIdentities, createIdentityRemovalConsumer, userIdentities } from './identities/store.ts';
+import { createIdentities, userIdentities } from './identities/store.ts';
 import { createLockoutSection } from './lockout/account-section.ts';
 import { createLockout } from './lockout/lockout.ts';
 import { createPasswordPanel } from './password-panel.ts';
@@ -32,18 +26,12 @@ import { createResetFeature, createResets, passwordResets } from './reset/index.
 import { accountRoutes } from './routes.ts';
 import { createSessionPanel } from './sessions/account-panel.ts';
 import { sessionRoutes } from './sessions/routes.ts';
-import {
-  createSessionRemovalConsumer,
-  createSessionSweep,
-  createSessions,
-  type Sessions,
-  sessions as sessionTable,
-} from './sessions/sessions.ts';
+import { createSessions, type Sessions, sessions as sessionTable } from './sessions/sessions.ts';
 import { checkSecretOfCaller, runSignInAttempt } from './sign-in/attempt.ts';
 import { createProof, loginShape, resumeLogin, startSessionWithoutPassword } from './sign-in/finish-login.ts';
 import { countSignIns } from './sign-in/metrics.ts';
 import { combineSignInSteps } from './sign-in/steps.ts';
-import { createFormerAddressConsumer, describeAccountUserData } from './users/user-data.ts';
+import { createUserRowParts } from './user-rows.ts';
 import { activeUserSql } from './users/user-state.ts';
 import { createUsers } from './users/users.ts';
 import { createVerifyEmail, VERIFICATION_OF_ADDRESS } from './users/verified-email.ts';
@@ -189,7 +177,7 @@ export function createAccounts(
       signInMethods = steps.signInMethods ?? [];
       if (steps.revocationStep !== undefined) revocationSteps = [...ownSteps, steps.revocationStep];
       const whole = { ...accounts, signInSteps };
-      const reset = createResetFeature(whole, gateway);
+      const reset = createResetFeature(whole);
       return {
         routes: [
           ...accountRoutes(whole, context),
@@ -207,16 +195,7 @@ export function createAccounts(
         accountSections: host.settings.auth.lockout.maxAttempts === 0 ? [] : [createLockoutSection(accounts)],
         authenticators: [sessions.authenticator],
         mails: reset.mails,
-        consumers: [
-          createSessionRemovalConsumer(gateway),
-          createIdentityRemovalConsumer(gateway),
-          createProofRemovalConsumer(gateway),
-          deviceRemovalConsumer(gateway),
-          createFormerAddressConsumer(gateway),
-          ...reset.consumers,
-        ],
-        sweeps: [createSessionSweep(host.database), createProofSweep(host.database), ...reset.sweeps],
-        userData: [...describeAccountUserData(host.database, gateway), proofUserData(host.database)],
+        ...createUserRowParts(host.database, gateway),
       };
     },
   };

@@ -1,14 +1,11 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import type { RevocationStep } from '../../declare/accounts.ts';
-import type { ResourceGateway, UserData } from '../../declare/host.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
 import { hashToken } from '../../platform/data/crypto/token.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, integer, jsonb, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
-import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
 import { newId } from '../../platform/helpers/ids.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/work/outbox/relay.ts';
-import { createDeletedUsersConsumer } from '../users/user-state.ts';
+import { defineOwnedTable } from '../users/owned-table.ts';
 
 /**
  * Links and codes that prove access to a mailbox. Only hashes of the secrets are stored. The e-mail's worker creates the secrets when it
@@ -41,6 +38,9 @@ export const emailProofs = pgTable(
     index('email_proofs_expires_at_index').on(table.expiresAt),
   ],
 );
+
+/** The proofs as rows of users. Uses index email_proofs_user_id_index. */
+export const ownedProofs = defineOwnedTable(emailProofs);
 
 /** What a proof is for. */
 export type ProofPurpose = 'verify' | 'change' | 'undo' | 'sign-in';
@@ -192,17 +192,11 @@ export function createEmailProofs(database: Database, purpose: ProofPurpose): Em
   };
 }
 
-// Uses indexes email_proofs_user_id_index and email_proofs_email_index.
-const REMOVE_OF_USERS = 'delete from email_proofs where user_id = any($1)';
-// Proofs that other users have requested for the address, to change theirs to it, are theirs.
+// Uses indexes email_proofs_user_id_index and email_proofs_email_index. Proofs that other users have requested for the address, to change
+// theirs to it, are theirs.
 const removeByAddressSql = (table: string) => `
   delete from email_proofs where (purpose <> 'undo' and user_id = any($1))
     or (purpose = 'sign-in' and email in (select u."email" from "${table}" u where u."id" = any($1)))`;
-// Uses index email_proofs_expires_at_index.
-const REMOVE_EXPIRED = `
-  delete from email_proofs where id in (
-    select id from email_proofs where expires_at <= now() order by expires_at limit $1 for update skip locked
-  ) returning 1`;
 
 /**
  * Creates the step that ends proofs together with other credentials. Proofs that undo the change of an address stay, unless the whole account
@@ -212,35 +206,7 @@ export function createProofRevocation(users: ResourceGateway): RevocationStep {
   const removeByAddress = removeByAddressSql(users.table);
   return async ({ cause, userIds }, { database: on }) => {
     if (cause === 'key_revoked') return;
-    if (cause === 'user_deleted' || cause === 'account_claimed')
-      await on.write({ text: REMOVE_OF_USERS, values: [userIds] });
+    if (cause === 'user_deleted' || cause === 'account_claimed') await ownedProofs.remove(on, userIds);
     await on.write({ text: removeByAddress, values: [userIds] });
-  };
-}
-
-/** Creates the sweep that removes expired proofs. */
-export function createProofSweep(database: Pick<Database, 'write'>): Sweep {
-  return createRetentionSweep(database, { name: 'expired e-mail proofs', removals: [{ text: REMOVE_EXPIRED }] });
-}
-
-/** Creates the relay consumer that removes the proofs of deleted users. */
-export const createProofRemovalConsumer = (users: ResourceGateway) =>
-  createDeletedUsersConsumer(users, REMOVE_OF_USERS);
-
-const ROWS = `
-  select id, purpose, email, created_at, expires_at from email_proofs
-  where user_id = $1 and id > $2 order by id limit $3`;
-const ROW_NAMES = ['id', 'purpose', 'email', 'createdAt', 'expiresAt'];
-
-/** Describes the proofs of a user, for exports and erasures. */
-export function proofUserData(database: Database): UserData {
-  return {
-    name: 'emailProofs',
-    description: 'Links and codes that were sent by e-mail and can still be used, without their secrets',
-    tables: ['email_proofs'],
-    rows: (userId) => readRowsInPages(database, ROWS, ROW_NAMES, [userId]),
-    async erase(userId) {
-      return (await database.write({ text: `${REMOVE_OF_USERS} returning 1`, values: [[userId]] })).length;
-    },
   };
 }

@@ -5,18 +5,15 @@ import type { Authenticator, SignInCondition } from '../../declare/authenticator
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import { generateToken, hashToken, isWellFormedToken } from '../../platform/data/crypto/token.ts';
-import type { Database } from '../../platform/data/postgres/database.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
 import { createUsageRecorder } from '../../platform/data/postgres/usage-recorder.ts';
 import { createBatchLoader } from '../../platform/helpers/concurrency/loader.ts';
 import { invalidSessionError } from '../../platform/helpers/errors.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import type { Entity } from '../../records/store/entity.ts';
 import { storedHashSql } from '../passwords/password-hash.ts';
-import { createDeletedUsersConsumer } from '../users/user-state.ts';
+import { defineOwnedTable } from '../users/owned-table.ts';
 
 /** The live sessions of users. Only the SHA-256 of a session's token is stored. Ending a session deletes its row. */
 export const sessions = pgTable(
@@ -39,6 +36,9 @@ export const sessions = pgTable(
   },
   (table) => [index('sessions_user_id_index').on(table.userId), index('sessions_expires_at_index').on(table.expiresAt)],
 );
+
+/** The sessions as rows of users. Uses index sessions_user_id_index. The foreign key removes the devices of a session with it. */
+export const ownedSessions = defineOwnedTable(sessions);
 
 /** Maximum number of sessions in a list: more than a person would read. */
 const MAX_LISTED = 1000;
@@ -247,20 +247,3 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
     },
   };
 }
-
-// Uses index sessions_expires_at_index. The foreign key removes the devices of a session with it.
-const REMOVE_EXPIRED = `
-  delete from sessions where id in (
-    select id from sessions where expires_at <= now() order by expires_at limit $1 for update skip locked
-  ) returning 1`;
-// Uses index sessions_user_id_index.
-const REMOVE_OF_USERS = 'delete from sessions where user_id = any($1)';
-
-/** Creates the sweep that removes expired sessions. */
-export function createSessionSweep(database: Pick<Database, 'write'>): Sweep {
-  return createRetentionSweep(database, { name: 'expired sessions', removals: [{ text: REMOVE_EXPIRED }] });
-}
-
-/** Creates the relay consumer that removes the sessions of deleted users, so that addresses and user agents are not kept. */
-export const createSessionRemovalConsumer = (users: ResourceGateway) =>
-  createDeletedUsersConsumer(users, REMOVE_OF_USERS);
