@@ -9,7 +9,7 @@ import { askForPasskey } from './second-factor.ts';
 import { completePasskeySettings, type PasskeyContext, type PasskeyOptions, passkeySettings } from './settings.ts';
 import { secondFactorShape } from './shapes.ts';
 import { passkeyChallenges, passkeyTable } from './sql.ts';
-import { createChallengeSweep, createPasskeyRemovalConsumer, passkeyUserData, revokePasskeys } from './user-data.ts';
+import { createPasskeyRowParts } from './user-data.ts';
 
 /**
  * Passkeys: users sign in with their device instead of a password, by fingerprint, face or PIN (WebAuthn).
@@ -40,10 +40,7 @@ export function passkeys(options: PasskeyOptions = {}): Extension {
           secondFactors: [createPasskeyFactor(host)],
         }),
         signInMethods: [passkeySignInMethod],
-        revocationStep: revokePasskeys,
-        consumers: [createPasskeyRemovalConsumer(users)],
-        sweeps: [createChallengeSweep(host.database)],
-        userData: [passkeyUserData(host.database)],
+        ...createPasskeyRowParts(host.database, users),
       };
     },
   });

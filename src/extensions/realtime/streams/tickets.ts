@@ -3,10 +3,7 @@ import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
 import { generateToken, hashToken } from '../../../platform/data/crypto/token.ts';
-import type { Database } from '../../../platform/data/postgres/database.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
-import { createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import { setAuthenticator } from '../../../rules/credential.ts';
 import type { RealtimeSettings } from '../settings/settings.ts';
 
@@ -18,12 +15,6 @@ const ADD_TICKET = `
 /** Deletes a ticket and returns its user, its session and whether it is still valid. $1 SHA-256 of the ticket. No row: it was used. */
 const USE_TICKET = `
   delete from realtime_tickets where ticket_hash = $1 returning user_id, session_id, expires_at > now()`;
-
-/** Removes expired tickets. $1 maximum number of rows. Uses realtime_tickets_expires_at_index. */
-const REMOVE_TICKETS = `
-  delete from realtime_tickets where ticket_hash in (
-    select ticket_hash from realtime_tickets where expires_at < now() limit $1 for update skip locked)
-  returning 1`;
 
 /** Tickets replace a token in a query string. Each ticket opens one stream and expires after `ticketSeconds`. */
 export interface Tickets {
@@ -76,9 +67,4 @@ export function createTickets(
       return { user, auth };
     },
   };
-}
-
-/** Creates the sweep that removes expired tickets. */
-export function createTicketSweep(database: Database): Sweep {
-  return createRetentionSweep(database, { name: 'expired tickets of streams', removals: [{ text: REMOVE_TICKETS }] });
 }
