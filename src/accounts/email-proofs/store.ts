@@ -1,7 +1,7 @@
-import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
-import { hashToken } from '../../platform/data/crypto/token.ts';
+import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, integer, jsonb, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
 import { newId } from '../../platform/helpers/ids.ts';
@@ -133,7 +133,7 @@ export interface EmailProofs {
   removeOfAddress(email: string, on: Executor): Promise<void>;
 }
 
-const hashCode = (id: string, code: string) => createHash('sha256').update(`${id}.${code}`).digest('hex');
+const hashCode = (id: string, code: string) => hashToken(`${id}.${code}`);
 
 /** Removes what people add when they copy a code: spaces and dashes. */
 const normalizeCode = (code: string) => code.replaceAll(/[\s-]/g, '');
@@ -152,14 +152,14 @@ export function createEmailProofs(database: Database, purpose: ProofPurpose): Em
   return {
     async request({ email, userId, data = {} }, { boundToClient, keepsFormer = false }, on = database) {
       const id = newId();
-      const clientSecret = randomBytes(32).toString('base64url');
+      const clientSecret = generateSecret();
       if (userId !== undefined && !keepsFormer) await on.write({ text: REMOVE_FORMER, values: [userId, purpose] });
       const clientHash = boundToClient ? hashToken(clientSecret) : null;
       await on.write({ text: INSERT, values: [id, purpose, email, userId, clientHash, JSON.stringify(data)] });
       return { id, clientSecret };
     },
     async issue(id, minutes, owner) {
-      const token = randomBytes(32).toString('base64url');
+      const token = generateSecret();
       const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0');
       const values = [id, hashToken(token), hashCode(id, code), minutes, owner ?? null];
       type Issued = [email: string, userId: string | null, data: Record<string, unknown>];

@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Revocation, RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
-import { hashToken } from '../../platform/data/crypto/token.ts';
+import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
 import { defineOwnedTable } from '../users/owned-table.ts';
@@ -50,7 +50,7 @@ const INVALIDATE = `
  * former address stops working.
  */
 function addressSuffixOf(random: string, { email }: StoredRecord): string {
-  return createHash('sha256').update(`${random}.${email}`).digest('base64url').slice(0, 22);
+  return hash('sha256', `${random}.${email}`, 'base64url').slice(0, 22);
 }
 
 /** The links to set a new password. Each user has at most one link. */
@@ -88,7 +88,7 @@ export function createResets(database: Database, users: ResourceGateway, minutes
   const findSql = FIND.replace('%columns%', users.columns('u')).replace('%users%', `"${users.table}"`);
   return {
     async createToken(user, requestedAt) {
-      const random = randomBytes(32).toString('base64url');
+      const random = generateSecret();
       const token = random + addressSuffixOf(random, user);
       const values = [user.id, hashToken(token), requestedAt, minutes];
       return (await database.write({ text: UPSERT_TOKEN, values })).length > 0 ? token : undefined;

@@ -2,7 +2,7 @@ import { isAccountActive } from '../../../declare/actor.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
-import { generateToken, hashToken } from '../../../platform/data/crypto/token.ts';
+import { generateToken, hashToken, isWellFormedToken } from '../../../platform/data/crypto/token.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { setAuthenticator } from '../../../rules/credential.ts';
 import type { RealtimeSettings } from '../settings/settings.ts';
@@ -30,7 +30,6 @@ export interface Tickets {
 
 // A ticket starts like a token, so that the log redacts it.
 const TICKET_PREFIX = 'svc_rt_';
-const TICKET_PATTERN = /^svc_rt_[0-9a-f]{64}$/;
 
 const ticketError = () => new ApiError('UNAUTHORIZED', 'This ticket has been used or has expired');
 
@@ -49,13 +48,13 @@ export function createTickets(
 
   return {
     async createTicket(user, session) {
-      const ticket = generateToken().replace(/^svc_/, TICKET_PREFIX);
+      const ticket = generateToken(TICKET_PREFIX);
       const values = [hashToken(ticket), user.id, session, ticketSeconds];
       const [row] = await database.write<[expiresAt: string]>({ text: ADD_TICKET, values });
       return { ticket, expiresAt: row![0] };
     },
     async redeemTicket(ticket) {
-      if (!TICKET_PATTERN.test(ticket)) throw ticketError();
+      if (!isWellFormedToken(ticket, TICKET_PREFIX)) throw ticketError();
       const statement = { text: USE_TICKET, values: [hashToken(ticket)] };
       const [row] = await database.write<[userId: string, session: string, good: boolean]>(statement);
       if (row === undefined || users === undefined) throw ticketError();
