@@ -1,11 +1,9 @@
 import { type ExpiredRows, removeExpiredSql } from '../../data/postgres/expired-rows.ts';
 import type { Executor } from '../../data/postgres/queryable.ts';
-import { writeInBatches } from '../../data/postgres/write-in-batches.ts';
+import { BATCHES_PER_SWEEP, writeInBatches } from '../../data/postgres/write-in-batches.ts';
 import type { Sweep } from '../outbox/relay.ts';
 
 const RETENTION_EVERY_MS = 60_000;
-/** Maximum number of batches in one sweep, because a stopping process waits for the sweep in progress. The next sweep continues. */
-const MAX_BATCHES = 20;
 
 /** Creates a sweep that adds jobs for due rows without one: their job was lost, or the lease of their worker has expired. */
 export function createReclaimSweep<Row>({
@@ -63,7 +61,7 @@ export function createRetentionSweep(
     everyMs,
     async run() {
       let rows = 0;
-      for (const { text, values = [], rowsPerBatch, maxBatches = MAX_BATCHES } of statements)
+      for (const { text, values = [], rowsPerBatch, maxBatches = BATCHES_PER_SWEEP } of statements)
         rows += await writeInBatches(database, text, values, { rowsPerBatch, maxBatches });
       return rows;
     },

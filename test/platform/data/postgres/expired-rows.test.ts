@@ -20,7 +20,11 @@ test.each([
   ],
   [
     { table: '"jobs"', column: 'finished_at', where: `status = 'done'` },
-    `delete from "jobs" where (id) in ( select id from "jobs" where status = 'done' and finished_at <= now() order by finished_at limit $1 for update skip locked ) returning 1`,
+    `delete from "jobs" where (id) in ( select id from "jobs" where (status = 'done') and finished_at <= now() order by finished_at limit $1 for update skip locked ) returning 1`,
+  ],
+  [
+    { table: 'events', column: 'id', keep: `interval '7 days'` },
+    `delete from events where (id) in ( select id from events where id <= to_hex(floor(extract(epoch from now() - interval '7 days'))::bigint) order by id limit $1 for update skip locked ) returning 1`,
   ],
 ])('expired rows are removed by primary key, the oldest first: %j', (rows, sql) => {
   expect(oneLine(removeExpiredSql(rows))).toBe(sql);

@@ -37,17 +37,6 @@ const READ_DELETED_OR_WAITING = newestSql(`${KEPT}
   from unnest($1::text[], $2::text[]) as r(resource, record_id)
     join outbox o on o.record_id = r.record_id and o.name = r.resource || '.deleted'`);
 
-/**
- * Deletes old copies of deleted records. $1 ms that copies are kept, $2 maximum number of rows. Uses the primary key, because ids begin
- * with the Unix second of their creation. Returns a row for each deleted copy.
- */
-export const DELETE_OLD_COPIES = `
-  delete from webhook_deleted_records where id in (
-    select id from webhook_deleted_records
-    where id < to_hex(floor(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint)
-    order by id limit $2 for update skip locked)
-  returning 1`;
-
 /** A deleted record with its values at the time of the deletion. */
 interface DeletedRecord {
   resource: string;
