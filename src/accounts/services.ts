@@ -9,10 +9,10 @@ import { createAccountLocks, createRecentSignInCheck, createRevocation, createUs
 import { removeAllDevices } from './devices/index.ts';
 import { createProofRevocation } from './email-proofs/store.ts';
 import { createIdentityLinks } from './identities/link.ts';
-import { createIdentities } from './identities/store.ts';
+import { createIdentities, type Identities } from './identities/store.ts';
 import { createLockout } from './lockout/lockout.ts';
 import type { PasswordHasher } from './passwords/password-hash.ts';
-import { createPowerRules, type PowerParts } from './power/index.ts';
+import { createPowerRules, type PowerParts, type PowerRules } from './power/index.ts';
 import { createResets } from './reset/index.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { combineSignInSteps } from './sign-in/steps.ts';
@@ -25,17 +25,29 @@ export interface AddedSteps extends Pick<FeatureParts, 'signInMethods' | 'revoca
   signInSteps: readonly SignInStep[];
 }
 
-/** The services of accounts, as `createAccountServices` connects them. */
-export type AccountServices = ReturnType<typeof createAccountServices>;
+/** The services of accounts. */
+export interface AccountServices
+  extends Pick<Accounts, 'lockInOrder' | 'holdCredential' | 'lockUser' | 'findUserWithProof' | 'confirmIdentity'> {
+  accounts: Omit<AccountsContext, 'signInSteps'>;
+  identities: Identities;
+  links: ReturnType<typeof createIdentityLinks>;
+  power: PowerRules;
+  /** The ways to sign in that extensions have added. */
+  methods(): readonly SignInMethod[];
+  /** Returns the context of operations that sign users in, with the steps that have been added by now. */
+  signInContext(): AccountsContext;
+  /** Adds the steps of extensions, after all features are set up. */
+  use(steps: AddedSteps): void;
+}
 
-/** Creates the services of accounts. Extensions add their steps with `use`, after all features are set up. */
+/** Creates the services of accounts. */
 export function createAccountServices(
   host: Host,
   hasher: PasswordHasher,
   context: RecordsContext,
   user: Entity,
   gateway: ResourceGateway,
-) {
+): AccountServices {
   const sessions = createSessions(host, user, gateway);
   const resets = createResets(host.database, gateway, host.settings.auth.resetTokenTtlMinutes);
   const identities = createIdentities(host.database);
@@ -75,9 +87,8 @@ export function createAccountServices(
     lockUser,
     findUserWithProof,
     confirmIdentity,
-    /** Returns the context of operations that sign users in, with the steps that have been added by now. */
-    signInContext: (): AccountsContext => ({ ...accounts, signInSteps }),
-    use(steps: AddedSteps): void {
+    signInContext: () => ({ ...accounts, signInSteps }),
+    use(steps) {
       power.use(steps);
       signInSteps = combineSignInSteps(steps.signInSteps);
       signInMethods = steps.signInMethods ?? [];
