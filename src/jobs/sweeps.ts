@@ -28,16 +28,6 @@ const OVERDUE = `
     select id, name, claims from background_jobs
     where status = 'running' and lease_until <= now() and name = any($1) order by lease_until limit ${MAX_OVERDUE})`;
 
-const removeOldSql = (status: string) => `
-  delete from background_jobs where id in (
-    select id from background_jobs where ${status} and finished_at < now() - $1::float8 * interval '1 day'
-    order by finished_at limit $2 for update skip locked
-  ) returning 1`;
-// Uses index background_jobs_done_index.
-const REMOVE_DONE = removeOldSql("status in ('succeeded', 'cancelled')");
-// Uses index background_jobs_failed_index.
-const REMOVE_FAILED = removeOldSql("status = 'failed'");
-
 // Uses indexes background_jobs_waiting_index and background_jobs_running_index.
 const STATE = `
   select name, status, count(*)::int, extract(epoch from now() - min(run_at) filter (where run_at <= now()))::float8
@@ -100,13 +90,17 @@ export function createJobSweeps(
   const { database, queues, settings } = parts;
   const { keepDays, keepFailedDays } = settings.jobs;
   const names = [...declared.jobs.keys()];
-  const maxBatches = Number.POSITIVE_INFINITY;
+  // These use the indexes background_jobs_done_index and background_jobs_failed_index.
+  const finishedJobs = (where: string, days: number) => ({
+    ...{ table: 'background_jobs', column: 'finished_at', where, keep: `${days} * interval '1 day'` },
+    maxBatches: Number.POSITIVE_INFINITY,
+  });
   const retention = createRetentionSweep(database, {
     name: 'job retention',
     ...(names.length > 0 ? {} : { everyMs: UNUSED_EVERY_MS }),
     removals: [
-      { text: REMOVE_DONE, values: [keepDays], maxBatches },
-      { text: REMOVE_FAILED, values: [keepFailedDays], maxBatches },
+      finishedJobs("status in ('succeeded', 'cancelled')", keepDays),
+      finishedJobs("status = 'failed'", keepFailedDays),
     ],
   });
   const reclaim = createReclaimSweep({

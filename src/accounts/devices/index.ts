@@ -8,11 +8,11 @@ export { deviceRoutes } from './routes.ts';
 export {
   createFindDevices,
   deleteGoneDevices,
-  deviceRemovalConsumer,
   devices,
   deviceUserData,
   type FindDevices,
   type GoneDevice,
+  ownedDevices,
   registerDevice,
   removeAllDevices,
 } from './store.ts';

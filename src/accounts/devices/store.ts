@@ -1,14 +1,13 @@
 import type { RevocationStep } from '../../declare/accounts.ts';
-import type { ResourceGateway, UserData } from '../../declare/host.ts';
+import type { UserData } from '../../declare/host.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
 import { findViolatedForeignKey } from '../../platform/data/postgres/errors.ts';
-import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
-import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
 import { invalidSessionError } from '../../platform/helpers/errors.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import { sessions } from '../sessions/sessions.ts';
-import { activeOwnerJoinSql, createDeletedUsersConsumer, type UserTable } from '../users/user-state.ts';
+import { defineOwnedTable } from '../users/owned-table.ts';
+import { activeOwnerJoinSql, type UserTable } from '../users/user-state.ts';
 import type { DeviceRegistration } from './input.ts';
 import { type DevicePlatform, hashDeviceToken, maskToken } from './token.ts';
 
@@ -36,6 +35,9 @@ export const devices = pgTable(
   },
   (table) => [index('devices_user_id_index').on(table.userId), index('devices_session_id_index').on(table.sessionId)],
 );
+
+/** The devices as rows of users. Uses index devices_user_id_index. */
+export const ownedDevices = defineOwnedTable(devices, { locksInOrder: true });
 
 /** A device of the caller, with its unmasked token. */
 export interface OwnDevice {
@@ -224,37 +226,24 @@ export async function deleteGoneDevices(database: Database, gone: readonly GoneD
   return (await database.write({ name: 'device_remove', text: REMOVE_GONE, values })).length;
 }
 
-// Uses index devices_user_id_index.
-const REMOVE_OF_USERS = `
-  delete from devices where id in (select id from devices where user_id = any($1) order by id for update)`;
-
 /** Removes all devices of deleted users, including devices without a session. For other causes, devices end with their sessions. */
 export const removeAllDevices: RevocationStep = async ({ cause, userIds }, tx) => {
   if (cause === 'user_deleted' || cause === 'account_claimed' || cause === 'email_change_undone')
-    await tx.database.write({ text: REMOVE_OF_USERS, values: [userIds] });
+    await ownedDevices.remove(tx.database, userIds);
 };
-
-/** Creates the relay consumer that removes the devices of deleted users. */
-export const deviceRemovalConsumer = (users: ResourceGateway) => createDeletedUsersConsumer(users, REMOVE_OF_USERS);
-
-// Uses index devices_user_id_index.
-const USER_DATA = `
-  select id, platform, name, app_version, locale, token, created_at, last_seen_at from devices
-  where user_id = $1 and id > $2 order by id limit $3`;
-const USER_DATA_NAMES = ['id', 'platform', 'name', 'appVersion', 'locale', 'token', 'createdAt', 'lastSeenAt'];
-const ERASE = 'delete from devices where id in (select id from devices where user_id = $1 limit $2) returning 1';
 
 /** Describes the device data of a user, for exports and erasures. */
 export function deviceUserData(database: Database): UserData {
-  return {
+  const data = ownedDevices.describe(database, {
     name: 'devices',
     description: 'Devices that receive push notifications; tokens are masked',
-    tables: ['devices'],
+    exported: ['id', 'platform', 'name', 'appVersion', 'locale', 'token', 'createdAt', 'lastSeenAt'],
+  });
+  return {
+    ...data,
     async *rows(userId) {
-      for await (const device of readRowsInPages(database, USER_DATA, USER_DATA_NAMES, [userId])) {
+      for await (const device of data.rows(userId))
         yield { ...device, token: maskToken(device.platform as DevicePlatform, device.token as string) };
-      }
     },
-    erase: (userId) => writeInBatches(database, ERASE, [userId]),
   };
 }

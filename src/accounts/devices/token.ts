@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { checkUrl } from '../../platform/http/address-guard/index.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -108,7 +108,7 @@ function deviceIdentityOf(token: string): string {
  * the client sent, so a known token moves to its new owner even if the platform differs.
  */
 export function hashDeviceToken(token: string): string {
-  return createHash('sha256').update(deviceIdentityOf(token)).digest('hex');
+  return hash('sha256', deviceIdentityOf(token));
 }
 
 /**

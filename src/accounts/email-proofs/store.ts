@@ -1,14 +1,11 @@
-import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import type { RevocationStep } from '../../declare/accounts.ts';
-import type { ResourceGateway, UserData } from '../../declare/host.ts';
-import { hashToken } from '../../platform/data/crypto/token.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
+import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, integer, jsonb, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
-import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
 import { newId } from '../../platform/helpers/ids.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/work/outbox/relay.ts';
-import { createDeletedUsersConsumer } from '../users/user-state.ts';
+import { defineOwnedTable } from '../users/owned-table.ts';
 
 /**
  * Links and codes that prove access to a mailbox. Only hashes of the secrets are stored. The e-mail's worker creates the secrets when it
@@ -41,6 +38,9 @@ export const emailProofs = pgTable(
     index('email_proofs_expires_at_index').on(table.expiresAt),
   ],
 );
+
+/** The proofs as rows of users. Uses index email_proofs_user_id_index. */
+export const ownedProofs = defineOwnedTable(emailProofs);
 
 /** What a proof is for. */
 export type ProofPurpose = 'verify' | 'change' | 'undo' | 'sign-in';
@@ -133,7 +133,7 @@ export interface EmailProofs {
   removeOfAddress(email: string, on: Executor): Promise<void>;
 }
 
-const hashCode = (id: string, code: string) => createHash('sha256').update(`${id}.${code}`).digest('hex');
+const hashCode = (id: string, code: string) => hashToken(`${id}.${code}`);
 
 /** Removes what people add when they copy a code: spaces and dashes. */
 const normalizeCode = (code: string) => code.replaceAll(/[\s-]/g, '');
@@ -152,14 +152,14 @@ export function createEmailProofs(database: Database, purpose: ProofPurpose): Em
   return {
     async request({ email, userId, data = {} }, { boundToClient, keepsFormer = false }, on = database) {
       const id = newId();
-      const clientSecret = randomBytes(32).toString('base64url');
+      const clientSecret = generateSecret();
       if (userId !== undefined && !keepsFormer) await on.write({ text: REMOVE_FORMER, values: [userId, purpose] });
       const clientHash = boundToClient ? hashToken(clientSecret) : null;
       await on.write({ text: INSERT, values: [id, purpose, email, userId, clientHash, JSON.stringify(data)] });
       return { id, clientSecret };
     },
     async issue(id, minutes, owner) {
-      const token = randomBytes(32).toString('base64url');
+      const token = generateSecret();
       const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0');
       const values = [id, hashToken(token), hashCode(id, code), minutes, owner ?? null];
       type Issued = [email: string, userId: string | null, data: Record<string, unknown>];
@@ -192,17 +192,11 @@ export function createEmailProofs(database: Database, purpose: ProofPurpose): Em
   };
 }
 
-// Uses indexes email_proofs_user_id_index and email_proofs_email_index.
-const REMOVE_OF_USERS = 'delete from email_proofs where user_id = any($1)';
-// Proofs that other users have requested for the address, to change theirs to it, are theirs.
+// Uses indexes email_proofs_user_id_index and email_proofs_email_index. Proofs that other users have requested for the address, to change
+// theirs to it, are theirs.
 const removeByAddressSql = (table: string) => `
   delete from email_proofs where (purpose <> 'undo' and user_id = any($1))
     or (purpose = 'sign-in' and email in (select u."email" from "${table}" u where u."id" = any($1)))`;
-// Uses index email_proofs_expires_at_index.
-const REMOVE_EXPIRED = `
-  delete from email_proofs where id in (
-    select id from email_proofs where expires_at <= now() order by expires_at limit $1 for update skip locked
-  ) returning 1`;
 
 /**
  * Creates the step that ends proofs together with other credentials. Proofs that undo the change of an address stay, unless the whole account
@@ -212,35 +206,7 @@ export function createProofRevocation(users: ResourceGateway): RevocationStep {
   const removeByAddress = removeByAddressSql(users.table);
   return async ({ cause, userIds }, { database: on }) => {
     if (cause === 'key_revoked') return;
-    if (cause === 'user_deleted' || cause === 'account_claimed')
-      await on.write({ text: REMOVE_OF_USERS, values: [userIds] });
+    if (cause === 'user_deleted' || cause === 'account_claimed') await ownedProofs.remove(on, userIds);
     await on.write({ text: removeByAddress, values: [userIds] });
-  };
-}
-
-/** Creates the sweep that removes expired proofs. */
-export function createProofSweep(database: Pick<Database, 'write'>): Sweep {
-  return createRetentionSweep(database, { name: 'expired e-mail proofs', removals: [{ text: REMOVE_EXPIRED }] });
-}
-
-/** Creates the relay consumer that removes the proofs of deleted users. */
-export const createProofRemovalConsumer = (users: ResourceGateway) =>
-  createDeletedUsersConsumer(users, REMOVE_OF_USERS);
-
-const ROWS = `
-  select id, purpose, email, created_at, expires_at from email_proofs
-  where user_id = $1 and id > $2 order by id limit $3`;
-const ROW_NAMES = ['id', 'purpose', 'email', 'createdAt', 'expiresAt'];
-
-/** Describes the proofs of a user, for exports and erasures. */
-export function proofUserData(database: Database): UserData {
-  return {
-    name: 'emailProofs',
-    description: 'Links and codes that were sent by e-mail and can still be used, without their secrets',
-    tables: ['email_proofs'],
-    rows: (userId) => readRowsInPages(database, ROWS, ROW_NAMES, [userId]),
-    async erase(userId) {
-      return (await database.write({ text: `${REMOVE_OF_USERS} returning 1`, values: [[userId]] })).length;
-    },
   };
 }

@@ -1,9 +1,8 @@
 import type { Identity, RevocationStep } from '../../declare/accounts.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, pgTable, text, timestamptz, uniqueIndex } from '../../platform/data/postgres/drizzle.ts';
 import { newId } from '../../platform/helpers/ids.ts';
-import { createDeletedUsersConsumer } from '../users/user-state.ts';
+import { defineOwnedTable } from '../users/owned-table.ts';
 
 /** The accounts at identity providers that users sign in with. */
 export const userIdentities = pgTable(
@@ -25,6 +24,9 @@ export const userIdentities = pgTable(
   ],
 );
 
+/** The identities as rows of users. Uses index user_identities_user_id_index. */
+export const ownedIdentities = defineOwnedTable(userIdentities);
+
 // Uses index user_identities_provider_subject_index.
 const USE = `
   update user_identities set last_used_at = now(), email = coalesce($3, email)
@@ -43,8 +45,6 @@ const LIST = `
   where user_id = $1 order by created_at, id`;
 const HAS_IDENTITY = 'select 1 from user_identities where user_id = $1 limit 1';
 const REMOVE = 'delete from user_identities where id = $1 and user_id = $2 returning provider';
-const REMOVE_OF_USERS = 'delete from user_identities where user_id = any($1)';
-const REMOVE_ADDED_SINCE = 'delete from user_identities where user_id = any($1) and created_at >= $2';
 
 /** An identity as its own user sees it. */
 export interface OwnIdentity {
@@ -70,10 +70,6 @@ export interface Identities {
   /** Removes the identities of deleted users and of claimed accounts, and those that were added since a change that is undone. */
   revoke: RevocationStep;
 }
-
-/** Creates the relay consumer that removes the identities of deleted users. */
-export const createIdentityRemovalConsumer = (users: ResourceGateway) =>
-  createDeletedUsersConsumer(users, REMOVE_OF_USERS);
 
 /** Creates the store of identities. */
 export function createIdentities(database: Database): Identities {
@@ -109,8 +105,8 @@ export function createIdentities(database: Database): Identities {
     },
     async revoke({ cause, userIds, since, firstProof }, { database: on }) {
       if (cause === 'user_deleted' || cause === 'account_claimed' || firstProof)
-        await on.write({ text: REMOVE_OF_USERS, values: [userIds] });
-      if (cause === 'email_change_undone') await on.write({ text: REMOVE_ADDED_SINCE, values: [userIds, since] });
+        await ownedIdentities.remove(on, userIds);
+      if (cause === 'email_change_undone') await ownedIdentities.remove(on, userIds, since);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Lockouts } from '../../declare/lockouts.ts';
 import { createRedisBreaker } from '../../platform/data/redis/circuit-breaker.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
@@ -114,7 +114,7 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
     },
   });
   // A name may contain an e-mail address: the hash keeps the address and its length out of Redis.
-  const hashName = (name: string) => createHash('sha256').update(name).digest('hex');
+  const hashName = (name: string) => hash('sha256', name);
 
   /** Runs a reserved attempt and renews its reservation while it runs. */
   async function runReservedAttempt<T>(

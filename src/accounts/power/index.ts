@@ -15,7 +15,7 @@ export type PowerParts = Pick<
 >;
 
 /** The rules for changes of the power of accounts. */
-interface PowerRules extends Pick<Accounts, 'confirmNewCredential'> {
+export interface PowerRules extends Pick<Accounts, 'confirmNewCredential'> {
   power: AccountPower;
   /** The rules for the routes of records. */
   guard: ChangeGuard;

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { Accounts } from '../../declare/accounts.ts';
 import { isAccountActive, isEmailVerified } from '../../declare/actor.ts';
 import type { FeatureParts } from '../../declare/extension.ts';
-import type { ResourceGateway } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { hashToken } from '../../platform/data/crypto/token.ts';
 import { createKeyedQueue, type KeyedQueue } from '../../platform/helpers/concurrency/serial-queue.ts';
@@ -20,7 +19,6 @@ import {
   RESET_MAIL,
   type ResetMailDependencies,
 } from './request.ts';
-import { createResetRemovalConsumer, createResetSweep } from './store.ts';
 
 const text = z.string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') });
 
@@ -78,10 +76,10 @@ async function redeemLink(accounts: ResetDependencies, ctx: RouteContext<z.outpu
   host.events.emit('auth.password_reset', { user, ip });
 }
 
-export { createResets, passwordResets } from './store.ts';
+export { createResets, ownedResets, passwordResets } from './store.ts';
 
-/** Creates the feature parts for forgotten passwords: the routes, the e-mail with the link, and the clean-up. */
-export function createResetFeature(accounts: ResetDependencies, users: ResourceGateway) {
+/** Creates the feature parts for forgotten passwords: the routes, and the e-mail with the link. */
+export function createResetFeature(accounts: ResetDependencies) {
   const tags = ['auth'];
   const queue = createKeyedQueue();
   return {
@@ -115,7 +113,5 @@ export function createResetFeature(accounts: ResetDependencies, users: ResourceG
       },
     ],
     mails: { [RESET_MAIL]: createResetMailComposer(accounts) },
-    consumers: [createResetRemovalConsumer(users)],
-    sweeps: [createResetSweep(accounts.host.database)],
   } satisfies FeatureParts;
 }

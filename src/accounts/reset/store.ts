@@ -1,12 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Revocation, RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
-import { hashToken } from '../../platform/data/crypto/token.ts';
+import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
 import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/work/outbox/relay.ts';
-import { createDeletedUsersConsumer } from '../users/user-state.ts';
+import { defineOwnedTable } from '../users/owned-table.ts';
 
 /**
  * The newest link to set a new password, one row per user. Only the SHA-256 of its token is stored. A link that was used or
@@ -22,6 +20,9 @@ export const passwordResets = pgTable(
   },
   (table) => [index('password_resets_expires_at_index').on(table.expiresAt)],
 );
+
+/** The links as rows of users. */
+export const ownedResets = defineOwnedTable(passwordResets);
 
 const TOKEN = /^([\w-]{43})([\w-]{22})$/;
 
@@ -43,20 +44,13 @@ const USE_TOKEN = `
 const INVALIDATE = `
   insert into password_resets (user_id, requested_at, expires_at) select unnest($1::text[]), clock_timestamp(), now()
   on conflict (user_id) do update set token_hash = null, requested_at = excluded.requested_at`;
-// Uses index password_resets_expires_at_index. Keeps expired rows for a day, because sending an e-mail is retried for less than a day.
-const REMOVE_OLD = `
-  delete from password_resets where user_id in (
-    select user_id from password_resets where expires_at < now() - interval '1 day' order by expires_at limit $1
-    for update skip locked
-  ) returning 1`;
-const REMOVE_OF_USERS = 'delete from password_resets where user_id = any($1)';
 
 /**
  * Returns the last part of a token, which binds it to the user's address. If the address changes, a link that was sent to the
  * former address stops working.
  */
 function addressSuffixOf(random: string, { email }: StoredRecord): string {
-  return createHash('sha256').update(`${random}.${email}`).digest('base64url').slice(0, 22);
+  return hash('sha256', `${random}.${email}`, 'base64url').slice(0, 22);
 }
 
 /** The links to set a new password. Each user has at most one link. */
@@ -94,7 +88,7 @@ export function createResets(database: Database, users: ResourceGateway, minutes
   const findSql = FIND.replace('%columns%', users.columns('u')).replace('%users%', `"${users.table}"`);
   return {
     async createToken(user, requestedAt) {
-      const random = randomBytes(32).toString('base64url');
+      const random = generateSecret();
       const token = random + addressSuffixOf(random, user);
       const values = [user.id, hashToken(token), requestedAt, minutes];
       return (await database.write({ text: UPSERT_TOKEN, values })).length > 0 ? token : undefined;
@@ -110,19 +104,10 @@ export function createResets(database: Database, users: ResourceGateway, minutes
       return (await on.write({ text: USE_TOKEN, values: [userId, hashToken(token)] })).length > 0;
     },
     async revoke({ cause, userIds }, { database: on }) {
-      if (cause === 'user_deleted') await on.write({ text: REMOVE_OF_USERS, values: [userIds] });
+      if (cause === 'user_deleted') await ownedResets.remove(on, userIds);
       if (INVALIDATING_CAUSES.has(cause)) {
         await on.write({ text: INVALIDATE, values: [userIds] });
       }
     },
   };
 }
-
-/** Creates the sweep that removes links that expired a day ago or earlier. */
-export function createResetSweep(database: Pick<Database, 'write'>): Sweep {
-  return createRetentionSweep(database, { name: 'password resets', removals: [{ text: REMOVE_OLD }] });
-}
-
-/** Creates the relay consumer that removes the links of deleted users. */
-export const createResetRemovalConsumer = (users: ResourceGateway) =>
-  createDeletedUsersConsumer(users, REMOVE_OF_USERS);

@@ -1,22 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RevocationStep } from '../../declare/accounts.ts';
-import { isAccountActive } from '../../declare/actor.ts';
-import type { Authenticator, SignInCondition } from '../../declare/authenticator.ts';
-import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
-import type { Viewer } from '../../declare/policy.ts';
-import { generateToken, hashToken, isWellFormedToken } from '../../platform/data/crypto/token.ts';
-import type { Database } from '../../platform/data/postgres/database.ts';
+import type { Authenticator } from '../../declare/authenticator.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
+import { generateToken, hashToken } from '../../platform/data/crypto/token.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
-import { createUsageRecorder } from '../../platform/data/postgres/usage-recorder.ts';
-import { createBatchLoader } from '../../platform/helpers/concurrency/loader.ts';
-import { invalidSessionError } from '../../platform/helpers/errors.ts';
 import { newId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import type { Entity } from '../../records/store/entity.ts';
 import { storedHashSql } from '../passwords/password-hash.ts';
-import { createDeletedUsersConsumer } from '../users/user-state.ts';
+import { defineOwnedTable } from '../users/owned-table.ts';
+import { AUTHENTICATED_AT, createSessionAuthenticator } from './authenticator.ts';
 
 /** The live sessions of users. Only the SHA-256 of a session's token is stored. Ending a session deletes its row. */
 export const sessions = pgTable(
@@ -40,21 +33,12 @@ export const sessions = pgTable(
   (table) => [index('sessions_user_id_index').on(table.userId), index('sessions_expires_at_index').on(table.expiresAt)],
 );
 
+/** The sessions as rows of users. Uses index sessions_user_id_index. The foreign key removes the devices of a session with it. */
+export const ownedSessions = defineOwnedTable(sessions);
+
 /** Maximum number of sessions in a list: more than a person would read. */
 const MAX_LISTED = 1000;
 
-// True if `last_used_at` is older than 5 minutes. All times come from the database clock, which is the same for all processes.
-const UNUSED = `"last_used_at" < now() - interval '5 minutes'`;
-
-// The column is null until a session is renewed, so that sessions of earlier versions need no migration.
-const AUTHENTICATED_AT = 'coalesce("authenticated_at", "created_at")';
-
-// Uses index sessions_token_hash_unique. Also returns the record of each user. One query serves all requests that arrive together.
-const FIND = `
-  select s."token_hash", s."id", s.${UNUSED}, s."organisation", %columns%
-  from "sessions" s join %users% u on u."id" = s."user_id"
-  where s."token_hash" = any($1) and s."expires_at" > now()`;
-const TOUCH = `update "sessions" set "last_used_at" = now() where "id" = $1 and ${UNUSED}`;
 // The lock on the user orders this insert against a password change: either the change sees this session and ends it, or this
 // insert sees that the checked password has been replaced and starts no session.
 const INSERT = `
@@ -64,15 +48,7 @@ const INSERT = `
   )
   insert into "sessions" ("id", "user_id", "token_hash", "expires_at", "ip", "user_agent", "method")
   select $1, owner."id", $3, now() + $4::float8 * interval '1 day', $5, $6, $8 from owner returning "expires_at"`;
-// Uses index sessions_pkey.
-const ENDED = `
-  select asked."id" from unnest($1::text[]) as asked("id")
-  where not exists (select from "sessions" s where s."id" = asked."id" and s."expires_at" > now())`;
-// All use index sessions_pkey.
-const IS_RECENT = `
-  select 1 from "sessions" cross join lateral (select case when $4 then "created_at" else ${AUTHENTICATED_AT} end as "at") proof
-  where "id" = $1 and proof."at" > now() - $2::float8 * interval '1 minute'
-    and ($3::timestamptz is null or proof."at" >= $3)`;
+// These use index sessions_pkey.
 const CHOOSE_ORGANISATION = 'update "sessions" set "organisation" = $2 where "id" = $1';
 const RENEW_RECENT = 'update "sessions" set "authenticated_at" = now() where "id" = $1';
 // Uses index sessions_user_id_index.
@@ -83,7 +59,6 @@ const LIST = `
 const REMOVE = 'delete from "sessions" where "id" = $1 and "user_id" = $2 returning 1';
 const REMOVE_ALL = 'delete from "sessions" where "user_id" = any($1) and "id" is distinct from $2';
 
-type FoundRow = [tokenHash: string, id: string, unused: boolean, organisation: string | null, ...user: unknown[]];
 type ListedRow = [string, string, string, string, string, string, string, string];
 
 /** The client that a session is started for. Usually a request. */
@@ -148,23 +123,13 @@ export interface Sessions {
  * @param users the gateway of the user resource; its records become the `user` of policies
  */
 export function createSessions(host: Host, { resource }: Entity, users: ResourceGateway): Sessions {
-  const { database, settings, log } = host;
-  const find = FIND.replace('%users%', `"${users.table}"`).replace('%columns%', users.columns('u'));
+  const { database, settings } = host;
   const hash = storedHashSql(resource.field.get('password')!.column);
   const verifiedAt = resource.field.get('emailVerifiedAt')?.column;
   const unverified = verifiedAt === undefined ? 'true' : `u."${verifiedAt}" is null`;
   const insert = INSERT.replace('%users%', `"${users.table}"`)
     .replace('%hash%', hash)
     .replace('%unverified%', unverified);
-
-  const findByTokenHash = createBatchLoader(
-    (hashes) => database.read<FoundRow>({ name: 'session_find', text: find, values: [hashes] }),
-    ([tokenHash]) => tokenHash,
-  );
-
-  const recordUsage = createUsageRecorder(database, { name: 'session_touch', text: TOUCH }, (error) =>
-    log.warn({ err: error }, 'Could not refresh lastUsedAt of a session'),
-  );
 
   return {
     async startSession(userId, client, { passwordHash, method = 'password', unlessVerified = false } = {}) {
@@ -213,54 +178,6 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
     async revoke({ cause, userIds, exceptSession }, tx) {
       if (cause !== 'key_revoked') await tx.database.write({ text: REMOVE_ALL, values: [userIds, exceptSession] });
     },
-    authenticator: {
-      scheme: {
-        name: 'session',
-        description: 'The token returned by a login or a registration.',
-        bearerFormat: 'svc_…',
-      },
-      recognizes: isWellFormedToken,
-      async authenticate(token) {
-        const row = await findByTokenHash(hashToken(token));
-        if (row === undefined) throw invalidSessionError();
-        const [, id, unused, organisation, ...columns] = row;
-        const user: StoredRecord & Viewer = users.fromRow(columns);
-        if (!isAccountActive(user)) throw invalidSessionError();
-        if (unused) recordUsage(id);
-        const auth = { via: 'session', scopes: ['*'], id } as const;
-        return { user, auth: organisation === null ? auth : { ...auth, organisation } };
-      },
-      watch: {
-        via: 'session',
-        async ended(ids, tx) {
-          const statement = { name: 'session_ended', text: ENDED, values: [ids] };
-          const rows = await (tx === undefined
-            ? database.read<[id: string]>(statement)
-            : tx.write<[string]>(statement));
-          return rows.map(([id]) => id);
-        },
-      },
-      async isSignInRecent(id, minutes, { since, beginOnly = false }: Partial<SignInCondition> = {}) {
-        const statement = { name: 'session_is_recent', text: IS_RECENT, values: [id, minutes, since, beginOnly] };
-        return (await database.read(statement)).length > 0;
-      },
-    },
+    authenticator: createSessionAuthenticator(host, users),
   };
 }
-
-// Uses index sessions_expires_at_index. The foreign key removes the devices of a session with it.
-const REMOVE_EXPIRED = `
-  delete from sessions where id in (
-    select id from sessions where expires_at <= now() order by expires_at limit $1 for update skip locked
-  ) returning 1`;
-// Uses index sessions_user_id_index.
-const REMOVE_OF_USERS = 'delete from sessions where user_id = any($1)';
-
-/** Creates the sweep that removes expired sessions. */
-export function createSessionSweep(database: Pick<Database, 'write'>): Sweep {
-  return createRetentionSweep(database, { name: 'expired sessions', removals: [{ text: REMOVE_EXPIRED }] });
-}
-
-/** Creates the relay consumer that removes the sessions of deleted users, so that addresses and user agents are not kept. */
-export const createSessionRemovalConsumer = (users: ResourceGateway) =>
-  createDeletedUsersConsumer(users, REMOVE_OF_USERS);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Request } from 'express';
 import { z } from 'zod';
 import type { Accounts } from '../../declare/accounts.ts';
@@ -78,8 +78,8 @@ function reportPasswordChanged(
  * guessing offline, and the method of the sign-in unless that is the password.
  */
 export function createProof(passwordHash: string, method = 'password'): string {
-  const hash = createHash('sha256').update(passwordHash).digest('hex');
-  return method === 'password' ? hash : `${hash}.${method}`;
+  const hashOfHash = hash('sha256', passwordHash);
+  return method === 'password' ? hashOfHash : `${hashOfHash}.${method}`;
 }
 
 /** Returns the method in a proof. */

@@ -3,6 +3,7 @@ import type { Executor } from '../../platform/data/postgres/database.ts';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import type { OutboxConsumer } from '../../platform/work/outbox/consumer.ts';
 import type { OutboxRow } from '../../platform/work/outbox/table.ts';
+import type { OwnedTable } from './owned-table.ts';
 
 /** The part of the user resource that SQL statements need. */
 export type UserTable = Pick<ResourceGateway, 'table' | 'declaration'>;
@@ -54,14 +55,21 @@ export async function lockStillDeletedUsers(
  * Creates a relay consumer that removes the remaining rows of deleted users. Revocation steps have already ended their credentials
  * in the transaction of the deletion.
  *
- * @param texts SQL statements; each takes the ids of the users as `$1`
+ * @param removals tables, or SQL statements that take the ids of the users as `$1`
  */
-export function createDeletedUsersConsumer(users: Users, ...texts: readonly string[]): OutboxConsumer {
+export function createDeletedUsersConsumer(
+  users: Users,
+  ...removals: readonly (Pick<OwnedTable, 'remove'> | string)[]
+): OutboxConsumer {
   return {
     wants: (row) => row.name === 'user.deleted',
     async handle(rows, tx) {
       const ids = await lockStillDeletedUsers(rows, tx, users);
-      if (ids.length > 0) for (const text of texts) await tx.write({ text, values: [ids] });
+      if (ids.length === 0) return undefined;
+      for (const removal of removals) {
+        if (typeof removal === 'string') await tx.write({ text: removal, values: [ids] });
+        else await removal.remove(tx, ids);
+      }
       return undefined;
     },
   };

@@ -8,7 +8,8 @@ import { ownKeyRoutes } from './routes.ts';
 import { createScopes, type Scopes } from './scopes.ts';
 import { type ApiKeyOptions, apiKeySettings } from './settings.ts';
 import { apiKeyTable } from './sql.ts';
-import { apiKeyUserData, createKeyRevocationConsumer, createKeyStore, createOldKeysSweep } from './store.ts';
+import { createKeyStore } from './store.ts';
+import { createKeyRowParts } from './user-data.ts';
 
 export type { ApiKeyOptions } from './settings.ts';
 
@@ -47,9 +48,7 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
         routes: [...ownKeyRoutes(host, accounts, keys, getScopes, settings), ...adminKeyRoutes(host, users, keys)],
         accountPanels: [createApiKeyPanel(host, keys)],
         authenticators: [createAuthenticator(host, users, (route) => getScopes().scopesFor(route))],
-        consumers: [createKeyRevocationConsumer(users)],
-        sweeps: [createOldKeysSweep(host.database)],
-        userData: [apiKeyUserData(host.database)],
+        ...createKeyRowParts(host.database, users),
         revocationStep: keys.revokeForUsers,
         checkConfig(errors) {
           cachedScopes = createScopes(host.routes(), settings, errors);

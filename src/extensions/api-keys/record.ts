@@ -6,11 +6,12 @@ export const STATUSES = ['active', 'expired', 'revoked'] as const;
 /** A value of `STATUSES`. */
 export type KeyStatus = (typeof STATUSES)[number];
 
+/** The status of a key in SQL. */
+export const KEY_STATUS = `case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'active' end`;
+
 /** The columns of a key that responses contain: all but its owner, its hash and the time of its revocation. */
 export const API_KEY_COLUMNS = `
-  id, name, prefix, scopes,
-  case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'active' end,
-  created_at, last_used_at, last_used_ip, expires_at, organisation`;
+  id, name, prefix, scopes, ${KEY_STATUS}, created_at, last_used_at, last_used_ip, expires_at, organisation`;
 
 /** A row of `API_KEY_COLUMNS`. */
 export type ApiKeyRow = [

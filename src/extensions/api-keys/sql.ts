@@ -108,11 +108,3 @@ export const REVOKE_KEYS_OF_USERS = `
 /** Revokes all keys of deleted users and removes the IP addresses of their last use. $1 deleted users. */
 export const REVOKE_KEYS_OF_DELETED_USERS = `
   update api_keys set revoked_at = coalesce(revoked_at, now()), last_used_ip = null where user_id = any($1)`;
-
-/** $1 days to keep revoked and expired keys, $2 maximum number of rows. Uses api_keys_expires_at_index and api_keys_revoked_at_index. */
-export const DELETE_OLD_KEYS = `
-  delete from api_keys where id in (
-    select id from api_keys
-    where expires_at < now() - $1 * interval '1 day' or revoked_at < now() - $1 * interval '1 day'
-    limit $2 for update skip locked)
-  returning 1`;

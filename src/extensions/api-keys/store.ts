@@ -1,31 +1,18 @@
-import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import type { Accounts, RevocationStep } from '../../declare/accounts.ts';
 import { ORGANISATION_CHOICE } from '../../declare/actor.ts';
-import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { hashToken } from '../../platform/data/crypto/token.ts';
-import type { Database } from '../../platform/data/postgres/database.ts';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
-import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
-import { writeInBatches } from '../../platform/data/postgres/write-in-batches.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { isId, newId } from '../../platform/helpers/ids.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import { organisationFieldOf } from '../../records/access/reachable-organisations.ts';
 import type { NewKeyInput } from './input.ts';
 import { generateKey, prefixOf } from './key-format.ts';
-import { API_KEY_COLUMNS, type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from './record.ts';
+import { type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from './record.ts';
 import type { ApiKeySettings } from './settings.ts';
-import {
-  DELETE_OLD_KEYS,
-  INSERT_KEY,
-  lockOwnerSql,
-  REVOKE_KEY,
-  REVOKE_KEYS_OF_DELETED_USERS,
-  REVOKE_KEYS_OF_USERS,
-} from './sql.ts';
+import { INSERT_KEY, lockOwnerSql, REVOKE_KEY, REVOKE_KEYS_OF_USERS } from './sql.ts';
 
 /** Who revoked a key; `by` is the id of that user. */
 type RevokedBy = { reason: 'user' | 'admin'; by: string } | { reason: 'script' | 'admin'; by: null };
@@ -146,47 +133,3 @@ export function createKeyStore(
     },
   };
 }
-
-// Uses api_keys_user_id_index. $1 user, $2 the last id of the previous page, $3 page size.
-const ROWS = `select ${API_KEY_COLUMNS} from api_keys where user_id = $1 and id > $2 order by id limit $3`;
-const USER_DATA_FIELDS = [
-  'id',
-  'name',
-  'prefix',
-  'scopes',
-  'status',
-  'createdAt',
-  'lastUsedAt',
-  'lastUsedIp',
-  'expiresAt',
-  'organisation',
-];
-const REMOVE_KEYS_OF_USER =
-  'delete from api_keys where id in (select id from api_keys where user_id = $1 limit $2) returning 1';
-
-/** Describes the API keys of a user, for exports and erasures. */
-export function apiKeyUserData(database: Database): UserData {
-  return {
-    name: 'apiKeys',
-    description: 'API keys, without the keys themselves',
-    tables: ['api_keys'],
-    rows: (userId) => readRowsInPages(database, ROWS, USER_DATA_FIELDS, [userId]),
-    erase: (userId) => writeInBatches(database, REMOVE_KEYS_OF_USER, [userId]),
-  };
-}
-
-const KEEP_DAYS = 30;
-const CLEAN_UP_EVERY_MS = 10 * 60_000;
-
-/** Creates the sweep that removes keys 30 days after they were revoked or expired. */
-export function createOldKeysSweep(database: Pick<Database, 'write'>): Sweep {
-  return createRetentionSweep(database, {
-    name: 'old API keys',
-    everyMs: CLEAN_UP_EVERY_MS,
-    removals: [{ text: DELETE_OLD_KEYS, values: [KEEP_DAYS] }],
-  });
-}
-
-/** Creates the relay consumer that clears the keys of deleted users. The keys stopped working with the deletion itself. */
-export const createKeyRevocationConsumer = (users: ResourceGateway) =>
-  createDeletedUsersConsumer(users, REVOKE_KEYS_OF_DELETED_USERS);

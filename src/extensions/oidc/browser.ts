@@ -1,21 +1,16 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 import type { Request, Response } from 'express';
+import { generateSecret } from '../../platform/data/crypto/token.ts';
 import type { FlowSecrets } from './provider/client.ts';
 import type { ProviderSettings } from './provider/settings.ts';
 
 /** ms within which the user must return from the provider. */
 export const FLOW_LIFETIME_MS = 600_000;
-/** 256 random bits in base64url. */
+/** See `generateSecret`. */
 const SECRET = /^[\w-]{43}$/;
 
-/** Returns a new secret of 256 random bits in base64url. */
-export const generateSecret = () => randomBytes(32).toString('base64url');
-
-/** Returns the SHA-256 of a secret in hex. A fast hash is enough, because 256 random bits cannot be guessed. */
-export const hashSecret = (secret: string) => createHash('sha256').update(secret).digest('hex');
-
 /** Returns the S256 challenge of a verifier (RFC 7636 §4.2). */
-export const computeChallenge = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
+export const computeChallenge = (verifier: string) => hash('sha256', verifier, 'base64url');
 
 /**
  * Returns the values that bind one request at the provider to this browser. They are derived from the secret in its cookie, so the server

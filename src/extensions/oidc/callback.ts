@@ -1,5 +1,6 @@
 import type { RouteContext } from '../../declare/route.ts';
-import { deriveFlowSecrets, hashSecret, readBrowserSecret, redirectBrowser } from './browser.ts';
+import { hashToken } from '../../platform/data/crypto/token.ts';
+import { deriveFlowSecrets, readBrowserSecret, redirectBrowser } from './browser.ts';
 import { clientOf, type OidcContext, reportRefusal } from './context.ts';
 import { issueCode, serializeProven } from './exchange.ts';
 import { AccountRefusedError, toIdentity } from './provider/claims.ts';
@@ -34,7 +35,7 @@ async function claimFlow(
   const browserSecret = readBrowserSecret(req, settings, baseUrl);
   if (isForm !== (settings.responseMode === 'form_post')) return undefined;
   if (state === undefined || others.length > 0 || browserSecret === undefined) return undefined;
-  const values = [hashSecret(state), provider, hashSecret(browserSecret)];
+  const values = [hashToken(state), provider, hashToken(browserSecret)];
   const statement = { name: 'oidc_callback', text: CLAIM_FLOW, values };
   const [row] = await host.database.write<[Flow['purpose'], string | null, string, string]>(statement);
   if (row === undefined) return undefined;

@@ -2,8 +2,9 @@ import type { z } from 'zod';
 import { suggestName } from '../../accounts/identities/suggested-name.ts';
 import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
+import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
 import { ApiError, type ErrorDetails } from '../../platform/helpers/errors.ts';
-import { computeChallenge, generateSecret, hashSecret } from './browser.ts';
+import { computeChallenge } from './browser.ts';
 import { clientOf, type OidcContext } from './context.ts';
 import { type ProvenIdentity, readName } from './provider/claims.ts';
 import type { ProviderTokens } from './provider/client.ts';
@@ -40,7 +41,7 @@ export async function issueCode(
   content: string,
 ): Promise<string> {
   const code = generateSecret();
-  const codeHash = hashSecret(code);
+  const codeHash = hashToken(code);
   const ciphertext = host.keyring.encrypt(content, codeEncryptionContext(codeHash));
   const values = [codeHash, provider, purpose, userId, codeChallenge, ciphertext, CODE_LIFETIME_MS];
   await host.database.write({ name: 'oidc_code', text: INSERT_CODE, values });
@@ -107,7 +108,7 @@ export async function exchangeCode(
   context: OidcContext,
   ctx: RouteContext<z.output<typeof exchangeInput>>,
 ): Promise<object> {
-  const codeHash = hashSecret(ctx.input.code);
+  const codeHash = hashToken(ctx.input.code);
   const values = [codeHash, computeChallenge(ctx.input.codeVerifier)];
   const statement = { name: 'oidc_exchange', text: CLAIM_SIGN_IN_CODE, values };
   const [row] = await context.host.database.write<[provider: string, content: string]>(statement);
@@ -125,7 +126,7 @@ export async function completeLink(
 ): Promise<void> {
   const { provider } = clientOf(context, ctx);
   const userId = ctx.user!.id;
-  const codeHash = hashSecret(ctx.input.code);
+  const codeHash = hashToken(ctx.input.code);
   const values = [codeHash, computeChallenge(ctx.input.codeVerifier), userId, provider];
   await context.host.transaction(async (tx) => {
     await context.accounts.holdCredential(ctx, tx.database);

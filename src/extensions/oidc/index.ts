@@ -10,7 +10,7 @@ import { oidcRoutes } from './routes.ts';
 import { createSimulatedServer, type SimulatedServer } from './simulated/server.ts';
 import { oidcCodes, oidcFlows, oidcNonces, oidcTokens } from './sql.ts';
 import { createOidcApi, encryptedOidcColumns, type OidcApi } from './tokens.ts';
-import { createOidcRemovalConsumer, createOidcSweeps, oidcUserData, revokeOidc } from './user-data.ts';
+import { createOidcRowParts } from './user-data.ts';
 
 export type { OidcClaims, OidcOptions, OidcProviderOptions } from './provider/settings.ts';
 export type { OidcApi } from './tokens.ts';
@@ -72,10 +72,7 @@ export function oidc(options: OidcOptions): Extension<'oidc', OidcApi, { userFie
       const context: OidcContext = { host, accounts, users, settings, clients, baseUrl, redirectUrls };
       return {
         routes: oidcRoutes(context),
-        revocationStep: revokeOidc,
-        consumers: [createOidcRemovalConsumer(users)],
-        sweeps: createOidcSweeps(host.database),
-        userData: [oidcUserData(host.database)],
+        ...createOidcRowParts(host.database, users),
         encrypted: encryptedOidcColumns,
         api: createOidcApi(host),
         workers: servers.length === 0 ? {} : { web: () => runSimulatedServers(servers) },

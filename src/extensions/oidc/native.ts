@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
+import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
-import { generateSecret, hashSecret } from './browser.ts';
 import { clientOf, type OidcContext, reportRefusal } from './context.ts';
 import { type Proven, signInWithIdentity } from './exchange.ts';
 import { AccountRefusedError, toIdentity } from './provider/claims.ts';
@@ -23,7 +22,7 @@ function nativeClientOf(context: OidcContext, ctx: RouteContext): ProviderClient
 export async function createNonce(context: OidcContext, ctx: RouteContext): Promise<z.input<typeof nonceShape>> {
   const { provider } = nativeClientOf(context, ctx);
   const nonce = generateSecret();
-  const statement = { text: INSERT_NONCE, values: [hashSecret(nonce), provider, NONCE_LIFETIME_MS] };
+  const statement = { text: INSERT_NONCE, values: [hashToken(nonce), provider, NONCE_LIFETIME_MS] };
   const [row] = await context.host.database.write<[string]>(statement);
   return { nonce, expiresAt: row![0] };
 }
@@ -41,7 +40,7 @@ async function proveByIdToken(
   { provider, settings, verifyIdToken }: ProviderClient,
 ): Promise<Proven> {
   const { idToken, nonce, name } = input;
-  const nonces = settings.hashedNonce ? [nonce, createHash('sha256').update(nonce).digest('hex')] : [nonce];
+  const nonces = settings.hashedNonce ? [nonce, hashToken(nonce)] : [nonce];
   try {
     const verified = await verifyIdToken(idToken, nonces);
     const claims = name === undefined ? verified : { name, ...verified };
@@ -62,7 +61,7 @@ export async function signInWithIdToken(
   const client = nativeClientOf(context, ctx);
   const { provider } = client;
   const proven = await proveByIdToken(context, ctx, client);
-  const statement = { name: 'oidc_nonce_use', text: CLAIM_NONCE, values: [hashSecret(ctx.input.nonce), provider] };
+  const statement = { name: 'oidc_nonce_use', text: CLAIM_NONCE, values: [hashToken(ctx.input.nonce), provider] };
   if ((await context.host.database.write(statement)).length === 0) {
     reportRefusal(context, provider, ctx.req, new Error('the nonce is unknown or used up'));
     throw invalidTokenError();

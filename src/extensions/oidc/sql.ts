@@ -1,5 +1,4 @@
 import { index, pgTable, text, timestamptz } from '../../platform/data/postgres/drizzle.ts';
-import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 
 /** Sign-ins and links that wait for the provider to return the user, and tickets that start a link. Only hashes of secrets are stored. */
 export const oidcFlows = pgTable(
@@ -132,20 +131,8 @@ export const SELECT_TOKENS = `
   select t.id, t.tokens from oidc_tokens t where t.user_id = $1 and t.provider = $2 and ${IS_LINKED}
   order by t.updated_at desc limit 1`;
 
-// These remove rows of users. $1 users. They use the indexes on user_id.
-export const REMOVE_FLOWS_OF_USERS = 'delete from oidc_flows where user_id = any($1)';
-export const REMOVE_CODES_OF_USERS = 'delete from oidc_codes where user_id = any($1)';
-export const REMOVE_TOKENS_OF_USERS = 'delete from oidc_tokens where user_id = any($1) returning 1';
-
 /** Removes tokens whose identity is no longer linked. $1 maximum number of rows. */
 export const REMOVE_UNLINKED_TOKENS = `
   delete from oidc_tokens where id in (
     select t.id from oidc_tokens t where not ${IS_LINKED} limit $1 for update skip locked
-  ) returning 1`;
-
-/** Returns the statement that removes expired rows of a table. Its $1 is the maximum number of rows; it uses the index on expires_at. */
-export const removeExpiredSql = (table: string, key: string) => `
-  delete from ${quoteIdentifier(table)} where ${key} in (
-    select ${key} from ${quoteIdentifier(table)} where expires_at <= now()
-    order by expires_at limit $1 for update skip locked
   ) returning 1`;

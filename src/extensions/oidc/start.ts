@@ -1,12 +1,11 @@
 import type { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
+import { generateSecret, hashToken } from '../../platform/data/crypto/token.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import {
   computeChallenge,
   deriveFlowSecrets,
   FLOW_LIFETIME_MS,
-  generateSecret,
-  hashSecret,
   redirectBrowser,
   renewBrowserSecret,
 } from './browser.ts';
@@ -35,10 +34,10 @@ async function sendToProvider(
   const browserSecret = renewBrowserSecret(req, res, client.settings, baseUrl);
   const secrets = deriveFlowSecrets(browserSecret, state);
   const url = await client.createAuthorizationUrl(secrets, computeChallenge(secrets.codeVerifier));
-  const browserHash = hashSecret(browserSecret);
+  const browserHash = hashToken(browserSecret);
   const { provider } = client;
   const values = [
-    hashSecret(state),
+    hashToken(state),
     provider,
     purpose,
     userId,
@@ -83,7 +82,7 @@ export async function createLinkTicket(
   const ticket = generateSecret();
   const userId = ctx.user!.id;
   const { codeChallenge } = ctx.input;
-  const values = [hashSecret(ticket), provider, 'ticket', userId, null, redirectUrl, codeChallenge, FLOW_LIFETIME_MS];
+  const values = [hashToken(ticket), provider, 'ticket', userId, null, redirectUrl, codeChallenge, FLOW_LIFETIME_MS];
   const expiresAt = await context.host.transaction(async ({ database }) => {
     await context.accounts.holdCredential(ctx, database);
     return (await database.write<[string]>({ text: INSERT_FLOW, values }))[0]![0];
@@ -97,7 +96,7 @@ export async function startLink(
   ctx: RouteContext<unknown, unknown, z.output<typeof ticketQuery>>,
 ): Promise<void> {
   const client = clientOf(context, ctx);
-  const statement = { text: CLAIM_TICKET, values: [hashSecret(ctx.query.ticket), client.provider] };
+  const statement = { text: CLAIM_TICKET, values: [hashToken(ctx.query.ticket), client.provider] };
   const [row] = await context.host.database.write<[string, string, string]>(statement);
   if (row === undefined) throw new ApiError('BAD_REQUEST', 'This link is no longer valid; start again');
   const [userId, redirectUrl, codeChallenge] = row;

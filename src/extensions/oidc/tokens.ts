@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Identity } from '../../declare/accounts.ts';
 import type { Host } from '../../declare/host.ts';
 import type { EncryptedColumn } from '../../platform/data/crypto/encrypted-column.ts';
@@ -58,9 +58,7 @@ export async function storeTokens(
   tokens: ProviderTokens,
   on: Executor,
 ): Promise<void> {
-  const id = createHash('sha256')
-    .update(JSON.stringify([userId, provider, subject]))
-    .digest('hex');
+  const id = hash('sha256', JSON.stringify([userId, provider, subject]));
   const content = keyring.encrypt(JSON.stringify(tokens), tokensEncryptionContext(id));
   await on.write({ text: UPSERT_TOKENS, values: [id, userId, provider, subject, content] });
 }

@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { CheckedLogin } from '../../declare/accounts.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
+import { generateSecret, generateToken, hashToken } from '../../platform/data/crypto/token.ts';
 import type { Executor } from '../../platform/data/postgres/database.ts';
 import { readClientData } from './client-data.ts';
 import { CLAIM_CHALLENGE, CONFIRMED, OPEN_CHALLENGE, openSecondFactorSql } from './sql.ts';
@@ -27,9 +28,6 @@ export function callerAsOwner({ user, auth }: Pick<RouteContext, 'user' | 'auth'
   return { userId: user!.id, sessionId: auth!.id };
 }
 
-/** Returns the hash as which a token or challenge is stored. */
-export const hashText = (text: string) => createHash('sha256').update(text).digest('hex');
-
 const encode = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url');
 
 function generateChallenge(): Uint8Array<ArrayBuffer> {
@@ -44,7 +42,7 @@ export async function openCallerChallenge(
   minutes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const challenge = generateChallenge();
-  const hash = hashText(encode(challenge));
+  const hash = hashToken(encode(challenge));
   await on.write({ text: OPEN_CHALLENGE, values: [hash, hash, purpose, userId, sessionId, minutes] });
   return challenge;
 }
@@ -55,7 +53,7 @@ export async function openConfirmedPeriod(
   { userId, sessionId }: ChallengeOwner,
   minutes: number,
 ): Promise<void> {
-  const hash = hashText(encode(generateChallenge()));
+  const hash = hashToken(generateSecret());
   await on.write({ text: OPEN_CHALLENGE, values: [hash, hash, CONFIRMED, userId, sessionId, minutes] });
 }
 
@@ -71,8 +69,8 @@ interface NamedChallenge {
 /** Opens a challenge for a sign-in of any user. */
 export async function openSignInChallenge(on: Executor, minutes: number): Promise<NamedChallenge> {
   const challenge = generateChallenge();
-  const token = encode(generateChallenge());
-  const values = [hashText(token), hashText(encode(challenge)), 'sign-in', null, null, minutes];
+  const token = generateSecret();
+  const values = [hashToken(token), hashToken(encode(challenge)), 'sign-in', null, null, minutes];
   const [row] = await on.write<[string]>({ name: 'passkey_sign_in', text: OPEN_CHALLENGE, values });
   return { token, challenge, expiresAt: row![0] };
 }
@@ -85,8 +83,8 @@ export async function openSecondFactorChallenge(
   minutes: number,
 ): Promise<NamedChallenge | undefined> {
   const challenge = generateChallenge();
-  const token = MFA_PREFIX + randomBytes(RANDOM_BYTES).toString('hex');
-  const values = [hashText(token), hashText(encode(challenge)), user.id, passwordProof, minutes];
+  const token = generateToken(MFA_PREFIX);
+  const values = [hashToken(token), hashToken(encode(challenge)), user.id, passwordProof, minutes];
   const [row] = await on.write<[string]>({ text: openSecondFactorSql(users.table), values });
   return row && { token, challenge, expiresAt: row[0] };
 }
@@ -106,11 +104,11 @@ export async function claimChallenge(
   token: string,
   { userId, sessionId }: ChallengeOwner,
 ): Promise<ClaimedChallenge | undefined> {
-  const values = [hashText(token), purpose, userId, sessionId];
+  const values = [hashToken(token), purpose, userId, sessionId];
   const [row] = await on.write<[hash: string, proof: string | null]>({ text: CLAIM_CHALLENGE, values });
   if (row === undefined) return undefined;
   const [hash, passwordProof] = row;
-  return { isChallenge: (challenge) => hashText(challenge) === hash, passwordProof: passwordProof ?? '' };
+  return { isChallenge: (challenge) => hashToken(challenge) === hash, passwordProof: passwordProof ?? '' };
 }
 
 /** Returns the token of the challenge that a response repeats, for challenges of a session. */

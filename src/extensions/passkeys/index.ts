@@ -9,7 +9,7 @@ import { askForPasskey } from './second-factor.ts';
 import { completePasskeySettings, type PasskeyContext, type PasskeyOptions, passkeySettings } from './settings.ts';
 import { secondFactorShape } from './shapes.ts';
 import { passkeyChallenges, passkeyTable } from './sql.ts';
-import { createChallengeSweep, createPasskeyRemovalConsumer, passkeyUserData, revokePasskeys } from './user-data.ts';
+import { createPasskeyRowParts } from './user-data.ts';
 
 export type { PasskeyOptions } from './settings.ts';
 
@@ -42,10 +42,7 @@ export function passkeys(options: PasskeyOptions = {}): Extension {
           secondFactors: [createPasskeyFactor(host)],
         }),
         signInMethods: [passkeySignInMethod],
-        revocationStep: revokePasskeys,
-        consumers: [createPasskeyRemovalConsumer(users)],
-        sweeps: [createChallengeSweep(host.database)],
-        userData: [passkeyUserData(host.database)],
+        ...createPasskeyRowParts(host.database, users),
       };
     },
   });

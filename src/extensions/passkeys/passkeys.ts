@@ -12,12 +12,12 @@ import type { passkeyShape, removeByAdminInput, renameInput } from './shapes.ts'
 import {
   HAS_PASSKEY,
   LIST_PASSKEYS,
-  REMOVE_CHALLENGES,
   REMOVE_PASSKEY,
   REMOVE_PASSKEYS_OF_USER,
   RENAME_PASSKEY,
   SELECT_DESCRIPTORS,
 } from './sql.ts';
+import { ownedChallenges } from './user-data.ts';
 import type { CredentialDescriptor } from './webauthn.ts';
 
 /** A passkey as its user sees it. */
@@ -114,7 +114,7 @@ export function removePasskeysOfUser(
     await accounts.lockUser(userId, tx.database);
     const statement = { text: REMOVE_PASSKEYS_OF_USER, values: [userId, only] };
     const removed = await tx.database.write<[passkeyId: string, name: string]>(statement);
-    if (removed.length > 0) await tx.database.write({ text: REMOVE_CHALLENGES, values: [[userId]] });
+    if (removed.length > 0) await ownedChallenges.remove(tx.database, [userId]);
     tx.afterCommit(() => {
       for (const [passkeyId, name] of removed) {
         const payload = { userId, by: user?.id ?? null, passkeyId, name, ip: addressOf(req) };

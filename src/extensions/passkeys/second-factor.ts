@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import type { CheckedLogin } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
+import { hashToken } from '../../platform/data/crypto/token.ts';
 import { type GivenUse, reportAndAssertPassed, signInErrors, usePasskey } from './authentication.ts';
-import { hashText, noSession, openSecondFactorChallenge } from './challenges.ts';
+import { noSession, openSecondFactorChallenge } from './challenges.ts';
 import { readDescriptors } from './passkeys.ts';
 import type { PasskeyContext } from './settings.ts';
 import type { secondFactorInput, secondFactorShape } from './shapes.ts';
@@ -34,7 +35,7 @@ export async function finishSecondFactor(
 ): Promise<object> {
   const { host, accounts } = context;
   const { mfaToken, response } = ctx.input;
-  const find = { text: SELECT_USER_OF_SECOND_FACTOR, values: [hashText(mfaToken)] };
+  const find = { text: SELECT_USER_OF_SECOND_FACTOR, values: [hashToken(mfaToken)] };
   const [found] = await host.database.read<[userId: string]>(find);
   if (found === undefined) throw signInErrors.noChallenge();
   const [userId] = found;

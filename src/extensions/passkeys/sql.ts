@@ -105,20 +105,6 @@ export const REMOVE_PASSKEY = 'delete from passkeys where id = $1 and user_id = 
 export const REMOVE_PASSKEYS_OF_USER =
   'delete from passkeys where user_id = $1 and ($2::text is null or id = $2) returning id, name';
 
-/** $1 users. Uses passkeys_user_id_index. */
-export const REMOVE_PASSKEYS = 'delete from passkeys where user_id = any($1)';
-
-/** $1 users, $2 the time. Uses passkeys_user_id_index. */
-export const REMOVE_PASSKEYS_ADDED_SINCE = 'delete from passkeys where user_id = any($1) and created_at >= $2';
-
-/** $1 user, $2 maximum number of rows. Uses passkeys_user_id_index. */
-export const REMOVE_PASSKEYS_IN_BATCHES =
-  'delete from passkeys where id in (select id from passkeys where user_id = $1 limit $2) returning 1';
-
-/** $1 user, $2 the last id of the previous page, $3 page size. Uses passkeys_user_id_index. */
-export const EXPORT_PASSKEYS = `
-  select ${PASSKEY_COLUMNS} from passkeys where user_id = $1 and id > $2 order by id limit $3`;
-
 /**
  * The purpose of a row that no response can answer: the session has confirmed with a passkey, and may change passkeys until the row
  * expires.
@@ -168,13 +154,3 @@ export const CLAIM_CHALLENGE = `
   where token_hash = $1 and purpose = $2 and user_id is not distinct from $3 and session_id is not distinct from $4
     and expires_at > now()
   returning challenge_hash, password_proof`;
-
-/** $1 users. Uses passkey_challenges_user_id_index. */
-export const REMOVE_CHALLENGES = 'delete from passkey_challenges where user_id = any($1)';
-
-/** $1 maximum number of rows. Uses passkey_challenges_expires_at_index. */
-export const REMOVE_EXPIRED_CHALLENGES = `
-  delete from passkey_challenges where token_hash in (
-    select token_hash from passkey_challenges where expires_at <= now()
-    order by expires_at limit $1 for update skip locked
-  ) returning 1`;

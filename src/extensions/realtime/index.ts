@@ -1,5 +1,7 @@
+import { defineOwnedTable } from '../../accounts/users/owned-table.ts';
 import type { Extension } from '../../declare/extension.ts';
 import { defineExtension } from '../../extension/define-extension.ts';
+import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
 import { createAppender } from './events/appender.ts';
 import { createRealtimeForwarder, createRealtimeSweeps } from './events/forwarding.ts';
 import type { Listener } from './fan-out/groups.ts';
@@ -10,9 +12,9 @@ import { type RealtimeOptions, realtimeSettings } from './settings/settings.ts';
 import { createAccessWatch } from './streams/access-watch.ts';
 import { createStreamOpener } from './streams/open.ts';
 import { createStreamSlots } from './streams/slots.ts';
-import { createTicketSweep, createTickets } from './streams/tickets.ts';
+import { createTickets } from './streams/tickets.ts';
 import { realtimeTickets, realtimeWaiting } from './tables.ts';
-import { describeEventUserData, describeTicketUserData } from './user-data.ts';
+import { describeEventUserData } from './user-data.ts';
 
 export type { RealtimeOptions } from './settings/settings.ts';
 
@@ -47,9 +49,18 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
       return {
         routes: realtimeRoutes(opener.handleOpenStream, tickets, settings.maxSubscriptions, opener.resourcePaths),
         consumers: [createRealtimeForwarder(host, appender)],
-        sweeps: [...createRealtimeSweeps(host, appender, settings), createTicketSweep(host.database)],
+        sweeps: [
+          ...createRealtimeSweeps(host, appender, settings),
+          createRetentionSweep(host.database, {
+            name: 'expired tickets of streams',
+            removals: [{ table: realtimeTickets }],
+          }),
+        ],
         userData: [
-          describeTicketUserData(host.database),
+          defineOwnedTable(realtimeTickets).describe(host.database, {
+            name: 'streamTickets',
+            description: 'Tickets that open a stream and expire within seconds; not exported',
+          }),
           ...(host.users === undefined ? [] : [describeEventUserData(host, host.users)]),
         ],
         // A stopping server waits until all responses have ended, so the client streams must end here.

@@ -1,5 +1,4 @@
 import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
-import type { Database } from '../../platform/data/postgres/database.ts';
 import { type ErasureTarget, findErasureTargets } from '../../records/schema/erasure-plan.ts';
 import { ENTRY_KIND_FIELDS, entryPositionOf, erasureGapKey, type PackedEvent, redisStreamKey } from './events/entry.ts';
 import { DROPPED_MARKER_ID } from './events/forwarding.ts';
@@ -73,19 +72,6 @@ function createEventEraser(
 
   // Erase events that wait in Postgres first: events that a relay moves to Redis meanwhile are then found in Redis.
   return async (userId) => (await eraseEventsWaitingInPostgres(userId)) + (await eraseEventsInRedis(userId));
-}
-
-const REMOVE = 'delete from realtime_tickets where user_id = $1 returning 1';
-
-/** Describes the tickets of a user for exports and erasures. Tickets expire within seconds, so they are not exported. */
-export function describeTicketUserData(database: Database): UserData {
-  return {
-    name: 'streamTickets',
-    description: 'Tickets that open a stream and expire within seconds; not exported',
-    tables: ['realtime_tickets'],
-    async *rows() {},
-    erase: async (userId) => (await database.write({ text: REMOVE, values: [userId] })).length,
-  };
 }
 
 /** Describes the stored changes of a user's records for exports and erasures. Only the records themselves are exported. */

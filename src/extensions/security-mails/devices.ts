@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Host, ResourceGateway } from '../../declare/host.ts';
@@ -28,9 +28,7 @@ export function networkOf(ip: string): string {
  * @param device browser and operating system, as from `describeUserAgent`
  */
 export function fingerprintOf(userId: string, device: string, ip: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify([userId, device, networkOf(ip)]))
-    .digest('hex');
+  return hash('sha256', JSON.stringify([userId, device, networkOf(ip)]));
 }
 
 /** A sign-in, as far as it identifies the device. */

@@ -6,12 +6,7 @@ import { createSecurityListeners } from './listeners.ts';
 import { createSecurityMailComposers } from './mails.ts';
 import { type SecurityMailsOptions, securityMailsSettings } from './settings.ts';
 import { knownDevices } from './sql.ts';
-import {
-  createDeviceRemovalConsumer,
-  createUnseenDevicesSweep,
-  forgetDevicesOnRevocation,
-  knownDevicesUserData,
-} from './user-data.ts';
+import { createKnownDeviceParts } from './user-data.ts';
 
 export type { SecurityMailsOptions } from './settings.ts';
 
@@ -41,10 +36,7 @@ export function securityMails(options: SecurityMailsOptions = {}): Extension {
         listeners,
         accountPanels: [createKnownDevicePanel(host.database)],
         mails: createSecurityMailComposers(host, users, settings),
-        revocationStep: forgetDevicesOnRevocation,
-        consumers: [createDeviceRemovalConsumer(users)],
-        sweeps: [createUnseenDevicesSweep(host.database)],
-        userData: [knownDevicesUserData(host.database)],
+        ...createKnownDeviceParts(host.database, users),
         workers: {
           web: waitForListeners,
           relay: waitForListeners,

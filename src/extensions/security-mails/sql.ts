@@ -47,12 +47,6 @@ export const recordDeviceSql = (users: string) => `
 export const KNOWN_DEVICES_SUMMARY =
   'select count(*)::int, min(first_seen_at), max(last_seen_at) from known_devices where user_id = $1';
 
-/** $1 users. Uses the primary key. */
-export const REMOVE_DEVICES = 'delete from known_devices where user_id = any($1)';
-
-/** Removes the devices that were new at a time or later. $1 users, $2 the time. Uses the primary key. */
-export const REMOVE_DEVICES_SINCE = 'delete from known_devices where user_id = any($1) and first_seen_at >= $2';
-
 /**
  * $1 maximum number of rows. The newest device of a user stays: without it, the next sign-in would count as the first one, and a stranger
  * could sign in to a forgotten account without an e-mail. Uses known_devices_last_seen_at_index and the primary key.

@@ -1,40 +1,21 @@
+import { defineOwnedTable } from '../../accounts/users/owned-table.ts';
 import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import type { RevocationStep } from '../../declare/accounts.ts';
-import type { ResourceGateway, UserData } from '../../declare/host.ts';
-import type { Database } from '../../platform/data/postgres/database.ts';
-import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
+import type { FeatureParts } from '../../declare/extension.ts';
+import type { ResourceGateway } from '../../declare/host.ts';
+import type { Database, Executor } from '../../platform/data/postgres/database.ts';
 import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { OutboxConsumer } from '../../platform/work/outbox/consumer.ts';
 import type { Sweep } from '../../platform/work/outbox/relay.ts';
-import { REMOVE_DEVICES, REMOVE_DEVICES_SINCE, REMOVE_UNSEEN_DEVICES } from './sql.ts';
+import { knownDevices, REMOVE_UNSEEN_DEVICES } from './sql.ts';
 
 // Uses the primary key of known_devices.
-const ROWS = `
-  select fingerprint, first_seen_at, last_seen_at from known_devices
-  where user_id = $1 and fingerprint > $2 order by fingerprint limit $3`;
-
-/** Describes the known devices of a user, for exports and erasures. */
-export function knownDevicesUserData(database: Database): UserData {
-  return {
-    name: 'knownDevices',
-    description: 'Devices that have signed in: when each was first and last used',
-    tables: ['known_devices'],
-    async *rows(userId) {
-      const names = ['fingerprint', 'firstSeenAt', 'lastSeenAt'];
-      for await (const { firstSeenAt, lastSeenAt } of readRowsInPages(database, ROWS, names, [userId]))
-        yield { firstSeenAt, lastSeenAt };
-    },
-    // A user has few devices, so one statement is enough.
-    erase: async (userId) =>
-      (await database.write({ text: `${REMOVE_DEVICES} returning 1`, values: [[userId]] })).length,
-  };
-}
+const ownedDevices = defineOwnedTable(knownDevices, { addedAt: 'firstSeenAt' });
 
 // Rare, because the sweep also reads the newest device of each user who has not signed in for long, which stays.
 const UNSEEN_DEVICES_EVERY_MS = 60 * 60_000;
 
 /** Creates the sweep that removes devices that have not signed in for long. */
-export function createUnseenDevicesSweep(database: Pick<Database, 'write'>): Sweep {
+export function createUnseenDevicesSweep(database: Executor): Sweep {
   return createRetentionSweep(database, {
     name: 'security mails: devices not seen for long',
     everyMs: UNSEEN_DEVICES_EVERY_MS,
@@ -43,14 +24,23 @@ export function createUnseenDevicesSweep(database: Pick<Database, 'write'>): Swe
 }
 
 /** Forgets devices that may belong to another person than the owner of the account, so that their next sign-in is reported. */
-export const forgetDevicesOnRevocation: RevocationStep = async ({ cause, userIds, since }, tx) => {
-  if (cause === 'user_deleted' || cause === 'account_claimed')
-    await tx.database.write({ text: REMOVE_DEVICES, values: [userIds] });
-  if (cause === 'email_change_undone')
-    await tx.database.write({ text: REMOVE_DEVICES_SINCE, values: [userIds, since] });
+const forgetDevicesOnRevocation: RevocationStep = async ({ cause, userIds, since }, { database: on }) => {
+  if (cause === 'user_deleted' || cause === 'account_claimed') await ownedDevices.remove(on, userIds);
+  if (cause === 'email_change_undone') await ownedDevices.remove(on, userIds, since);
 };
 
-/** Creates the relay consumer that removes the devices of deleted users. */
-export function createDeviceRemovalConsumer(users: ResourceGateway): OutboxConsumer {
-  return createDeletedUsersConsumer(users, REMOVE_DEVICES);
+/** Creates the parts that revoke, remove and export the known devices of users. */
+export function createKnownDeviceParts(database: Database, users: ResourceGateway) {
+  return {
+    revocationStep: forgetDevicesOnRevocation,
+    consumers: [createDeletedUsersConsumer(users, ownedDevices)],
+    sweeps: [createUnseenDevicesSweep(database)],
+    userData: [
+      ownedDevices.describe(database, {
+        name: 'knownDevices',
+        description: 'Devices that have signed in: when each was first and last used',
+        exported: ['firstSeenAt', 'lastSeenAt'],
+      }),
+    ],
+  } satisfies FeatureParts;
 }

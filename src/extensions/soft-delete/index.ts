@@ -42,13 +42,6 @@ export function softDelete(options: SoftDeleteOptions = {}): Extension {
 
 const PURGE_EVERY_MS = 10 * 60_000;
 
-function purgeSql(table: string): string {
-  const name = quoteIdentifier(table);
-  return `delete from ${name} where id in (
-    select id from ${name} where deleted_at < now() - $1 * interval '1 day' order by deleted_at limit $2 for update skip locked
-  ) returning 1`;
-}
-
 /** Creates one sweep for each resource that permanently removes records deleted more than `keepDays` ago. */
 function createPurgeSweeps({ resources, database }: Host, keepDays: number): Sweep[] {
   return resources.flatMap(({ name, archiveTable }) =>
@@ -57,7 +50,9 @@ function createPurgeSweeps({ resources, database }: Host, keepDays: number): Swe
       : createRetentionSweep(database, {
           name: `deleted records of ${name}`,
           everyMs: PURGE_EVERY_MS,
-          removals: [{ text: purgeSql(archiveTable), values: [keepDays] }],
+          removals: [
+            { table: quoteIdentifier(archiveTable), column: 'deleted_at', keep: `interval '${keepDays} days'` },
+          ],
         }),
   );
 }

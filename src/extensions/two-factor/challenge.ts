@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import type { CheckedLogin } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
+import { generateToken, hashToken, isWellFormedToken } from '../../platform/data/crypto/token.ts';
 import { ApiError } from '../../platform/helpers/errors.ts';
 import { type CodeAttemptResult, readFactorForUpdate, reportAndAssertPassed, tryCode, WRONG_CODE } from './attempt.ts';
 import type { TwoFactorContext } from './context.ts';
@@ -15,9 +15,6 @@ import {
 
 /** Distinguishes challenge tokens from session tokens and API keys. */
 const PREFIX = 'svc_mfa_';
-const TOKEN_FORMAT = new RegExp(`^${PREFIX}[0-9a-f]{64}$`);
-
-const hashChallengeToken = (token: string) => createHash('sha256').update(token).digest('hex');
 
 /** Stores a challenge and returns the response to the login, if the user has a second factor; undefined for other users. */
 export async function openChallengeIfEnabled(
@@ -25,8 +22,8 @@ export async function openChallengeIfEnabled(
   { user, passwordProof, multiFactor }: CheckedLogin,
 ): Promise<z.input<typeof challengeShape> | undefined> {
   if (multiFactor) return undefined;
-  const mfaToken = PREFIX + randomBytes(32).toString('hex');
-  const values = [hashChallengeToken(mfaToken), user.id, passwordProof, settings.challengeTtl];
+  const mfaToken = generateToken(PREFIX);
+  const values = [hashToken(mfaToken), user.id, passwordProof, settings.challengeTtl];
   const statement = { name: 'two_factor_challenge', text: openChallengeSql(users.table), values };
   const [row] = await host.database.write<[expiresAt: string, recoveryCodes: number]>(statement);
   if (row === undefined) return undefined;
@@ -48,8 +45,8 @@ export async function verifyCodeAndResumeLogin(
 ): Promise<object> {
   const { host, settings } = context;
   const { mfaToken, method, code } = ctx.input;
-  if (!TOKEN_FORMAT.test(mfaToken)) throw invalidChallengeError();
-  const hash = hashChallengeToken(mfaToken);
+  if (!isWellFormedToken(mfaToken, PREFIX)) throw invalidChallengeError();
+  const hash = hashToken(mfaToken);
   let passwordProof = '';
   const outcome = await host.database.transaction(async (tx): Promise<CodeAttemptResult | undefined> => {
     const factor = await readFactorForUpdate(tx, SELECT_CHALLENGED_FACTOR_FOR_UPDATE, hash);

@@ -9,13 +9,8 @@ import { detectCodeMethod, readFactorForUpdate, reportAndAssertPassed, tryCode, 
 import { generateRecoveryCodes, hashRecoveryCode } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { disableByAdminInput, disableInput, recoveryCodesShape, renewInput } from './shapes.ts';
-import {
-  REMOVE_CHALLENGES,
-  REMOVE_CONFIRMED_FACTOR,
-  RENEW_CODES,
-  SELECT_FACTOR_FOR_UPDATE,
-  SELECT_STATUS,
-} from './sql.ts';
+import { REMOVE_CONFIRMED_FACTOR, RENEW_CODES, SELECT_FACTOR_FOR_UPDATE, SELECT_STATUS } from './sql.ts';
+import { ownedChallenges } from './user-data.ts';
 
 function notEnabledError(): ApiError {
   return new ApiError('CONFLICT', 'Two-factor authentication is not enabled');
@@ -65,7 +60,7 @@ export async function readEnabledAt(database: Executor, userId: string): Promise
 /** Removes the second factor of a user and the logins that wait for its code. Returns false if the user has no second factor. */
 async function removeFactorAndChallenges(tx: Executor, userId: string): Promise<boolean> {
   const rows = await tx.write({ text: REMOVE_CONFIRMED_FACTOR, values: [userId] });
-  if (rows.length > 0) await tx.write({ text: REMOVE_CHALLENGES, values: [[userId]] });
+  if (rows.length > 0) await ownedChallenges.remove(tx, [userId]);
   return rows.length > 0;
 }
 

@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
+import { hash, randomInt } from 'node:crypto';
 import { correction, generate } from 'lean-qr';
 import { toPngDataURL } from 'lean-qr/extras/node_export';
 import { Secret, TOTP } from 'otpauth';
@@ -88,7 +88,7 @@ export function generateRecoveryCodes(count: number): string[] {
  */
 export function hashRecoveryCode(userId: string, code: string): string {
   const plain = code.toLowerCase().replaceAll(/[\s-]/g, '');
-  return createHash('sha256').update(`${userId}.${plain}`).digest('hex');
+  return hash('sha256', `${userId}.${plain}`);
 }
 
 const PIXELS_PER_MODULE = 6;

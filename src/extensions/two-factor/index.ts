@@ -10,12 +10,7 @@ import { type TwoFactorOptions, twoFactorSettings } from './context.ts';
 import { twoFactorRoutes } from './routes.ts';
 import { challengeShape } from './shapes.ts';
 import { twoFactorChallenges, twoFactors } from './sql.ts';
-import {
-  createFactorRemovalConsumer,
-  createFactorRevocation,
-  createTwoFactorSweeps,
-  twoFactorUserData,
-} from './user-data.ts';
+import { createTwoFactorRowParts } from './user-data.ts';
 
 export type { TwoFactorOptions } from './context.ts';
 
@@ -45,10 +40,7 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
         signInStep: { output: challengeShape, ask: (login) => openChallengeIfEnabled(context, login) },
         confirmStep: createCodeConfirmStep(context),
         secondFactors: [{ hasCodes: true, since: (userId) => readEnabledAt(host.database, userId) }],
-        revocationStep: createFactorRevocation(host),
-        consumers: [createFactorRemovalConsumer(users)],
-        sweeps: createTwoFactorSweeps(host.database, users),
-        userData: [twoFactorUserData(host.database)],
+        ...createTwoFactorRowParts(host, users),
         encrypted: encryptedSecrets,
       };
     },

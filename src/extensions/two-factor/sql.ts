@@ -45,7 +45,7 @@ const FACTOR_COLUMNS = `
   greatest(0, extract(epoch from locked_until - now()) * 1000)::float8`;
 
 /** The time in which a user must confirm an enrolment. */
-const ENROLMENT_LIFETIME = `interval '1 hour'`;
+export const ENROLMENT_LIFETIME = `interval '1 hour'`;
 
 /** Stores an unconfirmed factor. $1 user, $2 secret. No row: two-factor is already on. A new enrolment keeps an existing lock. */
 export const UPSERT_ENROLMENT = `
@@ -128,13 +128,6 @@ export const removeOrphanedFactorsSql = (tables: readonly string[]) => `
     select user_id from two_factors f where ${userIsMissingSql(tables)} limit $1 for update skip locked
   ) returning 1`;
 
-/** $1 maximum number of rows. Uses two_factors_unconfirmed_index. */
-export const REMOVE_UNCONFIRMED = `
-  delete from two_factors where user_id in (
-    select user_id from two_factors where confirmed_at is null and created_at <= now() - ${ENROLMENT_LIFETIME}
-    order by created_at limit $1 for update skip locked
-  ) returning 1`;
-
 /**
  * $1 hash of the token, $2 user, $3 password proof, $4 ms to live. No row: the user has no second factor. The lock on the user's row
  * orders this statement against a deletion of the user: either the deletion ends this login, or this statement finds no user.
@@ -163,9 +156,6 @@ export const COUNT_WRONG_CODE_OF_CHALLENGE = `
   update two_factor_challenges set failures = failures + 1
   where token_hash = $1 and expires_at > now() and failures < $2 returning 1`;
 
-/** Ends the logins of users that wait for a code. $1 users. Uses two_factor_challenges_user_id_index. */
-export const REMOVE_CHALLENGES = 'delete from two_factor_challenges where user_id = any($1)';
-
 /** Removes second factors, confirmed or not. $1 users. Returns the users, and whether the factor was turned on. */
 export const REMOVE_FACTORS =
   'delete from two_factors where user_id = any($1) returning user_id, confirmed_at is not null';
@@ -174,10 +164,3 @@ export const REMOVE_FACTORS =
 export const REMOVE_FACTORS_CONFIRMED_SINCE = `
   delete from two_factors where user_id = any($1) and (confirmed_at is null or confirmed_at >= $2)
   returning user_id, confirmed_at is not null`;
-
-/** $1 maximum number of rows. Uses two_factor_challenges_expires_at_index. */
-export const REMOVE_EXPIRED_CHALLENGES = `
-  delete from two_factor_challenges where token_hash in (
-    select token_hash from two_factor_challenges where expires_at <= now()
-    order by expires_at limit $1 for update skip locked
-  ) returning 1`;

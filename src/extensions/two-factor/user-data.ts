@@ -1,58 +1,38 @@
+import { defineOwnedTable } from '../../accounts/users/owned-table.ts';
 import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import type { RevocationStep } from '../../declare/accounts.ts';
-import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
+import type { FeatureParts } from '../../declare/extension.ts';
+import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { Database } from '../../platform/data/postgres/database.ts';
-import { readRowsInPages } from '../../platform/data/postgres/scan.ts';
 import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
-import type { OutboxConsumer } from '../../platform/work/outbox/consumer.ts';
 import type { Sweep } from '../../platform/work/outbox/relay.ts';
 import { tablesOf } from '../../records/schema/table-names.ts';
 import {
-  REMOVE_CHALLENGES,
-  REMOVE_EXPIRED_CHALLENGES,
+  ENROLMENT_LIFETIME,
   REMOVE_FACTORS,
   REMOVE_FACTORS_CONFIRMED_SINCE,
-  REMOVE_UNCONFIRMED,
   removeFactorsOfMissingUsersSql,
   removeOrphanedFactorsSql,
+  twoFactorChallenges,
+  twoFactors,
 } from './sql.ts';
-
-const ROWS = `
-  select created_at::text, created_at, confirmed_at, cardinality(recovery_codes) from two_factors
-  where user_id = $1 and created_at::text > $2 limit $3`;
-const REMOVE = 'delete from two_factors where user_id = $1 returning 1';
-
-/** Describes the second factor of a user and the logins that wait for it, for exports and erasures. */
-export function twoFactorUserData(database: Database): UserData {
-  return {
-    name: 'twoFactors',
-    description: 'Two-factor login: whether it is on, without its secrets',
-    tables: ['two_factors', 'two_factor_challenges'],
-    async *rows(userId) {
-      for await (const { createdAt, confirmedAt, recoveryCodesLeft } of readRowsInPages(
-        database,
-        ROWS,
-        ['key', 'createdAt', 'confirmedAt', 'recoveryCodesLeft'],
-        [userId],
-      )) {
-        yield { createdAt, confirmedAt, recoveryCodesLeft };
-      }
-    },
-    async erase(userId) {
-      await database.write({ text: REMOVE_CHALLENGES, values: [[userId]] });
-      return (await database.write({ text: REMOVE, values: [userId] })).length;
-    },
-  };
-}
 
 // Rare, because the sweep reads every factor, and only soft delete leaves factors without a user.
 const ORPHANED_FACTORS_EVERY_MS = 10 * 60_000;
 
+const ownedFactors = defineOwnedTable(twoFactors);
+/** The logins that wait for a code, as rows of users. Uses two_factor_challenges_user_id_index. */
+export const ownedChallenges = defineOwnedTable(twoFactorChallenges);
+
 /** Creates the sweeps that remove expired logins, unconfirmed enrolments, and factors of users who can no longer be restored. */
-export function createTwoFactorSweeps(database: Pick<Database, 'write'>, users: ResourceGateway): Sweep[] {
+function createTwoFactorSweeps(database: Pick<Database, 'write'>, users: ResourceGateway): Sweep[] {
   const expired = createRetentionSweep(database, {
     name: 'two-factor: expired logins and enrolments',
-    removals: [{ text: REMOVE_EXPIRED_CHALLENGES }, { text: REMOVE_UNCONFIRMED }],
+    // The second removal uses two_factors_unconfirmed_index.
+    removals: [
+      { table: twoFactorChallenges },
+      { table: twoFactors, column: 'created_at', keep: ENROLMENT_LIFETIME, where: 'confirmed_at is null' },
+    ],
   });
   if (users.archiveTable === undefined) return [expired];
   const withoutUser = createRetentionSweep(database, {
@@ -69,7 +49,7 @@ type RemovedFactor = [userId: string, wasConfirmed: boolean];
  * Creates the step that ends the users' logins that wait for a code. The factor stays, because it does not grant access, unless an attacker
  * may have added it: then `security.two_factor_disabled` is emitted with the cause as its reason.
  */
-export function createFactorRevocation({ events }: Pick<Host, 'events'>): RevocationStep {
+function createFactorRevocation({ events }: Pick<Host, 'events'>): RevocationStep {
   return async ({ cause, userIds, since, ip }, tx) => {
     if (cause === 'key_revoked') return;
     const removals = {
@@ -79,7 +59,7 @@ export function createFactorRevocation({ events }: Pick<Host, 'events'>): Revoca
     const removal = removals[cause as keyof typeof removals];
     // The factors before the logins, as a login with a code locks them: a different order could deadlock.
     const removed = removal === undefined ? [] : await tx.database.write<RemovedFactor>(removal);
-    await tx.database.write({ text: REMOVE_CHALLENGES, values: [userIds] });
+    await ownedChallenges.remove(tx.database, userIds);
     for (const [userId, wasConfirmed] of removed) {
       if (!wasConfirmed) continue;
       tx.afterCommit(() => events.emit('security.two_factor_disabled', { userId, by: userId, reason: cause, ip }));
@@ -87,7 +67,20 @@ export function createFactorRevocation({ events }: Pick<Host, 'events'>): Revoca
   };
 }
 
-/** Creates the relay consumer that removes the second factors of deleted users who cannot be restored. */
-export function createFactorRemovalConsumer(users: ResourceGateway): OutboxConsumer {
-  return createDeletedUsersConsumer(users, removeFactorsOfMissingUsersSql(tablesOf(users)), REMOVE_CHALLENGES);
+/** Creates the parts that revoke, remove and export the rows of users. Factors of deleted users stay while the users can be restored. */
+export function createTwoFactorRowParts(host: Pick<Host, 'database' | 'events'>, users: ResourceGateway) {
+  const { database } = host;
+  return {
+    revocationStep: createFactorRevocation(host),
+    consumers: [createDeletedUsersConsumer(users, removeFactorsOfMissingUsersSql(tablesOf(users)), ownedChallenges)],
+    sweeps: createTwoFactorSweeps(database, users),
+    userData: [
+      ownedFactors.describe(database, {
+        name: 'twoFactors',
+        description: 'Two-factor login: whether it is on, without its secrets',
+        exported: ['createdAt', 'confirmedAt', ['recoveryCodesLeft', 'cardinality(recovery_codes)']],
+        also: [ownedChallenges],
+      }),
+    ],
+  } satisfies FeatureParts;
 }

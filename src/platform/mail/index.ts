@@ -6,7 +6,7 @@ import type { RelaySettings } from '../work/outbox/settings.ts';
 import type { RunningWorker } from '../work/queues/queues.ts';
 import type { CompleteMail } from './message.ts';
 import { createMailJob, createMailSender, MAIL_QUEUE, type MailSender } from './sender.ts';
-import { type CapturedMail, createMailStore, encryptedMails, REMOVE_OLD_MAILS } from './store.ts';
+import { type CapturedMail, createMailStore, encryptedMails, KEPT_DAYS } from './store.ts';
 import { type MailComposer, type MailWorkerParts, startMailWorker } from './worker.ts';
 
 export { mailTables } from './store.ts';
@@ -60,7 +60,11 @@ export function createMail(parts: MailParts, composers: () => Readonly<Record<st
           find: store.findOverdueMailIds,
           addJobs: (ids) => queues.add(MAIL_QUEUE, ids.map(createMailJob)),
         }),
-        createRetentionSweep(database, { name: 'mail retention', removals: [{ text: REMOVE_OLD_MAILS }] }),
+        // Uses index mails_finished_at_index.
+        createRetentionSweep(database, {
+          name: 'mail retention',
+          removals: [{ table: 'mails', column: 'finished_at', keep: `interval '${KEPT_DAYS} days'` }],
+        }),
       ],
       encrypted: encryptedMails,
       workers: { 'push-worker': () => startMailWorker(parts, store, composers) },

@@ -45,7 +45,8 @@ export const mailTables = { mails };
 const LEASE_SECONDS = 180;
 /** The maximum number of e-mails for which a sweep adds jobs. */
 const MAX_OVERDUE = 1000;
-const KEPT_DAYS = 7;
+/** Days for which e-mails are kept after they were sent or have failed. */
+export const KEPT_DAYS = 7;
 
 // The time of the statement, not of its transaction: a revocation earlier in the transaction must not apply to this e-mail.
 const INSERT = `
@@ -87,13 +88,6 @@ const FIND_CAPTURED = `
   order by created_at desc, id desc limit $3`;
 /** The maximum number of captured e-mails that are read at once. */
 const MAX_CAPTURED = 1000;
-
-/** Removes old e-mails, at most $1. Uses index mails_finished_at_index. */
-export const REMOVE_OLD_MAILS = `
-  delete from mails where id in (
-    select id from mails where finished_at < now() - interval '${KEPT_DAYS} days' order by finished_at limit $1
-    for update skip locked
-  ) returning 1`;
 
 /** Returns the encryption context of an e-mail's content, from the id of the e-mail. */
 function contentContext(id: string): string {

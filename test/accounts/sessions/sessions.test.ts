@@ -1,9 +1,10 @@
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { createSessionSweep } from '../../../src/accounts/sessions/sessions.ts';
+import { sessions as sessionTable } from '../../../src/accounts/sessions/sessions.ts';
 import { defineUser } from '../../../src/index.ts';
-import { openDatabase } from '../../../src/platform/data/postgres/database.ts';
+import { type Executor, openDatabase } from '../../../src/platform/data/postgres/database.ts';
 import { createLogger } from '../../../src/platform/observability/log.ts';
+import { createRetentionSweep } from '../../../src/platform/work/leased-work/sweeps.ts';
 import { createClient, type Person, startTestApp } from '../../support/app.ts';
 
 const secret = 'correct horse battery';
@@ -159,14 +160,15 @@ test('the sweep removes only expired sessions and their devices, in bounded batc
     select 'old' || i, 'gone', 'hash' || i, now() - interval '1 day', '', '' from generate_series(1, 2500) i`);
   const database = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
   const sizes: number[] = [];
-  const counted: Parameters<typeof createSessionSweep>[0] = {
+  const counted: Executor = {
     async write(statement) {
       const rows = await database.write(statement);
       sizes.push(rows.length);
       return rows as never;
     },
   };
-  await Promise.all([createSessionSweep(counted).run(), createSessionSweep(counted).run()]);
+  const sweep = createRetentionSweep(counted, { name: 'test', removals: [{ table: sessionTable }] });
+  await Promise.all([sweep.run(), sweep.run()]);
   await database.close();
   expect(Math.max(...sizes)).toBe(1000);
   const left = `select count(*)::int as count from sessions where expires_at <= now()`;

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import type { Revocation } from '../../../src/declare/accounts.ts';
-import { createChallengeSweep } from '../../../src/extensions/passkeys/user-data.ts';
+import { createPasskeyRowParts } from '../../../src/extensions/passkeys/user-data.ts';
 import { audit, defineExtension, defineUser, type ExtensionHost, passkeys, softDelete } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 import { createPasskey } from '../../support/passkeys/authenticator.ts';
@@ -140,7 +140,7 @@ test('the sweep removes expired challenges, and no others', async () => {
   await expireChallenges(database);
   const hal = await someone('Hal');
   const open = await signInOptions(call);
-  expect(await createChallengeSweep(host.database).run()).toBeGreaterThan(0);
+  expect(await createPasskeyRowParts(host.database, host.users!).sweeps[0]!.run()).toBeGreaterThan(0);
   expect((await database.query('select 1 from passkey_challenges where expires_at <= now()')).rowCount).toBe(0);
   const attempt = async (token: string, request: typeof options) =>
     (await call('POST', '/api/auth/passkeys/sign-in', { challengeId: token, response: hal.passkey.use(request) }))

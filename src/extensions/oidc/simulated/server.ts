@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -64,7 +64,7 @@ async function loadProvider(): Promise<typeof Provider> {
 }
 
 /** The id of a person. The same address is the same account, also after a restart. */
-const accountIdOf = ({ email }: SimulatedPerson) => createHash('sha256').update(email).digest('hex').slice(0, 24);
+const accountIdOf = ({ email }: SimulatedPerson) => hash('sha256', email).slice(0, 24);
 
 /** Gives the app access without asking. */
 async function grantEverything({ oidc }: KoaContextWithOIDC) {

@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import { defineOwnedTable } from '../../../accounts/users/owned-table.ts';
 import { createDeletedUsersConsumer } from '../../../accounts/users/user-state.ts';
 import type { Accounts, RevocationStep } from '../../../declare/accounts.ts';
 import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
 import type { Fields } from '../../../declare/field.ts';
-import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { wholeNumberSettingSchema } from '../../../extension/setting-schemas.ts';
 import { quoteIdentifier } from '../../../platform/data/postgres/identifiers.ts';
-import { readRowsInPages } from '../../../platform/data/postgres/scan.ts';
 import { lifetimeSetting } from '../../../platform/helpers/duration.ts';
 import { createReclaimSweep, createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/work/outbox/relay.ts';
@@ -14,8 +14,9 @@ import { createExportLinks, createExportMailComposer, EXPORT_MAIL } from './link
 import { checkUserDataNames, listExportFiles } from './list-files.ts';
 import { createExportJob } from './make-export.ts';
 import { exportRoutes } from './routes.ts';
-import { REMOVE_EXPIRED, REMOVE_OF_USERS, REMOVE_REQUESTED_BY, removeInvalidSql, SELECT_USER_DATA } from './sql.ts';
+import { removeInvalidSql } from './sql.ts';
 import { createExportStore, type ExportStore, secretContext } from './store.ts';
+import { privacyExports } from './tables.ts';
 
 /** The settings for exports of the privacy extension. */
 export const exportSettings = z.strictObject({
@@ -38,13 +39,13 @@ export { privacyExportChunks, privacyExports } from './tables.ts';
 
 const EXPORT_JOB = 'export';
 
+// These use privacy_exports_user_unique and privacy_exports_requested_by_index. Rows have two owners, so two removals may meet.
+const ownedExports = defineOwnedTable(privacyExports, { owners: ['userId', 'requestedBy'], locksInOrder: true });
+const requestedExports = defineOwnedTable(privacyExports, { owners: ['requestedBy'], locksInOrder: true });
+
 /** Removes the exports that a user requested, with their links; for a deleted user, also exports of the user that an admin requested. */
-const removeRevokedExports: RevocationStep = async ({ cause, userIds }, tx) => {
-  if (cause === 'key_revoked') return;
-  await tx.database.write({
-    text: cause === 'user_deleted' ? REMOVE_OF_USERS : REMOVE_REQUESTED_BY,
-    values: [userIds],
-  });
+const removeRevokedExports: RevocationStep = async ({ cause, userIds }, { database: on }) => {
+  if (cause !== 'key_revoked') await (cause === 'user_deleted' ? ownedExports : requestedExports).remove(on, userIds);
 };
 
 /** Returns the parts for exports of users' data: routes, the job that creates exports, and the sweeps that remove them. */
@@ -73,9 +74,29 @@ export function createExportParts(
     routes: exportRoutes(host, parts),
     jobs: { [EXPORT_JOB]: { run, concurrency: 2 } },
     sweeps: createExportSweeps(host, users, parts),
-    consumers: [createDeletedUsersConsumer(users, REMOVE_OF_USERS)],
+    consumers: [createDeletedUsersConsumer(users, ownedExports)],
     mails: { [EXPORT_MAIL]: createExportMailComposer(host, exports, users, links) },
-    userData: [exportUserData(host)],
+    userData: [
+      {
+        ...ownedExports.describe(host.database, {
+          name: 'exports',
+          description: "Exports of the user's data, and exports that the user requested as an admin",
+          exported: [
+            'id',
+            'userId',
+            'requestedBy',
+            'status',
+            'records',
+            'bytes',
+            'createdAt',
+            'finishedAt',
+            'expiresAt',
+          ],
+        }),
+        // Chunks are deleted with their exports.
+        tables: ['privacy_exports', 'privacy_export_chunks'],
+      },
+    ],
     checkConfig: (errors) => checkUserDataNames(host.userData(), errors),
     revocationStep: removeRevokedExports,
     encrypted: [{ name: 'privacy_exports.secret', table: 'privacy_exports', column: 'secret', context: secretContext }],
@@ -100,31 +121,7 @@ export function createExportSweeps(
     }),
     createRetentionSweep(database, {
       name: 'exports that are over',
-      removals: [{ text: REMOVE_EXPIRED }, { text: removeInvalid }],
+      removals: [{ table: privacyExports }, { text: removeInvalid }],
     }),
   ];
-}
-
-const USER_DATA_FIELDS = [
-  'id',
-  'userId',
-  'requestedBy',
-  'status',
-  'records',
-  'bytes',
-  'createdAt',
-  'finishedAt',
-  'expiresAt',
-];
-
-/** Describes the exports about a user, and those that the user requested, as user data for exports and erasures. */
-function exportUserData({ database }: Pick<Host, 'database'>): UserData {
-  return {
-    name: 'exports',
-    description: "Exports of the user's data, and exports that the user requested as an admin",
-    tables: ['privacy_exports', 'privacy_export_chunks'],
-    rows: (userId) => readRowsInPages(database, SELECT_USER_DATA, USER_DATA_FIELDS, [userId]),
-    erase: async (userId) =>
-      (await database.write({ text: `${REMOVE_OF_USERS} returning 1`, values: [[userId]] })).length,
-  };
 }

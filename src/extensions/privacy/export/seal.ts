@@ -1,9 +1,11 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { isWellFormedToken } from '../../../platform/data/crypto/token.ts';
 
 const SECRET_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-const TOKEN_FORMAT = /^svc_ex_[0-9a-f]{64}$/;
+// Logs redact tokens that begin with `svc_` in paths.
+const TOKEN_PREFIX = 'svc_ex_';
 
 /** The token and encryption of an export. Access to the database alone reveals neither the file nor the link. */
 export interface ExportCipher {
@@ -22,7 +24,7 @@ export function generateExportSecret(): string {
 
 /** Whether a text has the form of a token. Invalid links are refused without a query. */
 export function isExportToken(text: string | undefined): text is string {
-  return text !== undefined && TOKEN_FORMAT.test(text);
+  return text !== undefined && isWellFormedToken(text, TOKEN_PREFIX);
 }
 
 /** Derives the token and the encryption of an export from its secret. */
@@ -33,8 +35,7 @@ export function createExportCipher(exportId: string, secret: string): ExportCiph
   const key = deriveKey('chunks');
   const additionalDataOf = (position: number) => Buffer.from(`${exportId}/${position}`);
   return {
-    // Logs redact tokens that begin with `svc_` in paths.
-    token: `svc_ex_${deriveKey('link').toString('hex')}`,
+    token: TOKEN_PREFIX + deriveKey('link').toString('hex'),
     encrypt(data, position) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(

@@ -44,11 +44,6 @@ export const REMOVE_EXPIRED_OF =
 /** Removes the requester's export of a user. $1 user, $2 requester. */
 export const REMOVE_EXPORT = 'delete from privacy_exports where user_id = $1 and requested_by = $2';
 
-/** $1 users. Removes the exports that these users requested. Uses privacy_exports_requested_by_index. */
-export const REMOVE_REQUESTED_BY = `
-  delete from privacy_exports
-  where id in (select id from privacy_exports where requested_by = any($1) order by id for update)`;
-
 /** $1 export. */
 export const SELECT_EXPORT_BY_ID = `select ${COLUMNS} from privacy_exports where id = $1`;
 
@@ -89,22 +84,6 @@ export const STORE_FAILED_ATTEMPT = `
 /** Exports that wait without a job, or whose worker died. Uses privacy_exports_open_index. */
 export const SELECT_OVERDUE_EXPORTS = `
   select id from privacy_exports where status in ('waiting', 'running') and lease_until <= now() limit 1000`;
-
-/** $1 maximum number of rows. Uses privacy_exports_expires_at_index. */
-export const REMOVE_EXPIRED = `
-  delete from privacy_exports where id in (
-    select id from privacy_exports where expires_at <= now() limit $1 for update skip locked)
-  returning 1`;
-
-/** $1 deleted users. Removes the exports of their data and the exports that they requested. */
-export const REMOVE_OF_USERS = `
-  delete from privacy_exports
-  where id in (select id from privacy_exports where user_id = any($1) or requested_by = any($1) order by id for update)`;
-
-/** Exports of a user's data and exports that the user requested. $1 user, $2 the last id of the previous page, $3 page size. */
-export const SELECT_USER_DATA = `
-  select id, user_id, requested_by, status, records, bytes, created_at, finished_at, expires_at from privacy_exports
-  where (user_id = $1 or requested_by = $1) and id > $2 order by id limit $3`;
 
 /** $1 export, $2 position of the chunk. */
 export const READ_CHUNK = 'select data from privacy_export_chunks where export_id = $1 and position = $2';

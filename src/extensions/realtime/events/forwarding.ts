@@ -1,6 +1,6 @@
 import type { Host } from '../../../declare/host.ts';
 import { leaveTransaction } from '../../../platform/data/postgres/transaction-watch.ts';
-import { removeInBatches } from '../../../platform/data/postgres/write-in-batches.ts';
+import { BATCHES_PER_SWEEP, writeInBatches } from '../../../platform/data/postgres/write-in-batches.ts';
 import type { OutboxConsumer } from '../../../platform/work/outbox/consumer.ts';
 import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import { isRecordChange } from '../../../platform/work/outbox/table.ts';
@@ -76,7 +76,8 @@ export function createRealtimeSweeps(
 
   async function moveWaitingEventsToRedis(): Promise<number> {
     if (!(await isAnyEventWaiting())) return 0;
-    let total = await removeInBatches(database, DROP_OLD, [DROPPED_MARKER_ID, windowSeconds]);
+    const dropped = [DROPPED_MARKER_ID, windowSeconds];
+    let total = await writeInBatches(database, DROP_OLD, dropped, { maxBatches: BATCHES_PER_SWEEP });
     try {
       for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
         const moved = await moveBatchToRedis();

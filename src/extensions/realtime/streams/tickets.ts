@@ -2,11 +2,8 @@ import { isAccountActive } from '../../../declare/actor.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
-import { generateToken, hashToken } from '../../../platform/data/crypto/token.ts';
-import type { Database } from '../../../platform/data/postgres/database.ts';
+import { generateToken, hashToken, isWellFormedToken } from '../../../platform/data/crypto/token.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
-import { createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
-import type { Sweep } from '../../../platform/work/outbox/relay.ts';
 import { setAuthenticator } from '../../../rules/credential.ts';
 import type { RealtimeSettings } from '../settings/settings.ts';
 
@@ -18,12 +15,6 @@ const ADD_TICKET = `
 /** Deletes a ticket and returns its user, its session and whether it is still valid. $1 SHA-256 of the ticket. No row: it was used. */
 const USE_TICKET = `
   delete from realtime_tickets where ticket_hash = $1 returning user_id, session_id, expires_at > now()`;
-
-/** Removes expired tickets. $1 maximum number of rows. Uses realtime_tickets_expires_at_index. */
-const REMOVE_TICKETS = `
-  delete from realtime_tickets where ticket_hash in (
-    select ticket_hash from realtime_tickets where expires_at < now() limit $1 for update skip locked)
-  returning 1`;
 
 /** Tickets replace a token in a query string. Each ticket opens one stream and expires after `ticketTtl`. */
 export interface Tickets {
@@ -39,7 +30,6 @@ export interface Tickets {
 
 // A ticket starts like a token, so that the log redacts it.
 const TICKET_PREFIX = 'svc_rt_';
-const TICKET_PATTERN = /^svc_rt_[0-9a-f]{64}$/;
 
 const ticketError = () => new ApiError('UNAUTHORIZED', 'This ticket has been used or has expired');
 
@@ -58,13 +48,13 @@ export function createTickets(
 
   return {
     async createTicket(user, session) {
-      const ticket = generateToken().replace(/^svc_/, TICKET_PREFIX);
+      const ticket = generateToken(TICKET_PREFIX);
       const values = [hashToken(ticket), user.id, session, ticketTtl / 1000];
       const [row] = await database.write<[expiresAt: string]>({ text: ADD_TICKET, values });
       return { ticket, expiresAt: row![0] };
     },
     async redeemTicket(ticket) {
-      if (!TICKET_PATTERN.test(ticket)) throw ticketError();
+      if (!isWellFormedToken(ticket, TICKET_PREFIX)) throw ticketError();
       const statement = { text: USE_TICKET, values: [hashToken(ticket)] };
       const [row] = await database.write<[userId: string, session: string, good: boolean]>(statement);
       if (row === undefined || users === undefined) throw ticketError();
@@ -76,9 +66,4 @@ export function createTickets(
       return { user, auth };
     },
   };
-}
-
-/** Creates the sweep that removes expired tickets. */
-export function createTicketSweep(database: Database): Sweep {
-  return createRetentionSweep(database, { name: 'expired tickets of streams', removals: [{ text: REMOVE_TICKETS }] });
 }

@@ -1,8 +1,8 @@
 import type { Executor } from './queryable.ts';
 
 const ROWS_PER_BATCH = 1000;
-/** Maximum number of batches in one sweep, because a stopping process waits for the sweep in progress. */
-const BATCHES_PER_SWEEP = 20;
+/** Maximum number of batches in one sweep, because a stopping process waits for the sweep in progress. The next sweep continues. */
+export const BATCHES_PER_SWEEP = 20;
 
 /**
  * Returns a statement that deletes rows, and skips those that another transaction has locked. The ids are computed first, so that the deletion
@@ -35,14 +35,4 @@ export async function writeInBatches(
     if (length < rowsPerBatch) break;
   }
   return total;
-}
-
-/** Removes old rows in a sweep: like `writeInBatches`, but at most 20 batches. The next sweep continues. */
-export function removeInBatches(
-  database: Executor,
-  text: string,
-  values: readonly unknown[] = [],
-  rowsPerBatch = ROWS_PER_BATCH,
-): Promise<number> {
-  return writeInBatches(database, text, values, { rowsPerBatch, maxBatches: BATCHES_PER_SWEEP });
 }

@@ -1,10 +1,9 @@
+import { type ExpiredRows, removeExpiredSql } from '../../data/postgres/expired-rows.ts';
 import type { Executor } from '../../data/postgres/queryable.ts';
-import { writeInBatches } from '../../data/postgres/write-in-batches.ts';
+import { BATCHES_PER_SWEEP, writeInBatches } from '../../data/postgres/write-in-batches.ts';
 import type { Sweep } from '../outbox/relay.ts';
 
 const RETENTION_EVERY_MS = 60_000;
-/** Maximum number of batches in one sweep, because a stopping process waits for the sweep in progress. The next sweep continues. */
-const MAX_BATCHES = 20;
 
 /** Creates a sweep that adds jobs for due rows without one: their job was lost, or the lease of their worker has expired. */
 export function createReclaimSweep<Row>({
@@ -35,27 +34,34 @@ export function createReclaimSweep<Row>({
   };
 }
 
-/** A statement that removes old rows. Its last parameter is the maximum number of rows; it returns a row for each removed one. */
-export interface Removal {
-  text: string;
-  /** The parameters of the statement before the last one. */
-  values?: readonly unknown[];
+/** Old rows to remove: expired rows of a table, or the rows that a statement finds. */
+export type Removal = (ExpiredRows | RemovalStatement) & {
   rowsPerBatch?: number;
   /** Maximum number of batches in one sweep. Default: 20. Set it to Infinity for tables that grow faster than that. */
   maxBatches?: number;
+};
+
+/** A statement that removes old rows. Its last parameter is the maximum number of rows; it returns a row for each removed one. */
+interface RemovalStatement {
+  text: string;
+  /** The parameters of the statement before the last one. */
+  values?: readonly unknown[];
 }
 
-/** Creates a sweep that removes old rows in batches, one statement after the other. @param everyMs default: a minute */
+/** Creates a sweep that removes old rows in batches, one removal after the other. @param everyMs default: a minute */
 export function createRetentionSweep(
   database: Executor,
   { name, everyMs = RETENTION_EVERY_MS, removals }: { name: string; everyMs?: number; removals: readonly Removal[] },
 ): Sweep {
+  const statements = removals.map((removal) =>
+    'text' in removal ? removal : { ...removal, text: removeExpiredSql(removal), values: [] },
+  );
   return {
     name,
     everyMs,
     async run() {
       let rows = 0;
-      for (const { text, values = [], rowsPerBatch, maxBatches = MAX_BATCHES } of removals)
+      for (const { text, values = [], rowsPerBatch, maxBatches = BATCHES_PER_SWEEP } of statements)
         rows += await writeInBatches(database, text, values, { rowsPerBatch, maxBatches });
       return rows;
     },

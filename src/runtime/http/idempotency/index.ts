@@ -3,7 +3,7 @@ import { index, integer, pgTable, text, timestamptz } from '../../../platform/da
 import type { Platform } from '../../../platform/platform.ts';
 import { createRetentionSweep } from '../../../platform/work/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/work/outbox/relay.ts';
-import { REMOVE_OLD_KEYS } from './key-leases.ts';
+import { RETENTION } from './key-leases.ts';
 import { responseEncryptionContext } from './stored-response.ts';
 
 export type { Attempt } from './attempt.ts';
@@ -12,7 +12,9 @@ export { readIdempotencyKey } from './request-identity.ts';
 
 /** Creates the sweep that removes idempotency keys older than a day. */
 export function createIdempotencySweep(database: Platform['database']): Sweep {
-  return createRetentionSweep(database, { name: 'idempotency keys', removals: [{ text: REMOVE_OLD_KEYS }] });
+  // Uses index idempotency_keys_created_at_index.
+  const removals = [{ table: idempotencyKeys, column: 'created_at', keep: RETENTION }];
+  return createRetentionSweep(database, { name: 'idempotency keys', removals });
 }
 
 /** Creates the feature parts of idempotency keys: their sweep, and the column with encrypted responses. */

@@ -5,7 +5,7 @@ import { createLeaseRenewals, type LeaseRenewals } from '../../../platform/work/
 const LEASE = `interval '60 seconds'`;
 const RENEW_MS = 20_000;
 /** SQL interval for which a key and its response are stored. */
-const RETENTION = `interval '24 hours'`;
+export const RETENTION = `interval '24 hours'`;
 
 // In these statements, the fence is the column `claim`, a random id. All of them use the primary key.
 
@@ -32,13 +32,6 @@ const FINISH = 'update idempotency_keys set status = $3, answer = $4 where id = 
 const RELEASE = `
   update idempotency_keys set claimed_until = now(), fingerprint = case when $3 then null else fingerprint end
   where id = $1 and claim = $2`;
-
-/** Removes old keys, at most $1. Uses index idempotency_keys_created_at_index. */
-export const REMOVE_OLD_KEYS = `
-  delete from idempotency_keys where id in (
-    select id from idempotency_keys where created_at <= now() - ${RETENTION}
-    order by created_at limit $1 for update skip locked
-  ) returning 1`;
 
 /** The stored state of an idempotency key. */
 export interface StoredKey {

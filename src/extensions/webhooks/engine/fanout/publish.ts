@@ -1,6 +1,5 @@
 import type { Host } from '../../../../declare/host.ts';
 import type { PublishEvent } from '../../../../declare/senders.ts';
-import { deleteUnlockedSql } from '../../../../platform/data/postgres/write-in-batches.ts';
 import { isId, newId } from '../../../../platform/helpers/ids.ts';
 import { issuePath } from '../../../../platform/helpers/standard-schema.ts';
 import { createRetentionSweep } from '../../../../platform/work/leased-work/sweeps.ts';
@@ -16,17 +15,6 @@ import { OWN_ROW_NAME, type OwnPayload } from './outgoing-event.ts';
 const PUBLISH = `
   with sent as (insert into outbox (event_id, name, payload, trace_context) values ($1, $2, $3::jsonb, $6))
   insert into webhook_events (id, name, owner_id) values ($1, $4, $5)`;
-
-/**
- * Deletes old events of the app. $1 ms that events are kept, $2 maximum number of rows. Uses the primary key, because ids begin with the
- * Unix second of their creation. Returns a row for each deleted event.
- */
-const DELETE_EVENTS = deleteUnlockedSql(
-  'webhook_events',
-  `id < to_hex(floor(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint) order by id limit $2`,
-);
-
-const DAY_MS = 86_400_000;
 
 /** Publishes the events of an app. */
 export interface WebhookPublisher<E extends EventDeclarations = EventDeclarations> {
@@ -112,10 +100,10 @@ export function createEventRetentionSweep(
   { database }: Pick<Host, 'database'>,
   { keepDeliveriesDays, cleanMs }: Pick<WebhookSettings, 'keepDeliveriesDays' | 'cleanMs'>,
 ): Sweep {
-  const values = [keepDeliveriesDays * DAY_MS];
+  const keep = `${keepDeliveriesDays} * interval '1 day'`;
   return createRetentionSweep(database, {
     name: 'webhooks: old events',
     everyMs: cleanMs,
-    removals: [{ text: DELETE_EVENTS, values, maxBatches: Number.POSITIVE_INFINITY }],
+    removals: [{ table: 'webhook_events', column: 'id', keep, maxBatches: Number.POSITIVE_INFINITY }],
   });
 }

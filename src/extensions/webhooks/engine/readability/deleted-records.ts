@@ -5,7 +5,6 @@ import { snakeCase } from '../../../../declare/naming.ts';
 import type { EncryptedColumn } from '../../../../platform/data/crypto/encrypted-column.ts';
 import { DecryptionError } from '../../../../platform/data/crypto/keyring.ts';
 import type { Executor } from '../../../../platform/data/postgres/database.ts';
-import { deleteUnlockedSql } from '../../../../platform/data/postgres/write-in-batches.ts';
 import type { OutboxRow } from '../../../../platform/work/outbox/table.ts';
 
 /**
@@ -37,15 +36,6 @@ const READ_DELETED_OR_WAITING = newestSql(`${KEPT}
   select o.resource, o.event_id, o.payload -> 'record', null, o.record_id
   from unnest($1::text[], $2::text[]) as r(resource, record_id)
     join outbox o on o.record_id = r.record_id and o.name = r.resource || '.deleted'`);
-
-/**
- * Deletes old copies of deleted records. $1 ms that copies are kept, $2 maximum number of rows. Uses the primary key, because ids begin
- * with the Unix second of their creation. Returns a row for each deleted copy.
- */
-export const DELETE_OLD_COPIES = deleteUnlockedSql(
-  'webhook_deleted_records',
-  `id < to_hex(floor(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint) order by id limit $2`,
-);
 
 /** A deleted record with its values at the time of the deletion. */
 interface DeletedRecord {

@@ -6,7 +6,6 @@ import type { Sweep } from '../../../../platform/work/outbox/relay.ts';
 import { DELIVERY_TABLES } from '../../deliveries/deliveries-sql.ts';
 import { REMOVAL_ASSIGNMENTS, type UsersSql, usersSql } from '../../endpoints/endpoints-sql.ts';
 import type { WebhookSettings } from '../../settings/settings.ts';
-import { DELETE_OLD_COPIES } from '../readability/deleted-records.ts';
 import { createEarlierDeliveriesSweep } from './earlier-deliveries.ts';
 import type { PendingEndpoints } from './reclaim.ts';
 
@@ -78,8 +77,9 @@ export function createRetentionSweeps(
   const removeOwnerlessText = removeOwnerlessSql(usersSql(users));
   const keepMs = settings.keepDeliveriesDays * DAY_MS;
   const partitions = { table: 'webhook_delivery_log', column: 'finished_at', keepMs };
-  // ms to keep copies of deleted records: a delivery may use the whole schedule, with waits up to 20% longer, and then stay in the log.
+  // Copies of deleted records: a delivery may use the whole schedule, with waits up to 20% longer, and then stay in the log.
   const keepDeletedMs = keepMs + 1.2 * settings.retrySchedule.reduce((sum, wait) => sum + wait, 0);
+  const keepDeleted = `${keepDeletedMs} * interval '1 millisecond'`;
 
   /** Deletes pending deliveries of endpoints that stay disabled, after the retention period of finished deliveries. */
   async function deleteStaleDeliveries(): Promise<number> {
@@ -106,7 +106,7 @@ export function createRetentionSweeps(
       name: 'webhooks: copies of deleted records, removed endpoints',
       everyMs: settings.cleanMs,
       removals: [
-        { text: DELETE_OLD_COPIES, values: [keepDeletedMs], maxBatches: Number.POSITIVE_INFINITY },
+        { table: 'webhook_deleted_records', column: 'id', keep: keepDeleted, maxBatches: Number.POSITIVE_INFINITY },
         { text: DELETE_ENDPOINTS },
       ],
     }),
