@@ -11,7 +11,7 @@ import { slowLogSettings } from '../work/processes/slow-log.ts';
 import { accountSettings } from './accounts.ts';
 import { fileSettings } from './files.ts';
 
-const settingsSchema = z.strictObject({
+export const settingsSchema = z.strictObject({
   auth: accountSettings,
   unknownFields: z.enum(['reject', 'strip']).default('reject'),
   pagination: z
