@@ -21,7 +21,7 @@ const layers = Object.entries(below).map(([folder, allowed]) => ({
 }));
 
 const entries =
-  '^src/(index|web|(client|react)/index|testing/index|cli/belfry)\\.ts$|^workers/|^src/extensions/webhooks/verify-webhook\\.ts$';
+  '^src/(index|web|(client|extension|react)/index|testing/index|cli/belfry)\\.ts$|^workers/|^src/extensions/webhooks/verify-webhook\\.ts$';
 
 export default {
   forbidden: [
@@ -144,7 +144,7 @@ export default {
       comment: 'The names of the package in the examples lead to dist/, which need not exist.',
       severity: 'error',
       from: {},
-      to: { couldNotResolve: true, pathNot: '^belfry(/testing|/client|/react)?$' },
+      to: { couldNotResolve: true, pathNot: '^belfry(/testing|/client|/extension|/react)?$' },
     },
   ],
   options: {

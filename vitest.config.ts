@@ -18,6 +18,7 @@ export default defineConfig({
     alias: [
       { find: /^belfry$/, replacement: sourceOf('index.ts') },
       { find: /^belfry\/client$/, replacement: sourceOf('client/index.ts') },
+      { find: /^belfry\/extension$/, replacement: sourceOf('extension/index.ts') },
       { find: /^belfry\/react$/, replacement: sourceOf('react/index.ts') },
       { find: /^belfry\/testing$/, replacement: sourceOf('testing/index.ts') },
     ],

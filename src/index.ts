@@ -1,33 +1,7 @@
 export { defineUser } from './accounts/define-user.ts';
 export { verifiedEmailFields } from './accounts/users/verified-email.ts';
-export type {
-  AccountPanel,
-  AccountSection,
-  AccountTarget,
-  PanelAction,
-  PanelColumn,
-  PanelContent,
-  PanelFact,
-  PanelRow,
-  PanelValue,
-  PanelValueKind,
-  SectionField,
-  SectionForm,
-  SectionQuery,
-} from './declare/account-panel.ts';
-export type {
-  ConfirmStep,
-  Identity,
-  IdentitySignIn,
-  RevocationStep,
-  SignIn,
-  SignInMethod,
-  SignInStep,
-} from './declare/accounts.ts';
 export type { AggregateOptions, AggregateQuery, AggregateResult } from './declare/aggregate.ts';
-export type { Authenticator } from './declare/authenticator.ts';
 export type { BinaryBody, FormFileRules, MultipartBody, MultipartContent, ReceivedFile } from './declare/body.ts';
-export type { ConsoleRoute, ConsoleTab } from './declare/console-tab.ts';
 export type {
   Constraint,
   ConstraintBuilder,
@@ -36,11 +10,11 @@ export type {
   FieldRange,
 } from './declare/constraint.ts';
 export type { Deprecation } from './declare/deprecation.ts';
-export type { RecordAction, RecordEvent, SentEvent } from './declare/events.ts';
-export type { Extension, ExtensionHost, ExtensionJob, FeatureParts, Job } from './declare/extension.ts';
+export type { RecordAction, RecordEvent } from './declare/events.ts';
+export type { Extension } from './declare/extension.ts';
 export type { Field, Fields } from './declare/field.ts';
 export type { FileInput, FileOptions, FilesApi, StoredFile } from './declare/file.ts';
-export type { Host, ResourceGateway, StoredRecord, UserData, ViewContext } from './declare/host.ts';
+export type { StoredRecord } from './declare/host.ts';
 export type { CreateBody, CreateInput, RecordOf, UpdateBody, UpdateInput } from './declare/infer.ts';
 export type { JobContext, JobOptions, ScheduleDeclaration } from './declare/job.ts';
 export { defineJob } from './declare/job.ts';
@@ -128,8 +102,6 @@ export type { MailOverrides } from './platform/mail/texts/index.ts';
 export type { MailKind, MailVariables } from './platform/mail/texts/variables.ts';
 export type { LegacyPassword } from './platform/settings/accounts.ts';
 export type { SettingsInput } from './platform/settings/settings.ts';
-export type { OutboxConsumer } from './platform/work/outbox/consumer.ts';
-export type { Sweep } from './platform/work/outbox/relay.ts';
 export type { PushContent } from './push/message/message.ts';
 export type {
   SendContext,

@@ -13,6 +13,7 @@ export type Snapshot = Record<string, string>;
 const REPORTS: Record<string, string> = {
   'belfry.api.md': 'belfry',
   'client.api.md': 'belfry/client',
+  'extension.api.md': 'belfry/extension',
   'react.api.md': 'belfry/react',
   'testing.api.md': 'belfry/testing',
   'verify-webhook.api.md': 'belfry/verify-webhook',

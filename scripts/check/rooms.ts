@@ -10,7 +10,7 @@ export const below: Record<string, readonly string[]> = {
   accounts: ['records', 'rules', 'declare', 'platform'],
   jobs: ['records', 'rules', 'declare', 'platform'],
   push: ['accounts', 'records', 'rules', 'declare', 'platform'],
-  extension: ['declare', 'platform'],
+  extension: ['accounts', 'push', 'records', 'rules', 'declare', 'platform'],
   extensions: ['extension', 'accounts', 'push', 'records', 'rules', 'declare', 'platform'],
   runtime: ['accounts', 'jobs', 'push', 'files', 'records', 'rules', 'declare', 'platform'],
   client: ['declare'],

@@ -5,7 +5,14 @@ import { dirname, join, relative, sep } from 'node:path';
 import { buildSync } from 'esbuild';
 
 /** What processes load or start, apart from the app of this repository. They share modules, such as the classes of errors. */
-const SERVER = ['index.js', 'testing/index.js', 'cli/belfry.js', 'dev-servers/guard.js', 'app/index.js'];
+const SERVER = [
+  'index.js',
+  'extension/index.js',
+  'testing/index.js',
+  'cli/belfry.js',
+  'dev-servers/guard.js',
+  'app/index.js',
+];
 /** What the bundlers of pages and of receivers load, which take only the modules that are used. */
 const UNBUNDLED = ['client/index.js', 'react/index.js', 'extensions/webhooks/verify-webhook.js'];
 

@@ -13,6 +13,7 @@ const SHARED =
  */
 const DOORS = new Set([
   'src/index.ts',
+  'src/extension/index.ts',
   'src/runtime/create-app.ts',
   'src/testing/index.ts',
   'src/cli/command-line.ts',

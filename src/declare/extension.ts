@@ -41,9 +41,6 @@ export interface ExtensionJob {
   run(id: string): Promise<unknown>;
 }
 
-/** @deprecated Use `ExtensionJob`. */
-export type Job = ExtensionJob;
-
 /** What a feature contributes to a running app. `Api` is the type of the feature's API for code. */
 export interface FeatureParts<Api extends object = object> {
   routes?: readonly Route[];

@@ -60,7 +60,7 @@ test('a changed copy of the repository is written only after a review of what br
   edit('CHANGELOG.md', '## Unreleased\n', `## Unreleased\n\n### Removed\n\n${entries}\n`);
   expect(api('--write', '--breaking')).toEqual({
     code: 0,
-    output: expect.stringContaining('Wrote api/belfry.api.md, api/openapi.json.'),
+    output: expect.stringContaining('Wrote api/belfry.api.md, api/extension.api.md, api/openapi.json.'),
   });
   git('commit', '--quiet', '--all', '--message', 'Remove two things');
   expect(api()).toEqual({ code: 0, output: 'The public API is what the files in api/ say.\n' });

@@ -1,32 +1,34 @@
 // Checked only by the compiler (`npm run check`): every part of an app and of an extension can be written in a file of its own, because its
 // type is exported.
+import type {
+  Authenticator,
+  ExtensionHost,
+  OutboxConsumer,
+  ResourceGateway,
+  Sweep,
+} from '../../src/extension/index.ts';
 import {
   type AnyResource,
   ApiError,
-  type Authenticator,
   createApp,
   defineExtension,
   defineResource,
   defineUser,
   type ErrorCode,
-  type ExtensionHost,
   type Fields,
   f,
   type Hooks,
   type LegacyPassword,
-  type OutboxConsumer,
   type Page,
   type PolicyFunction,
   type PushSender,
   type RecordOf,
-  type ResourceGateway,
   type ResourceOptions,
   type Route,
   type RouteBuilder,
   type ScopeArguments,
   type ScopeFilter,
   type SettingsInput,
-  type Sweep,
 } from '../../src/index.ts';
 import type { CapturedMail, TestDevice, TestUser } from '../../src/testing/index.ts';
 

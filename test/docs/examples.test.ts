@@ -97,6 +97,7 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
         example
           .replaceAll("'belfry'", "'../../src/index.ts'")
           .replaceAll("'belfry/client'", "'../../src/client/index.ts'")
+          .replaceAll("'belfry/extension'", "'../../src/extension/index.ts'")
           .replaceAll("'belfry/react'", "'../../src/react/index.ts'")
           .replaceAll("'belfry/testing'", "'../../src/testing/index.ts'")
           .replaceAll("'belfry/verify-webhook'", "'../../src/extensions/webhooks/verify-webhook.ts'")

@@ -1,20 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 import { afterAll, expect, test, vi } from 'vitest';
-import { providePackages } from './packages.ts';
+import { createProjectWith, providePackages } from './packages.ts';
 
 // Building takes long on a busy machine.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
@@ -23,16 +14,8 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), 'belfry-client-package-')))
 afterAll(() => rmSync(root, { recursive: true }));
 const { belfry: tarball } = await providePackages();
 
-/** Creates a project with the package and some other ones. Returns its folder. */
-function createProject(name: string, packages: readonly string[]): string {
-  const folder = join(root, name);
-  const installed = join(folder, 'node_modules/belfry');
-  mkdirSync(installed, { recursive: true });
-  spawnSync('tar', ['xzf', tarball, '-C', installed, '--strip-components=1']);
-  for (const each of packages) symlinkSync(resolve('node_modules', each), join(folder, 'node_modules', each));
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-  return folder;
-}
+const createProject = (name: string, packages?: readonly string[]) =>
+  createProjectWith(tarball, join(root, name), packages);
 
 /** The settings of a typical front end: the types of browsers, and none of Node. */
 const FRONT_END = {
@@ -104,8 +87,7 @@ const WEB = `
   export const isConflict = (error: unknown) => error instanceof ApiError && error.status === 412;`;
 
 test('a front end compiles against the types of its server, without the types of Node', () => {
-  const others = readdirSync('node_modules').filter((name) => !name.startsWith('.') && name !== 'belfry');
-  const folder = createProject('monorepo', others);
+  const folder = createProject('monorepo');
   const files = { 'server/app.ts': SERVER, 'web/main.ts': WEB };
   expect(compile(folder, files)).toBe('');
   expect(compile(folder, files, 'typescript5/bin/tsc')).toBe('');
@@ -185,8 +167,7 @@ const REACT = `
   }`;
 
 test('a front end compiles with the hooks for React, which are client components', () => {
-  const others = readdirSync('node_modules').filter((name) => !name.startsWith('.') && name !== 'belfry');
-  const folder = createProject('react', others);
+  const folder = createProject('react');
   const files = { 'server/app.ts': SERVER, 'web/main.tsx': REACT };
   expect(compile(folder, files)).toBe('');
   expect(compile(folder, files, 'typescript5/bin/tsc')).toBe('');

@@ -44,6 +44,8 @@ test('the package contains the pages, the migrations and the licence, but neithe
     'bin/belfry.mjs',
     'dist/index.js',
     'dist/index.d.ts',
+    'dist/extension/index.js',
+    'dist/extension/index.d.ts',
     'dist/extensions/console/page/index.html',
     'dist/extensions/sign-in-pages/page/index.html',
     'dist/extensions/sign-in-pages/page/main.js',

@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -54,4 +54,25 @@ export async function providePackages(): Promise<Packages> {
   renameSync(`${result}.incomplete`, result);
   if ('failure' in outcome) throw new Error(outcome.failure);
   return outcome.packages;
+}
+
+/** The packages of this repository. */
+const listPackages = () => readdirSync('node_modules').filter((name) => !name.startsWith('.') && name !== 'belfry');
+
+/**
+ * Creates a project with the package and some of the packages of this repository. Returns its folder.
+ *
+ * @param packages default: all
+ */
+export function createProjectWith(
+  tarball: string,
+  folder: string,
+  packages: readonly string[] = listPackages(),
+): string {
+  const installed = join(folder, 'node_modules/belfry');
+  mkdirSync(installed, { recursive: true });
+  spawnSync('tar', ['xzf', tarball, '-C', installed, '--strip-components=1']);
+  for (const each of packages) symlinkSync(resolve('node_modules', each), join(folder, 'node_modules', each));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  return folder;
 }

@@ -2,16 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import {
-  createApp,
-  defineExtension,
-  defineResource,
-  defineUser,
-  type ExtensionHost,
-  f,
-  newId,
-  type Viewer,
-} from '../../src/index.ts';
+import type { ExtensionHost } from '../../src/extension/index.ts';
+import { createApp, defineExtension, defineResource, defineUser, f, newId, type Viewer } from '../../src/index.ts';
 import { reportsExtension } from '../fixtures/reports.ts';
 import { retentionExtension } from '../fixtures/retention.ts';
 import { versionExtension } from '../fixtures/version.ts';
@@ -38,10 +30,15 @@ const ada = await person('Ada', ['user', 'admin']);
 
 const readText = (file: string) => readFileSync(join(import.meta.dirname, '..', '..', file), 'utf8');
 
-test.each(['reports', 'retention', 'version'])('docs/extensions.md contains test/fixtures/%s.ts', (name) => {
-  const code = readText(`test/fixtures/${name}.ts`).replaceAll('../../src/index.ts', 'belfry');
-  expect(readText('docs/extensions.md')).toContain(`\`\`\`ts\n${code}\`\`\``);
-});
+test.each(['reminders', 'reports', 'retention', 'version'])(
+  'docs/extensions.md contains test/fixtures/%s.ts',
+  (name) => {
+    const code = readText(`test/fixtures/${name}.ts`)
+      .replaceAll('../../src/index.ts', 'belfry')
+      .replaceAll('../../src/extension/index.ts', 'belfry/extension');
+    expect(readText('docs/extensions.md')).toContain(`\`\`\`ts\n${code}\`\`\``);
+  },
+);
 
 test('docs/extensions.md contains the test of an extension; its imports are sorted as in an app', () => {
   const code = readText('test/runtime/extension-test-example.test.ts')

@@ -16,7 +16,7 @@ import { createTrailVerifier, type Verify } from './trail/verify.ts';
 import { auditUserData } from './user-data.ts';
 
 /** The settings of the extension. */
-const auditSettings = z.strictObject({
+export const auditSettings = z.strictObject({
   /** Days for which a row is kept, and can be neither changed nor removed. */
   keepDays: durationSetting('d', wholeNumberSettingSchema(36_500)).default(365),
 });

@@ -9,7 +9,7 @@ import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts'
 import type { Sweep } from '../../platform/work/outbox/relay.ts';
 
 /** The settings of the extension. */
-const softDeleteSettings = z.strictObject({
+export const softDeleteSettings = z.strictObject({
   /** Days for which a deleted record is kept. */
   keepDays: durationSetting('d', wholeNumberSettingSchema(3650)).default(30),
 });

@@ -96,7 +96,7 @@ const splitCommaList = (text: string | undefined) =>
     .map((part) => part.trim())
     .filter((part) => part !== '');
 
-const environmentSchema = z.object({
+export const environmentSchema = z.object({
   NODE_ENV: z
     .enum(['production', 'development', 'test'], { error: 'NODE_ENV must be production, development or test' })
     .default('production'),

@@ -47,7 +47,6 @@ export const renamedSettings: Readonly<Record<string, Readonly<Record<string, Re
 
 /** The exports of `belfry` and `belfry/client` that were renamed. Types cannot warn; the editor shows them as deprecated. */
 export const renamedExports: Readonly<Record<string, { to: string; code?: string }>> = {
-  Job: { to: 'ExtensionJob' },
   developerConsole: { to: 'adminConsole', code: 'BELFRY_DEP0021' },
 };
 

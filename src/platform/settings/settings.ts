@@ -15,7 +15,7 @@ import { applyFormerNames } from './former-names.ts';
 
 const keptDays = durationSetting('d', z.number().positive().max(MAX_DAYS));
 
-const settingsSchema = z.strictObject({
+export const settingsSchema = z.strictObject({
   auth: accountSettings,
   unknownFields: z.enum(['reject', 'strip']).default('reject'),
   pagination: z

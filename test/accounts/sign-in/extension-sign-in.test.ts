@@ -2,15 +2,8 @@ import { Client as PostgresClient } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Accounts, CheckedLogin } from '../../../src/declare/accounts.ts';
-import {
-  apiKeys,
-  defineExtension,
-  defineResource,
-  defineUser,
-  type ExtensionHost,
-  f,
-  twoFactor,
-} from '../../../src/index.ts';
+import type { ExtensionHost } from '../../../src/extension/index.ts';
+import { apiKeys, defineExtension, defineResource, defineUser, f, twoFactor } from '../../../src/index.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
 
 const password = 'correct horse battery';

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
-import { createApp, defineExtension, defineUser, type ExtensionHost, emailSignIn } from '../../../src/index.ts';
+import type { ExtensionHost } from '../../../src/extension/index.ts';
+import { createApp, defineExtension, defineUser, emailSignIn } from '../../../src/index.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
 import { INVALID, openMailbox, type RequestedSignIn, statuses, until, wrongCode } from './mailbox.ts';
 

@@ -1,5 +1,6 @@
 import { afterAll, expect, test, vi } from 'vitest';
-import { createApp, defineExtension, defineUser, type ExtensionHost, emailSignIn, f } from '../../../src/index.ts';
+import type { ExtensionHost } from '../../../src/extension/index.ts';
+import { createApp, defineExtension, defineUser, emailSignIn, f } from '../../../src/index.ts';
 import { refusal, startSmtpServer } from '../../fakes/smtp-server.ts';
 import { startTestApp } from '../../support/app.ts';
 import { getStartupError } from '../../support/startup-error.ts';

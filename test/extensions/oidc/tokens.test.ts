@@ -1,7 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import type { ExtensionHost } from '../../../src/extension/index.ts';
 import { createOidcSweeps } from '../../../src/extensions/oidc/user-data.ts';
-import { defineExtension, defineUser, type ExtensionHost, type OidcApi, oidc, privacy } from '../../../src/index.ts';
+import { defineExtension, defineUser, type OidcApi, oidc, privacy } from '../../../src/index.ts';
 import { startFakeProvider } from '../../fakes/oidc-provider.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
 import { APP_URL, challengeOf, createBrowser, newVerifier, signInWith } from './oidc-browser.ts';

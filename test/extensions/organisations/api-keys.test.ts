@@ -1,15 +1,8 @@
 import { beforeAll, expect, test, vi } from 'vitest';
 import { createAllExtensions } from '../../../scripts/framework-app.ts';
 import type { Services } from '../../../src/declare/service.ts';
-import {
-  defineExtension,
-  defineResource,
-  defineUser,
-  type ExtensionHost,
-  f,
-  type OrganisationsApi,
-  tenant,
-} from '../../../src/index.ts';
+import type { ExtensionHost } from '../../../src/extension/index.ts';
+import { defineExtension, defineResource, defineUser, f, type OrganisationsApi, tenant } from '../../../src/index.ts';
 import { createClient, type Person, startTestApp } from '../../support/app.ts';
 import { listen, ready } from '../realtime/listen.ts';
 

@@ -1,8 +1,9 @@
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import type { Revocation } from '../../../src/declare/accounts.ts';
+import type { ExtensionHost } from '../../../src/extension/index.ts';
 import { createPasskeyRowParts } from '../../../src/extensions/passkeys/user-data.ts';
-import { audit, defineExtension, defineUser, type ExtensionHost, passkeys, softDelete } from '../../../src/index.ts';
+import { audit, defineExtension, defineUser, passkeys, softDelete } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 import { createPasskey } from '../../support/passkeys/authenticator.ts';
 import {

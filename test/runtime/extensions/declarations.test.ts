@@ -1,14 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Route } from '../../../src/declare/route.ts';
-import {
-  createApp,
-  defineExtension,
-  defineResource,
-  defineUser,
-  type ExtensionHost,
-  f,
-  webhooks,
-} from '../../../src/index.ts';
+import type { ExtensionHost } from '../../../src/extension/index.ts';
+import { createApp, defineExtension, defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { pgTable, text } from '../../../src/platform/data/postgres/drizzle.ts';
 import { VERSION } from '../../../src/platform/helpers/version.ts';
 

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { defineExtension, defineUser, type ExtensionHost } from '../../../src/index.ts';
+import type { ExtensionHost } from '../../../src/extension/index.ts';
+import { defineExtension, defineUser } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 import { getStartupError } from '../../support/startup-error.ts';
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { createApp, defineExtension, defineUser, type FeatureParts } from '../../../src/index.ts';
+import type { FeatureParts } from '../../../src/extension/index.ts';
+import { createApp, defineExtension, defineUser } from '../../../src/index.ts';
 import { getStartupError } from '../../support/startup-error.ts';
 
 const bringing = (name: string, parts: unknown) => defineExtension({ name, setup: () => parts as FeatureParts });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { AccountPanel } from '../../../../src/extension/index.ts';
 import {
-  type AccountPanel,
   ApiError,
   createApp,
   defineExtension,

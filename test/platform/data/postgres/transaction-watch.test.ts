@@ -1,7 +1,8 @@
 // A transaction must not wait for a hash, a request or Redis, because other requests wait for its locks and its connection.
 import { Client as PostgresClient } from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { defineExtension, defineResource, defineUser, type ExtensionHost, f } from '../../../../src/index.ts';
+import type { ExtensionHost } from '../../../../src/extension/index.ts';
+import { defineExtension, defineResource, defineUser, f } from '../../../../src/index.ts';
 import { openDatabase } from '../../../../src/platform/data/postgres/database.ts';
 import { assertOutsideTransaction } from '../../../../src/platform/data/postgres/transaction-watch.ts';
 import { createGuardedAgent } from '../../../../src/platform/http/address-guard/guarded-agent.ts';

@@ -1,0 +1,29 @@
+// What callers and viewers may do: policies, viewers, credentials and their scopes.
+export type { OrganisationChoice, ReadLimit, Viewer } from '../declare/actor.ts';
+export {
+  isAccountActive,
+  isEmailVerified,
+  ORGANISATION_CHOICE,
+  withOrganisationChoice,
+  withReadLimit,
+} from '../declare/actor.ts';
+export type { Authenticator } from '../declare/authenticator.ts';
+export type { ViewContext } from '../declare/host.ts';
+export { newCredentialCode } from '../declare/new-credential.ts';
+export type { CompiledPolicy, Policy, PolicyArguments, PolicyFunction, RecordFilter } from '../declare/policy.ts';
+export { allowsEveryRecord, allowsNobody, compilePolicy, VERIFIED } from '../declare/policy.ts';
+export type { Auth, AuthorizationRequest } from '../declare/route.ts';
+export {
+  acceptedScopes,
+  acceptsOnlySessions,
+  isScope,
+  SCOPE_FORMAT,
+  scopeNameOfPath,
+  scopePrefixOf,
+} from '../declare/scope.ts';
+export type { FindUnreachableOrganisations } from '../records/access/reachable-organisations.ts';
+export { createUnreachableOrganisationSearch, organisationFieldOf } from '../records/access/reachable-organisations.ts';
+export { currentActor } from '../rules/acting.ts';
+export { allowsAction } from '../rules/allows-action.ts';
+export { authOf, credentialWatchOf } from '../rules/credential.ts';
+export { createReadLimits, createReadScopeCheck } from '../rules/credential-scopes.ts';
