@@ -70,7 +70,7 @@ const UNKNOWN_ORDER: ListRules['order'] = { compare: () => undefined, hasSameKey
  * @throws TypeError for a filter that cannot be sent; RangeError for an invalid limit
  */
 export function createLiveList<Data>(
-  hub: SubscriptionHub,
+  hub: Pick<SubscriptionHub, 'subscribe'>,
   requester: Requester,
   path: string,
   query: LiveListQuery,

@@ -102,7 +102,7 @@ class Simulation {
     this.model = new ListModel(this.#order, FILTERS[setup.filter]);
     this.#create(setup.existing, { rank: 5, label: 'beta', isOpen: true });
     this.#delivered = this.model.sent.length;
-    const hub: SubscriptionHub = {
+    const hub: Pick<SubscriptionHub, 'subscribe'> = {
       subscribe: (_path, _subscription, listener) => {
         this.#listener = listener;
         queueMicrotask(() => listener.onReady());
