@@ -1,7 +1,8 @@
 import type { Requester } from '../request/request.ts';
 import { type EventsOptions, iterateEvents, type ResetEvent } from './event-iterator.ts';
 import { type SessionSource, SubscriptionHub } from './hub.ts';
-import { createLiveList, type LiveList, type LiveListQuery } from './live-list.ts';
+import type { LiveListQuery } from './list-source.ts';
+import { createLiveList, type LiveList } from './live-list.ts';
 import type { RecordEvent, RecordSubscription, ResetReason } from './record-event.ts';
 
 /** What to do with the changes of records. */
