@@ -243,13 +243,13 @@ function createResponder(options: CookieSessionOptions, cookie: SessionCookie) {
  * const cookies = cookieSession({ url: 'https://api.example.com', origin: 'https://app.example.com' });
  * app.all('/api/*', (context) => cookies.handle(context.req.raw)); // Hono
  */
-export function cookieSession(options: CookieSessionOptions): CookieSession {
-  const { origin, name = 'belfry', onError = console.error } = options;
-  const url = parseApiUrl(options.url);
+export function cookieSession(input: CookieSessionOptions): CookieSession {
+  const { origin, name = 'belfry', onError = console.error } = input;
+  const url = parseApiUrl(input.url);
   const pageOrigin = new URL(origin).origin;
   if (pageOrigin !== origin) throw new TypeError(`origin must be an origin, such as "${pageOrigin}", not "${origin}"`);
   const cookie = createSessionCookie(origin, name);
-  const respond = createResponder({ ...options, url }, cookie);
+  const respond = createResponder({ ...input, url }, cookie);
 
   return {
     async handle(request) {
