@@ -73,30 +73,17 @@ export function isJson({ headers }: Response): boolean {
   return /^\s*application\/([\w.-]+\+)?json\s*(;|$)/i.test(headers.get('content-type') ?? '');
 }
 
-/** The error of a response. */
-function createResponseError(
-  { status, headers }: Response,
-  code: string,
-  message: string,
-  details?: ApiError['details'],
-): ApiError {
-  const requestId = headers.get('x-request-id') ?? undefined;
-  return new ApiError({
-    status,
-    code,
-    message,
-    details,
-    requestId,
-    retryAfterMs: parseRetryAfter(headers.get('retry-after')),
-  });
-}
-
 /** The error for a response that the API cannot have sent: another server, or a proxy, has responded. Its body is not read. */
 export function createInvalidResponseError(response: Response, request: string, reason?: string): ApiError {
   response.body?.cancel().catch(() => undefined);
-  const found = reason ?? `${response.headers.get('content-type') ?? 'no content type'} instead of JSON`;
-  const message = `${request} responded with ${response.status} and ${found}. Check the url and the proxies`;
-  return createResponseError(response, 'INVALID_RESPONSE', message);
+  const type = response.headers.get('content-type') ?? 'no content type';
+  return new ApiError({
+    status: response.status,
+    code: 'INVALID_RESPONSE',
+    message: `${request} responded with ${response.status} and ${reason ?? `${type} instead of JSON`}. Check the url and the proxies`,
+    requestId: response.headers.get('x-request-id') ?? undefined,
+    retryAfterMs: parseRetryAfter(response.headers.get('retry-after')),
+  });
 }
 
 /**
@@ -112,5 +99,12 @@ export async function readApiError(response: Response, request: string): Promise
   })) as ErrorBody | null | undefined;
   const { code, message, details } = body?.error ?? {};
   if (typeof code !== 'string') return createInvalidResponseError(response, request, 'JSON without an error');
-  return createResponseError(response, code, String(message ?? code), details as ApiError['details'] | undefined);
+  return new ApiError({
+    status: response.status,
+    code,
+    message: String(message ?? code),
+    details: details as Partial<Record<string, string>> | undefined,
+    requestId: response.headers.get('x-request-id') ?? undefined,
+    retryAfterMs: parseRetryAfter(response.headers.get('retry-after')),
+  });
 }
