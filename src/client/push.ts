@@ -1,5 +1,5 @@
 import { createClientError } from './auth/context.ts';
-import type { CallOptions, Requester } from './request/request.ts';
+import type { ApiRequest, CallOptions, Requester } from './request/request.ts';
 import type { WebPushOptions } from './web-push.ts';
 
 /** A device of the user that receives push messages. */
@@ -78,11 +78,11 @@ async function requestPermission(): Promise<void> {
 /** Creates `client.push`. */
 export function createPush(requester: Requester): ClientPush {
   const loadWebPush = () => import('./web-push.ts');
-  const register = async (json: object, options?: CallOptions) =>
-    (await requester.send<Device>({ ...options, method: 'POST', path: '/auth/devices', json })).data;
-  const unregister = async ({ token }: { token: string }, options?: CallOptions) => {
-    await requester.send({ ...options, method: 'POST', path: '/auth/devices/unregister', json: { token } });
-  };
+  const call = async <Data>(method: ApiRequest['method'], below: string, json?: object, options?: CallOptions) =>
+    (await requester.send<Data>({ ...options, method, path: `/auth/devices${below}`, json })).data;
+  const register = (json: object, options?: CallOptions) => call<Device>('POST', '', json, options);
+  const unregister = ({ token }: { token: string }, options?: CallOptions) =>
+    call<void>('POST', '/unregister', { token }, options);
 
   return {
     async registerWebPush({ name, appVersion, locale, serviceWorker, vapidPublicKey, ...options } = {}) {
@@ -103,10 +103,7 @@ export function createPush(requester: Requester): ClientPush {
     reportOpened: async (options) => (await loadWebPush()).reportOpened(requester, options),
     register,
     unregister,
-    devices: async (options) =>
-      (await requester.send<Device[]>({ ...options, method: 'GET', path: '/auth/devices' })).data,
-    async delete(id, options) {
-      await requester.send({ ...options, method: 'DELETE', path: `/auth/devices/${encodeURIComponent(id)}` });
-    },
+    devices: (options) => call('GET', '', undefined, options),
+    delete: (id, options) => call('DELETE', `/${encodeURIComponent(id)}`, undefined, options),
   };
 }

@@ -1,5 +1,6 @@
 import { hashKey, type QueryClient } from '@tanstack/react-query';
 import { originOf } from '../client/origin.ts';
+import { createListeners } from '../client/realtime/listeners.ts';
 import { toApiError } from '../client/request/errors.ts';
 import type { ListKey, RecordKey } from './keys.ts';
 import type { Feed, FeedTarget, LiveState } from './live-feeds.ts';
@@ -34,7 +35,7 @@ const loadFeeds = () => import('./live-feeds.ts');
 /** The feeds of a cache, by the hash of the query. */
 class LiveEntries {
   readonly #entries = new Map<string, Entry>();
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = createListeners();
   readonly #queryClient: QueryClient;
 
   constructor(queryClient: QueryClient) {
@@ -45,15 +46,7 @@ class LiveEntries {
     return this.#entries.get(hash);
   }
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    const own = () => listener();
-    this.#listeners.add(own);
-    return () => void this.#listeners.delete(own);
-  };
-
-  #notify(): void {
-    for (const listener of [...this.#listeners]) listener();
-  }
+  readonly subscribe = this.#listeners.subscribe;
 
   /** Starts a feed, or shares the one that runs. Returns a function that ends the use. */
   use(resource: AnyResource, key: ListKey | RecordKey): () => void {
@@ -71,7 +64,7 @@ class LiveEntries {
   #end(hash: string, entry: Entry): void {
     this.#entries.delete(hash);
     entry.close();
-    this.#notify();
+    this.#listeners.notify();
   }
 
   #start(resource: AnyResource, key: ListKey | RecordKey, hash: string): Entry {
@@ -82,7 +75,7 @@ class LiveEntries {
     const setState = (changed: Partial<LiveState>) => {
       if (isEnded) return;
       entry.state = { ...entry.state, ...changed };
-      this.#notify();
+      this.#listeners.notify();
     };
     const target: FeedTarget = {
       setState,
@@ -129,7 +122,7 @@ class LiveEntries {
       })
       .catch((error: unknown) => setState({ status: 'closed', error: toApiError(error) }));
     this.#entries.set(hash, entry);
-    this.#notify();
+    this.#listeners.notify();
     return entry;
   }
 }

@@ -1,4 +1,5 @@
 import type { Origin } from '../client/origin.ts';
+import { createListeners } from '../client/realtime/listeners.ts';
 import type { ListQuery, RecordSelection } from '../client/records/list-query.ts';
 import type { AnyRecord } from './resource.ts';
 
@@ -53,11 +54,11 @@ const changesByOrigin = new WeakMap<Origin, PendingChanges>();
 function createPendingChanges(): PendingChanges {
   let list: readonly PendingChange[] = [];
   let view: ChangeView | undefined;
-  const listeners = new Set<() => void>();
+  const { subscribe, notify } = createListeners();
 
   function set(next: readonly PendingChange[]): void {
     list = next;
-    for (const listener of [...listeners]) listener();
+    notify();
   }
   const remove = (change: PendingChange) => {
     if (list.includes(change)) set(list.filter((one) => one !== change));
@@ -65,11 +66,7 @@ function createPendingChanges(): PendingChanges {
 
   return {
     current: () => list,
-    subscribe(listener) {
-      const own = () => listener();
-      listeners.add(own);
-      return () => void listeners.delete(own);
-    },
+    subscribe,
     get view() {
       return view;
     },

@@ -1,4 +1,5 @@
-import type { LiveList, LiveListQuery } from '../client/realtime/live-list.ts';
+import type { LiveListQuery } from '../client/realtime/list-source.ts';
+import type { LiveList } from '../client/realtime/live-list.ts';
 import type { RecordEvent } from '../client/realtime/record-event.ts';
 import type { ListQuery, RecordSelection } from '../client/records/list-query.ts';
 import type { PageMeta } from '../client/records/page.ts';

@@ -1,5 +1,6 @@
 import type { AuthUser, Session } from '../client/auth/session.ts';
 import type { Origin } from '../client/origin.ts';
+import { createListeners } from '../client/realtime/listeners.ts';
 import { ApiError } from '../client/request/errors.ts';
 
 /** What is known of the session. */
@@ -31,7 +32,7 @@ const trackers = new WeakMap<Origin, SessionTracker>();
 function createTracker({ auth }: Origin): SessionTracker {
   // With a token of its own, a client has no session that could change.
   if (auth === undefined) return { current: () => SIGNED_OUT, subscribe: () => () => undefined };
-  const listeners = new Set<() => void>();
+  const listeners = createListeners();
   let state = PENDING;
   let error: unknown;
   let failures = 0;
@@ -56,10 +57,6 @@ function createTracker({ auth }: Origin): SessionTracker {
     return state;
   }
 
-  const notify = () => {
-    for (const listener of [...listeners]) listener();
-  };
-
   async function read(): Promise<void> {
     if (isReading || listeners.size === 0 || !current().isPending) return;
     clearTimeout(timer);
@@ -74,21 +71,20 @@ function createTracker({ auth }: Origin): SessionTracker {
     failures = current().isPending ? failures + 1 : 0;
     if (failures > 0 && listeners.size > 0)
       timer = setTimeout(read, Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1)));
-    notify();
+    listeners.notify();
   }
 
   return {
     current,
     subscribe(listener) {
-      const own = () => listener();
-      listeners.add(own);
+      const remove = listeners.subscribe(listener);
       unsubscribe ??= auth.subscribe(() => {
-        notify();
+        listeners.notify();
         void read();
       });
       void read();
       return () => {
-        listeners.delete(own);
+        remove();
         if (listeners.size > 0) return;
         clearTimeout(timer);
         unsubscribe?.();

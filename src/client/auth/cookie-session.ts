@@ -1,4 +1,10 @@
-import { type CookieContent, computeSessionId, createSessionCookie, SESSION_TOKEN } from './cookie.ts';
+import {
+  type CookieContent,
+  computeSessionId,
+  createSessionCookie,
+  SESSION_TOKEN,
+  type SessionCookie,
+} from './cookie.ts';
 import type { PageSession } from './cookie-storage.ts';
 import { isSameOrigin, toApiHeaders, toApiPath, toPageHeaders } from './proxied-request.ts';
 import type { Session } from './session.ts';
@@ -89,51 +95,92 @@ function parseSignIn(text: string): SignInBody | undefined {
   return isSession ? { data: data! } : undefined;
 }
 
-/**
- * Keeps the token of a session in a cookie that page scripts cannot read, for servers that render pages or serve them: Next.js, Remix, Hono
- * and all others with `Request` and `Response`.
- *
- * @throws TypeError for an invalid `url`, `origin` or `name`
- * @example
- * const cookies = cookieSession({ url: 'https://api.example.com', origin: 'https://app.example.com' });
- * app.all('/api/*', (context) => cookies.handle(context.req.raw)); // Hono
- */
-export function cookieSession({
-  url,
-  origin,
-  name = 'belfry',
-  clientAddress,
-  headers: furtherHeaders = [],
-  fetch: send = (...given) => fetch(...given),
-  onError = console.error,
-}: CookieSessionOptions): CookieSession {
-  const apiUrl = new URL(url);
-  if (!/^https?:$/.test(apiUrl.protocol) || apiUrl.search !== '' || apiUrl.hash !== '' || apiUrl.username !== '')
+/** Returns the address of the API without a slash at the end. @throws TypeError */
+function parseApiUrl(url: string): string {
+  const { protocol, origin, pathname, search, hash, username } = new URL(url);
+  if (!/^https?:$/.test(protocol) || search !== '' || hash !== '' || username !== '')
     throw new TypeError(`url must be the address of the API, such as "https://api.example.com", not "${url}"`);
-  const pageOrigin = new URL(origin).origin;
-  if (pageOrigin !== origin) throw new TypeError(`origin must be an origin, such as "${pageOrigin}", not "${origin}"`);
-  const cookie = createSessionCookie(origin, name);
-  const base = apiUrl.origin + apiUrl.pathname.replace(/\/+$/, '');
+  return origin + pathname.replace(/\/+$/, '');
+}
+
+/** Sends the request of a page to the API. */
+function forward(
+  { url, headers: furtherHeaders = [], clientAddress, fetch: send = fetch }: CookieSessionOptions,
+  request: Request,
+  path: string,
+  token: string | undefined,
+): Promise<Response> {
+  const headers = toApiHeaders(request.headers, furtherHeaders);
+  if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
+  const address = clientAddress?.(request);
+  // Anything but an address could add further entries to the header.
+  if (address !== undefined && /^[0-9a-f.:]{2,45}$/i.test(address)) headers.set('x-forwarded-for', address);
+  const { method, signal } = request;
+  const init: RequestInit & { duplex: 'half' } = {
+    ...{ method, headers, signal, redirect: 'manual', duplex: 'half' },
+    ...(SAFE_METHODS.includes(method) || request.body === null ? {} : { body: request.body }),
+  };
+  return send(url + path, init);
+}
+
+function toPageResponse(response: Response): Response {
+  const { body, status, statusText } = response;
+  return new Response(body, { status, statusText, headers: toPageHeaders(response.headers) });
+}
+
+/** Passes a response on. The token of a new session goes into the cookie instead. */
+async function takeToken(response: Response, cookie: SessionCookie): Promise<Response> {
+  const { status } = response;
+  const headers = toPageHeaders(response.headers);
+  const text = await response.text();
+  const signIn = parseSignIn(text);
+  if (signIn === undefined) return new Response(text, { status, headers });
+  const { token, ...session } = signIn.data;
+  headers.set('cache-control', 'no-store');
+  headers.append('set-cookie', cookie.serialize({ token, expiresAtMs: Date.parse(session.expiresAt) }));
+  const body = JSON.stringify({ data: { ...session, sessionId: await computeSessionId(token) } });
+  return new Response(body, { status, headers });
+}
+
+/** Creates the storage of a client for one request. @param responseHeaders take the cookie */
+function createRequestStorage(
+  cookie: SessionCookie,
+  { headers }: WithHeaders,
+  responseHeaders: Headers | undefined,
+): SessionStorage {
+  const content = cookie.read(headers.get('cookie'));
+  let stored: StoredSession | undefined = content && {
+    token: content.token,
+    expiresAt: new Date(content.expiresAtMs).toISOString(),
+  };
+  return {
+    read: () => stored,
+    write(session) {
+      const { token, expiresAt } = session;
+      const isNew = token !== stored?.token;
+      stored = session;
+      // The cookie does not contain the user.
+      if (!isNew) return;
+      if (responseHeaders === undefined)
+        throw new TypeError('To sign in on the server, pass the headers of the response to storage()');
+      const expiresAtMs = Date.parse(String(expiresAt));
+      responseHeaders.append('set-cookie', cookie.serialize({ token, expiresAtMs }));
+    },
+    remove() {
+      stored = undefined;
+      responseHeaders?.append('set-cookie', cookie.serializeRemoval());
+    },
+  };
+}
+
+/** Creates the function that responds to the requests of pages. @param options `url` without a slash at the end */
+function createResponder(options: CookieSessionOptions, cookie: SessionCookie) {
+  const { url, origin } = options;
 
   /** Returns the content of the cookie if the page means this session; otherwise another tab has signed in or out since. */
   async function findNamedSession(request: Request, named: string): Promise<CookieContent | undefined> {
     const content = cookie.read(request.headers.get('cookie'));
-    if (content === undefined) return undefined;
-    return named === (await computeSessionId(content.token)) ? content : undefined;
-  }
-
-  function forward(request: Request, path: string, token: string | undefined): Promise<Response> {
-    const headers = toApiHeaders(request.headers, furtherHeaders);
-    if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
-    const address = clientAddress?.(request);
-    // Anything but an address could add further entries to the header.
-    if (address !== undefined && /^[0-9a-f.:]{2,45}$/i.test(address)) headers.set('x-forwarded-for', address);
-    const { method, signal } = request;
-    const init: RequestInit & { duplex: 'half' } = {
-      ...{ method, headers, signal, redirect: 'manual', duplex: 'half' },
-      ...(SAFE_METHODS.includes(method) || request.body === null ? {} : { body: request.body }),
-    };
-    return send(base + path, init);
+    return content !== undefined && named === (await computeSessionId(content.token)) ? content : undefined;
   }
 
   /** Responds with the session of the cookie, without its token. */
@@ -141,7 +188,7 @@ export function cookieSession({
     const content = cookie.read(request.headers.get('cookie'));
     const none = () => Response.json({ data: null }, { headers: NEVER_STORED });
     if (content === undefined) return none();
-    const response = await forward(request, '/api/auth/me', content.token);
+    const response = await forward(options, request, '/api/auth/me', content.token);
     if (response.status === 401) return none();
     if (!response.ok) return toPageResponse(response);
     const { data: user } = (await response.json()) as { data: unknown };
@@ -153,26 +200,7 @@ export function cookieSession({
     return Response.json({ data }, { headers: NEVER_STORED });
   }
 
-  function toPageResponse(response: Response): Response {
-    const { body, status, statusText } = response;
-    return new Response(body, { status, statusText, headers: toPageHeaders(response.headers) });
-  }
-
-  /** Passes a response on. The token of a new session goes into the cookie instead. */
-  async function takeToken(response: Response): Promise<Response> {
-    const { status } = response;
-    const headers = toPageHeaders(response.headers);
-    const text = await response.text();
-    const signIn = parseSignIn(text);
-    if (signIn === undefined) return new Response(text, { status, headers });
-    const { token, ...session } = signIn.data;
-    headers.set('cache-control', 'no-store');
-    headers.append('set-cookie', cookie.serialize({ token, expiresAtMs: Date.parse(session.expiresAt) }));
-    const body = JSON.stringify({ data: { ...session, sessionId: await computeSessionId(token) } });
-    return new Response(body, { status, headers });
-  }
-
-  async function respond(request: Request): Promise<Response> {
+  return async (request: Request): Promise<Response> => {
     const { method } = request;
     const path = toApiPath(request.url);
     if (path === undefined) return errorResponse(404, 'NOT_FOUND', 'Not found');
@@ -183,7 +211,7 @@ export function cookieSession({
     const [pathname] = path.split('?', 1) as [string];
     // The API itself has to set the cookie that ties the sign-in at a provider to the browser.
     if (method === 'GET' && PROVIDER_START.test(pathname))
-      return new Response(null, { status: 303, headers: { ...NEVER_STORED, location: base + path } });
+      return new Response(null, { status: 303, headers: { ...NEVER_STORED, location: url + path } });
     const authorization = request.headers.get('authorization');
     const named = /^Bearer (sid_(?:[0-9a-f]{32}|current))$/.exec(authorization ?? '')?.[1];
     if (pathname === '/api/auth/session') {
@@ -193,17 +221,35 @@ export function cookieSession({
     if (authorization !== null && named === undefined) return refusedSession();
     const content = named === undefined ? undefined : await findNamedSession(request, named);
     if (named !== undefined && content === undefined) return refusedSession();
-    const response = await forward(request, path, content?.token);
+    const response = await forward(options, request, path, content?.token);
     const isJson = JSON_TYPE.test(response.headers.get('content-type') ?? '');
     // Decoded, because a server on the way may decode the path.
     if (method === 'POST' && response.ok && isJson && SIGN_IN.test(decodeURIComponent(pathname)))
-      return takeToken(response);
+      return takeToken(response, cookie);
     const passed = toPageResponse(response);
     const ends = method === 'POST' && /^\/api\/auth\/logout(-all)?$/.test(pathname);
     if (ends && content !== undefined && (response.ok || response.status === 401))
       passed.headers.append('set-cookie', cookie.serializeRemoval());
     return passed;
-  }
+  };
+}
+
+/**
+ * Keeps the token of a session in a cookie that page scripts cannot read, for servers that render pages or serve them: Next.js, Remix, Hono
+ * and all others with `Request` and `Response`.
+ *
+ * @throws TypeError for an invalid `url`, `origin` or `name`
+ * @example
+ * const cookies = cookieSession({ url: 'https://api.example.com', origin: 'https://app.example.com' });
+ * app.all('/api/*', (context) => cookies.handle(context.req.raw)); // Hono
+ */
+export function cookieSession(input: CookieSessionOptions): CookieSession {
+  const { origin, name = 'belfry', onError = console.error } = input;
+  const url = parseApiUrl(input.url);
+  const pageOrigin = new URL(origin).origin;
+  if (pageOrigin !== origin) throw new TypeError(`origin must be an origin, such as "${pageOrigin}", not "${origin}"`);
+  const cookie = createSessionCookie(origin, name);
+  const respond = createResponder({ ...input, url }, cookie);
 
   return {
     async handle(request) {
@@ -217,31 +263,7 @@ export function cookieSession({
     },
     isOwnPage: (request) => isSameOrigin(request, origin, false),
     token: ({ headers }) => cookie.read(headers.get('cookie'))?.token,
-    storage({ headers }, responseHeaders) {
-      const content = cookie.read(headers.get('cookie'));
-      let stored: StoredSession | undefined = content && {
-        token: content.token,
-        expiresAt: new Date(content.expiresAtMs).toISOString(),
-      };
-      return {
-        read: () => stored,
-        write(session) {
-          const { token, expiresAt } = session;
-          const isNew = token !== stored?.token;
-          stored = session;
-          // The cookie does not contain the user.
-          if (!isNew) return;
-          if (responseHeaders === undefined)
-            throw new TypeError('To sign in on the server, pass the headers of the response to storage()');
-          const expiresAtMs = Date.parse(String(expiresAt));
-          responseHeaders.append('set-cookie', cookie.serialize({ token, expiresAtMs }));
-        },
-        remove() {
-          stored = undefined;
-          responseHeaders?.append('set-cookie', cookie.serializeRemoval());
-        },
-      };
-    },
+    storage: (request, responseHeaders) => createRequestStorage(cookie, request, responseHeaders),
     async toPageSession({ token, user, expiresAt }) {
       if (token === undefined) throw new TypeError('The session has no token: it is not one of a server');
       return { sessionId: await computeSessionId(token), user, expiresAt };

@@ -10,7 +10,7 @@ import { type AuthContext, createCalls, loadOnUse } from './context.ts';
 import type { EmailMethods, EmailSignInMethods, PasswordMethods } from './email.ts';
 import type { OidcMethods } from './oidc.ts';
 import type { PasskeyMethods } from './passkeys.ts';
-import { type AuthUser, createSessionStore, type Session, type SessionListener } from './session.ts';
+import { type AuthUser, isUnauthorized, type Session, type SessionListener, SessionStore } from './session.ts';
 import { createSignInSteps } from './sign-in.ts';
 import type { SecondFactorRequired, SignInChallenge, SignInResult } from './sign-in-result.ts';
 import { createFlowStorage, defaultStorage, type KeyValueStorage, type SessionStorage } from './storage.ts';
@@ -102,7 +102,7 @@ export function createAuth({
   flowStorage,
   onRecentSignInRequired,
 }: AuthOptions & { url: string; requester: () => Requester }): ClientAuth & TokenSource {
-  const session = createSessionStore<LooseUser>(storage ?? defaultStorage(url), requester);
+  const session = new SessionStore<LooseUser>(storage ?? defaultStorage(url), requester);
   const calls = createCalls(requester, session);
   const { call, callAnonymously } = calls;
   const steps = createSignInSteps<LooseUser>(() => context);
@@ -139,7 +139,7 @@ export function createAuth({
     try {
       await context.requester.send({ ...options, method: 'POST', path, json, token });
     } catch (error) {
-      if ((error as { status?: unknown } | null)?.status !== 401) throw error;
+      if (!isUnauthorized(error)) throw error;
     }
   }
 
@@ -157,7 +157,7 @@ export function createAuth({
       return session.current;
     },
     async ready({ refresh = false, ...options } = {}) {
-      await session.settled();
+      await session.settle();
       if (session.token !== undefined && (refresh || session.current === undefined)) await session.refreshUser(options);
       return session.current;
     },

@@ -23,7 +23,7 @@ const MAX_WAITING = 1000;
  * @throws ApiError if the server refuses the subscription
  */
 export async function* iterateEvents<Data>(
-  hub: SubscriptionHub,
+  hub: Pick<SubscriptionHub, 'subscribe'>,
   path: string,
   { signal, maxWaiting = MAX_WAITING, ...subscription }: EventsOptions,
 ): AsyncGenerator<RecordEvent<Data> | ResetEvent, void, undefined> {

@@ -1,7 +1,8 @@
 import type { Requester } from '../request/request.ts';
 import { type EventsOptions, iterateEvents, type ResetEvent } from './event-iterator.ts';
-import { createSubscriptionHub, type SessionSource } from './hub.ts';
-import { createLiveList, type LiveList, type LiveListQuery } from './live-list.ts';
+import { type SessionSource, SubscriptionHub } from './hub.ts';
+import type { LiveListQuery } from './list-source.ts';
+import { createLiveList, type LiveList } from './live-list.ts';
 import type { RecordEvent, RecordSubscription, ResetReason } from './record-event.ts';
 
 /** What to do with the changes of records. */
@@ -41,7 +42,7 @@ export interface Realtime {
  * @param tokens the session; with `subscribe`, all streams begin anew when another user signs in
  */
 export function createRealtime(requester: Requester, tokens: SessionSource): Realtime {
-  const hub = createSubscriptionHub(requester, tokens);
+  const hub = new SubscriptionHub(requester, tokens);
   return {
     subscribe: (path, subscription, handlers) =>
       hub.subscribe(path, subscription, {

@@ -3,7 +3,8 @@ import type { Requester } from '../request/request.ts';
 import type { SessionSource } from './hub.ts';
 import type { Realtime } from './index.ts';
 import { type LiveListSnapshot, LOADING_SNAPSHOT } from './list-snapshot.ts';
-import type { LiveList, LiveListQuery } from './live-list.ts';
+import type { LiveListQuery } from './list-source.ts';
+import type { LiveList } from './live-list.ts';
 
 /** A live list whose code is still being loaded: it looks like one whose records are still being loaded. */
 function createPendingList<Data>(load: Promise<LiveList<Data>>): LiveList<Data> {

@@ -1,28 +1,15 @@
-import { encodeSelection, encodeWhere, type RecordSelection, type Where } from '../records/list-query.ts';
 import { ApiError, toApiError } from '../request/errors.ts';
-import type { QueryParameters, Requester } from '../request/request.ts';
+import type { Requester } from '../request/request.ts';
 import { isTemporary } from './connection.ts';
 import type { SubscriptionHub } from './hub.ts';
-import { createListLoader } from './list-loader.ts';
 import type { LiveListSnapshot } from './list-snapshot.ts';
-import { applyEvent, applyLoaded, EMPTY_LIST, type ListRules, type Meanwhile } from './list-state.ts';
+import { createListSource, type ListSource, type LiveListQuery } from './list-source.ts';
+import { applyEvent, applyLoaded, EMPTY_LIST, type ListRules, type LoadedList, type Meanwhile } from './list-state.ts';
 import type { RecordEvent, ResetReason } from './record-event.ts';
 import { createReloadSchedule } from './reload-schedule.ts';
 import { createSnapshots } from './snapshots.ts';
-import { createSortOrder, type ListRecord } from './sort-order.ts';
-
-/** The query of a live list. */
-export interface LiveListQuery extends RecordSelection {
-  where?: Where | undefined;
-  /** Finds records that contain the text in a searchable field. The list is loaded again after each change that may concern it. */
-  q?: string | undefined;
-  /** The fields by which records are sorted; a `-` before a name reverses the order. Default `-createdAt`. */
-  sort?: readonly string[] | string | undefined;
-  /** The number of records, and of those that `loadMore` adds. Default 20. */
-  limit?: number | undefined;
-  /** How to count the total. Default: as the resource declares it, usually `exact`. */
-  count?: 'exact' | 'capped' | 'none' | undefined;
-}
+import type { ListRecord } from './sort-order.ts';
+import type { SubscriptionListener } from './topic.ts';
 
 /** A list that follows the changes of its records. */
 export interface LiveList<Data> extends LiveListSnapshot<Data> {
@@ -41,7 +28,6 @@ export interface LiveList<Data> extends LiveListSnapshot<Data> {
 }
 
 const DEFAULT_LIMIT = 20;
-const DEFAULT_SORT = '-createdAt';
 const MAX_RECORDS = 1000;
 /** Records beyond the visible ones, which take the place of those that leave the list: a quarter of the limit, within these bounds. */
 const [MIN_LOOK_AHEAD, MAX_LOOK_AHEAD] = [5, 25];
@@ -60,8 +46,183 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** Leaves every place in the list to the server. */
-const UNKNOWN_ORDER: ListRules['order'] = { compare: () => undefined, hasSameKeys: () => false };
+/** The records of a live list, and the loads and events that change them. */
+class ListFollower<Data> implements SubscriptionListener {
+  readonly snapshots: ReturnType<typeof createSnapshots<Data>>;
+  readonly #source: ListSource;
+  readonly #step: number;
+  readonly #lookAhead: number;
+  readonly #unsubscribe: () => void;
+  readonly #reloads = createReloadSchedule(() => void this.#reload());
+  #limit: number;
+  #state = EMPTY_LIST;
+  #hasLoaded = false;
+  #isConnected = false;
+  /** Whether events are missing, so that the list must be loaded again. */
+  #hasMissed = false;
+  #isRefused = false;
+  #isClosed = false;
+  #error: ApiError | undefined;
+  /** The most records that a load returns: a search may find fewer than the capacity, although more follow. */
+  #obtainable = Infinity;
+  #loading: Loading | undefined;
+  /** Calls of `loadMore` that no load serves yet. */
+  #waiting: Waiter[] = [];
+
+  constructor(
+    hub: Pick<SubscriptionHub, 'subscribe'>,
+    requester: Requester,
+    path: string,
+    query: LiveListQuery,
+    step: number,
+  ) {
+    this.snapshots = createSnapshots<Data>(query);
+    this.#source = createListSource(requester, path, query, step);
+    this.#step = step;
+    this.#limit = step;
+    this.#lookAhead = Math.min(MAX_LOOK_AHEAD, Math.max(MIN_LOOK_AHEAD, Math.ceil(step / 4)));
+    this.#unsubscribe = hub.subscribe(path, { where: query.where }, this);
+  }
+
+  onEvent(event: RecordEvent): void {
+    this.#loading?.meanwhile.events.push(event as RecordEvent<ListRecord>);
+    if (this.#hasLoaded) this.#state = applyEvent(this.#state, event as RecordEvent<ListRecord>, this.#rules());
+    this.#update();
+  }
+
+  onReady(): void {
+    this.#isConnected = true;
+    this.#update();
+  }
+
+  onDisconnect(): void {
+    this.#isConnected = false;
+    this.#update();
+  }
+
+  onReset(reason: ResetReason): void {
+    this.#abandonLoad();
+    this.#hasMissed = true;
+    if (reason === 'session_changed') {
+      // Nothing of another user's list may remain.
+      this.#state = EMPTY_LIST;
+      [this.#hasLoaded, this.#isConnected, this.#isRefused, this.#error] = [false, false, false, undefined];
+    } else this.#reloads.delayForReset();
+    this.#update();
+  }
+
+  onError(cause: unknown): void {
+    this.#abandonLoad();
+    this.#refuse(cause);
+    this.#update();
+  }
+
+  async loadMore(): Promise<void> {
+    if (this.#limit + this.#step > MAX_RECORDS)
+      throw new RangeError(`A live list can show at most ${MAX_RECORDS} records`);
+    if (this.#isClosed || this.#isRefused) throw this.#error ?? new Error('The live list is closed');
+    this.#limit += this.#step;
+    const { isComplete, records } = this.#state;
+    if (isComplete || records.length >= this.#capacity) return this.#update();
+    await new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#update();
+    });
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#abandonLoad();
+    this.#unsubscribe();
+    this.#rejectWaiting(new Error('The live list was closed'));
+    this.#update();
+  }
+
+  get #capacity(): number {
+    return this.#limit + this.#lookAhead;
+  }
+
+  #rules(): ListRules {
+    return this.#source.rules(this.#capacity);
+  }
+
+  /** Whether too few records are held to fill the gaps of those that leave the list. */
+  #isShort(): boolean {
+    const { isComplete, records } = this.#state;
+    const least = Math.min(this.#obtainable, this.#limit + Math.ceil(this.#lookAhead / 2));
+    return !isComplete && records.length < least;
+  }
+
+  get #status(): LiveListSnapshot<Data>['status'] {
+    if (this.#isClosed || this.#isRefused) return 'closed';
+    if (!this.#hasLoaded) return 'loading';
+    return this.#isConnected ? 'live' : 'reconnecting';
+  }
+
+  #update(): void {
+    const status = this.#status;
+    this.snapshots.update({ state: this.#state, limit: this.#limit, status, error: this.#error });
+    if (status === 'closed' || !this.#isConnected || this.#loading !== undefined) return;
+    const isDue = !this.#hasLoaded || this.#hasMissed || this.#state.isStale || this.#isShort();
+    if (isDue || this.#waiting.length > 0) this.#reloads.schedule();
+  }
+
+  async #reload(): Promise<void> {
+    if (this.#loading !== undefined || !this.#isConnected || this.#isClosed) return;
+    const run: Loading = {
+      abort: new AbortController(),
+      meanwhile: { events: [], outside: this.#state.outside },
+      limit: this.#limit,
+      waiters: this.#waiting,
+    };
+    [this.#loading, this.#waiting, this.#hasMissed] = [run, [], false];
+    try {
+      const loaded = await this.#source.load(this.#capacity, run.abort.signal);
+      if (this.#loading === run) this.#handleLoaded(run, loaded);
+    } catch (cause) {
+      if (this.#loading === run) this.#handleFailure(cause);
+    }
+  }
+
+  #handleLoaded({ limit, meanwhile, waiters }: Loading, loaded: LoadedList): void {
+    this.#loading = undefined;
+    this.#source.learn(loaded.records);
+    this.#state = applyLoaded(this.#state, loaded, meanwhile, this.#rules());
+    // Not the records of the state: some may have left the list while it was being loaded.
+    const isCut = !loaded.isComplete && loaded.records.length < limit + this.#lookAhead;
+    this.#obtainable = isCut ? loaded.records.length : Infinity;
+    [this.#hasLoaded, this.#error] = [true, undefined];
+    if (this.#limit !== limit) this.#hasMissed = true;
+    this.#reloads.succeed();
+    for (const { resolve } of waiters) resolve();
+    this.#update();
+  }
+
+  #handleFailure(cause: unknown): void {
+    this.#abandonLoad();
+    [this.#hasMissed, this.#error] = [true, toApiError(cause)];
+    if (cause instanceof ApiError && isTemporary(cause)) this.#reloads.fail(cause.retryAfterMs);
+    else this.#refuse(cause);
+    this.#update();
+  }
+
+  #refuse(cause: unknown): void {
+    [this.#isRefused, this.#error] = [true, toApiError(cause)];
+    this.#rejectWaiting(cause);
+  }
+
+  #rejectWaiting(cause: unknown): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(cause);
+  }
+
+  #abandonLoad(): void {
+    this.#loading?.abort.abort();
+    this.#waiting.push(...(this.#loading?.waiters ?? []));
+    this.#loading = undefined;
+    this.#reloads.cancel();
+  }
+}
 
 /**
  * Creates a live list. It loads the list as soon as its subscription is ready.
@@ -70,190 +231,32 @@ const UNKNOWN_ORDER: ListRules['order'] = { compare: () => undefined, hasSameKey
  * @throws TypeError for a filter that cannot be sent; RangeError for an invalid limit
  */
 export function createLiveList<Data>(
-  hub: SubscriptionHub,
+  hub: Pick<SubscriptionHub, 'subscribe'>,
   requester: Requester,
   path: string,
   query: LiveListQuery,
 ): LiveList<Data> {
-  const { where, q, count, include = [], fields, limit: step = DEFAULT_LIMIT } = query;
-  if (!Number.isInteger(step) || step < 1 || step > MAX_RECORDS)
+  const { limit = DEFAULT_LIMIT } = query;
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_RECORDS)
     throw new RangeError(`The limit of a live list must be a whole number from 1 to ${MAX_RECORDS}`);
-  const sort = [query.sort ?? DEFAULT_SORT].flat().flatMap((text) => text.split(','));
-  const lookAhead = Math.min(MAX_LOOK_AHEAD, Math.max(MIN_LOOK_AHEAD, Math.ceil(step / 4)));
-  const order = createSortOrder(sort);
-  const load = createListLoader(requester);
-  /** Fields that are loaded for the order of the list, but not shown. */
-  let keyFields = fields === undefined ? [] : [...(order.fields ?? []), 'updatedAt'];
-  let limit = step;
-  let state = EMPTY_LIST;
-  let hasLoaded = false;
-  let isConnected = false;
-  /** Whether events are missing, so that the list must be loaded again. */
-  let hasMissed = false;
-  let isRefused = false;
-  let isClosed = false;
-  let error: ApiError | undefined;
-  /** The most records that a load returns: a search may find fewer than the capacity, although more follow. */
-  let obtainable = Number.POSITIVE_INFINITY;
-  let loading: Loading | undefined;
-  /** Calls of `loadMore` that no load serves yet. */
-  let waiting: Waiter[] = [];
-
-  const snapshots = createSnapshots<Data>({ fields, include });
-  const reloads = createReloadSchedule(() => void reload());
-
-  const rules = (): ListRules => ({
-    order: fields !== undefined && keyFields.length === 0 ? UNKNOWN_ORDER : order,
-    capacity: limit + lookAhead,
-    canUseData: !q && include.length === 0 && order.fields !== undefined,
-  });
-
-  const isShort = () =>
-    !state.isComplete && state.records.length < Math.min(obtainable, limit + Math.ceil(lookAhead / 2));
-
-  function update(): void {
-    const status = isClosed || isRefused ? 'closed' : !hasLoaded ? 'loading' : isConnected ? 'live' : 'reconnecting';
-    snapshots.update({ state, limit, status, error });
-    if (isClosed || isRefused || !isConnected || loading !== undefined) return;
-    if (!hasLoaded || hasMissed || state.isStale || isShort() || waiting.length > 0) reloads.schedule();
-  }
-
-  function listParameters(): QueryParameters {
-    const selected = fields && [...new Set([...fields, ...keyFields])];
-    return { ...encodeWhere(where), q, sort: sort.join(), count, ...encodeSelection({ include, fields: selected }) };
-  }
-
-  /** Loads the list. The fields for the order may not exist, because the resource has no timestamps. */
-  async function loadList(signal: AbortSignal) {
-    const request = { path, size: limit + lookAhead, pageSize: step, signal };
-    try {
-      return await load({ ...request, query: listParameters() });
-    } catch (cause) {
-      if (!(cause instanceof ApiError) || cause.status !== 400 || keyFields.length === 0) throw cause;
-      keyFields = [];
-      return load({ ...request, query: listParameters() });
-    }
-  }
-
-  async function reload(): Promise<void> {
-    if (loading !== undefined || !isConnected || isClosed) return;
-    const meanwhile = { events: [], outside: state.outside };
-    const run: Loading = { abort: new AbortController(), meanwhile, limit, waiters: waiting };
-    [loading, waiting, hasMissed] = [run, [], false];
-    try {
-      const loaded = await loadList(run.abort.signal);
-      if (loading !== run) return;
-      loading = undefined;
-      order.learn(loaded.records);
-      state = applyLoaded(state, loaded, meanwhile, rules());
-      // Not the records of the state: some may have left the list while it was being loaded.
-      const isCut = !loaded.isComplete && loaded.records.length < run.limit + lookAhead;
-      obtainable = isCut ? loaded.records.length : Number.POSITIVE_INFINITY;
-      [hasLoaded, error] = [true, undefined];
-      if (limit !== run.limit) hasMissed = true;
-      reloads.succeed();
-      for (const { resolve } of run.waiters) resolve();
-    } catch (cause) {
-      if (loading !== run) return;
-      handleFailure(cause);
-    }
-    update();
-  }
-
-  function handleFailure(cause: unknown): void {
-    abandonLoad();
-    [hasMissed, error] = [true, toApiError(cause)];
-    if (cause instanceof ApiError && isTemporary(cause)) reloads.fail(cause.retryAfterMs);
-    else refuse(cause);
-  }
-
-  function refuse(cause: unknown): void {
-    [isRefused, error] = [true, toApiError(cause)];
-    rejectWaiting(cause);
-  }
-
-  function rejectWaiting(cause: unknown): void {
-    for (const { reject } of waiting.splice(0)) reject(cause);
-  }
-
-  function abandonLoad(): void {
-    loading?.abort.abort();
-    waiting.push(...(loading?.waiters ?? []));
-    loading = undefined;
-    reloads.cancel();
-  }
-
-  function handleReset(reason: ResetReason): void {
-    abandonLoad();
-    hasMissed = true;
-    if (reason === 'session_changed') {
-      // Nothing of another user's list may remain.
-      [state, hasLoaded, isConnected, isRefused, error] = [EMPTY_LIST, false, false, false, undefined];
-    } else reloads.delayForReset();
-    update();
-  }
-
-  const unsubscribe = hub.subscribe(
-    path,
-    { where },
-    {
-      onEvent(event) {
-        loading?.meanwhile.events.push(event as RecordEvent<ListRecord>);
-        if (hasLoaded) state = applyEvent(state, event as RecordEvent<ListRecord>, rules());
-        update();
-      },
-      onReady() {
-        isConnected = true;
-        update();
-      },
-      onDisconnect() {
-        isConnected = false;
-        update();
-      },
-      onReset: handleReset,
-      onError(cause) {
-        abandonLoad();
-        refuse(cause);
-        update();
-      },
-    },
-  );
-
+  const follower = new ListFollower<Data>(hub, requester, path, query, limit);
+  const { current, subscribe } = follower.snapshots;
   return {
     get data() {
-      return snapshots.current().data;
+      return current().data;
     },
     get meta() {
-      return snapshots.current().meta;
+      return current().meta;
     },
     get status() {
-      return snapshots.current().status;
+      return current().status;
     },
     get error() {
-      return snapshots.current().error;
+      return current().error;
     },
-    getSnapshot: snapshots.current,
-    subscribe: snapshots.subscribe,
-    async loadMore() {
-      if (limit + step > MAX_RECORDS) throw new RangeError(`A live list can show at most ${MAX_RECORDS} records`);
-      if (isClosed || isRefused) throw error ?? new Error('The live list is closed');
-      limit += step;
-      if (state.isComplete || state.records.length >= limit + lookAhead) {
-        update();
-        return;
-      }
-      await new Promise<void>((resolve, reject) => {
-        waiting.push({ resolve, reject });
-        update();
-      });
-    },
-    close() {
-      if (isClosed) return;
-      isClosed = true;
-      abandonLoad();
-      unsubscribe();
-      rejectWaiting(new Error('The live list was closed'));
-      update();
-    },
+    getSnapshot: current,
+    subscribe,
+    loadMore: () => follower.loadMore(),
+    close: () => follower.close(),
   };
 }

@@ -2,8 +2,8 @@ import type { RecordSelection } from '../records/list-query.ts';
 import type { ApiError } from '../request/errors.ts';
 import { type LiveListMeta, type LiveListSnapshot, LOADING_SNAPSHOT } from './list-snapshot.ts';
 import type { ListState } from './list-state.ts';
+import { createListeners } from './listeners.ts';
 import type { ListRecord } from './sort-order.ts';
-import { callListener } from './topic.ts';
 
 /** What a snapshot shows. */
 interface Shown {
@@ -27,7 +27,7 @@ const isSameMeta = (a: LiveListMeta, b: LiveListMeta) =>
 
 /** Creates the snapshots of a list, and calls listeners when one replaces another. */
 export function createSnapshots<Data>({ fields, include = [] }: RecordSelection) {
-  const listeners = new Set<() => void>();
+  const listeners = createListeners();
   /** The records as they are shown, so that each has one object. */
   const projected = new WeakMap<ListRecord, Data>();
   const shownFields = fields && new Set(['id', ...fields, ...include.map((one) => one.split('.', 1)[0]!)]);
@@ -63,8 +63,7 @@ export function createSnapshots<Data>({ fields, include = [] }: RecordSelection)
     isNotifying = true;
     queueMicrotask(() => {
       isNotifying = false;
-      if (current() === before) return;
-      for (const listener of [...listeners]) if (listeners.has(listener)) callListener(listener);
+      if (current() !== before) listeners.notify();
     });
   }
 
@@ -75,11 +74,6 @@ export function createSnapshots<Data>({ fields, include = [] }: RecordSelection)
       latest = shown;
       notifySoon(before);
     },
-    subscribe(listener: () => void): () => void {
-      // A wrapper, so that the same function can listen twice.
-      const own = () => listener();
-      listeners.add(own);
-      return () => void listeners.delete(own);
-    },
+    subscribe: listeners.subscribe,
   };
 }

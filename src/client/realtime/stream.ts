@@ -14,18 +14,6 @@ export interface StreamHost {
   onRefused(stream: Stream, topics: readonly Topic[], error: ApiError): void;
 }
 
-/** The connection of some topics. It is opened again whenever it is lost. */
-export interface Stream {
-  readonly topics: readonly Topic[];
-  /** The number of topics of the connection that is open now. */
-  readonly openTopics: number;
-  /** Replaces the topics. The open connection stays until the new one is ready, so that no event is lost. */
-  setTopics(topics: readonly Topic[]): void;
-  /** Checks the connection at once, after the computer has slept or was offline. */
-  wake(): void;
-  close(): void;
-}
-
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 30_000;
 /** Time for a heartbeat to arrive, in addition to two periods. */
@@ -40,174 +28,190 @@ interface Channel {
   endReason: string | undefined;
 }
 
-/** Creates a stream without topics. */
-export function createStream(host: StreamHost): Stream {
-  let topics: readonly Topic[] = [];
+const hasTopics = ({ topics }: Channel, wanted: readonly Topic[]) =>
+  topics.length === wanted.length && wanted.every((topic) => topics.includes(topic));
+
+function resetReadyTopics({ topics }: Channel, reason: ResetReason): void {
+  for (const topic of topics) if (topic.state === 'ready') topic.reset(reason, false);
+}
+
+function disconnectReadyTopics({ topics }: Channel): void {
+  for (const topic of topics) if (topic.state === 'ready') topic.disconnect();
+}
+
+/** The connection of some topics. It is opened again whenever it is lost. */
+export class Stream {
+  readonly #host: StreamHost;
+  #topics: readonly Topic[] = [];
   /** The channel that delivers. */
-  let current: Channel | undefined;
+  #current: Channel | undefined;
   /** The channel that is to replace the current one. */
-  let opening: Channel | undefined;
-  let lastEventId: string | undefined;
-  let failures = 0;
-  let retryMs = FIRST_RETRY_MS;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let isClosed = false;
-  let isConfirming = false;
+  #opening: Channel | undefined;
+  #lastEventId: string | undefined;
+  #failures = 0;
+  #retryMs = FIRST_RETRY_MS;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isClosed = false;
+  #isConfirming = false;
   /** Set if the next `ready` begins a new count of events. */
-  let resetAtReady: ResetReason | undefined;
+  #resetAtReady: ResetReason | undefined;
 
-  const isOpen = (channel: Channel) => !isClosed && (channel === current || channel === opening);
-
-  function resetTopics(reason: ResetReason, { topics: some }: Channel): void {
-    for (const topic of some) if (topic.state === 'ready') topic.reset(reason, false);
+  /** Creates a stream without topics. */
+  constructor(host: StreamHost) {
+    this.#host = host;
   }
 
-  function becomeReady(channel: Channel, { id, data }: ServerSentEvent): void {
-    const seconds = Number(JSON.parse(data).heartbeatSeconds);
-    if (seconds > 0) {
-      channel.heartbeatMs = seconds * 1000;
-      channel.connection.setSilenceLimit(2 * channel.heartbeatMs + HEARTBEAT_GRACE_MS);
-    }
-    if (channel === opening) {
-      current?.connection.close();
-      [current, opening] = [channel, undefined];
-    }
-    lastEventId = id;
-    failures = 0;
-    if (resetAtReady !== undefined) resetTopics(resetAtReady, channel);
-    resetAtReady = undefined;
-    for (const topic of channel.topics) if (topic.state !== 'refused') topic.setReady();
+  get topics(): readonly Topic[] {
+    return this.#topics;
   }
 
-  function receive(channel: Channel, message: ServerSentEvent): void {
+  /** The number of topics of the connection that is open now. */
+  get openTopics(): number {
+    return this.#current?.topics.length ?? 0;
+  }
+
+  /** Replaces the topics. The open connection stays until the new one is ready, so that no event is lost. */
+  setTopics(topics: readonly Topic[]): void {
+    this.#topics = topics;
+    const newest = this.#opening ?? this.#current;
+    if (newest !== undefined && hasTopics(newest, topics)) return;
+    if (this.#opening !== undefined && this.#current !== undefined && hasTopics(this.#current, topics)) {
+      this.#opening.connection.close();
+      this.#opening = undefined;
+      return;
+    }
+    // A server that asked for a pause gets it, unless nothing was open before.
+    if (this.#timer === undefined || this.#failures === 0) void this.#connect();
+  }
+
+  /** Checks the connection at once, after the computer has slept or was offline. */
+  wake(): void {
+    const current = this.#current;
+    if (this.#timer !== undefined) void this.#connect();
+    else if (current !== undefined && current.connection.silentMs() > 1.25 * (current.heartbeatMs ?? Infinity)) {
+      current.connection.close();
+      disconnectReadyTopics(current);
+      this.#current = undefined;
+      if (this.#opening === undefined) void this.#connect();
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#current?.connection.close();
+    this.#opening?.connection.close();
+    [this.#current, this.#opening] = [undefined, undefined];
+  }
+
+  async #connect(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#isConfirming || this.#isClosed) return;
+    this.#isConfirming = true;
+    try {
+      if (!(await this.#host.confirmSession()) || this.#isClosed) return;
+    } catch {
+      // The storage of the session cannot be read now.
+      return this.#scheduleRetry();
+    } finally {
+      this.#isConfirming = false;
+    }
+    this.#opening?.connection.close();
+    const topics = this.#topics;
+    const lastEventId = this.#lastEventId;
+    if (lastEventId !== undefined)
+      for (const topic of topics)
+        if (topic.recordPath !== undefined && topic.state === 'pending') this.#checkRecord(topic, topic.recordPath);
+    const subscriptions = topics.map(({ text }) => text);
+    const connection = openConnection(
+      this.#host.requester,
+      { subscriptions, lastEventId },
+      {
+        onEvent: (message) => this.#isOpen(channel) && this.#receive(channel, message),
+        onOversized: () => this.#isOpen(channel) && resetReadyTopics(channel, 'missed'),
+        onRetry: (ms) => {
+          this.#retryMs = Math.max(100, Math.min(ms, MAX_RETRY_MS));
+        },
+        onClosed: (error) => this.#isOpen(channel) && this.#handleClosed(channel, error),
+      },
+    );
+    const channel: Channel = { topics, connection, heartbeatMs: undefined, endReason: undefined };
+    this.#opening = channel;
+  }
+
+  #isOpen(channel: Channel): boolean {
+    return channel === this.#current || channel === this.#opening;
+  }
+
+  /** New record topics of a resumed connection are checked apart: the server does not check whether their records exist. */
+  #checkRecord(topic: Topic, path: string): void {
+    this.#host.requester.send({ method: 'GET', path, query: { fields: 'id' } }).catch((error) => {
+      const isRefusal = error instanceof ApiError && !isTemporary(error) && error.status !== 401;
+      if (isRefusal && !this.#isClosed && this.#topics.includes(topic)) this.#host.onRefused(this, [topic], error);
+    });
+  }
+
+  #receive(channel: Channel, message: ServerSentEvent): void {
+    try {
+      this.#handleEvent(channel, message);
+    } catch (error) {
+      if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
+      // A malformed event may have been any change.
+      resetReadyTopics(channel, 'missed');
+    }
+  }
+
+  #handleEvent(channel: Channel, message: ServerSentEvent): void {
     const { event: name, data, id } = message;
-    if (name === 'ready') becomeReady(channel, message);
+    if (name === 'ready') this.#becomeReady(channel, message);
     else if (name === 'end') channel.endReason = JSON.parse(data).reason;
-    else if (name === 'reset') resetTopics('missed', channel);
+    else if (name === 'reset') resetReadyTopics(channel, 'missed');
     else {
       const found = parseRecordEvent(message);
       channel.topics.find(({ text }) => text === found?.subscription)?.deliver(found!.event);
     }
     // While another channel delivers, this one is behind it.
-    if (id !== '' && (channel === current || current === undefined)) lastEventId = id;
+    if (id !== '' && (channel === this.#current || this.#current === undefined)) this.#lastEventId = id;
   }
 
-  function handleEvent(channel: Channel, message: ServerSentEvent): void {
-    if (!isOpen(channel)) return;
-    try {
-      receive(channel, message);
-    } catch (error) {
-      if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
-      // A malformed event may have been any change.
-      resetTopics('missed', channel);
+  #becomeReady(channel: Channel, { id, data }: ServerSentEvent): void {
+    const seconds = Number(JSON.parse(data).heartbeatSeconds);
+    if (seconds > 0) {
+      channel.heartbeatMs = seconds * 1000;
+      channel.connection.setSilenceLimit(2 * channel.heartbeatMs + HEARTBEAT_GRACE_MS);
     }
+    if (channel === this.#opening) {
+      this.#current?.connection.close();
+      [this.#current, this.#opening] = [channel, undefined];
+    }
+    this.#lastEventId = id;
+    this.#failures = 0;
+    if (this.#resetAtReady !== undefined) resetReadyTopics(channel, this.#resetAtReady);
+    this.#resetAtReady = undefined;
+    for (const topic of channel.topics) if (topic.state !== 'refused') topic.setReady();
+  }
+
+  #handleClosed(channel: Channel, error: unknown): void {
+    const wasCurrent = channel === this.#current;
+    if (wasCurrent) this.#current = undefined;
+    else this.#opening = undefined;
+    if (channel.endReason === 'access_changed') {
+      // The records that the user may see are others now, and no event says which ones.
+      [this.#lastEventId, this.#resetAtReady] = [undefined, 'access_changed'];
+    }
+    if (wasCurrent) disconnectReadyTopics(channel);
+    // The other channel takes over.
+    if (this.#opening !== undefined) return;
+    if (error instanceof ApiError && !isTemporary(error)) this.#host.onRefused(this, channel.topics, error);
+    else this.#scheduleRetry(error instanceof ApiError ? error.retryAfterMs : undefined);
   }
 
   /** @param leastMs the shortest delay that the server allows */
-  function scheduleRetry(leastMs = 0): void {
-    clearTimeout(timer);
-    const longest = Math.min(MAX_RETRY_MS, retryMs * 2 ** Math.min(failures, 10));
-    failures += 1;
-    timer = setTimeout(connect, Math.max(leastMs, longest * (0.5 + Math.random() / 2)));
+  #scheduleRetry(leastMs = 0): void {
+    clearTimeout(this.#timer);
+    const longest = Math.min(MAX_RETRY_MS, this.#retryMs * 2 ** Math.min(this.#failures, 10));
+    this.#failures += 1;
+    this.#timer = setTimeout(() => void this.#connect(), Math.max(leastMs, longest * (0.5 + Math.random() / 2)));
   }
-
-  function handleClosed(channel: Channel, error: unknown): void {
-    if (!isOpen(channel)) return;
-    const wasCurrent = channel === current;
-    if (wasCurrent) current = undefined;
-    else opening = undefined;
-    if (channel.endReason === 'access_changed') {
-      // The records that the user may see are others now, and no event says which ones.
-      [lastEventId, resetAtReady] = [undefined, 'access_changed'];
-    }
-    if (wasCurrent) for (const topic of channel.topics) if (topic.state === 'ready') topic.disconnect();
-    // The other channel takes over.
-    if (opening !== undefined) return;
-    if (error instanceof ApiError && !isTemporary(error)) host.onRefused(api, channel.topics, error);
-    else scheduleRetry(error instanceof ApiError ? error.retryAfterMs : undefined);
-  }
-
-  /** New record topics of a resumed connection are checked apart: the server does not check whether their records exist. */
-  function checkRecord(topic: Topic): void {
-    const query = { fields: 'id' };
-    host.requester.send({ method: 'GET', path: topic.recordPath!, query }).catch((error) => {
-      const isRefusal = error instanceof ApiError && !isTemporary(error) && error.status !== 401;
-      if (isRefusal && !isClosed && topics.includes(topic)) host.onRefused(api, [topic], error);
-    });
-  }
-
-  async function connect(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    if (isConfirming || isClosed) return;
-    isConfirming = true;
-    try {
-      if (!(await host.confirmSession()) || isClosed) return;
-    } catch {
-      // The storage of the session cannot be read now.
-      return scheduleRetry();
-    } finally {
-      isConfirming = false;
-    }
-    opening?.connection.close();
-    const wanted = topics;
-    if (lastEventId !== undefined)
-      for (const topic of wanted) if (topic.recordPath !== undefined && topic.state === 'pending') checkRecord(topic);
-    const subscriptions = wanted.map(({ text }) => text);
-    const connection = openConnection(
-      host.requester,
-      { subscriptions, lastEventId },
-      {
-        onEvent: (message) => handleEvent(channel, message),
-        onOversized: () => isOpen(channel) && resetTopics('missed', channel),
-        onRetry: (ms) => {
-          retryMs = Math.max(100, Math.min(ms, MAX_RETRY_MS));
-        },
-        onClosed: (error) => handleClosed(channel, error),
-      },
-    );
-    const channel: Channel = { topics: wanted, connection, heartbeatMs: undefined, endReason: undefined };
-    opening = channel;
-  }
-
-  function hasTopics(channel: Channel | undefined, wanted: readonly Topic[]): boolean {
-    return channel?.topics.length === wanted.length && wanted.every((topic) => channel.topics.includes(topic));
-  }
-
-  const api: Stream = {
-    get topics() {
-      return topics;
-    },
-    get openTopics() {
-      return current?.topics.length ?? 0;
-    },
-    setTopics(next) {
-      topics = next;
-      if (opening !== undefined ? hasTopics(opening, next) : hasTopics(current, next)) return;
-      if (opening !== undefined && hasTopics(current, next)) {
-        opening.connection.close();
-        opening = undefined;
-        return;
-      }
-      // A server that asked for a pause gets it, unless nothing was open before.
-      if (timer === undefined || failures === 0) void connect();
-    },
-    wake() {
-      if (timer !== undefined) void connect();
-      else if (current !== undefined && current.connection.silentMs() > 1.25 * (current.heartbeatMs ?? Infinity)) {
-        current.connection.close();
-        for (const topic of current.topics) if (topic.state === 'ready') topic.disconnect();
-        current = undefined;
-        if (opening === undefined) void connect();
-      }
-    },
-    close() {
-      isClosed = true;
-      clearTimeout(timer);
-      current?.connection.close();
-      opening?.connection.close();
-      [current, opening] = [undefined, undefined];
-    },
-  };
-  return api;
 }

@@ -1,3 +1,4 @@
+import { callListener } from './listeners.ts';
 import type { RecordEvent, ResetReason } from './record-event.ts';
 
 /** Receives what happens to a subscription. */
@@ -33,17 +34,6 @@ export interface Topic {
 
 /** The number of event ids that are remembered: more than can arrive twice while one connection replaces another. */
 const MAX_REMEMBERED_EVENTS = 2000;
-
-/** Calls a listener. Its error is reported like that of an event listener, because it must not end the stream of all others. */
-export function callListener(call: () => void): void {
-  try {
-    call();
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
-  }
-}
 
 /** Creates a topic without listeners. */
 export function createTopic(text: string, recordPath: string | undefined): Topic {

@@ -4,13 +4,12 @@ import { defineExtension } from '../../extension/define-extension.ts';
 import { createRetentionSweep } from '../../platform/work/leased-work/sweeps.ts';
 import { createAppender } from './events/appender.ts';
 import { createRealtimeForwarder, createRealtimeSweeps } from './events/forwarding.ts';
-import type { Listener } from './fan-out/groups.ts';
-import { createHub } from './fan-out/hub.ts';
+import { Hub } from './fan-out/hub.ts';
 import { createRealtimeMetrics } from './fan-out/metrics.ts';
 import { realtimeRoutes } from './routes.ts';
 import { type RealtimeOptions, realtimeSettings } from './settings/settings.ts';
 import { createAccessWatch } from './streams/access-watch.ts';
-import { createStreamOpener } from './streams/open.ts';
+import { createRecheck, createStreamOpener } from './streams/open.ts';
 import { createStreamSlots } from './streams/slots.ts';
 import { createTickets } from './streams/tickets.ts';
 import { realtimeTickets, realtimeWaiting } from './tables.ts';
@@ -33,7 +32,7 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
       const appender = createAppender(host, settings);
       const slots = createStreamSlots(settings);
       const metrics = createRealtimeMetrics(host.metrics, () => slots.taken);
-      const hub = createHub(host, settings, metrics);
+      const hub = new Hub(host, settings, metrics);
       host.processes.report('streams', () => ({
         open: slots.taken,
         max: settings.maxStreams,
@@ -41,7 +40,7 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
         ...metrics.read(),
       }));
       const tickets = createTickets(host, settings);
-      const watch = createAccessWatch(host, (listener: Listener) => void opener.recheckSubscriptionsOrEnd(listener));
+      const watch = createAccessWatch(host, createRecheck(host, settings, hub));
       const opener = createStreamOpener(host, settings, { hub, watch, slots, tickets, metrics });
       const stop = async () => {
         await Promise.all([hub.endAllStreamsAndStop(), watch.stop()]);

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { SubscriptionHub } from '../../../src/client/realtime/hub.ts';
-import { createLiveList, type LiveList, type LiveListQuery } from '../../../src/client/realtime/live-list.ts';
+import type { LiveListQuery } from '../../../src/client/realtime/list-source.ts';
+import { createLiveList, type LiveList } from '../../../src/client/realtime/live-list.ts';
 import { createSortOrder, type ListRecord } from '../../../src/client/realtime/sort-order.ts';
 import type { SubscriptionListener } from '../../../src/client/realtime/topic.ts';
 import { ApiError } from '../../../src/client/request/errors.ts';
@@ -102,7 +103,7 @@ class Simulation {
     this.model = new ListModel(this.#order, FILTERS[setup.filter]);
     this.#create(setup.existing, { rank: 5, label: 'beta', isOpen: true });
     this.#delivered = this.model.sent.length;
-    const hub: SubscriptionHub = {
+    const hub: Pick<SubscriptionHub, 'subscribe'> = {
       subscribe: (_path, _subscription, listener) => {
         this.#listener = listener;
         queueMicrotask(() => listener.onReady());

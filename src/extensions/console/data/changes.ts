@@ -44,37 +44,13 @@ export interface ChangeFeed {
   stop(): Promise<void>;
 }
 
-/**
- * Creates the streams. Changes of this process arrive in-process, those of others over Redis, which they use only while a stream is open
- * anywhere. Without Redis, changes of other processes are missing.
- */
-export function createChangeFeed(
-  { resources, redis, env, log }: Pick<ExtensionHost, 'resources' | 'redis' | 'env' | 'log'>,
-  { isStillAllowed }: Pick<ConsoleAccess, 'isStillAllowed'>,
-): ChangeFeed {
+/** Creates the channel that carries changes between processes over Redis. @param onChange called with the changes of other processes */
+function createChannel({ redis, env }: Pick<ExtensionHost, 'redis' | 'env'>, onChange: (change: RecordChange) => void) {
   const channel = `${env.redisPrefix}:console:changes`;
   const watchedKey = `${env.redisPrefix}:console:watched`;
   const process = newId();
-  const streams = new Set<OpenStream>();
   let subscription: ReturnType<typeof redis.subscribe> | undefined;
-  let timers: NodeJS.Timeout[] = [];
-  let watched: { until: number; isWatched: Promise<boolean> } = { until: 0, isWatched: Promise.resolve(false) };
-  let checking: Promise<void> | undefined;
-  let stopped = false;
-
-  function sendChange({ resource, id, action }: RecordChange): void {
-    const text = `event: change\ndata: ${JSON.stringify({ resource, id, action })}\n\n`;
-    for (const stream of streams) {
-      if (stream.resource !== undefined && stream.resource !== resource) continue;
-      if (stream.res.writableNeedDrain) stream.isBehind = true;
-      else stream.res.write(text);
-    }
-  }
-
-  function receiveChange(message: string): void {
-    const { from, ...change } = JSON.parse(message) as RecordChange & { from: string };
-    if (from !== process) sendChange(change);
-  }
+  let watched = { until: 0, isWatched: Promise.resolve(false) };
 
   /** Whether a process has an open stream. While Redis is down, no other process can receive changes. */
   function isWatchedAnywhere(): Promise<boolean> {
@@ -89,52 +65,91 @@ export function createChangeFeed(
     return watched.isWatched;
   }
 
-  async function publishChange(change: RecordChange): Promise<void> {
-    sendChange(change);
-    if (!(await isWatchedAnywhere())) return;
-    // The message is a hint: without Redis, pages show the change when they read again.
-    await redis.commands.publish(channel, JSON.stringify({ from: process, ...change })).catch(() => undefined);
-  }
+  return {
+    open() {
+      subscription = redis.subscribe(channel, (message) => {
+        const { from, ...change } = JSON.parse(message) as RecordChange & { from: string };
+        if (from !== process) onChange(change);
+      });
+    },
+    close() {
+      subscription?.stop();
+      subscription = undefined;
+    },
+    /** Makes all processes publish their changes for `WATCHED_SECONDS`. */
+    markWatched() {
+      redis.commands.set(watchedKey, '1', 'EX', WATCHED_SECONDS).catch(() => undefined);
+    },
+    async publish(change: RecordChange): Promise<void> {
+      if (!(await isWatchedAnywhere())) return;
+      // The message is a hint: without Redis, pages show the change when they read again.
+      await redis.commands.publish(channel, JSON.stringify({ from: process, ...change })).catch(() => undefined);
+    },
+  };
+}
 
-  function sendHeartbeats(): void {
-    redis.commands.set(watchedKey, '1', 'EX', WATCHED_SECONDS).catch(() => undefined);
-    for (const stream of streams) {
-      if (stream.res.writableNeedDrain) continue;
-      stream.res.write(stream.isBehind ? 'event: lost\ndata:\n\n' : 'event: beat\ndata:\n\n');
-      stream.isBehind = false;
-    }
+function sendChange(streams: Iterable<OpenStream>, { resource, id, action }: RecordChange): void {
+  const text = `event: change\ndata: ${JSON.stringify({ resource, id, action })}\n\n`;
+  for (const stream of streams) {
+    if (stream.resource !== undefined && stream.resource !== resource) continue;
+    if (stream.res.writableNeedDrain) stream.isBehind = true;
+    else stream.res.write(text);
   }
+}
 
-  /** Ends the streams of callers who have lost their access: one check for each session. */
-  async function endRefusedStreams(): Promise<void> {
-    const bySession = Map.groupBy(streams, ({ ctx }) => ctx.auth?.id);
-    const checks = [...bySession.values()].map(async (own) => {
-      if (await isStillAllowed(own[0]!.ctx)) return;
-      for (const { res } of own) res.end('event: ended\ndata:\n\n');
-    });
-    for (const result of await Promise.allSettled(checks)) {
-      if (result.status === 'rejected')
-        log.warn({ err: result.reason }, 'Could not check the access of a console stream');
-    }
+function sendHeartbeats(streams: Iterable<OpenStream>): void {
+  for (const stream of streams) {
+    if (stream.res.writableNeedDrain) continue;
+    stream.res.write(stream.isBehind ? 'event: lost\ndata:\n\n' : 'event: beat\ndata:\n\n');
+    stream.isBehind = false;
+  }
+}
+
+/** Ends the streams of callers who have lost their access: one check for each session. */
+async function endRefusedStreams(
+  streams: Iterable<OpenStream>,
+  { isStillAllowed }: Pick<ConsoleAccess, 'isStillAllowed'>,
+  log: ExtensionHost['log'],
+): Promise<void> {
+  const checks = [...Map.groupBy(streams, ({ ctx }) => ctx.auth?.id).values()].map(async (own) => {
+    if (await isStillAllowed(own[0]!.ctx)) return;
+    for (const { res } of own) res.end('event: ended\ndata:\n\n');
+  });
+  for (const result of await Promise.allSettled(checks)) {
+    if (result.status === 'rejected')
+      log.warn({ err: result.reason }, 'Could not check the access of a console stream');
+  }
+}
+
+/**
+ * Creates the streams. Changes of this process arrive in-process, those of others over Redis, which they use only while a stream is open
+ * anywhere. Without Redis, changes of other processes are missing.
+ */
+export function createChangeFeed(
+  host: Pick<ExtensionHost, 'resources' | 'redis' | 'env' | 'log'>,
+  access: Pick<ConsoleAccess, 'isStillAllowed'>,
+): ChangeFeed {
+  const streams = new Set<OpenStream>();
+  const channel = createChannel(host, (change) => sendChange(streams, change));
+  let timers: NodeJS.Timeout[] = [];
+  let checking: Promise<void> | undefined;
+  let stopped = false;
+
+  function beat(): void {
+    channel.markWatched();
+    sendHeartbeats(streams);
   }
 
   /** Checks the access again and again. A check that takes long is not repeated meanwhile. */
   function checkAccess(): void {
-    checking ??= endRefusedStreams().finally(() => {
+    checking ??= endRefusedStreams(streams, access, host.log).finally(() => {
       checking = undefined;
     });
   }
 
-  function startWatching(): void {
-    subscription = redis.subscribe(channel, receiveChange);
-    timers = [setInterval(sendHeartbeats, HEARTBEAT_MS), setInterval(checkAccess, CHECK_ACCESS_MS)];
-  }
-
   function stopWatching(): void {
     for (const timer of timers) clearInterval(timer);
-    timers = [];
-    subscription?.stop();
-    subscription = undefined;
+    channel.close();
   }
 
   return {
@@ -150,21 +165,28 @@ export function createChangeFeed(
         res.end();
         return;
       }
+      if (streams.size === 0) {
+        channel.open();
+        timers = [setInterval(beat, HEARTBEAT_MS), setInterval(checkAccess, CHECK_ACCESS_MS)];
+      }
       const stream: OpenStream = { res, resource, ctx: { user, auth }, isBehind: false };
-      if (streams.size === 0) startWatching();
       streams.add(stream);
       res.on('close', () => {
         streams.delete(stream);
         if (streams.size === 0) stopWatching();
       });
       res.write(`retry: ${RETRY_MS}\n\n`);
-      sendHeartbeats();
+      beat();
     },
     listeners: Object.fromEntries(
-      resources.flatMap(({ name, declaration }) =>
+      host.resources.flatMap(({ name, declaration }) =>
         emittedActionsOf(declaration).map((action) => [
           `${name}.${action}`,
-          ({ record }: { record: StoredRecord }) => publishChange({ resource: name, id: record.id, action }),
+          ({ record }: { record: StoredRecord }) => {
+            const change = { resource: name, id: record.id, action };
+            sendChange(streams, change);
+            return channel.publish(change);
+          },
         ]),
       ),
     ),

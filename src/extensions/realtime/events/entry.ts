@@ -1,6 +1,6 @@
 import type { RecordAction } from '../../../declare/events.ts';
 import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
+import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import type { OutboxRow } from '../../../platform/work/outbox/table.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
@@ -115,7 +115,7 @@ function findErasedFields(gateway: ResourceGateway, action: RecordAction, record
 }
 
 /** Parses the change in a Redis stream entry. Returns undefined if the app has no resource with the name in the entry. */
-export function unpackRecordChange(
+function unpackRecordChange(
   { id, text }: Entry,
   gateways: ReadonlyMap<string, ResourceGateway>,
 ): RecordChange | undefined {
@@ -164,4 +164,25 @@ export function isEntryBefore(a: string, b: string): boolean {
   const [, ms, count] = ID.exec(a)!.map(Number);
   const [, otherMs, otherCount] = ID.exec(b)!.map(Number);
   return ms! < otherMs! || (ms === otherMs && count! < otherCount!);
+}
+
+/** Parses entries of the Redis stream. `lost` in the result: changes are missing, because they were dropped or cannot be parsed. */
+export function parseEntries(
+  entries: readonly Entry[],
+  gateways: ReadonlyMap<string, ResourceGateway>,
+  log: Pick<Host['log'], 'error'>,
+): { changes: RecordChange[]; lost: boolean } {
+  let lost = false;
+  const changes = entries.flatMap((entry) => {
+    lost ||= entry.field === ENTRY_KIND_FIELDS.lost;
+    if (entry.field !== ENTRY_KIND_FIELDS.event) return [];
+    try {
+      return unpackRecordChange(entry, gateways) ?? [];
+    } catch (error) {
+      log.error({ err: error, entry: entry.id }, 'Could not parse a change for open streams');
+      lost = true;
+      return [];
+    }
+  });
+  return { changes, lost };
 }

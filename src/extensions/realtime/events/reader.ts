@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
 import { createBackoff } from '../../../platform/helpers/concurrency/backoff.ts';
-import { createLimitedWarning } from '../../../platform/observability/limited-warning.ts';
+import { createLimitedWarning, type Warn } from '../../../platform/observability/limited-warning.ts';
 import {
   ENTRY_KIND_FIELDS,
   type Entry,
@@ -58,6 +58,119 @@ const LONGEST_PAUSE_MS = 50;
 
 const toEntry = ([id, [field = '', text = '']]: RawEntry): Entry => ({ id, field, text });
 
+type Redis = Host['redis'];
+type BlockingConnection = ReturnType<Redis['createBlockingConnection']>;
+
+/**
+ * Resolves with the reply to a Redis command, or rejects when reading stops, because a Redis client that is closed while it reconnects
+ * never settles its commands.
+ */
+async function awaitUntilStopped<T>(command: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  command.then(resolve, reject);
+  const stop = () => reject(signal.reason);
+  signal.addEventListener('abort', stop);
+  try {
+    signal.throwIfAborted();
+    return await promise;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+const readOldestEntry = async (connection: Pick<BlockingConnection, 'xrange'>, key: string) =>
+  (await connection.xrange(key, '-', '+', 'COUNT', 1))[0];
+
+/** Returns the id of the newest entry. Adds a tick to an empty Redis stream first, so that later reads find this position again. */
+async function readOrCreateNewestId(connection: BlockingConnection, key: string): Promise<string> {
+  const [last] = await connection.xrevrange(key, '+', '-', 'COUNT', 1);
+  return last?.[0] ?? (await connection.xadd(key, '*', ENTRY_KIND_FIELDS.tick, ''))!;
+}
+
+/** Creates the functions that read entries of the past. */
+function createRangeReader({ commands }: Redis, prefix: string): Pick<Reader, 'readRange' | 'findRemaining'> {
+  const [key, gaps] = [redisStreamKey(prefix), erasureGapKey(prefix)];
+  return {
+    async readRange(after, upTo, limit) {
+      const reading = Promise.all([
+        commands.xrange(key, `(${after}`, upTo, 'COUNT', limit),
+        readOldestEntry(commands, key),
+        commands.xrevrange(key, '+', '-', 'COUNT', 1),
+      ]);
+      // The gap must be read after the entries, because an erasure stores it before it removes entries. In a cluster, the gap may be on
+      // another node, so the order of the commands does not ensure that.
+      if (commands.isCluster) await reading;
+      const [[rows, oldest, [newest]], gap] = await Promise.all([reading, commands.zscore(gaps, 'gap')]);
+      if (gap !== null && entryPositionOf(after) < Number(gap)) return undefined;
+      if (oldest === undefined || isEntryBefore(after, oldest[0]) || isEntryBefore(newest![0], after)) return undefined;
+      return rows.map(toEntry);
+    },
+    async findRemaining(ids) {
+      const found = await Promise.all(ids.map((id) => commands.xrange(key, id, id)));
+      return new Set(found.flat().map(([id]) => id));
+    },
+  };
+}
+
+/** One run of the reader, from its start to its stop. */
+interface Run {
+  connection: BlockingConnection;
+  /** The key of the Redis stream. */
+  key: string;
+  /** Aborted when reading stops. */
+  signal: AbortSignal;
+  onEntries: EntryHandler;
+  warn: Warn;
+}
+
+/** Reads the next entries after the id `from` and passes them to `onEntries`. Returns the id after which the next read starts. */
+async function readAndHandleEntriesAfter({ connection, key, signal, onEntries }: Run, from: string): Promise<string> {
+  const [reply, oldest] = await awaitUntilStopped(
+    Promise.all([
+      connection.xread('COUNT', ENTRIES_PER_READ, 'BLOCK', BLOCK_MS, 'STREAMS', key, from) as Promise<ReadReply>,
+      readOldestEntry(connection, key),
+    ]),
+    signal,
+  );
+  const entries = (reply?.[0]?.[1] ?? []).map(toEntry);
+  if (entries.length === 0 || signal.aborted) return from;
+  // Redis no longer has the entry `from`, so later entries that were not read yet may be gone too, or Redis was emptied.
+  const lost = oldest === undefined || isEntryBefore(from, oldest[0]);
+  const takenAt = performance.now();
+  const upTo = entries.at(-1)!.id;
+  await onEntries(entries, upTo, lost);
+  await sleep(Math.min(performance.now() - takenAt, LONGEST_PAUSE_MS));
+  return upTo;
+}
+
+/** Reads from the end of the Redis stream on. After an error, tries again. */
+async function readUntilStopped(run: Run): Promise<void> {
+  const { connection, key, signal, onEntries, warn } = run;
+  const backoff = createBackoff(RETRY_MS, MAX_RETRY_MS);
+  let position: string | undefined;
+  let answered = performance.now();
+  const watch = setInterval(() => {
+    if (performance.now() - answered > SILENCE_MS) connection.disconnect(true);
+  }, BLOCK_MS);
+  while (!signal.aborted) {
+    try {
+      if (position === undefined) {
+        position = await awaitUntilStopped(readOrCreateNewestId(connection, key), signal);
+        if (signal.aborted) break;
+        await onEntries([], position, false);
+      }
+      position = await readAndHandleEntriesAfter(run, position);
+      answered = performance.now();
+      backoff.reset();
+    } catch (error) {
+      if (signal.aborted) break;
+      warn({ err: error }, 'Could not read events for open streams');
+      await backoff.wait(signal);
+    }
+  }
+  clearInterval(watch);
+}
+
 /**
  * Creates the reader of the Redis stream.
  *
@@ -67,95 +180,20 @@ export function createReader(
   { redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>,
   onEntries: EntryHandler,
 ): Reader {
-  const [key, gaps] = [redisStreamKey(env.redisPrefix), erasureGapKey(env.redisPrefix)];
-  const backoff = createBackoff(RETRY_MS, MAX_RETRY_MS);
+  const key = redisStreamKey(env.redisPrefix);
   const warn = createLimitedWarning(log, WARNING_INTERVAL_MS);
   let stopping = new AbortController();
-  let client: ReturnType<typeof redis.createBlockingConnection> | undefined;
+  let connection: BlockingConnection | undefined;
   let running: Promise<void> | undefined;
   let isWanted = false;
 
-  /**
-   * Resolves with the reply to a Redis command, or rejects when reading stops, because a Redis client that is closed while it
-   * reconnects never settles its commands.
-   */
-  async function awaitUntilStopped<T>(command: Promise<T>): Promise<T> {
-    const { signal } = stopping;
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    command.then(resolve, reject);
-    const stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop);
-    try {
-      signal.throwIfAborted();
-      return await promise;
-    } finally {
-      signal.removeEventListener('abort', stop);
-    }
-  }
-
-  const readOldestEntry = async (connection: ReturnType<typeof redis.createBlockingConnection>) =>
-    (await connection.xrange(key, '-', '+', 'COUNT', 1))[0];
-
-  /** Returns the id of the newest entry. Adds a tick to an empty Redis stream first, so that later reads find this position again. */
-  async function readOrCreateNewestId(connection: ReturnType<typeof redis.createBlockingConnection>): Promise<string> {
-    const [last] = await connection.xrevrange(key, '+', '-', 'COUNT', 1);
-    return last?.[0] ?? (await connection.xadd(key, '*', ENTRY_KIND_FIELDS.tick, ''))!;
-  }
-
-  /** Reads the next entries after the id `from` and passes them to `onEntries`. Returns the id after which the next read starts. */
-  async function readAndHandleEntriesAfter(
-    connection: ReturnType<typeof redis.createBlockingConnection>,
-    from: string,
-  ): Promise<string> {
-    const [reply, oldest] = await awaitUntilStopped(
-      Promise.all([
-        connection.xread('COUNT', ENTRIES_PER_READ, 'BLOCK', BLOCK_MS, 'STREAMS', key, from) as Promise<ReadReply>,
-        readOldestEntry(connection),
-      ]),
-    );
-    const entries = (reply?.[0]?.[1] ?? []).map(toEntry);
-    if (entries.length === 0 || stopping.signal.aborted) return from;
-    // Redis no longer has the entry `from`, so later entries that were not read yet may be gone too, or Redis was emptied.
-    const lost = oldest === undefined || isEntryBefore(from, oldest[0]);
-    const takenAt = performance.now();
-    const upTo = entries.at(-1)!.id;
-    await onEntries(entries, upTo, lost);
-    await sleep(Math.min(performance.now() - takenAt, LONGEST_PAUSE_MS));
-    return upTo;
-  }
-
-  async function readUntilStopped(connection: ReturnType<typeof redis.createBlockingConnection>): Promise<void> {
-    let position: string | undefined;
-    let answered = performance.now();
-    const watch = setInterval(() => {
-      if (performance.now() - answered > SILENCE_MS) connection.disconnect(true);
-    }, BLOCK_MS);
-    while (!stopping.signal.aborted) {
-      try {
-        if (position === undefined) {
-          position = await awaitUntilStopped(readOrCreateNewestId(connection));
-          if (stopping.signal.aborted) break;
-          await onEntries([], position, false);
-        }
-        position = await readAndHandleEntriesAfter(connection, position);
-        answered = performance.now();
-        backoff.reset();
-      } catch (error) {
-        if (stopping.signal.aborted) break;
-        warn({ err: error }, 'Could not read events for open streams');
-        await backoff.wait(stopping.signal);
-      }
-    }
-    clearInterval(watch);
-  }
-
   function connectAndRead(): void {
     stopping = new AbortController();
-    const connection = redis.createBlockingConnection();
-    client = connection;
-    running = readUntilStopped(connection).finally(() => {
-      connection.disconnect();
-      [client, running] = [undefined, undefined];
+    connection = redis.createBlockingConnection();
+    const run = { connection, key, signal: stopping.signal, onEntries, warn };
+    running = readUntilStopped(run).finally(() => {
+      run.connection.disconnect();
+      [connection, running] = [undefined, undefined];
       // `startReading` was called again while this run was stopping.
       if (isWanted) connectAndRead();
     });
@@ -164,33 +202,16 @@ export function createReader(
   function pauseReading(): void {
     isWanted = false;
     stopping.abort();
-    client?.disconnect();
+    connection?.disconnect();
   }
 
   return {
+    ...createRangeReader(redis, env.redisPrefix),
     startReading() {
       isWanted = true;
       if (running === undefined) connectAndRead();
     },
     pauseReading,
-    async readRange(after, upTo, limit) {
-      const reading = Promise.all([
-        redis.commands.xrange(key, `(${after}`, upTo, 'COUNT', limit),
-        readOldestEntry(redis.commands),
-        redis.commands.xrevrange(key, '+', '-', 'COUNT', 1),
-      ]);
-      // The gap must be read after the entries, because an erasure stores it before it removes entries. In a cluster, the gap may be on
-      // another node, so the order of the commands does not ensure that.
-      if (redis.commands.isCluster) await reading;
-      const [[rows, oldest, [newest]], gap] = await Promise.all([reading, redis.commands.zscore(gaps, 'gap')]);
-      if (gap !== null && entryPositionOf(after) < Number(gap)) return undefined;
-      if (oldest === undefined || isEntryBefore(after, oldest[0]) || isEntryBefore(newest![0], after)) return undefined;
-      return rows.map(toEntry);
-    },
-    async findRemaining(ids) {
-      const found = await Promise.all(ids.map((id) => redis.commands.xrange(key, id, id)));
-      return new Set(found.flat().map(([id]) => id));
-    },
     async stop() {
       pauseReading();
       await running;

@@ -49,79 +49,80 @@ async function selectMatchingChanges(
 /** Returns the cache of visibility results for a viewer. Viewers with the same visibility share one cache. */
 type ViewerCacheLookup = (gateway: Group['gateway'], user: Viewer | undefined, isOwner: boolean) => ViewerCache;
 
+function createViewerCacheLookup(visibleChanges: VisibleChanges): ViewerCacheLookup {
+  const cacheFor = new Map<unknown, ViewerCache>();
+  const sharedReads: ViewContext['sharedReads'] = new Map();
+  return (gateway, user, isOwner) => {
+    const visibility = gateway.visibilityKey(user);
+    const isPersonal = user === undefined || isOwner || visibility === user.id;
+    const key = isPersonal ? user : `${gateway.name} ${visibility}`;
+    const cache = cacheFor.get(key) ?? visibleChanges.createViewerCache(user, sharedReads);
+    cacheFor.set(key, cache);
+    return cache;
+  };
+}
+
+function recordOwnersOf({ record, previous }: RecordChange, gateway: Group['gateway']): string[] {
+  return [...new Set([...gateway.ownersIn(record), ...(previous === undefined ? [] : gateway.ownersIn(previous))])];
+}
+
+async function computeGroupFrames(
+  group: Group,
+  all: readonly RecordChange[],
+  visibleChanges: VisibleChanges,
+  cacheFor: ViewerCacheLookup,
+): Promise<GroupFrames | undefined> {
+  const changes = await selectMatchingChanges(group, all);
+  if (changes.length === 0) return undefined;
+  const { gateway, recordSubscription, text } = group;
+  // Copied, because a viewer who leaves the group during the following awaits must not be treated as a non-owner.
+  const viewers = new Map(group.viewers);
+  const owners = new Map(changes.map((one) => [one, recordOwnersOf(one, gateway).filter((id) => viewers.has(id))]));
+  const computeFramesFor = async (id: string, isOwner: boolean, list: readonly RecordChange[]) => {
+    const found = await visibleChanges.selectVisibleChanges(
+      gateway,
+      recordSubscription,
+      list,
+      cacheFor(gateway, viewers.get(id)!.user, isOwner),
+    );
+    return found.map((one) => [one.change, createChangeFrame(one, text)] as const);
+  };
+  // All viewers who do not own the record of a change get the same result, so compute it once, for one of them.
+  const changesByRepresentative = Map.groupBy(changes, (one) =>
+    viewers.keys().find((id) => !owners.get(one)!.includes(id)),
+  );
+  const common = new Map<RecordChange, Frame>();
+  for (const [id, list] of changesByRepresentative) {
+    if (id === undefined) continue;
+    for (const [change, frame] of await computeFramesFor(id, false, list)) common.set(change, frame);
+  }
+  const own = new Map<string, readonly Frame[]>();
+  for (const id of new Set([...owners.values()].flat())) {
+    const list = changes.filter((one) => owners.get(one)!.includes(id));
+    const frames = new Map(await computeFramesFor(id, true, list));
+    const frameOf = (one: RecordChange) => (list.includes(one) ? frames.get(one) : common.get(one));
+    own.set(
+      id,
+      changes.flatMap((one) => frameOf(one) ?? []),
+    );
+  }
+  return { common: changes.flatMap((one) => common.get(one) ?? []), own };
+}
+
+function sendFramesToBundle({ groups, listeners }: Bundle, framesByGroup: ReadonlyMap<Group, GroupFrames>): void {
+  const parts = groups.flatMap((group) => framesByGroup.get(group) ?? []);
+  let common: Buffer | undefined;
+  for (const { stream, viewer } of listeners) {
+    const id = viewer.user?.id ?? '';
+    const isOwn = parts.some(({ own }) => own.has(id));
+    if (!isOwn) common ??= encodeFrames(mergeFrames(parts.map((part) => part.common)));
+    const bytes = isOwn ? encodeFrames(mergeFrames(parts.map((part) => part.own.get(id) ?? part.common))) : common!;
+    if (bytes.length > 0) stream.write(bytes);
+  }
+}
+
 /** Creates the functions that send changes to listeners, which are the open client streams of this process. */
 export function createBroadcast(visibleChanges: VisibleChanges) {
-  function createViewerCacheLookup(): ViewerCacheLookup {
-    const cacheFor = new Map<unknown, ViewerCache>();
-    const sharedReads: ViewContext['sharedReads'] = new Map();
-    return (gateway, user, isOwner) => {
-      const visibility = gateway.visibilityKey(user);
-      const isPersonal = user === undefined || isOwner || visibility === user.id;
-      const key = isPersonal ? user : `${gateway.name} ${visibility}`;
-      const cache = cacheFor.get(key) ?? visibleChanges.createViewerCache(user, sharedReads);
-      cacheFor.set(key, cache);
-      return cache;
-    };
-  }
-
-  function recordOwnersOf({ record, previous }: RecordChange, gateway: Group['gateway']): string[] {
-    return [...new Set([...gateway.ownersIn(record), ...(previous === undefined ? [] : gateway.ownersIn(previous))])];
-  }
-
-  async function computeGroupFrames(
-    group: Group,
-    all: readonly RecordChange[],
-    cacheFor: ViewerCacheLookup,
-  ): Promise<GroupFrames | undefined> {
-    const changes = await selectMatchingChanges(group, all);
-    if (changes.length === 0) return undefined;
-    const { gateway, recordSubscription, text } = group;
-    // Copied, because a viewer who leaves the group during the following awaits must not be treated as a non-owner.
-    const viewers = new Map(group.viewers);
-    const owners = new Map(changes.map((one) => [one, recordOwnersOf(one, gateway).filter((id) => viewers.has(id))]));
-    const computeFramesFor = async (id: string, isOwner: boolean, list: readonly RecordChange[]) => {
-      const found = await visibleChanges.selectVisibleChanges(
-        gateway,
-        recordSubscription,
-        list,
-        cacheFor(gateway, viewers.get(id)!.user, isOwner),
-      );
-      return found.map((one) => [one.change, createChangeFrame(one, text)] as const);
-    };
-    // All viewers who do not own the record of a change get the same result, so compute it once, for one of them.
-    const changesByRepresentative = Map.groupBy(changes, (one) =>
-      viewers.keys().find((id) => !owners.get(one)!.includes(id)),
-    );
-    const common = new Map<RecordChange, Frame>();
-    for (const [id, list] of changesByRepresentative) {
-      if (id === undefined) continue;
-      for (const [change, frame] of await computeFramesFor(id, false, list)) common.set(change, frame);
-    }
-    const own = new Map<string, readonly Frame[]>();
-    for (const id of new Set([...owners.values()].flat())) {
-      const list = changes.filter((one) => owners.get(one)!.includes(id));
-      const frames = new Map(await computeFramesFor(id, true, list));
-      const frameOf = (one: RecordChange) => (list.includes(one) ? frames.get(one) : common.get(one));
-      own.set(
-        id,
-        changes.flatMap((one) => frameOf(one) ?? []),
-      );
-    }
-    return { common: changes.flatMap((one) => common.get(one) ?? []), own };
-  }
-
-  function sendFramesToBundle({ groups, listeners }: Bundle, framesByGroup: ReadonlyMap<Group, GroupFrames>): void {
-    const parts = groups.flatMap((group) => framesByGroup.get(group) ?? []);
-    let common: Buffer | undefined;
-    for (const { stream, viewer } of listeners) {
-      const id = viewer.user?.id ?? '';
-      const isOwn = parts.some(({ own }) => own.has(id));
-      if (!isOwn) common ??= encodeFrames(mergeFrames(parts.map((part) => part.common)));
-      const bytes = isOwn ? encodeFrames(mergeFrames(parts.map((part) => part.own.get(id) ?? part.common))) : common!;
-      if (bytes.length > 0) stream.write(bytes);
-    }
-  }
-
   return {
     /**
      * Sends changes to groups. Each change is serialized once for all viewers with the same visibility.
@@ -130,10 +131,12 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
      */
     async sendToGroups(groups: readonly Group[], changes: readonly RecordChange[]): Promise<void> {
       const framesByGroup = new Map<Group, GroupFrames>();
-      const cacheFor = createViewerCacheLookup();
+      const cacheFor = createViewerCacheLookup(visibleChanges);
       for (let at = 0; at < groups.length; at += GROUPS_AT_ONCE) {
         const some = groups.slice(at, at + GROUPS_AT_ONCE);
-        const found = await Promise.all(some.map((group) => computeGroupFrames(group, changes, cacheFor)));
+        const found = await Promise.all(
+          some.map((group) => computeGroupFrames(group, changes, visibleChanges, cacheFor)),
+        );
         for (const [i, one] of found.entries()) if (one !== undefined) framesByGroup.set(some[i]!, one);
         // Let the event loop serve requests between two parts: policies without I/O would otherwise block it.
         await nextTurn();

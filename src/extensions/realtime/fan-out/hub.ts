@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gatewaysByName } from '../../../declare/gateways.ts';
-import type { Host } from '../../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createSemaphore } from '../../../platform/helpers/concurrency/semaphore.ts';
 import { createSerialQueue } from '../../../platform/helpers/concurrency/serial-queue.ts';
-import { createLimitedWarning } from '../../../platform/observability/limited-warning.ts';
+import { createLimitedWarning, type Warn } from '../../../platform/observability/limited-warning.ts';
 import {
   ENTRY_KIND_FIELDS,
   type Entry,
   isEntryBefore,
+  parseEntries,
   type RecordChange,
   takeEntriesWithinBytes,
-  unpackRecordChange,
 } from '../events/entry.ts';
-import { createReader } from '../events/reader.ts';
+import { createReader, type Reader } from '../events/reader.ts';
 import type { RealtimeSettings } from '../settings/settings.ts';
 import { createBroadcast } from './broadcast.ts';
-import { type EndReason, encodeHeartbeatEvent, encodeReadyEvent, encodeResetEvent } from './frame.ts';
+import { encodeHeartbeatEvent, encodeReadyEvent, encodeResetEvent } from './frame.ts';
 import { createGroups, type Listener } from './groups.ts';
 import type { RealtimeMetrics } from './metrics.ts';
 import { createVisibleChanges } from './visible-change.ts';
@@ -40,24 +40,6 @@ function createDeduplicator(): (changes: readonly RecordChange[]) => RecordChang
   };
 }
 
-/** The open client streams of this process, and the reader that supplies them with changes. */
-export interface Hub {
-  /** Whether the process is stopping and accepts no more streams. */
-  readonly isStopped: boolean;
-  /** Returns the number of subscriptions of all open streams. */
-  countSubscriptions(): number;
-  /**
-   * Adds a client's stream. A new client gets all changes from now on; a resuming client gets all changes after the event `after`.
-   *
-   * @param after the id of the last event that a resuming client has received
-   */
-  addStreamAndCatchUp(listener: Listener, after: string | undefined): void;
-  /** Moves a listener to its new groups after its viewer or its subscriptions have changed. */
-  regroupListener(listener: Listener): Promise<void>;
-  /** Ends all streams. */
-  endAllStreamsAndStop(): Promise<void>;
-}
-
 const RETRY_MS = 300;
 // While Redis is down, each open stream reports it at each retry.
 const WARNING_INTERVAL_MS = 10_000;
@@ -70,63 +52,106 @@ const MAX_PAGE_BYTES = 1_048_576;
 const MAX_VISIBILITY_CHECKS = 10_000;
 const NO_BYTES = Buffer.alloc(0);
 
-/** Creates the hub. It reads events from Redis only while a client's stream is open. */
-export function createHub(
-  host: Pick<Host, 'redis' | 'env' | 'log' | 'service' | 'resources'>,
-  { heartbeatSeconds }: Pick<RealtimeSettings, 'heartbeatSeconds'>,
-  metrics: Pick<RealtimeMetrics, 'countChanges'>,
-): Hub {
-  const { log } = host;
-  const warn = createLimitedWarning(log, WARNING_INTERVAL_MS);
-  const gateways = gatewaysByName(host.resources);
-  const broadcast = createBroadcast(createVisibleChanges(host));
-  const groups = createGroups();
-  const deduplicate = createDeduplicator();
-  const catchUpSlots = createSemaphore(MAX_CATCH_UPS);
+/** The open client streams of this process, and the reader that supplies them with changes. It reads only while a stream is open. */
+export class Hub {
+  readonly #log: Host['log'];
+  readonly #warn: Warn;
+  readonly #gateways: ReadonlyMap<string, ResourceGateway>;
+  readonly #broadcast: ReturnType<typeof createBroadcast>;
+  readonly #reader: Reader;
+  readonly #heartbeatSeconds: number;
+  readonly #metrics: Pick<RealtimeMetrics, 'countChanges'>;
+  readonly #groups = createGroups();
+  readonly #deduplicate = createDeduplicator();
+  readonly #catchUpSlots = createSemaphore(MAX_CATCH_UPS);
   /** Runs one task at a time, either sending changes or adding a listener to the groups, so that a new listener misses no change. */
-  const runInOrder = createSerialQueue();
-  const opened = new Set<Listener>();
-  const reader = createReader(host, (entries, upTo, lost) => broadcastEntriesAndAdvance(entries, upTo, lost));
-  let position: string | undefined;
-  let readingNumber = 0;
-  let positionKnown = Promise.withResolvers<void>();
-  let heartbeatTimer: NodeJS.Timeout | undefined;
-  let stopped = false;
+  readonly #runInOrder = createSerialQueue();
+  readonly #opened = new Set<Listener>();
+  #position: string | undefined;
+  #readingNumber = 0;
+  #positionKnown = Promise.withResolvers<void>();
+  #heartbeatTimer: NodeJS.Timeout | undefined;
+  #stopped = false;
   /** How often this process has read `erased` entries from the Redis stream. */
-  let erasures = 0;
+  #erasures = 0;
 
-  /** Parses entries of the Redis stream. `lost` in the result: changes are missing, because they were dropped or cannot be parsed. */
-  function parseEntries(entries: readonly Entry[]): { changes: RecordChange[]; lost: boolean } {
-    let lost = false;
-    const changes = entries.flatMap((entry) => {
-      lost ||= entry.field === ENTRY_KIND_FIELDS.lost;
-      if (entry.field !== ENTRY_KIND_FIELDS.event) return [];
-      try {
-        return unpackRecordChange(entry, gateways) ?? [];
-      } catch (error) {
-        log.error({ err: error, entry: entry.id }, 'Could not parse a change for open streams');
-        lost = true;
-        return [];
-      }
-    });
-    return { changes, lost };
+  constructor(
+    host: Pick<Host, 'redis' | 'env' | 'log' | 'service' | 'resources'>,
+    { heartbeatSeconds }: Pick<RealtimeSettings, 'heartbeatSeconds'>,
+    metrics: Pick<RealtimeMetrics, 'countChanges'>,
+  ) {
+    this.#log = host.log;
+    this.#warn = createLimitedWarning(host.log, WARNING_INTERVAL_MS);
+    this.#gateways = gatewaysByName(host.resources);
+    this.#broadcast = createBroadcast(createVisibleChanges(host));
+    this.#reader = createReader(host, (entries, upTo, lost) => this.#broadcastEntriesAndAdvance(entries, upTo, lost));
+    this.#heartbeatSeconds = heartbeatSeconds;
+    this.#metrics = metrics;
   }
 
-  function sendResetToAllListeners(id: string): void {
+  /** Whether the process is stopping and accepts no more streams. */
+  get isStopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** Returns the number of subscriptions of all open streams. */
+  countSubscriptions(): number {
+    let count = 0;
+    for (const { subscriptions } of this.#opened) count += subscriptions.length;
+    return count;
+  }
+
+  /**
+   * Adds a client's stream. A new client gets all changes from now on; a resuming client gets all changes after the event `after`.
+   *
+   * @param after the id of the last event that a resuming client has received
+   */
+  addStreamAndCatchUp(listener: Listener, after: string | undefined): void {
+    if (this.#opened.size === 0) this.#startReaderAndHeartbeats();
+    this.#opened.add(listener);
+    listener.stream.onClose(() => {
+      this.#opened.delete(listener);
+      this.#groups.removeListener(listener);
+      if (this.#opened.size === 0) this.#pauseReaderAndHeartbeats();
+    });
+    this.#sendMissedChangesAndJoin(listener, after).catch((error) => {
+      this.#log.error({ err: error }, 'A stream could not be started');
+      listener.stream.end('shutdown');
+    });
+  }
+
+  /** Moves a listener to its new groups after its viewer or its subscriptions have changed. */
+  regroupListener(listener: Listener): Promise<void> {
+    return this.#runInOrder(async () => {
+      if (!this.#groups.hasListener(listener)) return;
+      this.#groups.removeListener(listener);
+      this.#groups.addListener(listener);
+    });
+  }
+
+  async endAllStreamsAndStop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#heartbeatTimer);
+    for (const { stream } of this.#opened) stream.end('shutdown');
+    this.#positionKnown.resolve();
+    await this.#reader.stop();
+  }
+
+  #sendResetToAllListeners(id: string): void {
     const bytes = encodeResetEvent(id);
-    for (const { stream } of groups.allListeners()) stream.write(bytes);
+    for (const { stream } of this.#groups.allListeners()) stream.write(bytes);
   }
 
   /** Returns those changes that no erasure has removed from Redis meanwhile. If one was removed, sends a reset to all listeners. */
-  async function resetAndDropErasedChanges(changes: readonly RecordChange[]): Promise<readonly RecordChange[]> {
-    while (!stopped) {
+  async #resetAndDropErasedChanges(changes: readonly RecordChange[]): Promise<readonly RecordChange[]> {
+    while (!this.#stopped) {
       try {
-        const kept = await reader.findRemaining(changes.map(({ id }) => id));
+        const kept = await this.#reader.findRemaining(changes.map(({ id }) => id));
         const gone = changes.find(({ id }) => !kept.has(id));
-        if (gone !== undefined) sendResetToAllListeners(gone.id);
+        if (gone !== undefined) this.#sendResetToAllListeners(gone.id);
         return changes.filter(({ id }) => kept.has(id));
       } catch (error) {
-        warn({ err: error }, 'Redis is unreachable; open streams wait');
+        this.#warn({ err: error }, 'Redis is unreachable; open streams wait');
         await sleep(RETRY_MS);
       }
     }
@@ -137,64 +162,64 @@ export function createHub(
    * If an erasure is among the entries, disconnects the clients with unsent bytes, because these bytes may contain erased values. When
    * such a client reconnects, it gets the remaining events.
    */
-  function disconnectUnsentOnErasure(entries: readonly Entry[]): void {
+  #disconnectUnsentOnErasure(entries: readonly Entry[]): void {
     if (!entries.some(({ field }) => field === ENTRY_KIND_FIELDS.erased)) return;
-    erasures += 1;
-    for (const { stream } of opened) stream.disconnectIfUnsent();
+    this.#erasures += 1;
+    for (const { stream } of this.#opened) stream.disconnectIfUnsent();
   }
 
   /** Sends changes to the listeners that they concern. While the database is unreachable, retries until it is reachable again. */
-  async function sendChanges(changes: readonly RecordChange[]): Promise<void> {
+  async #sendChanges(changes: readonly RecordChange[]): Promise<void> {
     let rest = changes;
-    while (!stopped && groups.size > 0 && rest.length > 0) {
-      const affected = groups.findAffectedGroups(rest);
+    while (!this.#stopped && this.#groups.size > 0 && rest.length > 0) {
+      const affected = this.#groups.findAffectedGroups(rest);
       const some = rest.slice(0, Math.max(1, Math.floor(MAX_VISIBILITY_CHECKS / affected.length)));
       try {
-        await broadcast.sendToGroups(affected, some);
+        await this.#broadcast.sendToGroups(affected, some);
         rest = rest.slice(some.length);
       } catch (error) {
-        log.warn({ err: error }, 'The database is unreachable; open streams wait');
+        this.#log.warn({ err: error }, 'The database is unreachable; open streams wait');
         await sleep(RETRY_MS);
-        rest = await resetAndDropErasedChanges(rest);
+        rest = await this.#resetAndDropErasedChanges(rest);
       }
     }
   }
 
-  function broadcastEntriesAndAdvance(entries: readonly Entry[], upTo: string, lost: boolean): Promise<void> {
-    const readingAtCall = readingNumber;
-    return runInOrder(async () => {
-      if (groups.size > 0) {
-        const found = parseEntries(entries);
-        if (lost || found.lost) sendResetToAllListeners(entries[0]!.id);
-        const changes = deduplicate(found.changes);
-        metrics.countChanges(changes.length, changes.at(-1)?.at);
-        if (changes.length > 0) await sendChanges(changes);
+  #broadcastEntriesAndAdvance(entries: readonly Entry[], upTo: string, lost: boolean): Promise<void> {
+    const readingAtCall = this.#readingNumber;
+    return this.#runInOrder(async () => {
+      if (this.#groups.size > 0) {
+        const found = parseEntries(entries, this.#gateways, this.#log);
+        if (lost || found.lost) this.#sendResetToAllListeners(entries[0]!.id);
+        const changes = this.#deduplicate(found.changes);
+        this.#metrics.countChanges(changes.length, changes.at(-1)?.at);
+        if (changes.length > 0) await this.#sendChanges(changes);
       }
-      disconnectUnsentOnErasure(entries);
+      this.#disconnectUnsentOnErasure(entries);
       // All client streams have closed meanwhile, so reading was paused and this position is out of date.
-      if (readingAtCall !== readingNumber) return;
-      position = upTo;
-      positionKnown.resolve();
+      if (readingAtCall !== this.#readingNumber) return;
+      this.#position = upTo;
+      this.#positionKnown.resolve();
     });
   }
 
-  function sendHeartbeats(): void {
-    const bytes = position === undefined ? NO_BYTES : encodeHeartbeatEvent(position);
-    for (const listener of opened)
-      listener.stream.sendHeartbeatOrDisconnect(groups.hasListener(listener) ? bytes : NO_BYTES);
+  #sendHeartbeats(): void {
+    const bytes = this.#position === undefined ? NO_BYTES : encodeHeartbeatEvent(this.#position);
+    for (const listener of this.#opened)
+      listener.stream.sendHeartbeatOrDisconnect(this.#groups.hasListener(listener) ? bytes : NO_BYTES);
   }
 
-  function startReaderAndHeartbeats(): void {
-    positionKnown = Promise.withResolvers();
-    reader.startReading();
-    heartbeatTimer = setInterval(sendHeartbeats, heartbeatSeconds * 1000);
+  #startReaderAndHeartbeats(): void {
+    this.#positionKnown = Promise.withResolvers();
+    this.#reader.startReading();
+    this.#heartbeatTimer = setInterval(() => this.#sendHeartbeats(), this.#heartbeatSeconds * 1000);
   }
 
-  function pauseReaderAndHeartbeats(): void {
-    clearInterval(heartbeatTimer);
-    readingNumber += 1;
-    position = undefined;
-    reader.pauseReading();
+  #pauseReaderAndHeartbeats(): void {
+    clearInterval(this.#heartbeatTimer);
+    this.#readingNumber += 1;
+    this.#position = undefined;
+    this.#reader.pauseReading();
   }
 
   /**
@@ -203,12 +228,12 @@ export function createHub(
    *
    * @param isReset sends `reset` first, because changes that the listener missed may no longer be in Redis
    */
-  function sendReadyAndAddListener(listener: Listener, isReset: boolean): void {
+  #sendReadyAndAddListener(listener: Listener, isReset: boolean): void {
     const { stream } = listener;
     if (!stream.isOpen) return;
-    if (isReset) stream.write(encodeResetEvent(position!));
-    stream.write(encodeReadyEvent(position!, heartbeatSeconds));
-    groups.addListener(listener);
+    if (isReset) stream.write(encodeResetEvent(this.#position!));
+    stream.write(encodeReadyEvent(this.#position!, this.#heartbeatSeconds));
+    this.#groups.addListener(listener);
   }
 
   /**
@@ -218,29 +243,29 @@ export function createHub(
    * @param limit maximum number of entries to read
    * @returns the id of the last entry sent and the number of entries read; undefined if the listener was added to the groups
    */
-  async function sendMissedPageOrJoin(
+  async #sendMissedPageOrJoin(
     listener: Listener,
     after: string,
     limit: number,
   ): Promise<{ cursor: string; entries: number } | undefined> {
-    const upTo = await runInOrder(async () => {
-      if (position !== after) return position!;
-      sendReadyAndAddListener(listener, false);
+    const upTo = await this.#runInOrder(async () => {
+      if (this.#position !== after) return this.#position!;
+      this.#sendReadyAndAddListener(listener, false);
       return undefined;
     });
     if (upTo === undefined) return undefined;
-    const erasuresBefore = erasures;
-    const entries = await reader.readRange(after, upTo, limit);
+    const erasuresBefore = this.#erasures;
+    const entries = await this.#reader.readRange(after, upTo, limit);
     if (entries === undefined) {
-      await runInOrder(async () => sendReadyAndAddListener(listener, true));
+      await this.#runInOrder(async () => this.#sendReadyAndAddListener(listener, true));
       return undefined;
     }
     const some = takeEntriesWithinBytes(entries, MAX_PAGE_BYTES);
-    const { changes, lost } = parseEntries(some);
+    const { changes, lost } = parseEntries(some, this.#gateways, this.#log);
     if (lost) listener.stream.write(encodeResetEvent(after));
     // If an erasure deleted the record, send only its id, not its erased values.
     const toSend = changes.map((one) => (one.byErasure && one.action === 'deleted' ? { ...one, idOnly: true } : one));
-    const isSent = await broadcast.sendToListener(listener, toSend, () => erasures === erasuresBefore);
+    const isSent = await this.#broadcast.sendToListener(listener, toSend, () => this.#erasures === erasuresBefore);
     if (!isSent) return { cursor: after, entries: some.length };
     if (some.length > 0) return { cursor: some.at(-1)!.id, entries: some.length };
     // The process that served this client before had read further in the Redis stream than this process, which will catch up soon.
@@ -248,66 +273,25 @@ export function createHub(
     return { cursor: isEntryBefore(upTo, after) ? after : upTo, entries: 0 };
   }
 
-  async function sendMissedChangesAndJoin(listener: Listener, after: string | undefined): Promise<void> {
+  async #sendMissedChangesAndJoin(listener: Listener, after: string | undefined): Promise<void> {
     const { stream } = listener;
     let cursor = after;
     let limit = FIRST_PAGE_ENTRIES;
-    while (stream.isOpen && !stopped) {
-      await positionKnown.promise;
-      if (cursor === undefined) return runInOrder(async () => sendReadyAndAddListener(listener, false));
+    while (stream.isOpen && !this.#stopped) {
+      await this.#positionKnown.promise;
+      if (cursor === undefined) return this.#runInOrder(async () => this.#sendReadyAndAddListener(listener, false));
       try {
         const from: string = cursor;
-        const progress = await catchUpSlots.run(() => sendMissedPageOrJoin(listener, from, limit));
+        const progress = await this.#catchUpSlots.run(() => this.#sendMissedPageOrJoin(listener, from, limit));
         if (progress === undefined) return;
         cursor = progress.cursor;
         // `MAX_PAGE_BYTES` cuts a page of large entries, so read fewer entries next time.
         limit = Math.min(MAX_PAGE_ENTRIES, Math.max(1, 2 * progress.entries));
         await stream.waitUntilDrained();
       } catch (error) {
-        warn({ err: error }, 'Could not send missed changes to a resuming stream; will retry');
+        this.#warn({ err: error }, 'Could not send missed changes to a resuming stream; will retry');
         await sleep(RETRY_MS);
       }
     }
   }
-
-  function endAllStreams(reason: EndReason): void {
-    for (const { stream } of opened) stream.end(reason);
-  }
-
-  return {
-    countSubscriptions() {
-      let count = 0;
-      for (const { subscriptions } of opened) count += subscriptions.length;
-      return count;
-    },
-    get isStopped() {
-      return stopped;
-    },
-    addStreamAndCatchUp(listener, after) {
-      if (opened.size === 0) startReaderAndHeartbeats();
-      opened.add(listener);
-      listener.stream.onClose(() => {
-        opened.delete(listener);
-        groups.removeListener(listener);
-        if (opened.size === 0) pauseReaderAndHeartbeats();
-      });
-      sendMissedChangesAndJoin(listener, after).catch((error) => {
-        log.error({ err: error }, 'A stream could not be started');
-        listener.stream.end('shutdown');
-      });
-    },
-    regroupListener: (listener) =>
-      runInOrder(async () => {
-        if (!groups.hasListener(listener)) return;
-        groups.removeListener(listener);
-        groups.addListener(listener);
-      }),
-    async endAllStreamsAndStop() {
-      stopped = true;
-      clearInterval(heartbeatTimer);
-      endAllStreams('shutdown');
-      positionKnown.resolve();
-      await reader.stop();
-    },
-  };
 }

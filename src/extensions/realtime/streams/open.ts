@@ -1,4 +1,4 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import {
   lastingOrganisationOf,
   READ_LIMIT,
@@ -9,7 +9,7 @@ import {
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Fields } from '../../../declare/field.ts';
 import type { Viewer } from '../../../declare/policy.ts';
-import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
+import type { Auth, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/helpers/errors.ts';
 import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
 import { setIdentity } from '../../../platform/http/request-context.ts';
@@ -38,8 +38,15 @@ interface Parts {
   metrics: RealtimeMetrics;
 }
 
-/** Creates the functions that find the resources to which clients can subscribe. */
-function createSubscribableResources({ routes, resources }: Pick<ExtensionHost, 'routes' | 'resources'>) {
+type Service = ExtensionHost['service'];
+
+/** Creates the functions that find the resources to which clients can subscribe, and subscribe to them. */
+function createSubscriptions({
+  routes,
+  resources,
+  authenticators,
+  service,
+}: Pick<ExtensionHost, 'routes' | 'resources' | 'authenticators' | 'service'>) {
   const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
   let found: ResourcePaths | undefined;
 
@@ -72,7 +79,23 @@ function createSubscribableResources({ routes, resources }: Pick<ExtensionHost, 
     );
   }
 
-  return { resourcePaths, findSubscribableResource };
+  async function createSubscription(
+    requested: RequestedSubscription,
+    { user, auth }: Caller,
+    resumed: boolean,
+  ): Promise<Subscription> {
+    const { gateway, route } = findSubscribableResource(requested);
+    // An API key may be limited to other routes than the list or read route of the resource.
+    if (auth !== undefined && auth.via !== 'session') {
+      createScopeCheck(route, authenticators())(auth);
+      assertReachesRoute(route, auth);
+    }
+    const { text, id, filters } = requested;
+    const recordSubscription = await gateway.subscribe({ id, filters, resumed }, { user, req: undefined, service });
+    return { text, gateway, id, filters, recordSubscription };
+  }
+
+  return { resourcePaths, createSubscription };
 }
 
 /**
@@ -95,148 +118,132 @@ async function settleSubscriptions(subscriptions: readonly Promise<Subscription>
   });
 }
 
-/** Creates the functions that open streams and check them again when their users change. */
+async function authenticateByTicketOrRequest(
+  ctx: RouteContext,
+  { ticket }: StreamRequest,
+  tickets: Tickets,
+): Promise<Caller> {
+  if (ticket === undefined) {
+    // The choice of a session does not limit the stream, because it may change while the stream is open.
+    const organisation = lastingOrganisationOf(ctx.user);
+    const user = withoutOrganisationChoice(ctx.user);
+    return { user: user && organisation ? withOrganisationChoice(user, organisation) : user, auth: ctx.auth };
+  }
+  if (ctx.user !== undefined) throw new ApiError('BAD_REQUEST', 'Send either a ticket or a token, not both');
+  // Ignoring it would send the records of all organisations.
+  if (ctx.req.headers['x-organisation'] !== undefined)
+    throw new ApiError(
+      'BAD_REQUEST',
+      'A stream with a ticket takes no X-Organisation; filter by the organisation instead',
+    );
+  const caller = await tickets.redeemTicket(ticket);
+  setIdentity(ctx.req, { via: caller.auth.via, id: caller.auth.id, userId: caller.user.id });
+  return caller;
+}
+
+/**
+ * Checks the organisation that the request names, as a list would: the scope of each resource that belongs to organisations reports an unknown
+ * one.
+ *
+ * @throws ApiError NOT_FOUND
+ */
+async function checkNamedOrganisation(
+  { user }: Caller,
+  subscriptions: readonly Subscription[],
+  req: Request,
+  service: Service,
+): Promise<void> {
+  if (lastingOrganisationOf(user) === undefined) return;
+  const declarations = new Set(subscriptions.map(({ gateway }) => gateway.declaration));
+  const ofOrganisations = [...declarations].filter(({ fields }) =>
+    Object.values(fields as Fields).some(({ spec }) => spec.tenant === true),
+  );
+  await Promise.all(ofOrganisations.map(({ scope }) => scope?.({ user, req, service })));
+}
+
+async function assertMayOpenStreams(
+  { user }: Pick<Caller, 'user'>,
+  req: Request | undefined,
+  { policy }: RealtimeSettings,
+  service: Service,
+): Promise<void> {
+  if (await allowsAction(policy, { user, action: 'realtime', doc: undefined, req, service }, false)) return;
+  throw new ApiError(user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
+}
+
+/** Creates the function that handles `GET /realtime`, and the one that returns the resources to which clients can subscribe, by path. */
 export function createStreamOpener(
-  host: Pick<ExtensionHost, 'routes' | 'resources' | 'authenticators' | 'service' | 'log'>,
+  host: Pick<ExtensionHost, 'routes' | 'resources' | 'authenticators' | 'service'>,
   settings: RealtimeSettings,
-  parts: Parts,
+  { hub, watch, slots, tickets, metrics }: Parts,
 ) {
-  const { service, log } = host;
-  const { resourcePaths, findSubscribableResource } = createSubscribableResources(host);
+  const { service } = host;
+  const { resourcePaths, createSubscription } = createSubscriptions(host);
 
-  /** Checks that an API key may list or read the resource. */
-  function assertKeyMayRead(route: Route, auth: Auth | undefined): void {
-    if (auth === undefined || auth.via === 'session') return;
-    createScopeCheck(route, host.authenticators())(auth);
-    assertReachesRoute(route, auth);
+  function startStream(res: Response, { user, auth }: Caller, subscriptions: Subscription[], release: () => void) {
+    const stream = openStream(res, settings.maxBufferedBytes, metrics.countSlowClientDisconnect);
+    stream.onClose(release);
+    // All streams of a user share a viewer, so the limits of a request are kept apart.
+    const viewer = watch.sharedViewerOf(withReadLimit(withoutOrganisationChoice(user), undefined));
+    const [readLimit, organisation] = [user?.[READ_LIMIT], lastingOrganisationOf(user)];
+    const listener: Listener = { stream, viewer, subscriptions, readLimit, organisation };
+    if (auth !== undefined) watch.watchListener(listener, auth);
+    return listener;
   }
 
-  async function createSubscription(
-    requested: RequestedSubscription,
-    { user, auth }: Caller,
-    isResuming: boolean,
-  ): Promise<Subscription> {
-    const { gateway, route } = findSubscribableResource(requested);
-    assertKeyMayRead(route, auth);
-    const { text, id, filters } = requested;
-    const recordSubscription = await gateway.subscribe(
-      { id, filters, resumed: isResuming },
-      { user, req: undefined, service },
+  async function handleOpenStream(ctx: RouteContext): Promise<void> {
+    const { req, res, query } = ctx;
+    const lastEventId = req.headers['last-event-id'] as string | undefined;
+    const request = readStreamRequest(query, lastEventId, settings.maxSubscriptions, resourcePaths());
+    const caller = await authenticateByTicketOrRequest(ctx, request, tickets);
+    const { user } = caller;
+    await assertMayOpenStreams(caller, req, settings, service);
+    const release = slots.acquireSlot(
+      user === undefined ? { address: clientKeyOf(addressOf(req)) } : { user: user.id },
     );
-    return { text, gateway, id, filters, recordSubscription };
-  }
-
-  async function authenticateByTicketOrRequest(ctx: RouteContext, { ticket }: StreamRequest): Promise<Caller> {
-    if (ticket === undefined) {
-      // The choice of a session does not limit the stream, because it may change while the stream is open.
-      const organisation = lastingOrganisationOf(ctx.user);
-      const user = withoutOrganisationChoice(ctx.user);
-      return { user: user && organisation ? withOrganisationChoice(user, organisation) : user, auth: ctx.auth };
-    }
-    if (ctx.user !== undefined) throw new ApiError('BAD_REQUEST', 'Send either a ticket or a token, not both');
-    // Ignoring it would send the records of all organisations.
-    if (ctx.req.headers['x-organisation'] !== undefined)
-      throw new ApiError(
-        'BAD_REQUEST',
-        'A stream with a ticket takes no X-Organisation; filter by the organisation instead',
+    try {
+      const isResuming = request.after !== undefined;
+      const subscriptions = await settleSubscriptions(
+        request.subscriptions.map((one) => createSubscription(one, caller, isResuming)),
       );
-    const caller = await parts.tickets.redeemTicket(ticket);
-    setIdentity(ctx.req, { via: caller.auth.via, id: caller.auth.id, userId: caller.user.id });
-    return caller;
-  }
-
-  /**
-   * Checks the organisation that the request names, as a list would: the scope of each resource that belongs to organisations reports an unknown
-   * one.
-   *
-   * @throws ApiError NOT_FOUND
-   */
-  async function checkNamedOrganisation({ user }: Caller, subscriptions: readonly Subscription[], req: Request) {
-    if (lastingOrganisationOf(user) === undefined) return;
-    const declarations = new Set(subscriptions.map(({ gateway }) => gateway.declaration));
-    const ofOrganisations = [...declarations].filter(({ fields }) =>
-      Object.values(fields as Fields).some(({ spec }) => spec.tenant === true),
-    );
-    await Promise.all(ofOrganisations.map(({ scope }) => scope?.({ user, req, service })));
-  }
-
-  async function assertMayOpenStreams({ user }: Pick<Caller, 'user'>, req: Request | undefined): Promise<void> {
-    const args = { user, action: 'realtime', doc: undefined, req, service };
-    if (await allowsAction(settings.policy, args, false)) return;
-    throw new ApiError(user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
-  }
-
-  return {
-    /** The resources to which clients can subscribe, by path. */
-    resourcePaths,
-    /** Handles `GET /realtime`. */
-    async handleOpenStream(ctx: RouteContext): Promise<void> {
-      const { req, res } = ctx;
-      const lastEventId = req.headers['last-event-id'];
-      const request = readStreamRequest(
-        ctx.query,
-        lastEventId as string | undefined,
-        settings.maxSubscriptions,
-        resourcePaths(),
-      );
-      const caller = await authenticateByTicketOrRequest(ctx, request);
-      const { user, auth } = caller;
-      await assertMayOpenStreams(caller, req);
-      const release = parts.slots.acquireSlot(
-        user === undefined ? { address: clientKeyOf(addressOf(req)) } : { user: user.id },
-      );
-      try {
-        const isResuming = request.after !== undefined;
-        const subscriptions = await settleSubscriptions(
-          request.subscriptions.map((one) => createSubscription(one, caller, isResuming)),
-        );
-        await checkNamedOrganisation(caller, subscriptions, req);
-        if (req.method === 'HEAD' || res.closed) {
-          release();
-          res.setHeader('Content-Type', 'text/event-stream').end();
-          return;
-        }
-        if (parts.hub.isStopped) throw new ApiError('UNAVAILABLE');
-        const stream = openStream(res, settings.maxBufferedBytes, parts.metrics.countSlowClientDisconnect);
-        stream.onClose(release);
-        // All streams of a user share a viewer, so the limits of a request are kept apart.
-        const viewer = parts.watch.sharedViewerOf(withReadLimit(withoutOrganisationChoice(user), undefined));
-        const listener: Listener = {
-          stream,
-          viewer,
-          subscriptions,
-          readLimit: user?.[READ_LIMIT],
-          organisation: lastingOrganisationOf(user),
-        };
-        if (auth !== undefined) parts.watch.watchListener(listener, auth);
-        parts.hub.addStreamAndCatchUp(listener, request.after);
-      } catch (error) {
+      await checkNamedOrganisation(caller, subscriptions, req, service);
+      if (req.method === 'HEAD' || res.closed) {
         release();
-        throw error;
-      }
-    },
-    /** Checks the subscriptions of a user who has changed. Ends the stream if one of them is no longer allowed. */
-    async recheckSubscriptionsOrEnd(listener: Listener): Promise<void> {
-      const { stream, subscriptions } = listener;
-      try {
-        const viewContext = { user: limitedViewerOf(listener).user, req: undefined, service };
-        await assertMayOpenStreams(viewContext, undefined);
-        listener.subscriptions = await Promise.all(
-          subscriptions.map(async (one) => {
-            const { id, filters } = one;
-            return {
-              ...one,
-              recordSubscription: await one.gateway.subscribe({ id, filters, resumed: true }, viewContext),
-            };
-          }),
-        );
-      } catch (error) {
-        if (!(error instanceof ApiError))
-          log.error({ err: error }, 'Could not check the subscriptions of a stream again; the stream was ended');
-        stream.end('access_changed');
+        res.setHeader('Content-Type', 'text/event-stream').end();
         return;
       }
-      await parts.hub.regroupListener(listener);
-    },
+      if (hub.isStopped) throw new ApiError('UNAVAILABLE');
+      hub.addStreamAndCatchUp(startStream(res, caller, subscriptions, release), request.after);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  return { resourcePaths, handleOpenStream };
+}
+
+/** Creates the function that checks the subscriptions of a user who has changed. It ends the stream if one of them is no longer allowed. */
+export function createRecheck(
+  { service, log }: Pick<ExtensionHost, 'service' | 'log'>,
+  settings: RealtimeSettings,
+  hub: Hub,
+) {
+  return async (listener: Listener): Promise<void> => {
+    const viewContext = { user: limitedViewerOf(listener).user, req: undefined, service };
+    const renewSubscription = async (one: Subscription): Promise<Subscription> => {
+      const { id, filters } = one;
+      return { ...one, recordSubscription: await one.gateway.subscribe({ id, filters, resumed: true }, viewContext) };
+    };
+    try {
+      await assertMayOpenStreams(viewContext, undefined, settings, service);
+      listener.subscriptions = await Promise.all(listener.subscriptions.map(renewSubscription));
+    } catch (error) {
+      if (!(error instanceof ApiError))
+        log.error({ err: error }, 'Could not check the subscriptions of a stream again; the stream was ended');
+      listener.stream.end('access_changed');
+      return;
+    }
+    await hub.regroupListener(listener);
   };
 }

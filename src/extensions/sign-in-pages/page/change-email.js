@@ -1,7 +1,7 @@
-import { withRecentSignIn } from './confirm.js';
+import { findSecondFactorFields, withRecentSignIn } from './confirm.js';
 import { element, link, paragraph, problemBox, showView } from './dom.js';
 import { codeField, createForm, emailField } from './form.js';
-import { forgetLinkToken, offers, requestAsUser, takeLinkToken } from './session.js';
+import { forgetLinkToken, requestAsUser, takeLinkToken } from './session.js';
 import { texts } from './texts.js';
 
 const { changeEmail: text } = texts;
@@ -21,18 +21,16 @@ function showCode(intro) {
 
 async function showRequest(problem) {
   const { email: current } = await requestAsUser('GET', '/auth/me');
-  const needsCode = offers('twoFactor') && (await requestAsUser('GET', '/auth/2fa')).enabled;
-  const code = codeField({ hint: texts.hints.authenticatorCode, inputmode: 'text' });
+  const secondFactor = await findSecondFactorFields();
   const form = createForm({
-    fields: [emailField({ label: texts.fields.newEmail, autocomplete: 'email' }), ...(needsCode ? [code] : [])],
+    fields: [emailField({ label: texts.fields.newEmail, autocomplete: 'email' }), ...secondFactor],
     submit: text.submit,
     async send(values) {
       const { message } = await withRecentSignIn(() => requestAsUser('POST', '/auth/email', values));
       showCode(`${message}. ${text.codeIntro}`);
     },
   });
-  const box = problem === undefined ? undefined : problemBox(problem);
-  showView(text.heading, box, paragraph(text.intro(current)), form, backToAccount());
+  showView(text.heading, problemBox(problem), paragraph(text.intro(current)), form, backToAccount());
 }
 
 export async function showPage() {

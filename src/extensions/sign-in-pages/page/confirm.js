@@ -42,14 +42,19 @@ export async function askToRemove(question, action) {
   }
 }
 
+/** Returns the field for the code of the second factor, if the user has one. */
+export async function findSecondFactorFields() {
+  const isOn = offers('twoFactor') && (await requestAsUser('GET', '/auth/2fa')).enabled;
+  return isOn ? [codeField({ hint: texts.hints.authenticatorCode, inputmode: 'text' })] : [];
+}
+
 /** Asks the user to prove again who they are. */
 async function confirmIdentity() {
   const methods = await requestAsUser('GET', '/auth/sign-in-methods');
-  const hasCode = offers('twoFactor') && (await requestAsUser('GET', '/auth/2fa')).enabled;
+  const secondFactor = await findSecondFactorFields();
   await openDialog(text.heading, (finish) => {
-    const code = codeField({ hint: texts.hints.authenticatorCode, inputmode: 'text' });
     const form = createForm({
-      fields: [passwordField(), ...(hasCode ? [code] : [])],
+      fields: [passwordField(), ...secondFactor],
       submit: text.submit,
       async send(values) {
         await requestAsUser('POST', '/auth/reauthenticate', values);

@@ -46,8 +46,8 @@ export async function runOnce(trigger, work) {
   }
 }
 
-/** A box with an error, which screen readers announce at once. */
-export const problemBox = (text) => element('p.problem', { role: 'alert' }, text);
+/** A box with an error, which screen readers announce at once; undefined without one. */
+export const problemBox = (text) => (text === undefined ? undefined : element('p.problem', { role: 'alert' }, text));
 
 /** Shows an error below the part of the page that caused it; an empty text removes it. */
 export function showProblem(text, trigger) {

@@ -36,8 +36,7 @@ function showRequest(problem) {
     showCode(started);
   }
   const form = createForm({ fields: [emailField({ value: knownEmail() })], submit: text.submit, send });
-  const box = problem === undefined ? undefined : problemBox(problem);
-  showView(text.heading, box, paragraph(text.intro), form, backToSignIn());
+  showView(text.heading, problemBox(problem), paragraph(text.intro), form, backToSignIn());
 }
 
 function showCode(started) {

@@ -29,7 +29,7 @@ const signInLinks = () => [
 function showSignIn({ organisation, email }, problem) {
   rememberEmail(email);
   const intro = paragraph(text.needsSignIn(email));
-  showView(text.heading(organisation.name), ...(problem ? [problemBox(problem)] : []), intro, ...signInLinks());
+  showView(text.heading(organisation.name), problemBox(problem), intro, ...signInLinks());
 }
 
 function showAcceptance(token, invitation) {

@@ -52,10 +52,9 @@ function showCode(problem) {
     announce(message);
     showCode();
   });
-  const box = problem === undefined ? undefined : problemBox(problem);
   // Without a session, signing in again sends a new e-mail.
   const again = readToken() === undefined ? element('p', {}, link(pagePath('sign-in'), text.again)) : sendAgain;
-  showView(text.heading, box, paragraph(text.intro), form, again);
+  showView(text.heading, problemBox(problem), paragraph(text.intro), form, again);
 }
 
 function showSignInFirst() {

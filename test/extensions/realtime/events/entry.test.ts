@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { takeEntriesWithinBytes, unpackRecordChange } from '../../../../src/extensions/realtime/events/entry.ts';
+import { type Entry, parseEntries, takeEntriesWithinBytes } from '../../../../src/extensions/realtime/events/entry.ts';
 import { defineResource, f } from '../../../../src/index.ts';
 
 test.each([
@@ -17,6 +17,8 @@ test.each([
 
 const fields = { homeCity: f.string(), name: f.string(), secret: f.password() };
 const view = { name: 'pet', declaration: defineResource('pet', { fields }), fromOutbox: (columns: object) => columns };
+const parse = (entries: Entry[]) =>
+  parseEntries(entries, new Map([['pet', view as never]]), { error: () => undefined } as never);
 const whole = { id: 'a', home_city: null, name: 'x' };
 const redacted = { id: 'a', name: 'x' };
 
@@ -30,6 +32,52 @@ test.each([
   ['created', redacted, null, []],
 ])('an event knows which of its values were erased: %s, %j, before %j', (action, record, previous, untold) => {
   const text = JSON.stringify(['e', `pet.${action}`, 'pet', '', record, previous]);
-  const change = unpackRecordChange({ id: '1-0', field: 'e', text }, new Map([['pet', view as never]]));
+  const [change] = parse([{ id: '1-0', field: 'e', text }]).changes;
   expect([...change!.erasedFields]).toEqual(untold);
+});
+
+const entryOf = (resource: string) => JSON.stringify(['e', `${resource}.created`, resource, '', whole, null]);
+
+test.each<[what: string, entries: [field: string, text: string][], changes: number, lost: boolean]>([
+  ['nothing', [], 0, false],
+  [
+    'events',
+    [
+      ['e', entryOf('pet')],
+      ['e', entryOf('pet')],
+    ],
+    2,
+    false,
+  ],
+  [
+    'a tick and an erasure',
+    [
+      ['t', ''],
+      ['d', ''],
+    ],
+    0,
+    false,
+  ],
+  ['an event of a resource that the app no longer has', [['e', entryOf('car')]], 0, false],
+  [
+    'a mark of dropped events',
+    [
+      ['e', entryOf('pet')],
+      ['x', ''],
+    ],
+    1,
+    true,
+  ],
+  [
+    'an event that is not JSON',
+    [
+      ['e', '{'],
+      ['e', entryOf('pet')],
+    ],
+    1,
+    true,
+  ],
+])('entries are parsed: %s', (_, entries, changes, lost) => {
+  const found = parse(entries.map(([field, text], i) => ({ id: `1-${i}`, field, text })));
+  expect([found.changes.length, found.lost]).toEqual([changes, lost]);
 });
