@@ -3,7 +3,7 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 
 /**
- * Whether a value of an encrypted field is the one that a record holds.
+ * Whether a record already holds the value that an update gives to an encrypted field.
  *
  * @param value the value in an update; null clears the field
  * @param stored undefined if the record has no value

@@ -23,7 +23,7 @@ import type { Store } from './store.ts';
 
 // A page that is certainly smaller is read whole: counting its bytes in Postgres costs more than reading it.
 const MAX_WHOLE_PAGE_BYTES = 2 * 1024 * 1024;
-// Most pages are smaller, so that many can be read at once. A larger page is read again.
+// Most pages are smaller, and many can then be read at once. A larger page is read again.
 const MAX_SMALL_PAGE_BYTES = 256 * 1024;
 // A page has at most one row beyond its limit, which is rarely larger.
 const MAX_LAST_ROW_BYTES = 1024 * 1024;
@@ -33,7 +33,7 @@ const LARGE_PAGES = 20;
 /** The parts of a store that read lists. */
 type ListReads = Pick<Store, 'readManyWithin' | 'list' | 'listWithin' | 'count' | 'searchWithin' | 'countSearched'>;
 
-/** What the lists of a resource have in common, also in transactions and on a replica. */
+/** Dependencies of a resource's lists, which lists in transactions and on a replica share. */
 export interface ListStatements {
   selectWithinBytes: ReturnType<typeof createSelectWithinBytes>;
   pageWithinBytes: ReturnType<typeof createPageWithinBytes>;

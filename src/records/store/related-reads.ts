@@ -10,7 +10,7 @@ import type { createPageWithinBytes, MeasuredPage } from '../query/sql/within-by
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { Codec } from './codec.ts';
 
-/** A record of a reverse relation, with the id of the record to which it refers. */
+/** A record of a reverse relation, with the id of the record that it refers to. */
 export interface RelatedRecord {
   parent: string;
   record: StoredRecord;
