@@ -25,7 +25,7 @@ interface EmailChange {
   ip: string | undefined;
 }
 
-/** Tells the former address of a user about a change, in the transaction of the change. */
+/** Informs the previous address of a user about a change, in the transaction of the change. */
 export type EmailChangeStep = (change: EmailChange, tx: CallerTransaction) => Promise<void>;
 
 /** What an administrator does to an account. */
@@ -56,7 +56,7 @@ export interface AccountPower {
    */
   confirm(ctx: RouteContext, target: StoredRecord | undefined, code: string | undefined): Promise<void>;
   /**
-   * Checks as `confirm` that the caller has a second factor if the account needs that, but asks for no code.
+   * Checks that the caller has a second factor if the account needs one, as `confirm` does, but asks for no code.
    *
    * @throws ApiError FORBIDDEN; RECENT_SIGN_IN_REQUIRED
    */
@@ -64,8 +64,8 @@ export interface AccountPower {
   /** Whether a change of an account raises its power: a privileged account gains roles or becomes active, or an account becomes privileged. */
   raisesPower(before: StoredRecord | undefined, after: Viewer): Promise<boolean>;
   /**
-   * Changes or deletes an account with system privilege, after all earlier changes of this kind. A disabled account is signed out everywhere; a
-   * former address gets an e-mail.
+   * Changes or deletes an account with system privilege, after all earlier changes of this kind. A disabled account is signed out
+   * everywhere. If the address changes, the previous address gets an e-mail.
    *
    * @param decide gets the account, whose row is locked; it may throw
    * @param versions the versions that the record must have; left out: any

@@ -11,9 +11,9 @@ import type { CallerTransaction, Transaction } from './service.ts';
 /** A login whose credential was correct, such as a password or a one-time link, and whose session has not started yet. */
 export interface CheckedLogin {
   user: StoredRecord;
-  /** How the user proved who they are: `password`, `email_link`, `passkey`. */
+  /** How the user proved their identity: `password`, `email_link`, `passkey`. */
   method: string;
-  /** Whether the credential counts as two factors, so that no second factor is needed: a passkey with user verification. */
+  /** Whether the credential counts as two factors, such as a passkey with user verification. Then no second factor is needed. */
   multiFactor: boolean;
   /** Whether the user has just registered. */
   isRegistration: boolean;
@@ -47,12 +47,11 @@ export interface Revocation {
    * - `logout_all`: all sessions of the user end.
    * - `user_deleted`: the user's record is deleted, by any route or job. Restoring the record later does not restore the credentials.
    * - `key_revoked`: only the API keys in `keyIds` end. The other causes do not list individual keys.
-   * - `email_change`: the user has a new e-mail address, which they proved that they own. Links that were sent to the former
-   *   address end.
-   * - `email_change_undone`: the owner of the former address has undone the change. Every credential ends that an attacker may
-   *   have created; sign-in methods that are older than the change stay: see `since`.
+   * - `email_change`: the user has proved a new e-mail address. Links that were sent to the previous address end.
+   * - `email_change_undone`: the owner of the previous address has undone the change. Every credential that an attacker may have created
+   *   ends. Sign-in methods that are older than the change stay: see `since`.
    * - `account_claimed`: the owner of the e-mail address has proved their ownership; another person may have created the account.
-   *   Everything ends that gives access: sessions, keys, endpoints, devices, second factors and identities.
+   *   Everything that gives access ends: sessions, keys, endpoints, devices, second factors and identities.
    */
   cause:
     | 'password_reset'
@@ -102,7 +101,7 @@ export type ConfirmStep = (ctx: RouteContext, code: string | undefined, field: s
 export interface SignInMethod {
   /** As in `session.method`: `email_link`, `passkey`. */
   name: string;
-  /** Whether the user can sign in this way. Before another way is removed, `on` is that transaction, in which the user's row is locked. */
+  /** Whether the user can sign in this way. Before another way is removed, `on` is the removing transaction, which has locked the user's row. */
   isUsableBy(user: StoredRecord, on: Executor): Promise<boolean>;
 }
 
@@ -111,7 +110,7 @@ export interface SignIn {
   /** The name of the way to sign in, up to 64 letters, digits and `_ : . -`: `email_link`, `oidc:google`. Stored with the session. */
   method: string;
   request: Request;
-  /** Whether the credential counts as two factors, so that no second factor is asked for. Default false. */
+  /** Whether the credential counts as two factors. Then no second factor is asked for. Default false. */
   multiFactor?: boolean | undefined;
   /**
    * The proof that `lockUser` returned in the transaction that used up the credential. If the user's password has been changed or removed
@@ -143,7 +142,7 @@ export interface Identity {
 export interface IdentitySignIn extends Identity {
   /** Whether the provider has verified that the user owns the address. */
   emailVerified: boolean;
-  /** Further fields of a user that has to be created, such as `name`. They are validated like those of a registration. */
+  /** Further fields of a user that has to be created, such as `name`. They are validated like the fields of a registration. */
   profile?: Readonly<Record<string, unknown>>;
 }
 
@@ -163,10 +162,12 @@ export interface CreateUserOptions {
 /** The account functions that extensions can call. */
 export interface Accounts {
   /**
-   * Starts a session for a user who proved who they are in a way other than the password, with the same rules as a login: the account must
-   * be active, the second factor is asked for, and `auth.login` is emitted. Returns the value that the login route returns: a session, or the
-   * response of a further step. The endpoint serializes the user in it. A lock of the address after failed sign-ins does not apply: check a
-   * secret that can be guessed with `checkSecret` first. A session that starts clears the failed sign-ins, but not a lock.
+   * Starts a session for a user who proved their identity other than with the password. The rules of a login apply: the account must be
+   * active, the second factor is asked for, and `auth.login` is emitted. Returns the value that the login route returns: a session, or the
+   * response of a further step. The endpoint serializes the user in it.
+   *
+   * A lock of the address after failed sign-ins does not apply: check a secret that can be guessed with `checkSecret` first. A session that
+   * starts clears the failed sign-ins, but not a lock.
    *
    * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if the account no longer exists or `proof` is no longer valid
    * @example handler: async (ctx) => host.accounts.startSession(await redeem(ctx.input.ticket), { method: 'ticket', request: ctx.req })
@@ -183,8 +184,8 @@ export interface Accounts {
    * Checks a secret that a client could guess, such as a code, under the lockout of the address: wrong secrets count as failed sign-ins,
    * and a locked address gets the 429 of a login without a check. It works the same whether or not the address has an account.
    *
-   * @param attempt with `userId`, of a caller who is signed in: wrong secrets are counted for that user and apart from sign-ins, so that the
-   *   attacker with a stolen session cannot keep the user from signing in
+   * @param attempt `userId` for a signed-in caller: wrong secrets then count for that user, and not as sign-ins. An attacker with a stolen
+   *   session cannot lock the user out of signing in
    * @param check returns undefined if the secret is wrong. It must not call `startSession`: start the session afterwards
    * @param wrong creates the error of a wrong secret
    */
@@ -194,14 +195,15 @@ export interface Accounts {
     wrong: () => ApiError,
   ): Promise<T>;
   /**
-   * Locks e-mail addresses and the rows of users until the caller's transaction ends: addresses first, then users, each in the same order in
-   * every transaction. Call it first in a transaction that gives an address to a user or changes the accounts of several users, so that two of
-   * them at once wait instead of deadlocking. No transaction that locks an address gives it to another user meanwhile.
+   * Locks e-mail addresses and the rows of users until the caller's transaction ends. Addresses come first, then users, each in the same
+   * order in every transaction. Call it first in a transaction that gives an address to a user or changes the accounts of several users:
+   * concurrent transactions then wait instead of deadlocking. No other transaction that locks an address can give it to another user in the
+   * meantime.
    */
   lockInOrder(locked: { emails?: readonly string[]; userIds?: readonly string[] }, tx: Executor): Promise<void>;
   /**
-   * Locks a user's row until the caller's transaction ends, so that no credential of the user is revoked meanwhile. Call it before locking
-   * other rows. Returns undefined if there is no such user.
+   * Locks a user's row until the caller's transaction ends. In the meantime, no credential of the user can be revoked. Call it before
+   * locking other rows. Returns undefined if there is no such user.
    */
   lockUser(userId: string, tx: Executor): Promise<LockedUser | undefined>;
   /**
@@ -270,7 +272,7 @@ export interface Accounts {
    * @throws ApiError RECENT_SIGN_IN_REQUIRED
    */
   assertRecentSignIn(ctx: Pick<RouteContext, 'auth'>): Promise<void>;
-  /** Records that the caller has just proved who they are, so that the session of the request counts as recent. */
+  /** Records that the caller has just proved who they are. The session of the request then counts as recent. */
   renewRecentSignIn(ctx: Pick<RouteContext, 'auth'>): Promise<void>;
   /** The failed attempts and locks of accounts. */
   lockouts: Lockouts;
@@ -284,7 +286,7 @@ export interface Accounts {
   /**
    * Delays revocations of the signed-in user's credentials until the caller's transaction ends, and checks that the session or key of the
    * request has not been revoked. Call it first in every transaction that stores a new credential; otherwise the credential would survive a
-   * concurrent revocation. Transactions of the same user that call it run one after the other.
+   * concurrent revocation. Transactions of the same user that call it run sequentially.
    *
    * @throws ApiError UNAUTHORIZED if the session, key or user no longer exists
    */
@@ -293,7 +295,7 @@ export interface Accounts {
    * Continues a login that waited for an additional step, such as a second factor: asks for the next step, or starts the session and emits
    * `auth.login`. Returns the value that the login route returns; the endpoint serializes the user in it.
    *
-   * @param login `multiFactor`: whether the step was a second factor, so that no further step asks for one
+   * @param login `multiFactor`: whether the step was a second factor; then no further step asks for one
    * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if the account no longer exists or its password has changed since
    */
   resumeLogin(
@@ -325,9 +327,9 @@ export interface Accounts {
    */
   confirmSecondFactor(ctx: RouteContext, code: string | undefined, field: string): Promise<void>;
   /**
-   * Checks the second factor of the caller, if they have one, before the response contains a credential that outlives their session, such as an
-   * API key: by a code, or because it was confirmed on the session within the last 10 minutes. Call it first in every route with such a
-   * response. Requests of API keys and of portal links are not concerned: what they create is limited to what they may do.
+   * Checks the second factor of the caller, if they have one: by a code, or because it was confirmed on the session within the last 10
+   * minutes. Call it first in every route whose response contains a credential that outlives the session, such as an API key. Requests of
+   * API keys and of portal links are not checked: what they create is limited to what they may do.
    *
    * @param code undefined if the body has none
    * @param field the field of the body with the code. Default `code`

@@ -1,13 +1,16 @@
 import type { Request } from 'express';
 
-/** The organisations to which the request of a viewer is limited. Not a string key, so that it is neither a field nor part of any JSON. */
+/**
+ * The organisations to which a viewer's request is limited. A symbol, because a string key would be a field of the viewer and part of its
+ * JSON.
+ */
 export const ORGANISATION_CHOICE = Symbol('organisation choice');
 
 /** The organisations to which a request is limited. Both are ids or slugs, as the client wrote them, and apply together. */
 export interface OrganisationChoice {
-  /** The only organisation that the credential can reach: that of an API key. */
+  /** The only organisation that the credential can reach, for an API key. */
   bound?: string | undefined;
-  /** The current organisation: that of the header `X-Organisation`, else the one that the session has chosen. */
+  /** The current organisation: from the header `X-Organisation`, else the one that the session has chosen. */
   current?: string | undefined;
   /** Whether the request names the current organisation itself. */
   isNamed: boolean;
@@ -46,8 +49,8 @@ export function withOrganisationChoice(viewer: Viewer, choice: OrganisationChoic
 }
 
 /**
- * The organisations to which later work on behalf of the same request is limited: the one that its credential can reach, and the one that the request
- * names itself.
+ * The organisations that limit later work on behalf of the same request: the organisation of its credential, and the one that the request
+ * names. An organisation that only the session has chosen does not limit later work.
  */
 export function lastingOrganisationOf(viewer: Viewer | undefined): OrganisationChoice | undefined {
   const { bound, current, isNamed = false } = viewer?.[ORGANISATION_CHOICE] ?? {};
@@ -70,7 +73,7 @@ export function withReadLimit(viewer: Viewer | undefined, limit: ReadLimit | und
 }
 
 /**
- * The viewer of records that other records lead to by relations. An API key that lacks the scopes to read the resource sees what a signed-out
+ * The viewer of records that are reached through a relation. An API key without the scopes to read the resource sees what a signed-out
  * caller sees.
  */
 export function viewerThroughRelation(viewer: Viewer | undefined, resource: string): Viewer | undefined {

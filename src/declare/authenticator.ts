@@ -47,10 +47,9 @@ export interface Authenticator {
     /** The kind of credential that `ended` checks: the value of `auth.via`. */
     via: Auth['via'];
     /**
-     * Returns those of the given sessions or keys (`auth.id`) that can no longer sign in. It does not check whether their users still
-     * exist.
+     * Returns the given sessions or keys (`auth.id`) that can no longer sign in. It does not check whether their users still exist.
      *
-     * @param tx the caller's transaction. Read in it: it holds a lock for which others may wait on all other connections
+     * @param tx the caller's transaction. Read in it: it holds a lock that transactions on all other connections may be waiting for
      */
     ended(ids: readonly string[], tx?: Executor): Promise<string[]>;
     /**

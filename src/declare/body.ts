@@ -31,7 +31,7 @@ export interface MultipartBody {
   maxFiles?: number;
 }
 
-/** A file in a form, in the order in which the client sent the files. Read its stream before you ask for the next file. */
+/** A file in a form, in the order the client sent them. Read its stream before you ask for the next file. */
 export interface ReceivedFile<Field extends string = string> {
   /** The form field. */
   field: Field;

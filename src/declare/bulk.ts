@@ -30,7 +30,7 @@ export interface BulkWriteOptions {
   user?: Viewer | undefined;
   /** A unique field: a row updates the record with the same value. Left out: every row creates a record. */
   upsertBy?: string | undefined;
-  /** Rolls the rows back, so that only errors are found. Hooks run, and their writes are rolled back. */
+  /** Only finds errors: the rows are rolled back. Hooks run, and their writes are rolled back. */
   dryRun?: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface BulkResource {
   /** The fields that can be imported. */
   writable: readonly BulkField[];
   timestamps: boolean;
-  /** The unique fields by which rows can update records. */
+  /** The unique fields that rows can use to update records. */
   upsertFields(user?: Viewer): string[];
   /**
    * Writes rows in order; each succeeds or fails by itself.
@@ -63,7 +63,7 @@ export interface BulkResource {
   /**
    * Reads all records of a list, page by page, with the fields that the user may see; without a user, all readable ones.
    *
-   * @param query filters and other parameters of a list, except for those of pages
+   * @param query filters and other parameters of a list, except for the page
    */
   read(query: Readonly<Record<string, unknown>>, user?: Viewer): AsyncGenerator<Record<string, unknown>[]>;
 }

@@ -12,7 +12,7 @@ export type ConstraintCondition<N extends string> =
 
 /** Options of constraints between records. */
 export interface ConstraintOptions<N extends string> {
-  /** The records to which the constraint applies. Left out: all. */
+  /** The records that the constraint applies to. Default: all. */
   where?: ConstraintCondition<N>;
   /** The message of the error. Left out: a general one. */
   message?: string;

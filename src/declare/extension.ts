@@ -68,7 +68,7 @@ export interface FeatureParts<Api extends object = object> {
   secondFactors?: readonly SecondFactor[];
   /** The policies of the feature that only administrators meet: the accounts of users who meet one are privileged. */
   administratorPolicies?: readonly (Policy | CompiledPolicy)[];
-  /** Tells the former address of a user about a change of the address that the user has not confirmed. */
+  /** Informs the previous address of a user about a change of the address that the user has not confirmed. */
   emailChangeStep?: EmailChangeStep;
   /** The consumers that turn outbox rows into work. The relay runs them. */
   consumers?: readonly OutboxConsumer[];
@@ -97,7 +97,7 @@ export interface FeatureParts<Api extends object = object> {
   auditTrail?: AuditTrail;
   /** The feature's API for code, as `app.<name>`. */
   api?: Api;
-  /** Checks of `belfry doctor`, which run if the database has all tables. A check that throws counts as one that finds nothing. */
+  /** Checks of `belfry doctor`. They run if the database has all tables. A check that throws counts as one that finds nothing. */
   diagnoses?: readonly (() => Promise<Finding[]>)[];
   /** Reports configuration errors that can only be found with the whole app at hand. Called once all routes are known. */
   checkConfig?(errors: ConfigErrors): void;
@@ -136,15 +136,15 @@ export interface ExtensionHost extends Host {
   openApiDocument(): Readonly<Record<string, unknown>>;
 }
 
-/** What an extension adds to an app, as far as clients see it: resources, and fields of the user resource. */
+/** What an extension adds to an app for its clients: resources, and fields of the user resource. */
 export interface ExtensionAdditions {
   resource?: AnyResource;
   userFields?: Fields;
 }
 
 /**
- * A feature that an app can include: tables, and parts that are created with the app. Created with `defineExtension`. `Adds` is what it adds to
- * the app as far as clients see it: only their types use it.
+ * A feature that an app can include: tables, and parts that are created with the app. Created with `defineExtension`. `Adds` is what
+ * clients see of it; only their types use it.
  */
 export interface Extension<
   Name extends string = string,
@@ -187,7 +187,7 @@ export interface Extension<
   userFields?: (user: AnyResource) => Fields;
   /**
    * Whether the outbox rows of all resources contain the origin of a change: how the caller was authenticated, and their address. Default:
-   * only those of resources with `audit: true`.
+   * only resources with `audit: true`.
    */
   recordsOrigins?: boolean;
   /** Reports configuration errors before anything is set up. */

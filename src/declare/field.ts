@@ -24,7 +24,7 @@ interface Bound {
   message?: string | undefined;
 }
 
-/** The caller of a write, as far as their organisation depends on it. */
+/** The caller of a write, for the choice of the organisation. */
 export interface TenantCaller {
   user: Viewer | undefined;
   /** The privilege of the write. */
@@ -39,7 +39,7 @@ export interface FieldSpec {
   target?: string;
   /** Left out: `keep`. */
   onDelete?: OnDelete;
-  /** Whether writes check that the records exist to which the field refers. */
+  /** Whether writes check that the referenced records exist. */
   exists?: boolean;
   /** The names of options that the type does not have, which plain JavaScript can pass: a configuration error. */
   unknownOptions?: readonly string[];
@@ -96,15 +96,26 @@ export interface FieldSpec {
 export type Presence = 'optional' | 'required' | 'defaulted';
 
 /**
- * Who may set a field, as far as types can express it: `open` to clients; `immutable` after it is set; `closed` to clients; `owner`, which
- * is set from the signed-in user. A `password` is set only on create and never returned. Used by the inferred types only.
+ * Who may set a field, where types can express it:
+ *
+ * - `open`: clients.
+ * - `immutable`: clients, until it is set.
+ * - `closed`: no client.
+ * - `owner`: no client; it is set from the signed-in user.
+ * - `password`: set only on create, and never returned.
+ *
+ * Only the inferred types use it.
  */
 export type WriteAccess = 'open' | 'immutable' | 'closed' | 'owner' | 'password';
 
 /**
- * A fact about a field that the types of clients need. `filterable:<operator>`: an operator that `filterable()` names. `concealed`: never
- * returned. `restricted`: returned only to some viewers. `to:<resource>`: the resource to which a reference refers. The last ones say which
- * operators `filterable()` allows by default: `ordered`: comparisons, too; `list`: those of lists; `opaque`: `exists`; `unfiltered`: none.
+ * A fact about a field that the types of clients need:
+ *
+ * - `filterable:<operator>`: an operator that `filterable()` names.
+ * - `concealed`: never returned. `restricted`: returned only to some viewers.
+ * - `to:<resource>`: the resource that a reference refers to.
+ * - The operators that `filterable()` allows by default: `ordered` (also comparisons), `list` (the operators of lists), `opaque`
+ *   (`exists`), `unfiltered` (none).
  */
 export type FieldMark =
   | 'filterable'
@@ -124,7 +135,7 @@ export type FieldMark =
   | 'opaque'
   | 'unfiltered';
 
-/** Holds the marks of a field. A method, so that a field with more marks is assignable to one with fewer: `const name: Field<string>`. */
+/** Holds the marks of a field. As a method, it makes a field with more marks assignable to one with fewer: `const name: Field<string>`. */
 interface MarkHolder<M> {
   has(mark: M): void;
 }
@@ -207,8 +218,8 @@ export class Field<
     return this.#with({ trim: on });
   }
   /**
-   * Whether texts are stored in NFC, so that composed and decomposed letters (`é` and `e` with an accent) are one text. `normalize(false)` keeps
-   * and compares the characters exactly.
+   * Whether texts are stored in NFC. Composed and decomposed letters (`é` and `e` with an accent) are then the same text.
+   * `normalize(false)` keeps and compares the characters exactly.
    */
   normalize(on = true): Field<T, P, I, C, W, M> {
     return this.#with({ normalize: on });
@@ -277,7 +288,7 @@ export class Field<
   visibleTo(policy: Policy): Field<T, P, I, C, W, M | 'restricted'> {
     return this.#with({ visibleTo: policy });
   }
-  /** Lets clients filter with `?field=value` and `?field[op]=value`. Default operators: those of the field type. */
+  /** Lets clients filter with `?field=value` and `?field[op]=value`. Default operators: the field type's. */
   filterable<const O extends Operator = never>(
     operators?: readonly O[],
   ): Field<T, P, I, C, W, M | ([O] extends [never] ? 'filterable' : `filterable:${O}`)> {

@@ -21,7 +21,7 @@ export interface FileOptions {
 /** A stored file, as a record holds it. In responses it also has `url` and the URLs of its `variants`. */
 export interface StoredFile {
   id: string;
-  /** The name with which it was uploaded, cleaned. */
+  /** The name at the upload, cleaned. */
   name: string;
   /** The media type, determined from the content. */
   type: string;

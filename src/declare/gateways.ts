@@ -3,7 +3,7 @@ import type { ResourceGateway } from './host.ts';
 import { normalizeResourceName } from './naming.ts';
 import { formerNames } from './resource.ts';
 
-/** The former names of a resource. A declaration may also name a former table: `posts` stands for `post`. */
+/** The earlier names of a resource. A declaration may also name an earlier table: `posts` stands for `post`. */
 export function formerResourceNames({ declaration }: Pick<ResourceGateway, 'declaration'>): string[] {
   return formerNames(declaration).flatMap((declared) => {
     const words = normalizeResourceName(declared).split('-');
@@ -12,8 +12,8 @@ export function formerResourceNames({ declaration }: Pick<ResourceGateway, 'decl
 }
 
 /**
- * The resources by name, and by those former names that no resource has now. Stored events and bodies keep the name that the resource had
- * when they were stored.
+ * The resources by name and by former name. A former name that another resource has now means that resource. Stored events and bodies keep
+ * the name that the resource had when they were stored.
  */
 export function gatewaysByName(resources: readonly ResourceGateway[]): ReadonlyMap<string, ResourceGateway> {
   const former = resources.flatMap((gateway) =>

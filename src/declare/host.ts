@@ -45,7 +45,7 @@ export interface ViewContext {
   req?: Request | undefined;
   /** The `service` argument of scope and policy functions; left out: the app's services. */
   service?: Services;
-  /** Caches reads while the same change is serialized for several viewers, so that each read runs only once. */
+  /** Caches reads while the same change is serialized for several viewers: each read runs only once. */
   sharedReads?: Map<string, Promise<StoredRecord[]>> | undefined;
 }
 
@@ -64,13 +64,13 @@ export interface PreviousSerialization {
   find(resource: string, id: string): StoredRecord | undefined;
 }
 
-/** The records of a resource to which a viewer subscribes. */
+/** The records of a resource that a viewer subscribes to. */
 export interface SubscriptionRequest {
   /** A single record; undefined to subscribe to the records of a list. */
   id: string | undefined;
   /** The filters of a list, by query parameter: `{ status: 'open' }`. */
   filters: Readonly<Record<string, unknown>>;
-  /** Whether a client resumes an earlier subscription: then the subscription is not refused if its record has been deleted meanwhile. */
+  /** Whether a client resumes an earlier subscription. It is then not refused if its record has been deleted since. */
   resumed?: boolean;
 }
 
@@ -84,7 +84,7 @@ export interface RecordSubscription {
    */
   includes(record: StoredRecord): boolean | Promise<boolean>;
   /**
-   * Whether list policy and filters may include a record in which the values of the fields in `unknown` are not known. Filters on these
+   * Whether list policy and filters may include a record whose values of the fields in `unknown` are not known. Filters on these
    * fields count as met.
    */
   mayInclude(record: StoredRecord, unknown: ReadonlySet<string>): Promise<boolean>;
@@ -166,8 +166,8 @@ export interface ResourceGateway {
    */
   fromRowJson(columns: Record<string, unknown>): StoredRecord;
   /**
-   * Deletes or clears the records that refer to these records with `onDelete`, for a deletion that cannot be refused: `restrict` clears the
-   * reference, too. The caller locks the records before, and deletes them afterwards in the same transaction.
+   * Deletes or clears the records that refer to these records with `onDelete`, for a deletion that cannot be refused: `restrict` also
+   * clears the reference. The caller locks the records before the call, and deletes them after it in the same transaction.
    */
   releaseReferences(ids: readonly string[], tx: Pick<Transaction, 'database' | 'afterCommit'>): Promise<void>;
   /** Stored records by id, without policy. Unknown ids are left out. */

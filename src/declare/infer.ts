@@ -51,7 +51,7 @@ export type UpdateInput<F extends Fields> = WithoutAccess<
 /** The input of `update` on behalf of a user: without the fields that clients may not change. */
 export type UpdateBody<F extends Fields> = WithoutAccess<UpdateInput<F>, F, 'closed' | 'owner' | 'immutable'>;
 
-/** A validated value, in the form in which records hold it; a password as it was sent. */
+/** A validated value as records hold it; a password as it was sent. */
 type Validated<X extends AnyField> = X['$access'] extends 'password' ? string : X['$type'];
 
 /**

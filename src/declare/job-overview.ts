@@ -28,7 +28,7 @@ export interface ScheduleState {
 export interface JobOverview {
   /** The declared kinds in the order of their declaration, then the others. */
   kinds: readonly JobKind[];
-  /** The statuses of which counting stopped at its limit: their counts are lower bounds. */
+  /** Statuses whose counting stopped at its limit: their counts are lower bounds. */
   cappedStatuses: readonly JobStatus[];
   schedules: readonly ScheduleState[];
 }

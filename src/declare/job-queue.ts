@@ -69,7 +69,7 @@ export interface JobRecord {
   progress: { done: number; total?: number; note?: string } | null;
   /** The number of attempts so far. */
   attempts: number;
-  /** The earliest time of the next attempt; of a finished job, that of its last one. */
+  /** The earliest time of the next attempt; for a finished job, of its last attempt. */
   runAt: string;
   /** The time for which the job was enqueued. */
   scheduledAt: string;
@@ -125,7 +125,7 @@ export interface Jobs {
   /**
    * Runs a failed or cancelled job again, with all attempts.
    *
-   * @throws ApiError NOT_FOUND; CONFLICT if the job has another status, or if its `uniqueKey` is taken meanwhile
+   * @throws ApiError NOT_FOUND; CONFLICT if the job has another status, or if its `uniqueKey` has been taken since
    */
   retry(id: string): Promise<JobRecord>;
 }

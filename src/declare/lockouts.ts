@@ -20,11 +20,11 @@ export interface Lockouts {
    * @throws the error of Redis if it is not usable
    */
   find(ids?: readonly string[]): Promise<{ lockouts: LockoutEntry[]; isCut: boolean }>;
-  /** Returns the ids under which the attempts of an address or a user are counted: sign-ins, confirmations by password, codes. */
+  /** Returns the ids that count the attempts of an address or a user: sign-ins, confirmations by password, codes. */
   idsOf(account: {
     email?: string | undefined;
     userId?: string | undefined;
   }): { kind: 'sign-in' | 'password' | 'code'; id: string }[];
-  /** Clears failed attempts and their lock. @throws ApiError UNAVAILABLE if Redis is not usable, so that they remain */
+  /** Clears failed attempts and their lock. @throws ApiError UNAVAILABLE if Redis is not usable; they then remain */
   clear(id: string): Promise<void>;
 }

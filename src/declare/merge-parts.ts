@@ -36,7 +36,7 @@ function mergeIfSeveral<T>(merge: (values: readonly T[]) => T, values: readonly 
   return values.length === 1 ? values[0]! : merge(values);
 }
 
-/** Combines steps into one that runs them one after the other. */
+/** Combines steps into one that runs them in sequence. */
 function chainSteps<Arguments extends unknown[]>(steps: readonly ((...given: Arguments) => Promise<void>)[]) {
   return async (...given: Arguments): Promise<void> => {
     for (const step of steps) await step(...given);

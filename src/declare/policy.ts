@@ -28,8 +28,8 @@ export interface PolicyArguments {
 export type RecordFilter = Record<string, unknown> | readonly Record<string, unknown>[];
 
 /**
- * A custom rule: returning true allows the action outright. The policies of a resource's list, read, update, delete and reference, and the rules
- * `visibleTo` and `writableBy` of fields, may also return a filter, which allows the action on the records that meet it.
+ * A custom rule: returning true allows the action. Some rules may also return a filter, which allows the action on matching records: a
+ * resource's policies for list, read, update, delete and reference, and the field rules `visibleTo` and `writableBy`.
  */
 export type PolicyFunction = (args: PolicyArguments) => boolean | RecordFilter | Promise<boolean | RecordFilter>;
 

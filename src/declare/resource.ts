@@ -82,7 +82,7 @@ export interface Hooks<F extends Fields, T extends boolean = true> {
 // biome-ignore lint/suspicious/noEmptyInterface: extensions add members to it by declaration merging
 export interface ExtensionResourceOptions {}
 
-/** The names that constraints can use: those of the fields, and of the times of a record. */
+/** The names that constraints can use: the fields, and the times of a record. */
 type ConstrainedName<F extends Fields> = Extract<keyof F, string> | 'createdAt' | 'updatedAt';
 
 /** The declaration of a resource besides its name. */
@@ -138,7 +138,7 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
    * `max`: the maximum number of operations, by default 1,000. Default: true if `crud` has a route that changes records.
    */
   batch?: boolean | { max?: number };
-  /** Indexes in addition to those of the fields; `-` before a field sorts in descending order. */
+  /** Indexes in addition to the fields' own; `-` before a field sorts in descending order. */
   indexes?: readonly { fields: readonly string[]; unique?: boolean }[];
   /**
    * Rules that Postgres enforces for all records, whichever requests write at the same time.
@@ -163,7 +163,7 @@ export interface ClientFacts {
   routes: readonly Route[];
 }
 
-/** The options from which `ClientFacts` are inferred. `Builder` creates custom routes. */
+/** The options that `ClientFacts` are inferred from. `Builder` creates custom routes. */
 export interface FactOptions<Builder, Path, Crud, Batch, Soft, Aggregates, Relations, Routes> {
   path?: Path;
   crud?: Crud;

@@ -19,13 +19,13 @@ export interface Auth {
   via: 'session' | 'api-key' | 'portal';
   scopes: readonly string[];
   id: string;
-  /** The id of an organisation: of a session, the one that it works in by default; of a key, the only one that it can reach. */
+  /** The id of an organisation. For a session, its default organisation; for a key, the only one that the key can reach. */
   organisation?: string | undefined;
 }
 
 /**
- * The return type of custom route handlers and of hooks. Not `unknown`: with `any`, the compiler does not infer the return type, so the
- * function can use declarations that depend on it, including the one that contains it.
+ * The return type of custom route handlers and of hooks. It is `any` instead of `unknown`, because the compiler then does not infer the
+ * return type. The function can use declarations that depend on it, even the one that contains it.
  */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Anything = any;
@@ -47,8 +47,8 @@ export interface RouteContext<Input = any, Doc = any, Query = RawQuery> extends 
   /** The session, API key or portal link of the caller. */
   auth: Auth | undefined;
   /**
-   * The body, checked by `input`. Without an `input`: the raw JSON body, or the value that the route's middleware left in `req.body`;
-   * undefined if there is neither a JSON body nor such a value.
+   * The body, checked by `input`. Without an `input`: the raw JSON body, or the value that the route's middleware left in `req.body`.
+   * Undefined if there is neither.
    */
   input: Input;
   /** The raw JSON body, or the content of a binary or multipart body, if the route accepts one. */
@@ -167,8 +167,8 @@ export interface Route {
   /** Responses announce that clients should stop using the route. It works as before. */
   deprecated?: Deprecation | undefined;
   /**
-   * The queries of records in the query of this route, so that deprecated fields in them are noticed. May throw the `ApiError` that the
-   * handler would throw.
+   * The queries of records in the query of this route, which are searched for deprecated fields. May throw the `ApiError` that the handler
+   * would throw.
    */
   recordQueries?: (query: RawQuery) => readonly RecordQuery[];
   /**
@@ -182,7 +182,7 @@ export interface Route {
   crud?: 'list' | 'read' | 'create' | 'update' | 'delete';
   /** The route's own action name, passed to policy functions as `action`. */
   action?: string;
-  /** Returns the response's `data`, in which stored records are serialized for the caller; undefined for 204. */
+  /** Returns the response's `data`, with stored records serialized for the caller; undefined for 204. */
   handler: (ctx: RouteContext) => unknown;
 }
 

@@ -157,7 +157,7 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
    */
   list<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAsForList): Promise<Page<Data, Q>>;
   /**
-   * Iterates over every record of a list, by id unless `sort` says otherwise. It reads a hundred at a time, so a list of any length needs
+   * Iterates over every record of a list, by id unless `sort` sets another order. It reads a hundred at a time: a list of any length needs
    * little memory. Policy and scope are evaluated once, at the beginning.
    *
    * @example for await (const ticket of service('ticket').each({ state: 'open' })) { … }
@@ -251,7 +251,7 @@ export interface Services {
   (name: string): AnyService;
 }
 
-/** The part of a resource's declaration by which its service is found. */
+/** The part of a resource's declaration that identifies its service. */
 export interface DeclarationWithService<S, N extends string = string> {
   name: N;
   /** Type-level only. */
@@ -284,7 +284,7 @@ export interface CallerTransaction {
 
 /**
  * Runs `work` in one transaction: committed if it resolves, rolled back if it rejects (with the same error). The transaction holds a
- * database connection meanwhile, so do no slow work in it. A single failed change (a duplicate) is undone on its own; code may catch its
- * error and continue.
+ * database connection while `work` runs, so do no slow work in it. A single failed change (a duplicate) is undone on its own; code may
+ * catch its error and continue.
  */
 export type Transact = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>;

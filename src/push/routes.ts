@@ -104,7 +104,7 @@ function readPageQuery(query: RouteContext['query']): { page: number; limit: num
   throw new ApiError('BAD_REQUEST', `${name} must be a whole number from 1 to ${most}`);
 }
 
-/** Creates the routes with which admins and their scripts send pushes and read the results. */
+/** Creates the routes that admins and their scripts use to send pushes and to read the results. */
 export function createPushRoutes({ database }: Pick<Platform, 'database'>, sender: PushSender): Route[] {
   const common = { policy: 'admin', scope: 'push:send', tags: ['push'] };
   return [
@@ -164,7 +164,7 @@ function scriptRoute(name: string, content: () => Promise<Buffer>): Route {
 }
 
 /**
- * Creates the routes of the scripts with which web pages subscribe: `/push/client.js`, its `key.js`, and the service worker `/push/sw.js`.
+ * Creates the routes of the scripts that web pages use to subscribe: `/push/client.js`, its `key.js`, and the service worker `/push/sw.js`.
  *
  * @param vapidPublicKey base64url
  */

@@ -46,7 +46,7 @@ const pushes = pgTable(
   },
   (table) => [
     index('pushes_created_at_index').on(table.createdAt),
-    // For erasures of a user's data: a push without devices has no results by which to find its user. The index has few rows.
+    // For erasures of a user's data: a push without devices has no results that lead to its user. The index has few rows.
     index('pushes_unsent_index').on(table.id).where(sql`status = 'no-devices'`),
   ],
 );
@@ -88,7 +88,7 @@ const pushChunks = pgTable(
     chunk: integer('chunk').notNull(),
     /** The name of the transport; null if no transport accepts these devices. */
     transport: text('transport'),
-    /** Position of the chunk's first device in `push_results`; `last_position` is that of its last device. */
+    /** Position of the chunk's first device in `push_results`; `last_position` is the position of its last device. */
     firstPosition: integer('first_position').notNull(),
     lastPosition: integer('last_position').notNull(),
     /** Whether the chunk is part of a large audience. If so, small pushes are sent first. */

@@ -106,7 +106,7 @@ export function createRecordsRuntime(
     routes: removeShadowingBatchRoutes(
       all.flatMap((entity) =>
         openToOrganisationKeys(entity, [
-          // Before the others, in which `/:id` also matches the path.
+          // Before the others, because `/:id` also matches the path.
           ...aggregateRoutes(context, entity),
           ...customRoutes(entity),
           ...crudRoutes(context, entity),

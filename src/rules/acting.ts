@@ -15,7 +15,7 @@ export function runAsActor<T>(actor: Actor, work: () => T): T {
   return actorStorage.run(actor, work);
 }
 
-/** Like `runAsActor`, but in the current context if it is already that of the actor, because entering another one takes a microsecond. */
+/** Like `runAsActor`, but stays in the current context if that already belongs to the actor. Entering another context takes a microsecond. */
 export function continueAsActor<T>(actor: Actor, work: () => T): T {
   const current = currentActor();
   const isSame =

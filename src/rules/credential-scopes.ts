@@ -5,8 +5,8 @@ import { acceptedScopes, acceptsOnlySessions } from '../declare/scope.ts';
 import { ApiError } from '../platform/helpers/errors.ts';
 
 /**
- * Creates the check whether a route accepts a credential. The required scopes are computed once, here: those that the authenticators
- * require and, for a credential other than a session, at least those of the route.
+ * Creates the check whether a route accepts a credential. The required scopes are computed once, here: the scopes that the authenticators
+ * require. A credential other than a session also needs at least the scopes of the route.
  *
  * @param authenticators the authenticators that the credential may belong to; the credential needs a scope that each of them accepts
  * @returns a function that throws ApiError FORBIDDEN, naming the needed scope, for a credential that lacks it
@@ -33,8 +33,8 @@ export function assertReachesRoute({ organisationKeys }: Pick<Route, 'organisati
 }
 
 /**
- * Creates the check whether a route accepts the credentials of an authenticator: by their scopes and the organisation to which they are bound, or
- * by `accepts` of the authenticator.
+ * Creates the check whether a route accepts the credentials of an authenticator. The scopes of a credential and its organisation decide, or
+ * `accepts` of the authenticator.
  *
  * @returns a function that throws ApiError FORBIDDEN
  */
@@ -105,7 +105,7 @@ export function createReadLimits(
 /**
  * Refuses a credential that lacks the scopes of a route.
  *
- * @param needed the scopes that the route accepts, of which one is enough; empty: no credential is accepted
+ * @param needed the scopes that the route accepts; one of them is enough. Empty: no credential is accepted
  * @param held the scopes of the credential; undefined if its authenticator sets none
  * @throws ApiError FORBIDDEN, naming the scope
  */

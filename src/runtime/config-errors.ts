@@ -84,7 +84,7 @@ function checkRequiredVersion({ name, requires }: Extension, errors: ConfigError
   if (requires === undefined) return;
   if (semver.validRange(requires) === null)
     errors.at(`extension "${name}": requires`).report(`"${requires}" is not a version range, such as ">=${VERSION}"`);
-  // A pre-release of the required version counts as having what the extension needs.
+  // A pre-release of the required version counts as that version.
   else if (!semver.satisfies(VERSION, requires, { includePrerelease: true }))
     errors.report(`extension "${name}" requires Belfry ${requires}, but this is ${VERSION}`);
 }
@@ -195,13 +195,13 @@ export function checkExtensionTables(
   }
 }
 
-/** Returns the e-mail and password fields of the user resource, with which accounts sign in; undefined unless both exist. */
+/** Returns the e-mail and password fields of the user resource, which accounts sign in with; undefined unless both exist. */
 export function findAccountFields(resources: readonly AnyResource[]) {
   const { email, password } = resources.find((resource) => resource.name === 'user')?.fields ?? {};
   return email && password && { email: email.spec, password: password.spec };
 }
 
-/** Checks the type and uniqueness of the e-mail and password fields with which accounts sign in. */
+/** Checks the type and uniqueness of the e-mail and password fields. */
 export function checkAccountFields(resources: readonly AnyResource[], errors: ConfigErrors): void {
   const fields = findAccountFields(resources);
   if (fields === undefined) return;
@@ -275,7 +275,7 @@ export function mergeMailComposers(
 }
 
 /**
- * Reports extensions whose `api` would replace a member of the app, or one that every object has.
+ * Reports extensions whose `api` would replace a member of the app or a member that every object has.
  *
  * @param members the members of the app, by name
  */

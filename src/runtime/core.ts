@@ -47,7 +47,10 @@ import { isConsoleRequest } from './http/request-log.ts';
 import { createSendWithin, type SendWithin } from './mail-outlet.ts';
 import { collectRelationNames } from './migrations/relation-names.ts';
 
-/** Returns the function that measures statements: for the request that they belong to, and, unless it is one to the console, for the slow log. */
+/**
+ * Returns the function that measures statements. It counts a statement for its request and passes it to the slow log, unless the request is
+ * one to the console.
+ */
 function createStatementObserver(slowLog: SlowLog): OnResult {
   const { statementMs } = slowLog;
   return (text, ms, rows) => {
@@ -113,8 +116,8 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
 }
 
 /**
- * Creates `app.transaction`, which changes records and stores pushes, e-mails, events and jobs in one transaction. It begins with the first
- * statement that writes, so that checks and hashes before it hold neither locks nor a connection.
+ * Creates `app.transaction`, which changes records and stores pushes, e-mails, events and jobs in one transaction. The transaction begins
+ * with the first statement that writes. Checks and hashes before that statement hold neither locks nor a connection.
  */
 function createTransactionRunner(
   { database, log }: Platform,

@@ -39,11 +39,11 @@ export interface AppOptions<R extends readonly AnyResource[], E extends readonly
   resources: R;
   /** Default: none. */
   extensions?: E;
-  /** Settings of the app; those of extensions are arguments of the extensions. Default: a default for each setting. */
+  /** Settings of the app. Settings of extensions are arguments of the extensions. Default: a default for each setting. */
   settings?: SettingsInput;
   /**
-   * Texts that replace those of Belfry's own e-mails, by kind and locale. For further e-mails, use `mails`. The recipient's field `locale`, or the `Accept-Language` of the
-   * request, decides.
+   * Texts that replace the texts of Belfry's own e-mails, by kind and locale. The recipient's field `locale` decides, or the
+   * `Accept-Language` of the request. For further e-mails, use `mails`.
    *
    * @example mailTexts: { 'verify-email': { de: ({ link, code }) => ({ subject: 'Adresse bestätigen', text: `${link}\n\n${code}` }) } }
    */
@@ -78,14 +78,14 @@ type DeclarationNamed<R extends readonly AnyResource[], N extends string> =
 
 type RecordIn<X extends AnyResource> = X extends Resource<string, infer F, infer T> ? RecordOf<F, T> : never;
 
-/** The service of a declaration. For a union of several declarations, an untyped service, so that it can be called. */
+/** The service of a declaration. For a union of several declarations, an untyped service, which can be called. */
 type ServiceIn<X extends AnyResource, All = X> =
   X extends Resource<string, infer F, infer T> ? ([All] extends [X] ? Service<F, T> : AnyService) : never;
 
 type ServiceNamed<R extends readonly AnyResource[], N extends string> =
   KnowsResourceNames<R> extends true ? ServiceIn<DeclarationNamed<R, N>> : AnyService;
 
-/** The name of an event that does not belong to a resource of the app, as far as the compiler knows the resources. */
+/** The name of an event that belongs to no resource of the app; any name if the compiler does not know the resources. */
 type OtherEvent<R extends readonly AnyResource[], N extends string> = string extends R[number]['name']
   ? N
   : N extends `${R[number]['name']}.${string}`
@@ -196,7 +196,7 @@ const APP_MEMBERS: Record<Exclude<keyof App, '$resources'>, true> = {
   declared: true,
 };
 
-/** Platforms send SIGKILL 30 s after SIGTERM by default; exit earlier, so that nothing is lost. */
+/** Platforms send SIGKILL 30 s after SIGTERM by default. Exit earlier to lose nothing. */
 const MIN_STOP_LIMIT_MS = 25_000;
 /** ms for writing the last results and closing connections after the grace time. */
 const STOP_MARGIN_MS = 5000;

@@ -25,7 +25,7 @@ export interface Declarations {
   resources: readonly AnyResource[];
   extensions: readonly Extension[];
   transports: readonly Transport[];
-  /** Texts that replace those of the built-in e-mails. */
+  /** Texts that replace the texts of the built-in e-mails. */
   mailTexts?: MailOverrides | undefined;
   /** The e-mails of the project. */
   projectMails?: readonly ProjectMail[];
@@ -35,7 +35,7 @@ export interface Declarations {
   members?: object;
 }
 
-/** Belfry's own tables, by name, without those of extensions and resources. */
+/** Belfry's own tables, by name, without the tables of extensions and resources. */
 const CORE_TABLES: Record<string, PgTable> = {
   outbox,
   encryption_keys: encryptionKeys,
@@ -55,7 +55,7 @@ export function collectNonResourceTables(extensions: readonly Extension[]): Reco
 }
 
 /**
- * Returns the resources of an app: those of the project, and those that extensions add or change.
+ * Returns the resources of an app: the project's own, and the resources that extensions add or change.
  *
  * @param errors receives the errors that extensions report
  */

@@ -21,7 +21,7 @@ interface JobLabels {
 
 /** The metrics of the jobs of extensions. */
 interface JobCounter {
-  /** Exports the series of a job before its first run, so that Prometheus sees the first failure as an increase. */
+  /** Exports the series of a job before its first run. Prometheus then sees the first failure as an increase. */
   register(labels: JobLabels): void;
   /** Runs the job and counts its outcome and duration. Returns or throws as the job does. */
   count<T>(labels: JobLabels, run: () => Promise<T> | T): Promise<T>;
@@ -64,7 +64,7 @@ export function createJobCounter({ registry }: Metrics): JobCounter {
 
 /** The jobs of one extension. */
 interface ExtensionJobs {
-  /** The interface with which the extension adds jobs. */
+  /** The interface that the extension uses to add jobs. */
   api: ExtensionHost['jobs'];
   /** Takes the declared jobs. Returns, for each job, a feature with the worker that runs the job. */
   createWorkerFeatures(jobs: FeatureParts['jobs']): FeatureParts[];

@@ -96,7 +96,7 @@ interface OutletParts {
   users: () => ResourceGateway | undefined;
 }
 
-/** Stores e-mails in a transaction; without one, on their own. The arguments are those of `MailOutlet.send`. */
+/** Stores e-mails in a transaction; without one, on their own. The arguments are the same as for `MailOutlet.send`. */
 export type SendWithin = (
   transaction: CallerTransaction | undefined,
   mail: MailMessage | AnyMail,

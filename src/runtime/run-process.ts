@@ -22,7 +22,7 @@ export function releaseMemory(): void {
   setFlagsFromString('--no-expose-gc');
 }
 
-// A terminal, or a parent process that forwards signals, may send the same signal twice at once. ms in which a second one is ignored.
+// A terminal, or a parent process that forwards signals, may send the same signal twice at once. A second one is ignored for these ms.
 const SAME_SIGNAL_MS = 500;
 
 type Variables = Record<string, string | undefined>;

@@ -15,7 +15,7 @@ export interface Shutdown {
    * added while the process stops is stopped at once.
    */
   addSupport(stop: Stop): void;
-  /** Stops all parts. A part that fails to stop does not keep the others from stopping; its error is thrown at the end. */
+  /** Stops all parts. If a part fails to stop, the others still stop, and its error is thrown at the end. */
   stopAll(): Promise<void>;
 }
 

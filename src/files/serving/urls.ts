@@ -15,7 +15,7 @@ export interface GrantedRead {
 
 /** The purpose of the key that signs URLs. */
 const CONTEXT = 'file url';
-/** URLs that are created within this fraction of their lifetime are equal, so that browsers can reuse what they have cached. */
+/** URLs that are created within this fraction of their lifetime are equal. Browsers can then reuse what they have cached. */
 const STEPS = 3;
 
 const textOf = ({ id, variant = '', isDownload, expires }: GrantedRead) =>

@@ -59,7 +59,7 @@ export function reportOptionIssues(schema: z.ZodType, { issues }: z.ZodError, er
   }
 }
 
-/** Reports what is wrong with a name. Returns whether it can be used. */
+/** Reports the errors of a name. Returns whether the name can be used. */
 export function checkName(name: string, errors: ConfigErrors): boolean {
   if (NAME.test(name) && name.length <= MAX_NAME_LENGTH) return true;
   errors.report(

@@ -4,7 +4,7 @@ import { findExceededJsonLimit } from '../../platform/helpers/json/json-limits.t
 
 /** The maximum size of the input and of the result of a job, in bytes of JSON. */
 const MAX_BYTES = 64 * 1024;
-/** The maximum number of fields in one object: that of request bodies by default. */
+/** The maximum number of fields in one object: the default limit of request bodies. */
 const MAX_KEYS = 1000;
 const MAX_ERROR_BYTES = 1024;
 
@@ -76,7 +76,7 @@ function describeThrown(error: unknown): string {
   return typeof error === 'string' ? error : `Thrown: ${stringify(error) ?? String(error)}`;
 }
 
-/** Describes what a job threw as a text of at most 1 KB that can be stored, whatever it is. */
+/** Describes a value that a job threw, of any type, as a text of at most 1 KB that can be stored. */
 export function toErrorText(error: unknown): string {
   let text: string;
   try {

@@ -4,7 +4,7 @@ import type { Database } from '../../platform/data/postgres/database.ts';
 /** Up to this number of devices, a list has the number of taps and late failures: they are counted in the results of the push. */
 const MAX_COUNTED_DEVICES = 1000;
 
-/** The recipients of a push as its sender named them, without those of large audiences. */
+/** The recipients of a push as its sender named them; none for large audiences. */
 export interface PushAudience {
   /** The number of users in `to`. */
   users: number;

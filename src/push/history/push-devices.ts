@@ -5,7 +5,7 @@ import { DEVICE_COLUMNS, type DeviceHistory, type DeviceRow, serializeDeviceHist
 const MAX_CHUNKS = 50;
 const MAX_PUSHES_OF_DEVICE = 20;
 const MAX_REMOVED = 100;
-/** The pushes, and the devices of each, in which removed devices are searched. */
+/** The pushes, with their devices, that are searched for removed devices. */
 const SEARCHED_PUSHES = 100;
 const SEARCHED_DEVICES = 1000;
 

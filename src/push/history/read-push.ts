@@ -131,7 +131,7 @@ interface PushCounts {
   devices: number;
   /** Devices not tried yet. */
   queued: number;
-  /** Devices for which the provider accepted the push, or for which the push was captured. */
+  /** Devices for which the provider accepted the push, or the push was captured. */
   accepted: number;
   /** Devices for which the push failed for good. */
   failed: number;
@@ -157,7 +157,7 @@ interface PushDetails {
 }
 
 /**
- * Reads a push with one page of its devices, in the order in which they were found.
+ * Reads a push with one page of its devices, in the order they were found.
  *
  * @param page counted from 1
  * @returns undefined if the push does not exist
@@ -215,7 +215,7 @@ const SELECT_CAPTURED = `
   )
   from pushes p where p.captured_devices > 0 order by p.created_at desc, p.id desc limit 1000`;
 
-/** Reads captured pushes from Postgres, so that every process sees the captures of all processes. */
+/** Reads captured pushes from Postgres: every process sees the captures of all processes. */
 export function createCapturedPushes(database: Database): CapturedPushes {
   return {
     async pushes() {

@@ -8,7 +8,7 @@ import type { Platform } from '../../platform/platform.ts';
 interface Receipt {
   ok: boolean;
   error?: string | undefined;
-  /** Whether the token is no longer valid, so that the device is removed. */
+  /** Whether the token is no longer valid. The device is then removed. */
   unregistered?: boolean | undefined;
   /** Name of the transport that received the report. */
   transport?: string | undefined;

@@ -29,7 +29,7 @@ const ERASE_RESULTS = `
   )
   select 1 from push_results r where r.push_id in (select push_id from taken) and r.user_id = $1`;
 
-// Deletes pushes to the user that reached no device, and so have no results by which to find them. Uses pushes_unsent_index.
+// Deletes pushes to the user that reached no device: they have no results that lead to them. Uses pushes_unsent_index.
 const ERASE_UNSENT = `
   delete from pushes where id in (
     select id from pushes

@@ -199,7 +199,7 @@ function toPushContent(fields: MessageFields): PushContent {
   const emptyTexts = (['title', 'subtitle', 'body'] as const).filter((text) => given[text] === '');
   const content = { ...given, sound: given.silent ? false : (given.sound ?? 'default') } as PushContent;
   for (const text of emptyTexts) delete content[text];
-  // Copied through JSON, so that getters and toJSON methods of the caller cannot change the data after validation.
+  // Copied through JSON: getters and toJSON methods of the caller could otherwise change the data after validation.
   if (given.data !== undefined) content.data = JSON.parse(JSON.stringify(given.data));
   if (given.url !== undefined) content.data = { ...content.data, url: given.url };
   return content;

@@ -15,7 +15,7 @@ export interface AudienceCursor {
   afterDevice: string | null;
 }
 
-/** The part of an audience from which the next page of devices is looked up. */
+/** The part of an audience where the next page of devices is looked up. */
 export interface AudienceEntries extends Audience {
   /** Length of the audience's list of users or of its list of devices, whichever is longer. */
   registered: number;
@@ -33,7 +33,7 @@ export interface AudiencePage {
 /** The cursor of an audience's first page. */
 export const FIRST_PAGE: AudienceCursor = { stage: 'registered', done: 0, afterDevice: null };
 
-/** Returns the part of an audience from which the first page of devices is looked up. */
+/** Returns the part of an audience where the first page of devices is looked up. */
 export function takeFirstPageEntries({ userIds, deviceIds, tokens, platform }: Audience): AudienceEntries {
   return {
     userIds: userIds.slice(0, DEVICES_PER_PAGE),

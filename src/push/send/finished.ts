@@ -16,7 +16,10 @@ export interface FinishedSignals {
   createWaiterFor(pushId: string): PushWaiter;
 }
 
-/** Creates the signals that tell a waiting send that its push is finished. They subscribe to Redis at the first send, so that a process that never sends opens no connection for them. */
+/**
+ * Creates the signals that tell a waiting send that its push is finished. They subscribe to Redis at the first send; a process that never
+ * sends opens no connection for them.
+ */
 export function createPushFinishedSignals({ redis, env }: Pick<Platform, 'redis' | 'env'>): FinishedSignals {
   const channel = `${env.redisPrefix}:push-finished`;
   const wakeUps = new Map<string, () => void>();

@@ -24,11 +24,11 @@ export interface ChunkToSend extends ChunkKey {
   /** Maximum number of devices of the chunk. */
   size: number;
   bulk: boolean;
-  /** The `traceparent` that a retry continues. Default: that of the active span. */
+  /** The `traceparent` that a retry continues. Default: the active span's. */
   trace?: string | undefined;
 }
 
-/** Returns the name of a transport's job queue. Each installed transport has its own, so that a hanging transport does not delay others. */
+/** Returns the name of a transport's job queue. Each installed transport has its own: a hanging transport does not delay others. */
 export function queueOfTransport(transport: string | null, installed: ReadonlySet<string>): string {
   // BullMQ does not allow colons in queue names.
   return transport === null || !installed.has(transport) ? PUSH_QUEUE : `push.${encodeURIComponent(transport)}`;

@@ -42,7 +42,7 @@ async function readPushProgress(database: Database, id: string): Promise<PushPro
   return { status, devices, finished, growing };
 }
 
-/** Reads the results of a push for its devices, in the order in which the devices were found. */
+/** Reads the results of a push for its devices, in the order they were found. */
 async function readDeviceResults(database: Database, id: string): Promise<PushResult['results']> {
   type Row = [string | null, boolean, string | null, string | null];
   const rows = await database.read<Row>({ name: 'push_results', text: SELECT_RESULTS, values: [id] });

@@ -4,7 +4,7 @@ import { newId } from '../../platform/helpers/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { SIMULATED_TRANSPORT, type Transport, type TransportResult } from '../message/transport.ts';
 
-/** The state of a notification on a simulated device, or the result with which the simulated provider refuses it. */
+/** The state of a notification on a simulated device, or the reason why the simulated provider refuses it. */
 type SimulatedOutcome = { state: SimulatedNotification['state'] } | { refused: TransportResult };
 
 const goneOutcome = (error: string): SimulatedOutcome => ({ refused: { ok: false, error, unregistered: true } });

@@ -73,8 +73,8 @@ export async function policyConditionsForList(
 
 /**
  * Loads the record of an item route and checks the policy of `action`. Fails with 401 if a user is required, 404 if the record does not
- * exist or may not be read, and 403 if it may be read but not acted on. A signed-out caller gets the same 401 for a record that a policy
- * function refuses and for one that does not exist, so the two are indistinguishable.
+ * exist or may not be read, and 403 if it may be read but not acted on. A signed-out caller gets the same 401 for a missing record and for
+ * a record that a policy function refuses: the two are indistinguishable.
  *
  * @param policy the policy of the action; the read policy decides between 403 and 404
  */
@@ -124,7 +124,7 @@ export async function authorizeLoadedRecord(
       meetsFilter,
     );
   if (await allowsAction(policy, args, own, createActionErrorHandler(resource, action, args), meetsFilter)) {
-    // Updates and deletes also require read access, so that their responses do not reveal that a hidden record exists. Custom routes check
+    // Updates and deletes also require read access: otherwise their responses would reveal that a hidden record exists. Custom routes check
     // only their own policy.
     if ((action !== 'update' && action !== 'delete') || (await mayRead())) return record;
     throw new ApiError(missing);
@@ -134,13 +134,13 @@ export async function authorizeLoadedRecord(
   throw new ApiError('NOT_FOUND');
 }
 
-/** Whether this viewer may read every record that the policy lets them change, as far as roles and ownership decide. */
+/** Whether this viewer may read every record that the policy lets them change, judging only by roles and ownership. */
 function mayReadAllWritable(read: CompiledPolicy, policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
   return allowsEveryRecord(read, viewer) || (read.owner && !allowsEveryRecord(policy, viewer));
 }
 
 /**
- * The conditions under which a write may run without loading the record first; undefined if the policy needs the record (a function).
+ * The conditions for a write without loading the record first; undefined if a function in the policy needs the record.
  *
  * @throws ApiError UNAUTHORIZED if a user is required
  */

@@ -23,8 +23,7 @@ const NOT_RESTORABLE_BY_OWNER = ['function', 'system'];
 const formatRolePrivilege = (role: string) => `role:${role}`;
 
 /**
- * The privileges under which a viewer other than the owner deletes a record. The archive stores these privileges, so that owners cannot
- * undo moderation.
+ * The privileges of a viewer who deletes a record of another user. The archive stores these privileges: owners then cannot undo moderation.
  */
 export function listPrivilegesThatAllowedDeletion(
   { policies }: CompiledResource,
@@ -89,16 +88,16 @@ export async function authorizeRestore(
 interface AllowedRecords {
   /** Whether the policy allows every record, whether or not the viewer owns it. */
   every: boolean;
-  /** Otherwise: conditions of which a record must meet at least one. */
+  /** Otherwise: conditions; a record must meet at least one. */
   filters: Condition[];
   /** The condition of the viewer's own records, if the policy allows these. */
   own: Condition | undefined;
 }
 
 /**
- * Finds the records that a policy allows, including those that its functions select by filters.
+ * Finds the records that a policy allows, including records that its functions select by filters.
  *
- * @returns undefined if a function reads the record, so that it decides about each one
+ * @returns undefined if a function reads each record to decide
  */
 async function findAllowedRecords(
   resource: CompiledResource,
@@ -156,7 +155,7 @@ async function findRestorable(
 /**
  * The conditions of a list of deleted records: only records that the caller may restore.
  *
- * @throws ApiError UNAUTHORIZED; FORBIDDEN if the caller may restore no records, or only records that a function decides on one by one
+ * @throws ApiError UNAUTHORIZED; FORBIDDEN if the caller may restore no records, or if a function must decide on each record
  */
 export async function policyConditionsForDeletedList(
   resource: CompiledResource,

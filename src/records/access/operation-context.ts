@@ -7,7 +7,7 @@ import { identityOf, requestIdOf } from '../../platform/http/request-context.ts'
 import { currentActor } from '../../rules/acting.ts';
 import type { IfMatch } from '../store/versions.ts';
 
-/** A viewer with the services that the project's functions receive: inside a transaction, those of the transaction. */
+/** A viewer with the services that the project's functions receive. Inside a transaction, they are the services of the transaction. */
 export interface ResolvedViewContext extends ViewContext {
   service: PolicyArguments['service'];
 }
@@ -84,7 +84,7 @@ export function createServiceCallContext(as: ActAs | undefined, service: Service
   return { user, req, requestId, system: privilege === 'system', service };
 }
 
-/** How the user of an operation signed in, and by which session or key; undefined unless the user sent the request. */
+/** How the user of an operation signed in, with the session or key; undefined unless the user sent the request. */
 export function identityOfOperation({
   user,
   req,

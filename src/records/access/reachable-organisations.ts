@@ -7,7 +7,7 @@ export function organisationFieldOf({ declaration }: Pick<ResourceGateway, 'decl
   return Object.entries(declaration.fields as Fields).find(([, { spec }]) => spec.tenant)?.[0];
 }
 
-/** Finds those of the given organisations that a user does not reach, because they have left them or they were deleted. */
+/** Finds the given organisations that a user no longer reaches, because the user has left or the organisation was deleted. */
 export type FindUnreachableOrganisations = (organisations: readonly unknown[]) => Promise<ReadonlySet<unknown>>;
 
 /**

@@ -157,7 +157,7 @@ function evaluateScope(resource: CompiledResource, resolved: ResolvedViewContext
  * The conditions of the resource's service scope filter for this viewer; a promise if the scope returned one. If the scope function throws,
  * no record is in the scope.
  *
- * @param decides with `visibility`, an invalid filter hides every record too, so that the rest of the response is not lost
+ * @param decides with `visibility`, an invalid filter also hides every record, but the rest of the response is not lost
  * @throws Error if the scope returned no filter or an invalid one; with `request`, the ApiError that the scope function threw
  */
 export function scopeConditions(

@@ -37,8 +37,8 @@ export function doesAccessDependOnRecord(
 const isObject = (value: unknown): value is Data => typeof value === 'object' && value !== null;
 
 /**
- * The fields whose value a key in serialized data may hold: the field of this name, and those that had it before. There can be both, because
- * a new field may take the former name of another one.
+ * The fields whose value a key in serialized data may hold: the field with this name, and fields that had this name earlier. There can be
+ * both, because a new field may reuse an earlier name.
  */
 function fieldsOfKey(resource: CompiledResource, key: string): CompiledField[] {
   const column = snakeCase(key);
@@ -131,8 +131,8 @@ async function isSerializedDataVisible(
 
 /**
  * Whether a viewer may still read data that was serialized earlier. If a rule now hides any part of it, the viewer may read none of it,
- * because serialized data is sent whole. The data is checked by what it contains: fields that were renamed, added, removed, or that changed
- * their type since do not make it unreadable.
+ * because serialized data is sent whole. Only the content of the data counts: fields that have since been renamed, added, removed or given
+ * another type do not make it unreadable.
  */
 export async function isStillReadable(
   context: EntityContext,

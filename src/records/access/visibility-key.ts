@@ -3,14 +3,14 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { CompiledPolicy, Viewer } from '../../declare/policy.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 
-/** Groups viewers who see the same data of a resource, so that one response can be sent to all viewers of a group. */
+/** Groups viewers who see the same data of a resource. One response can be sent to all viewers of a group. */
 export interface VisibilityKey {
   /**
    * The key of a viewer. Viewers with equal keys see the same data of every record, except for the users that `ownersIn` returns. If a
    * scope or policy function decides about visibility, each viewer has a key of their own.
    */
   keyOf(viewer: Viewer | undefined): string;
-  /** The users to whom `owner` rules may show more of a record, or of the records expanded in it, than other viewers see. */
+  /** The users who may see more of a record, or of the records expanded in it, than other viewers, because of `owner` rules. */
   ownersIn(record: StoredRecord): string[];
 }
 
@@ -64,7 +64,7 @@ export function createVisibilityKey(
       if (viewer === undefined) return '';
       const limited = findLimitedTargets(viewer);
       if (isKeyPerViewer) {
-        // A scope filter may depend on the organisation in which the viewer works.
+        // A scope filter may depend on the viewer's current organisation.
         const { bound, current } = viewer[ORGANISATION_CHOICE] ?? {};
         const limits = [limited, bound ?? null, current ?? null];
         const isLimited = limited.length > 0 || bound !== undefined || current !== undefined;

@@ -16,7 +16,7 @@ export interface AggregatableField {
   compiled: CompiledField | undefined;
 }
 
-/** The path of the route of aggregates, below that of its resource. */
+/** The path of the route of aggregates, below the path of its resource. */
 export const AGGREGATE_PATH = '/aggregate';
 
 /** Whether a resource has the route of aggregates: the declaration opens it, with `aggregatable()` or the option `aggregates`. */
@@ -31,8 +31,8 @@ function toAggregatableField(compiled: CompiledField): AggregatableField[] {
 }
 
 /**
- * The fields that a viewer may use in aggregates, by name. Clients use those that the declaration opens; in which records, `visibleTo`
- * decides. The system may use every stored field with comparable values.
+ * The fields that a viewer may use in aggregates, by name. The declaration opens fields to clients, and `visibleTo` decides in which
+ * records. The system may use every stored field with comparable values.
  */
 export function aggregatableFieldsOf(
   resource: CompiledResource,

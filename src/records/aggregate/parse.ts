@@ -40,7 +40,7 @@ export interface FunctionTerm {
   field: AggregatableField;
 }
 
-/** A term of the order of groups. `key` is that of a group term, of a function term, or `count`. */
+/** A term of the order of groups. `key` is the key of a group term, the key of a function term, or `count`. */
 export interface GroupSortTerm {
   key: string;
   descending: boolean;
@@ -51,7 +51,7 @@ export interface ParsedAggregates {
   groups: readonly GroupTerm[];
   count: boolean;
   functions: readonly FunctionTerm[];
-  /** Contains all terms of `groups`, so that the order is total. */
+  /** Contains all terms of `groups`: the order is total. */
   sort: readonly GroupSortTerm[];
   limit: number;
   timeZone: string;

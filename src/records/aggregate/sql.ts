@@ -7,7 +7,7 @@ import { valueSizeSql } from '../query/sql/within-bytes.ts';
 import { type CompiledResource, columnOf, sqlTypeOf } from '../schema/compiled.ts';
 import type { FunctionTerm, GroupTerm, ParsedAggregates } from './parse.ts';
 
-/** Limits a term to the records in which the viewer may see its field. */
+/** Limits a term to the records where the viewer may see its field. */
 export interface VisibleIn {
   /** Undefined if the viewer sees the field in every record. */
   visibleIn: Condition | undefined;
@@ -47,8 +47,9 @@ function columnSql(resource: CompiledResource, name: string): string {
 }
 
 /**
- * A local hour: the epoch seconds of its start, and its offset from UTC in seconds. When clocks go back, they show an hour twice, with two offsets.
- * Where they change by half an hour, or in the middle of one, the start may lie before the change, so that it does not tell the offset.
+ * A local hour: the epoch seconds of its start, and its offset from UTC in seconds. When clocks go back, they show an hour twice, with two
+ * offsets. The start alone does not tell the offset: if clocks change by half an hour, or in the middle of an hour, the start may lie before
+ * the change.
  */
 function localHourSql(column: string, timeZone: string): string {
   const local = `${column} at time zone ${timeZone}`;
@@ -57,7 +58,7 @@ function localHourSql(column: string, timeZone: string): string {
   return `case when ${column} is not null then array[${start}, ${offset}] end`;
 }
 
-/** The value by which a term groups rows. */
+/** The value that a term groups rows by. */
 function groupedSql(resource: CompiledResource, { field, unit }: GroupTerm, timeZone: string): string {
   const column = columnSql(resource, field.name);
   if (unit === 'hour') return localHourSql(column, timeZone);

@@ -21,8 +21,8 @@ function parseJsonCell(text: string, expected: string): { value: unknown } | { e
 }
 
 /**
- * Converts the text of a CSV cell to a value of a field. The value is validated later: a text that is not a number stays a text, so that the
- * error is that of the field.
+ * Converts the text of a CSV cell to a value of a field. The value is validated later. A text that is not a number stays a text: the error
+ * then comes from the field.
  */
 export function parseCell({ type }: BulkField, text: string): { value: unknown } | { error: string } {
   if (type.kind === 'date') return { value: parseFileDate(text) ?? text };
@@ -47,7 +47,7 @@ export function parseCell({ type }: BulkField, text: string): { value: unknown }
 /**
  * Formats a value as the text of a CSV cell. Texts are written as they are, everything else as JSON; no value is an empty cell.
  *
- * @param jsonType the JSON type of the field; `any` also quotes texts, so that the text `5` does not become the number 5
+ * @param jsonType the JSON type of the field; `any` also quotes texts, because the text `5` would otherwise become the number 5
  * @param forSpreadsheet puts an apostrophe before texts that a spreadsheet would calculate as a formula
  */
 export function formatCell(value: unknown, jsonType: string, forSpreadsheet: boolean): string {

@@ -8,7 +8,7 @@ import { type ImportedTimes, isTimeName, parseTimes, type TimeName } from './tim
 /** A column of an export that an import does not set. */
 const IGNORED = 'deletedAt';
 
-/** The columns that the file of rejected rows adds, so that it can be corrected and imported again. */
+/** The columns that the file of rejected rows adds. The file can be corrected and imported again. */
 export const REJECTION_COLUMNS = ['_row', '_error'] as const;
 
 /** How an import reads rows. */
@@ -105,7 +105,7 @@ export function convertCells(
   return Object.keys(errors).length > 0 ? { errors } : { values, id, times };
 }
 
-/** Converts an object of an NDJSON file. Errors, also those of unknown members, are named by member. */
+/** Converts an object of an NDJSON file. Errors are named by member, including unknown members. */
 export function convertObject(
   object: Record<string, unknown>,
   targets: ColumnTargets,

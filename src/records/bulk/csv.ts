@@ -3,7 +3,7 @@ export const MAX_ROW_LENGTH = 8 * 2 ** 20;
 
 const STRAY_QUOTE = 'Has a stray quote. Quotes must enclose a whole cell, and a quote inside it is written twice';
 
-/** The first line by which Excel names the delimiter of a file. */
+/** The first line that Excel uses to name the delimiter of a file. */
 const SEPARATOR_LINE = /^sep=([^\w"])$/i;
 
 /** Delimiters that are detected, and their names in messages. */
@@ -16,7 +16,7 @@ const DETECTED = new Map([
 /** One row of a CSV text. */
 export interface CsvRow {
   cells: readonly string[];
-  /** Why the row is malformed; then the cells are those of its first line, with their quotes. */
+  /** Why the row is malformed. Its cells are then the cells of its first line, with their quotes. */
   error?: string;
 }
 
@@ -49,8 +49,8 @@ function findClosingQuote(text: string, open: number): number {
 }
 
 /**
- * Creates the function that reads the row at a position, and returns undefined if more text is needed. A malformed row ends with its first
- * line, so that a quote too many or too few costs no other row.
+ * Creates the function that reads the row at a position; it returns undefined if more text is needed. A malformed row ends with its first
+ * line: a superfluous or missing quote then costs no other row.
  */
 function createRowScanner(delimiter: string) {
   const escaped = `\\u${delimiter.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -94,7 +94,7 @@ function createRowScanner(delimiter: string) {
   };
 }
 
-/** The first row, with line breaks in quotes, as far as it is searched for delimiters. */
+/** The part of the first row, with line breaks in quotes, that is searched for delimiters. */
 const FIRST_ROW = /^(?:"[^"]*"|[^"\r\n])*/;
 const SEARCHED_LENGTH = 1 << 16;
 
@@ -107,11 +107,11 @@ function detectDelimiter(text: string): string {
 }
 
 /**
- * Reads CSV in constant memory. Quoted cells may contain line breaks. Each row ends with LF, CR LF or CR, whatever other rows end with. Rows
- * whose cells are all empty are left out: spreadsheets write them below the data.
+ * Reads CSV in constant memory. Quoted cells may contain line breaks. Each row ends with LF, CR LF or CR, whatever other rows end with.
+ * Rows whose cells are all empty are left out: spreadsheets write them below the data.
  *
- * @param delimiter one character. Left out: that of a first line such as `sep=;`, or the most frequent of comma, semicolon and tab in the
- * first line
+ * @param delimiter one character. Default: the delimiter that a first line such as `sep=;` names, else the most frequent of comma,
+ *   semicolon and tab in the first line
  * @throws Error for a line longer than `MAX_ROW_LENGTH`
  */
 export async function readCsv(text: AsyncIterable<string>, delimiter?: string): Promise<CsvSource> {
@@ -140,7 +140,7 @@ export async function readCsv(text: AsyncIterable<string>, delimiter?: string): 
     let at = 0;
     try {
       while (!isLast || at < buffer.length) {
-        // An open quote that fills the memory is malformed like one that is open at the end of the file.
+        // An open quote that fills the memory is malformed, like one that is still open at the end of the file.
         const isFull = buffer.length - at > MAX_ROW_LENGTH;
         const scanned = at < buffer.length ? scanRow(buffer, at, isLast || isFull) : undefined;
         if (scanned === undefined) {

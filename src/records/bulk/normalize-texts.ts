@@ -34,7 +34,7 @@ export interface NormalizationOptions {
   onResource?(result: NormalizedResource): void;
 }
 
-/** The fields whose texts are stored in NFC, and which SQL can read: those of JSON and ciphertexts are never compared. */
+/** The fields whose texts are stored in NFC and readable by SQL. Texts in JSON and ciphertexts are never compared. */
 function normalizedFields({ fields }: CompiledResource): CompiledField[] {
   return fields.filter(
     ({ spec, columnType }) =>
@@ -60,7 +60,7 @@ function createStatements(table: string, fields: readonly CompiledField[]) {
   const columns = fields.map(({ column }) => quoteIdentifier(column)).join(', ');
   const stale = fields.map(staleSql).join(' or ');
   return {
-    // $1: the last id of the page before. It reads a page of the primary key, so that each statement is short, however few records it finds.
+    // $1: the last id of the previous page. It reads a page of the primary key: each statement is short, however few records it finds.
     find: `select max("id"), array_agg("id") filter (where ${stale})
       from (select "id", ${columns} from ${quoteIdentifier(table)} where "id" > $1 order by "id" limit ${ROWS_PER_BATCH}) _page`,
     update: `update ${quoteIdentifier(table)} set ${fields.map(assignmentSql).join(', ')} where "id" = any($1) and (${stale}) returning "id"`,
@@ -68,8 +68,8 @@ function createStatements(table: string, fields: readonly CompiledField[]) {
 }
 
 /**
- * Stores the texts of existing records in NFC, in short statements. Writes are allowed meanwhile. Nothing else changes: the text is the same, so
- * there are neither events nor new times of the records.
+ * Stores the texts of existing records in NFC, in short statements. Writes are allowed while it runs. It emits no events and sets no new
+ * times on the records, because the text stays the same.
  */
 export async function normalizeTexts(
   database: Pick<Database, 'write' | 'readSlowly'>,

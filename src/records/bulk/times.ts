@@ -8,7 +8,7 @@ export type TimeName = (typeof NAMES)[number];
 /** The times of a row, as ISO strings. */
 export type ImportedTimes = Record<TimeName, string>;
 
-/** Whether a name is that of a time that an import can keep. */
+/** Whether an import can keep the time with this name. */
 export function isTimeName(name: unknown): name is TimeName {
   return NAMES.some((one) => one === name);
 }

@@ -19,7 +19,7 @@ function assertFitsIntoIndex(constraint: Constraint, { fields }: AnyResource): v
   if (new Set(constraint.fields).size < constraint.fields.length) throw new Error('a field is named twice; keep one');
 }
 
-/** Checks the constraints of a resource, whose fields are valid. */
+/** Checks the constraints of a resource with valid fields. */
 export function checkConstraints(resource: AnyResource, errors: ConfigErrors): void {
   let constraints: readonly Constraint[];
   try {

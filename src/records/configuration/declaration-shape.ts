@@ -91,7 +91,7 @@ function checkExtensionOption(
 /**
  * Checks the types of a declaration's parts.
  *
- * @returns whether all types are right, so that the declaration can be checked further
+ * @returns whether all types are right and the declaration can be checked further
  */
 export function checkOptionTypes(resource: AnyResource, extensions: ExtensionOptions, errors: ConfigErrors): boolean {
   let areTypesRight = true;

@@ -232,7 +232,7 @@ function checkNestedFields(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldE
 /**
  * Checks one field, including nested fields in arrays and objects.
  *
- * @returns whether the field and its nested fields are well-formed, so that a schema can be created from the field
+ * @returns whether the field and its nested fields are well-formed enough for a schema
  */
 export function checkField(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldErrors): boolean {
   const errors = at('');

@@ -28,7 +28,7 @@ function referenceTargetsOf(spec: FieldSpec): string[] {
   return inside.flatMap((field) => referenceTargetsOf(field.spec));
 }
 
-/** The columns that a resource has besides those of its fields, with descriptions of their values. */
+/** The columns that a resource has besides the columns of its fields, with descriptions of their values. */
 function nonFieldColumns(resource: AnyResource): Map<string, string> {
   const columns = new Map(SYSTEM_COLUMNS.map((name) => [name, `Postgres's own ${name}`]));
   columns.set('id', 'id');

@@ -6,7 +6,7 @@ import { findUnknownOptions, suggestKnownNames } from '../../platform/helpers/di
 import { countNameOf } from '../schema/relations.ts';
 import { FIELD_NAME, isReservedFieldName, QUERY_PARAMETERS } from './field-names.ts';
 
-/** The resource to which a field refers, directly or with the items of its array. */
+/** The resource that a field refers to, directly or with the items of its array. */
 function targetOf(spec: FieldSpec): string | undefined {
   return spec.target ?? spec.inner?.spec.target;
 }

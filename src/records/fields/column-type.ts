@@ -9,7 +9,7 @@ export interface StoredValueRejection {
   message: string | undefined;
 }
 
-/** A value in the form in which a column holds it, or the reason why the column cannot hold it. */
+/** A value as a column holds it, or the reason why the column cannot hold it. */
 export type StoredValueResult = { value: unknown } | StoredValueRejection;
 
 /** The data that a conversion from another Postgres type loses, and the expression for a confirmed conversion. */
@@ -35,12 +35,12 @@ export interface ColumnType {
   /** Whether JSON must hold its values as texts, because a JSON number would lose digits. */
   readonly jsonAsText?: true;
   /**
-   * Converts a value that code returned (`schema()`) to the form in which the column holds it.
+   * Converts a value that code returned (`schema()`) to the form that the column holds.
    *
    * @param maxBytes the maximum bytes of a text, or of a text in an array, that fits into the index of the column
    */
   convertToStored(value: unknown, maxBytes?: number): StoredValueResult;
-  /** The casts, applied one after the other, that convert another Postgres type without loss; undefined if there are none. */
+  /** The casts that, in sequence, convert another Postgres type without loss; undefined if there are none. */
   exactCasts?(from: string): readonly string[] | undefined;
   /** The data that a conversion from another Postgres type loses; undefined if unknown. */
   lossyCast?(column: string, from: string): LossyCast | undefined;

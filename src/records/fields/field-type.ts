@@ -45,7 +45,7 @@ export interface Aggregations {
   functions: readonly AggregateFunction[];
 }
 
-/** The aggregations of values that can only be told apart. */
+/** The aggregations of values without an order: they can only be equal or not. */
 export const COUNTED_VALUES: Aggregations = { group: 'value', functions: ['countDistinct'] };
 
 /** The aggregations of numbers. */
@@ -96,15 +96,15 @@ export interface FieldType extends DeclaredType {
   /** All meaningful comparisons, for clients or for code. */
   comparisons(spec: FieldSpec): readonly Operator[];
   /**
-   * Converts a value of code (a scope filter, a cursor) to the form in which records hold it; undefined for a value of the wrong type. Left
-   * out: values are never compared.
+   * Converts a value of code (a scope filter, a cursor) to the form that records hold; undefined for a value of the wrong type. Left out:
+   * values are never compared.
    */
   comparable?(value: unknown, spec: FieldSpec): Scalar | undefined;
   /** Converts the text of a query parameter to a value to compare with; undefined if it has the wrong type. */
   fromQuery?(text: string, spec: FieldSpec): Scalar | undefined;
   /** Compares two values of records as their column does. Left out: texts by code point, other values by size. */
   order?(a: Scalar, b: Scalar): number;
-  /** Whether its values are texts that sort by code point rather than by the database's collation. */
+  /** Whether its values are texts that sort by code point, not by the database's collation. */
   textual?: true;
   /** The index that serves its filters. Left out: none. */
   indexMethod?(spec: FieldSpec): 'btree' | 'hash' | 'gin' | undefined;
@@ -125,7 +125,7 @@ export interface FieldType extends DeclaredType {
   jsonSchema(spec: FieldSpec, inner: (spec: FieldSpec) => JsonSchema, direction: Direction): JsonSchema;
   /** The JSON type of its values; `any` for a type that accepts all JSON. Columns of JSON and ciphertexts hold values in this form. */
   jsonType: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'any';
-  /** Whether every value of its JSON type is valid, so that columns of such values can be converted to this type. */
+  /** Whether every value of its JSON type is valid. Columns of such values can then be converted to this type. */
   takesAll?: true;
   /**
    * Whether its values are readable by every other type with this mark: the values are plain texts, though not all are valid in every such

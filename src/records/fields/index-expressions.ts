@@ -18,7 +18,7 @@ export function digestSql(column: string): string {
 }
 
 /**
- * The expression by which long texts are sorted: their beginning, which fits into an index.
+ * The expression that sorts long texts: their beginning, which fits into an index.
  *
  * @param text the text, as SQL
  */

@@ -31,7 +31,7 @@ function copyDefault(value: unknown): unknown {
   return typeof value === 'object' || typeof value === 'symbol' ? structuredClone(value) : value;
 }
 
-/** A fresh copy of a default: functions are called, objects cloned, so that no two records share a value. */
+/** A fresh copy of a default: functions are called, objects cloned. No two records share a value. */
 export function createDefaultValue(spec: FieldSpec): unknown {
   const value = copyDefault(spec.default);
   return value instanceof Date ? value.toISOString() : value;

@@ -10,9 +10,9 @@ const TOO_EASY = 'This password is too easy to guess';
 const requirePackage = createRequire(import.meta.url);
 let leaked: Set<string> | undefined;
 
-/** Normalises a text so that texts that read alike become equal, regardless of case, letter width and how accents are encoded. */
+/** Normalizes a text: texts that read alike become equal, regardless of case, letter width and the encoding of accents. */
 export function normalizeForComparison(text: string): string {
-  // Via upper case, so that ß and SS become equal.
+  // Through upper case: ß and SS become equal.
   return text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
 

@@ -34,14 +34,14 @@ const NEEDS_DECOMPOSITION = /[\u00c0-\uffff]/;
 const ENDLESS_MARKS = /\p{M}{31}/u;
 
 /**
- * Returns a text in NFC, the form in which composed and decomposed letters are the same characters. A text with more than 30 marks on one letter
- * stays as it is.
+ * Returns a text in NFC, where composed and decomposed letters are the same characters. A text with more than 30 marks on one letter stays
+ * as it is.
  */
 export function toNfc(text: string): string {
   return NEEDS_NORMALIZATION.test(text) && !ENDLESS_MARKS.test(text) ? text.normalize('NFC') : text;
 }
 
-/** Whether texts of a field are stored in NFC: strings, and long texts that must be unique, unless the declaration says otherwise. */
+/** Whether texts of a field are stored in NFC: strings, and long texts that must be unique, unless the declaration disables it. */
 export function isStoredInNfc({ normalize, unique, type }: FieldSpec): boolean {
   return normalize ?? (type.kind === 'text' && unique === true);
 }
@@ -54,14 +54,15 @@ export function normalizeText(text: string, spec: FieldSpec): string {
   return isStoredInNfc(spec) ? toNfc(cased) : cased;
 }
 
-/** A text of code, such as a value of a scope filter, in the form in which records hold it. */
+/** A text of code, such as a value of a scope filter, as records hold it. */
 export function toComparedText(text: string, spec: FieldSpec): string {
   return isStoredInNfc(spec.inner?.spec ?? spec) ? toNfc(text) : text;
 }
 
 /**
- * The forms in which a field may hold a text that is compared with its values. Long texts are stored as they were sent: composed, decomposed, or as
- * the compared text itself. Normalizing them in Postgres would cost many times as much as searching them, and would need indexes of its own.
+ * The forms that a field may hold of a text that is compared with its values. Long texts are stored as they were sent: composed,
+ * decomposed, or like the compared text itself. Normalizing them in Postgres would cost many times as much as searching them, and would
+ * need its own indexes.
  */
 export function findStoredForms(text: string, spec: FieldSpec): string[] {
   if (spec.type.kind !== 'text' || spec.normalize !== undefined || isStoredInNfc(spec)) return [text];
@@ -172,7 +173,7 @@ export function textSchema(spec: FieldSpec, maxBytes?: number, normalized = norm
 }
 
 /**
- * Maximum bytes of a field's text, or of a text in its array, so that the indexes can hold it; undefined if the field is in no index.
+ * Maximum bytes of a field's text, or of a text in its array, that the indexes can hold; undefined if the field is in no index.
  *
  * @param room the room in the declared indexes over the field
  */

@@ -23,8 +23,8 @@ export interface RecordsContext extends DeletionContext, FilesContext, Pick<Plat
   /** @throws Error if a service that does not belong to a transaction is called inside that transaction */
   assertOutsideTransaction(): void;
   /**
-   * Runs a write that has a `before` hook, so that the writes of the hook's service are committed together with the write or not at all.
-   * All are rolled back if `work` rejects or returns undefined.
+   * Runs a write that has a `before` hook. The write and the writes of the hook's service are committed together or not at all. All are
+   * rolled back if `work` rejects or returns undefined.
    *
    * @param work receives the context, entity and operation to use
    * @param options `always`: the write needs a transaction even if the hook writes nothing

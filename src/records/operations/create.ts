@@ -67,7 +67,7 @@ export async function authorizeCreate(resource: CompiledResource, operation: Ope
   await authorizeCollection(resource.policies.create, 'create', operation, onError);
 }
 
-/** The rules by which the input of a create is validated. */
+/** The validation rules of a create's input. */
 function createValidationRules(
   { settings: { unknownFields, http }, entities }: RecordsContext,
   { name }: CompiledResource,

@@ -11,8 +11,8 @@ export interface ListSource {
   /** The context to serialize the records with, which reads references from the same server. */
   context: RecordsContext;
   /**
-   * Adds to the cursor of a page that was read from the primary the time of the first such page, so that no later page is read from an
-   * older state than that.
+   * Adds a time to the cursor of a page that was read from the primary: the time of the first such page. No later page is then read from an
+   * older state.
    */
   addReadTime<Meta extends PageMeta | CursorMeta>(meta: Meta): Meta;
 }

@@ -99,9 +99,9 @@ async function policyAndScopeConditions(resource: CompiledResource, operation: O
 }
 
 /**
- * Parses a list query and adds the query's conditions to those of the list policy and the scope filter.
+ * Parses a list query, and adds its conditions to the conditions of the list policy and the scope filter.
  *
- * @returns `whole`: the query with all conditions; `allowed`: the conditions without those of the query
+ * @returns `whole`: the query with all conditions; `allowed`: only the conditions of the list policy and the scope filter
  */
 export async function parseAndAuthorizeList(
   { settings, entities }: RecordsContext,

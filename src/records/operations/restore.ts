@@ -178,12 +178,15 @@ async function attemptRestore(
 }
 
 /**
- * Restores a deleted record, for viewers with the right to delete it and to undo this deletion. The rules of a create apply: its values must be valid, and
- * `beforeRestore` or else `beforeCreate` runs. Its `updatedAt` changes, and references to records that were deleted meanwhile are cleared if their fields
- * have `onDelete: 'setNull'` or are lists. The deleted records that the cascade of the same deletion deleted are restored with it.
+ * Restores a deleted record, for viewers with the right to delete it and to undo this deletion. The deleted records that the cascade of the
+ * same deletion deleted are restored with it.
+ *
+ * The rules of a create apply: the record's values must be valid, and `beforeRestore` or else `beforeCreate` runs. Its `updatedAt` changes.
+ * References to records that have been deleted since are cleared, if their fields have `onDelete: 'setNull'` or are lists.
  *
  * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND if the record is not among the deleted ones; PRECONDITION_FAILED; CONFLICT if one
- *   of its unique values is now taken; VALIDATION_ERROR if a value is not valid, or if another reference must stay valid and its record no longer exists
+ *   of its unique values is now taken; VALIDATION_ERROR if a value is not valid, or if another reference must stay valid and its record no
+ *   longer exists
  */
 export async function restoreRecord(
   context: RecordsContext,

@@ -67,7 +67,7 @@ async function assertMeetsRules(
   await validateInput(resource, Object.fromEntries(given), { ...operation, system: true }, options);
 }
 
-/** Fills required fields without a value that have a default. @throws ApiError VALIDATION_ERROR for the others */
+/** Fills required fields that have no value with their default. @throws ApiError VALIDATION_ERROR for fields without a default */
 function fillRequired(resource: CompiledResource, values: Values): Values {
   const filled = { ...values };
   const details: ErrorDetails = {};
@@ -123,7 +123,7 @@ async function validateChanges(
 /**
  * Prepares a deleted record for its restore, with the rules of a create: its values must be valid, and the hook runs.
  *
- * @returns the values to store in place of those of the record: those that the hook changed, and defaults of required fields
+ * @returns the values to store instead of the record's own: values that the hook changed, and defaults of required fields
  * @throws ApiError VALIDATION_ERROR or CONFLICT if the values no longer meet the rules; errors of the hook
  */
 export async function prepareRestoredValues(

@@ -24,7 +24,7 @@ async function authorizeSingleRecord(
 }
 
 /**
- * Subscribes to records: those of a list, or a single one, narrowed down by the filters of lists.
+ * Subscribes to the records of a list, or to a single record, narrowed down by the filters of lists.
  *
  * @throws ApiError the errors of a list or of reading a record; BAD_REQUEST naming a filter that this viewer may not use
  */

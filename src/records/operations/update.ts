@@ -31,7 +31,7 @@ import {
 } from '../writes/write-steps.ts';
 import type { RecordsContext } from './context.ts';
 
-/** The rules by which the input of an update is validated. */
+/** The validation rules of an update's input. */
 function createValidationRules(
   { settings: { unknownFields, http }, entities }: RecordsContext,
   { name }: CompiledResource,
@@ -123,7 +123,7 @@ async function attemptUpdate(
     before = await loadAuthorizedForWrite(entity, id, 'update', operation);
     conditions = [...(await conditionsAfterLoad(entity, allowed, operation)), ...unchangedCondition(entity, before)];
   }
-  // Before the hook may open a transaction, in which functions of `visibleTo` could not use other services.
+  // Before the hook: it may open a transaction, and functions of `visibleTo` could not use other services inside it.
   const isForced = await setsUnseenField(entity, input, before, operation);
   let changes: Values;
   try {

@@ -12,10 +12,7 @@ const ARRAY_OPERATORS: readonly Operator[] = ['in', 'nin', 'all'];
 /** Operators that test whether a field has a value if they compare it with null. */
 export const EQUALITY_OPERATORS: ReadonlySet<string> = new Set(['eq', 'ne']);
 
-/**
- * A filter value in the form in which records hold it, so that Postgres and comparisons in memory agree; undefined for a value of the wrong
- * type.
- */
+/** A filter value as records hold it: Postgres and comparisons in memory then agree. Undefined for a value of the wrong type. */
 export function toComparableValue(spec: FieldSpec, value: unknown): Scalar | undefined {
   const comparable = fieldTypeOf(spec).comparable?.(value, spec);
   return typeof comparable === 'string' ? toComparedText(comparable, spec) : comparable;

@@ -58,7 +58,7 @@ function parseJsonOrUndefined(payload: string): unknown {
   }
 }
 
-/** The value of a sort term, in the form in which records hold it; undefined for a value of the wrong type. */
+/** The value of a sort term as records hold it; undefined for a value of the wrong type. */
 function parseTermValue(resource: CompiledResource, { field }: SortTerm, value: unknown): unknown {
   if (value === null) return resource.field.has(field) ? null : undefined;
   const spec = fieldSpecOf(resource, field)!;

@@ -17,8 +17,8 @@ export function relatedQueryViewer(viewer: QueryViewer, target: CompiledResource
 }
 
 /**
- * The condition for records in which this viewer may see the field; undefined if the viewer sees the field in every record. A query must
- * not reveal values that a response would leave out.
+ * The condition that this viewer may see the field in a record. Undefined if the viewer sees the field in every record. A query must not
+ * reveal values that a response would leave out.
  */
 export function fieldVisibilityCondition(
   resource: CompiledResource,
@@ -80,7 +80,7 @@ function parseComparedValue(field: CompiledField, parameter: string, op: Operato
 }
 
 /**
- * `field=value` or `field[op]=value` as conditions: the comparison, and the limit to records in which the viewer may see the field.
+ * `field=value` or `field[op]=value` as conditions: the comparison, and the limit to records where the viewer may see the field.
  *
  * @param parameter the whole parameter, for messages
  */
@@ -103,7 +103,7 @@ export function parseFieldFilter(
   return visibility === undefined ? [comparison] : [visibility, comparison];
 }
 
-/** The condition that a field contains a text, in one of the forms in which it may be stored. */
+/** The condition that a field contains a text, in any of its stored forms. */
 function containsCondition({ name, spec }: CompiledField, text: string): ListCondition {
   const forms = findStoredForms(toComparedText(text, spec), spec);
   const any = forms.map((contains): ListCondition => ({ field: name, contains }));

@@ -17,7 +17,7 @@ export interface Comparison {
 /** The comparison with a list that is the same as a comparison with each of its values. */
 const LIST_FORMS: Partial<Record<Operator, Operator>> = { eq: 'in', in: 'in', ne: 'nin', nin: 'nin' };
 
-/** A comparison of a field with a value in the form in which records hold it. */
+/** A comparison of a field with a value, as records hold it. */
 export function createComparison(field: string, spec: FieldSpec, op: Operator, value: unknown): Comparison {
   const { order } = fieldTypeOf(spec);
   if (spec.type.kind === 'text' && LIST_FORMS[op] !== undefined) {
@@ -39,8 +39,8 @@ export class RelatedCondition {
   /** Whether no related record may meet the conditions. */
   readonly none: boolean;
   /**
-   * The relation by which a client's filter reaches the related records, as long as `some` does not contain the conditions that the viewer may
-   * see them; undefined once it does, or if code wrote the filter. Never evaluated before.
+   * The relation that a client's filter follows to the related records. Undefined if code wrote the filter, or once `some` contains the
+   * conditions that the viewer may see the related records. The condition is never evaluated before.
    */
   readonly unchecked: Relation | undefined;
 
@@ -107,15 +107,15 @@ export interface Includes extends ReadonlyMap<string, Includes> {}
 export interface RelatedStep {
   relation: Relation;
   target: CompiledResource;
-  /** The conditions that the viewer may see the record: otherwise it sorts like a missing one. */
+  /** The conditions that the viewer may see the record. A hidden record sorts like a missing one. */
   visible: readonly Condition[];
 }
 
 /** One term of the order of a list. */
 export interface ListSortTerm extends SortTerm {
   /**
-   * For a field of a referenced record, such as `ticket.priority`: the references on the way, whose `visible` is complete if `isChecked`. `column` is
-   * that of the last record.
+   * For a field of a referenced record, such as `ticket.priority`: the references on the way. Their `visible` is complete if `isChecked`.
+   * `column` is the column of the last record.
    */
   related?: { steps: readonly RelatedStep[]; isChecked: boolean };
 }
@@ -126,8 +126,8 @@ export function sortsByRelated(sort: readonly ListSortTerm[]): boolean {
 }
 
 /**
- * A position in a sorted list: the value of each sort term, in the form in which records hold it; null for a missing value. The values of
- * referenced records are texts, as Postgres writes them.
+ * A position in a sorted list: the value of each sort term as records hold it, null for a missing value. The values of referenced records
+ * are texts, as Postgres writes them.
  */
 export type Position = readonly unknown[];
 
@@ -145,7 +145,7 @@ export interface ListQuery {
   conditions: readonly ListCondition[];
   /** A search that examines only the next rows of the list, besides `conditions`; undefined if there is none. */
   windowSearch: ListCondition | undefined;
-  /** Ends with the id, so that the order is total. */
+  /** Ends with the id: the order is total. */
   sort: readonly ListSortTerm[];
   /** Starts at 1. */
   page: number;

@@ -29,7 +29,7 @@ function meetsComparison({ op, value, order = compareScalars }: Comparison, stor
   return op === 'lt' ? difference < 0 : difference <= 0;
 }
 
-/** What is known about a record in memory: values that were erased, and which conditions on related records it meets. */
+/** The known facts about a record in memory: which values were erased, and which conditions on related records it meets. */
 interface Known {
   /** Fields whose values are unknown: conditions on them count as met. */
   unknown: ReadonlySet<string>;

@@ -31,7 +31,7 @@ interface PathRules {
   relationOf(resource: CompiledResource, name: string, filter: PathFilter): Relation;
   /** The condition that the viewer may see a relation's field; undefined if the viewer sees it in every record. */
   visibilityOf(holder: CompiledResource, relation: Relation): Condition | undefined;
-  /** Whether a client wrote the filters, so that they reach only records that the viewer may see. */
+  /** Whether a client wrote the filters. They then reach only records that the viewer may see. */
   byClient: boolean;
 }
 
@@ -87,7 +87,7 @@ export function pathConditions(
   return parseLevel(resource, filters, 0, rules);
 }
 
-/** Whether clients can follow a relation with a filter: a reverse relation, or a reference by which they can filter. */
+/** Whether clients can follow a relation with a filter: a reverse relation, or a reference that they can filter. */
 function canClientFollow(resource: CompiledResource, { kind, name, field }: Relation): boolean {
   return kind === 'reverse' ? !field.secret : isFilterable(resource, name);
 }

@@ -71,8 +71,8 @@ export function affectsOthers({ deleted, cleared }: AffectedRecords): boolean {
 }
 
 /**
- * Finds the records that a deletion deletes or changes, level by level: those that refer to the deleted records, those that refer to records
- * that are deleted with them, and so on. One statement per level. The records are locked.
+ * Finds and locks the records that a deletion deletes or changes, level by level: records that refer to the deleted records, then records
+ * that refer to records deleted with them, and so on. One statement per level.
  */
 export async function findAffectedRecords(context: ReferrerContext, deletion: Deletion): Promise<AffectedRecords> {
   const deleted = new IdsByResource();

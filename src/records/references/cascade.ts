@@ -41,10 +41,10 @@ export interface DeletionContext extends ReferrerContext, WriteContext, GuardCon
 }
 
 /**
- * Finds the records that a deletion deletes or changes with `onDelete`, and locks them. Changes nothing, so that a caller may catch the error
- * and continue its transaction.
+ * Finds the records that a deletion deletes or changes with `onDelete`, and locks them. Changes nothing: a caller may catch the error and
+ * continue its transaction.
  *
- * @param context in a transaction in which the records to delete are locked: then no new record can refer to them
+ * @param context in a transaction that has locked the records to delete: no new record can refer to them
  * @throws ApiError CONFLICT if a reference restricts the deletion, or if it affects too many records
  */
 export async function prepareDeletion(
@@ -60,14 +60,15 @@ export async function prepareDeletion(
     );
   }
   if (affected.restricting.length > 0) throw await createRestrictedError(context, affected.restricting, operation);
-  // Records may refer to each other, so there is no order in which every statement keeps all foreign keys valid.
+  // Records may refer to each other, so no order of the statements keeps all foreign keys valid at every step.
   if (affectsOthers(affected) || deletion.deletedWith !== undefined)
     await setConstraints(context, deletion.resource, 'deferred');
   return affected;
 }
 
 /**
- * Sets when the foreign keys are checked that a change of records of a resource, and of those that refer to them, may violate for a moment.
+ * Sets when foreign keys are checked. A change of a resource's records, and of the records that refer to them, may violate these keys for a
+ * moment.
  *
  * @param context in a transaction
  */

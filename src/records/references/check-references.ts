@@ -31,7 +31,7 @@ export function locksReferences({ checkedReferences }: CompiledResource): boolea
   return checkedReferences.some(({ spec }) => spec.inner !== undefined);
 }
 
-/** Whether the reference is the owner that a create sets by itself: the signed-in user, who exists. */
+/** Whether the reference is the owner that a create sets itself: the signed-in user, who exists. */
 function isSignedInOwner({ ownerField }: CompiledResource, one: MissingReference, { user }: OperationContext): boolean {
   return one.field.name === ownerField && !one.byCaller && one.id === user?.id;
 }
@@ -65,9 +65,9 @@ function collectReferences(
 }
 
 /**
- * Finds the references of validated values whose records do not exist: one statement for all fields and records. If the caller of a write with
- * a user's privilege chose the reference, a record counts only if that user may read it, or see it expanded in other records: otherwise the
- * result would reveal that a hidden record exists.
+ * Finds the references of validated values whose records do not exist, with one statement for all fields and records. If a write runs with
+ * a user's privilege and its caller chose the reference, a record counts only if that user may read it, or see it expanded in other
+ * records. Otherwise the result would reveal that a hidden record exists.
  *
  * @returns the missing references of each record, in the same order
  */

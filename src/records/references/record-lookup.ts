@@ -15,7 +15,7 @@ import { rowJsonSql } from '../store/event.ts';
 export interface LookupContext extends EntityContext {
   /** Runs the statements of the operations: on the app's connections, or in the transaction. */
   database: Queryable;
-  /** Names a statement of operations on several resources, so that Postgres prepares it once per connection. */
+  /** Names a statement of operations on several resources: Postgres then prepares it once per connection. */
   statement(text: string, values: unknown[]): Statement;
 }
 
@@ -26,7 +26,7 @@ export interface RecordLookup {
   ids: Set<string>;
   /** Whether to find out which of the records are visible to the caller. */
   checksVisibility: boolean;
-  /** Whether to lock the records, so that they are not deleted before the end of the transaction. */
+  /** Whether to lock the records. They cannot be deleted before the end of the transaction then. */
   locks: boolean;
 }
 

@@ -18,7 +18,7 @@ type Restored = Map<string, Map<string, { record: StoredRecord; missing: readonl
 /** The records that the cascade of a deletion deleted, and that are restored with its target: ids by resource. */
 export type CascadedRecords = ReadonlyMap<string, readonly string[]>;
 
-/** The references by which a cascade deletes records that are then kept in an archive. */
+/** The references whose cascade deletes records that an archive keeps. */
 function archivingReferrers({ referrers, entities }: ReferrerContext, target: string): Referrer[] {
   return (referrers.get(target) ?? []).filter(
     ({ onDelete, resource }) => onDelete === 'cascade' && entities.get(resource)!.archive !== undefined,
@@ -116,7 +116,7 @@ function danglingOf(restored: Restored, missing: readonly MissingReference[]): M
   return missing.filter(({ field, id }) => !restored.get(field.target!)?.has(id));
 }
 
-/** Leaves out the records that another deletion would have deleted meanwhile: those with a further `cascade` reference to a missing record. */
+/** Leaves out records with another `cascade` reference to a missing record: the deletion of that record would have deleted them. */
 function leaveOutDeletedByOthers(restored: Restored, rootId: string): void {
   for (let isDone = false; !isDone; ) {
     isDone = true;
@@ -148,12 +148,13 @@ async function clearDangling(context: ReferrerContext, restored: Restored): Prom
 }
 
 /**
- * Prepares the restore of a deleted record: finds the records that the cascade of its deletion deleted with it, and clears references to
- * records that were deleted meanwhile, if that deletion would have cleared them. If it returns records, the foreign keys are then deferred.
+ * Prepares the restore of a deleted record. Finds the records that the cascade of its deletion deleted with it. Clears references to
+ * records that have been deleted since, if that deletion would have cleared them. If it returns records, the foreign keys are then
+ * deferred.
  *
  * @param context in the transaction of the restore
- * @throws ApiError VALIDATION_ERROR naming the fields of the record with other references to deleted records; CONFLICT if another record has
- *   such a reference, or if there are too many records; NOT_FOUND if the record is no longer deleted
+ * @throws ApiError VALIDATION_ERROR naming the fields of the record with other references to deleted records; CONFLICT if another record
+ *   has such a reference, or if there are too many records; NOT_FOUND if the record is no longer deleted
  */
 export async function prepareRestore(
   context: ReferrerContext,

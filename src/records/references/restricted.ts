@@ -7,7 +7,7 @@ import type { RestrictingRecords } from './affected-records.ts';
 
 const GENERAL = 'Other records refer to this record, so it cannot be deleted';
 
-/** Whether the caller sees at least one of the records, and the field by which it refers to the deleted record. */
+/** Whether the caller sees at least one of the records, and the field that refers to the deleted record. */
 async function seesReference(
   context: EntityContext,
   { resource: name, field, ids }: RestrictingRecords,
@@ -27,8 +27,8 @@ async function seesReference(
 }
 
 /**
- * The error for a deletion that references refuse. It names only resources of which the caller sees a referring record, and never a number:
- * other records must not become known.
+ * The error for a deletion that references refuse. It names a resource only if the caller sees one of its referring records, and never a
+ * number: the error must not reveal other records.
  */
 export async function createRestrictedError(
   context: EntityContext,

@@ -25,8 +25,8 @@ function hasCustomRulesOfKind(spec: FieldSpec, property: 'checks' | 'standard' |
 }
 
 /**
- * Maximum bytes of a field's value so that the value fits into the indexes that the options `indexes` and `constraints` declare over the
- * field; undefined if there are none.
+ * Maximum bytes of a field's value that fit into the indexes declared by the options `indexes` and `constraints`. Undefined if the field is
+ * in none of them.
  */
 function maxBytesInDeclaredIndexes(resource: AnyResource, name: string): number | undefined {
   const specOfIndexTerm = (term: string) => (resource.fields as Fields)[term.replace(/^-/, '')]?.spec;

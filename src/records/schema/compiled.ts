@@ -26,7 +26,7 @@ export interface CompiledField {
   columnType: ColumnType;
   /** Converts a value to compare with to a Postgres parameter; undefined if no conversion is needed. */
   toParameter: ((value: unknown) => unknown) | undefined;
-  /** Maximum bytes of a text in the field's column, so that the text fits into the indexes; undefined if no index limits it. */
+  /** Maximum bytes of a text in the field's column that the indexes can hold; undefined if no index limits it. */
   maxBytes: number | undefined;
   /** Whether lists sort by the beginning of its texts, because whole texts may not fit into an index. */
   sortsByPrefix: boolean;
@@ -118,7 +118,7 @@ export interface CompiledResource {
   defaultSort: readonly SortTerm[];
   /** Columns of the index that serves the default order, the id last; undefined if an index cannot hold them. */
   defaultOrder: readonly SortTerm[] | undefined;
-  /** Fields that are the first column of an index, so that sorting by them reads only one page. */
+  /** Fields that are the first column of an index. Sorting by them reads only one page. */
   indexedSorts: ReadonlySet<string>;
   /** Indexes of its table, besides the primary key. */
   indexes: readonly Index[];

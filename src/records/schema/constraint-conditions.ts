@@ -77,7 +77,7 @@ const SIGNS: Readonly<Record<string, { sql: string; filter: string }>> = {
 
 const COMPARISON = /^\s*([\w$]+)\s*([<>=!]+)\s*(\S+)\s*$/;
 
-/** The collation under which texts have the order of lists and filters, whichever collation the database has. */
+/** The collation that sorts texts as lists and filters do, whichever collation the database has. */
 function orderSql({ sql }: ConstraintField, sign: string): string {
   return sql === 'text' && sign !== '=' && sign !== '<>' ? ' collate "C"' : '';
 }
@@ -153,8 +153,8 @@ function filterSql(resource: AnyResource, filter: object, used: Set<string>): st
 }
 
 /**
- * A condition of a constraint as SQL, with quoted names of columns and without parameters. Postgres counts a check as met if a value is missing:
- * that is right for a comparison of fields, but a filter of a check is met only by records that have its values, as in a query.
+ * A condition of a constraint as SQL, with quoted column names and without parameters. Postgres counts a check as met if a value is
+ * missing. That is right for a comparison of fields. A filter of a check, as in a query, is met only by records that have its values.
  *
  * @param kind `check`, or the limit of another constraint
  * @param used gets the names of the fields that the condition compares

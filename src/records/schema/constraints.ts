@@ -137,8 +137,8 @@ export function describeConstraint({ kind, fields, message }: CompiledConstraint
 const LOCK_FUNCTION = 'belfry_lock_group';
 
 /**
- * The functions that the triggers of exclusion constraints use. Records that may conflict are written one after the other: Postgres lets
- * two transactions that insert conflicting rows at the same time wait for each other, and ends one of them as a deadlock after a second.
+ * The functions that the triggers of exclusion constraints use. They make writes of records that may conflict wait for each other. Without
+ * them, two transactions that insert conflicting rows at the same time would deadlock: Postgres ends one of them after a second.
  */
 export const CREATE_LOCK_FUNCTIONS: readonly string[] = [
   `CREATE OR REPLACE FUNCTION ${LOCK_FUNCTION}(VARIADIC text[]) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN

@@ -52,7 +52,7 @@ function planEmptiedField(name: string, spec: FieldSpec, action: ErasurePlan['ac
  * Evaluates the options `onOwnerDelete` and `personalFields`. Without `onOwnerDelete`, records are deleted together with their owner's
  * account. Call it only with a declaration that has no other errors.
  *
- * @param isUser whether this is the user resource, in which every text is personal
+ * @param isUser whether this is the user resource, whose texts are all personal
  */
 export function createErasurePlan(resource: AnyResource, isUser: boolean): ErasurePlan {
   const ownerField = ownerFieldOf(resource);

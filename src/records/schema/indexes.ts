@@ -12,10 +12,10 @@ function maxIndexedBytes(spec: FieldSpec | undefined): number | undefined {
   return spec.encrypted ? undefined : fieldTypeOf(spec).indexedBytes?.(spec);
 }
 
-/** Appends the id to a sort order that does not contain it yet, so that no two records are equal in the order. */
+/** Appends the id to a sort order that does not contain it yet. No two records are then equal in the order. */
 export function addIdTieBreaker<Term extends SortTerm>(sorted: readonly Term[]): (Term | SortTerm)[] {
   if (sorted.some((term) => term.field === 'id')) return [...sorted];
-  // The id has the direction of the last term, so that an index on (field, id) serves both directions.
+  // The id has the direction of the last term: an index on (field, id) then serves both directions.
   return [...sorted, { field: 'id', column: 'id', descending: sorted.at(-1)?.descending ?? false }];
 }
 
@@ -53,7 +53,7 @@ function createSortTerm(resource: UnindexedResource, field: string, descending =
   return { field, column: columnOf(resource, field), descending };
 }
 
-/** Whether a reference needs an index, so that the deletion of its target finds the referring records, and no other index serves that. */
+/** Whether a reference needs an index: the deletion of its target must find the referring records, and no other index serves that. */
 function needsReferenceIndex({ declaration }: UnindexedResource, { name, spec }: CompiledField): boolean {
   if (spec.onDelete === undefined || spec.unique || spec.sortable) return false;
   return !(declaration.indexes ?? []).some(({ fields: [first] }) => first!.replace(/^-/, '') === name);
@@ -161,8 +161,8 @@ function* candidateIndexNames({ table }: UnindexedResource, planned: PlannedInde
 }
 
 /**
- * Adds each resource's indexes and constraints, with names that no other relation of the schema has. The first index gets the plain name, so that adding an
- * index does not rename existing ones.
+ * Adds each resource's indexes and constraints, with names that no other relation of the schema has. The first index gets the plain name:
+ * adding another index then does not rename existing ones.
  *
  * @param taken names that other tables and their indexes use
  */

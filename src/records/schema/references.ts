@@ -35,8 +35,8 @@ export function foreignKeyNameOf(
 }
 
 /**
- * The names of the foreign keys that a deletion of records of a resource may violate until it has deleted or cleared the referring records:
- * those of its referrers, and of the referrers of records that it deletes with them.
+ * The names of the foreign keys that a deletion may violate until it has deleted or cleared the referring records: the keys of the direct
+ * referrers, and of the referrers of records that are deleted with them.
  */
 export function foreignKeysBelow(
   target: string,

@@ -2,7 +2,7 @@ import type { ReverseRelation } from '../../declare/relation.ts';
 import { quoteIdentifier } from '../../platform/data/postgres/identifiers.ts';
 import type { CompiledField, CompiledResource, Relation } from './compiled.ts';
 
-/** The name under which `include` returns the number of records of a reverse relation: `commentsCount`. */
+/** The name that `include` uses for the number of records of a reverse relation: `commentsCount`. */
 export function countNameOf(relation: string): string {
   return `${relation}Count`;
 }
@@ -43,7 +43,7 @@ export function compileRelations(
   );
 }
 
-/** How related records belong to a record: by which columns, and whether one of them is an array. */
+/** How related records belong to a record: the columns on both sides, and whether one of them is an array. */
 export interface Join {
   /** The field of the record that holds its value; undefined for its id. */
   field: CompiledField | undefined;

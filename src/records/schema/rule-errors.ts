@@ -99,7 +99,7 @@ export function createHidingErrorHandler(
   req: PolicyArguments['req'],
 ): OnRuleError {
   return (error) => {
-    // A transient error, such as a lost connection, decides nothing: throw it, so that the caller retries.
+    // A transient error, such as a lost connection, decides nothing. Throw it: the caller retries.
     if (isTransient(error)) throw error;
     report(error, rule, req);
   };

@@ -22,13 +22,13 @@ export function archiveOwnerIndexName(archive: string): string {
   return shortenIdentifier(`${archive}_owner_index`);
 }
 
-/** The names that an archive uses in the schema: its own, and those of its primary key and indexes. */
+/** The names that an archive uses in the schema: the names of its table, primary key and indexes. */
 export function archiveRelationNames(table: string): string[] {
   const archive = archiveTable(table);
   return [archive, primaryKeyName(archive), archiveDeletionTimeIndexName(archive), archiveOwnerIndexName(archive)];
 }
 
-/** The names that a resource's table uses in the schema besides its indexes, including those of its archive. */
+/** The names that a resource's table and its archive use in the schema, besides indexes. */
 export function relationNamesOfTable(table: string, softDelete: boolean): string[] {
   return [table, primaryKeyName(table), ...(softDelete ? archiveRelationNames(table) : [])];
 }

@@ -62,7 +62,7 @@ function createForeignKeys(resource: CompiledResource, columns: Columns, tableOf
 /**
  * Returns the drizzle table definition of a resource.
  *
- * @param tableOf returns the table of a resource to which a foreign key refers. Called once all tables are created
+ * @param tableOf returns the table of a resource that a foreign key refers to. Called once all tables are created
  */
 export function createResourceTable(resource: CompiledResource, tableOf: (resource: string) => PgTable): PgTable {
   const times = {

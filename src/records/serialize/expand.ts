@@ -152,9 +152,9 @@ function replaceIdsWithRecords(
 }
 
 /**
- * Replaces the ids of reference fields with the records that they refer to, level by level, using the target resource's own rules for this
- * viewer. An id stays an id if the viewer may not see the record that it refers to, or if that record no longer exists. A field that the
- * viewer does not see is not expanded. One query per field and level, whatever the number of records.
+ * Replaces the ids of reference fields with the referenced records, level by level, under the target resource's own rules for this viewer.
+ * An id stays an id if the viewer may not see its record, or if the record no longer exists. A field that the viewer does not see is not
+ * expanded. One query per field and level, for any number of records.
  *
  * @returns whether the budget sufficed for every reference
  */

@@ -18,7 +18,7 @@ export interface Budget {
   exceeded: boolean;
 }
 
-/** Whether the budget of bytes is used up, so that no more records are read. */
+/** Whether the budget of bytes is used up. No more records are then read. */
 export function isByteBudgetSpent({ bytes }: Budget): boolean {
   return bytes <= 0;
 }

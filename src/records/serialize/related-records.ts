@@ -30,7 +30,7 @@ interface LevelRelation {
   places: ExpansionLevel['places'];
 }
 
-/** The related records of one level, as far as they were read. */
+/** The related records of one level that were read. */
 interface RelatedRecords {
   /** Serialized for the viewer, by the id of the parent. */
   byParent: ReadonlyMap<string, SerializedRecord[]>;
@@ -116,8 +116,8 @@ function takeFromBudget(records: readonly SerializedRecord[], times: number, bud
 }
 
 /**
- * Adds the related records, or their numbers, to the records of a level, up to the budget. A list says whether more records follow, so that
- * no client takes it for complete.
+ * Adds the related records, or their numbers, to the records of a level, up to the budget. A list says whether more records follow: clients
+ * must not mistake it for complete.
  *
  * @returns the added records, with the number of times that each appears in the response
  */

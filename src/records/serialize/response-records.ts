@@ -18,8 +18,8 @@ export interface ResponseRecord {
 type Data = Readonly<Record<string, unknown>>;
 
 /**
- * Finds the stored records in a handler's value that its caller may read, so that a stored response can be checked before it is sent again.
- * A handler may also return records that the caller may not read; these are not checked again.
+ * Finds the stored records in a handler's value that its caller may read. They are checked before a stored response is sent again. A
+ * handler may also return records that the caller may not read; these are not checked again.
  */
 export async function findReadableRecords(
   context: EntityContext,
@@ -38,7 +38,7 @@ async function isReadable(entity: Entity, record: StoredRecord, viewContext: Res
   return (await isInScope(entity, record, viewContext)) && isRecordVisible(entity, 'read', record, viewContext);
 }
 
-/** The record at the time of the response, as far as its viewer saw it, for a record that no longer exists. */
+/** For a record that no longer exists: the record at the time of the response, with the fields that its viewer saw. */
 function toRecord(data: Data): StoredRecord {
   const toId = (value: unknown): unknown =>
     typeof value === 'object' && value !== null && typeof (value as Data).id === 'string' ? (value as Data).id : value;

@@ -58,7 +58,7 @@ export async function serializeRecordsSeparately(
 
 /**
  * Stored records in a handler's value that are serialized with their own selection, or for a viewer other than the caller. The records are
- * private, so that no copy of this object leaves the system before it is serialized.
+ * private: no copy of this object leaves the system before it is serialized.
  */
 class RecordsToSerialize {
   readonly #resource: string;
@@ -79,9 +79,9 @@ class RecordsToSerialize {
     }: {
       selection?: Selection;
       viewer?: ViewContext['user'];
-      /** Values of fields that the record lacks or that the viewer may not see, for responses in which every key is present. */
+      /** Values of fields that the record lacks or the viewer may not see. For responses where every key is present. */
       defaults?: Readonly<Record<string, unknown>>;
-      /** The context that reads references; left out: that of the app. */
+      /** The context that reads references. Default: the app's. */
       context?: EntityContext;
     },
   ) {
@@ -197,15 +197,15 @@ export function collectStoredRecords(value: unknown, path: readonly string[] = [
 }
 
 /**
- * Serializes a handler's value for the caller: the only step by which stored records leave through HTTP, whether a CRUD, custom, account or
+ * Serializes a handler's value for the caller. No other step sends stored records through HTTP, whether a CRUD, custom, account or
  * extension route returned them. Records may be anywhere in the value, alone, in lists or in objects; everything else is unchanged. All
  * records of one resource together cost one query per reference field.
  *
  * A copy of a record (a spread, `Object.assign`, `structuredClone`, parsed JSON) is a plain object and is sent unchanged. So are an object
  * that inherits from a record and a proxy of one: as in JSON, their own keys are sent. A stored record's own keys are only the fields that
- * every reader may see, so a copy never holds hidden or write-only fields, passwords, or fields with `visibleTo`, not even for viewers who
- * may see them. A value that a handler reads by name and puts into its response
- * (`{ secret: doc.secret }`) is sent: the handler chose to send it.
+ * every reader may see. A copy therefore never holds hidden or write-only fields, passwords, or fields with `visibleTo`, not even for
+ * viewers who may see them. A value that a handler reads by name and puts into its response (`{ secret: doc.secret }`) is sent: the handler
+ * chose to send it.
  */
 export async function serializeResponse(
   context: EntityContext,

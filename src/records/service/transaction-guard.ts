@@ -12,7 +12,7 @@ export interface TransactionGuard {
    * @param isOpen whether the transaction has begun; needed only for a transaction that begins with its first statement
    */
   run<T>(transaction: Statements, work: () => Promise<T>, isOpen?: () => boolean): Promise<T>;
-  /** The transaction in whose function the caller runs. */
+  /** The transaction that the calling function belongs to. */
   current(): Statements | undefined;
   /**
    * Refuses service calls that use another connection than the transaction: they would wait for its locks, while the transaction waits for

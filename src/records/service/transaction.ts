@@ -85,13 +85,12 @@ export function createTransactionContext(outside: RecordsContext, transaction: O
   return context;
 }
 
-/** The key of the queue of an entity in which transactions are retried. The other keys are ids. */
+/** The key of an entity's queue of transactions to retry. The other keys are ids. */
 const RETRIES = 'retries';
 
 /**
  * Creates `withTransaction` for operations outside of any transaction: it combines a write with the writes of its `before` hook. The first
- * write of the hook's service begins a transaction, in which the record is then written too. A hook that writes nothing needs no
- * transaction.
+ * write of the hook's service begins a transaction, and the record is then written in it. A hook that writes nothing needs no transaction.
  *
  * @param outside the context outside of any transaction
  */

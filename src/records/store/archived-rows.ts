@@ -22,7 +22,7 @@ export function createArchiveLockStatement(resource: CompiledResource, id: strin
 export interface ArchiveSearch {
   resource: CompiledResource;
   field: CompiledField;
-  /** The ids of the records to which they refer. */
+  /** The ids of the records that they refer to. */
   targets: readonly string[];
 }
 

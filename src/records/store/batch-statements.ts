@@ -14,7 +14,7 @@ export interface BatchStatements {
   /**
    * The statement that writes changes and their events, in the order of the changes. It returns one row for each written change.
    *
-   * @param under the privileges under which a viewer who does not own the records deletes them
+   * @param under the privileges of a viewer who deletes records of other owners
    */
   write(changes: readonly BatchChange[], cause: Cause, under: readonly string[]): { text: string; values: unknown[] };
   /** Converts the rows of the statement to its results; undefined for a record that was not created because of a conflict. */
@@ -67,8 +67,8 @@ function valueSql(field: CompiledField): string {
 /**
  * Creates the SQL texts of a resource's batches.
  *
- * The rows of a batch are one JSON parameter, so that a text does not depend on their number. `_in` holds them; the columns of Belfry in it
- * begin with an underscore, which no column of a resource does.
+ * The rows of a batch are one JSON parameter: a text does not depend on their number. `_in` holds the rows. The names of Belfry's own
+ * columns in it begin with an underscore, which no column of a resource does.
  */
 function createTextBuilder(resource: CompiledResource, codec: Codec): (shape: BatchShape) => string {
   const table = quoteIdentifier(resource.table);

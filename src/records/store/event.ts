@@ -91,7 +91,7 @@ function payloadSql(resource: CompiledResource, action: Action, origin: string):
  * The event's time is read after the row has changed. `now()` would be the start of the transaction, which may be before an earlier change
  * of the same record that this transaction waited for.
  *
- * @param given how many placeholders the statement uses before those of the event
+ * @param given how many placeholders of the statement come before the placeholders of the event
  */
 export function outboxInsertSql(resource: CompiledResource, action: Action, given: number): string {
   const payload = payloadSql(resource, action, `$${given + 7}`);
@@ -120,7 +120,7 @@ export function createEventValuesOfMany(
 /**
  * Like `outboxInsertSql`, for a statement that changes several records.
  *
- * @param given how many placeholders the statement uses before those of the events
+ * @param given how many placeholders of the statement come before the placeholders of the events
  */
 export function outboxInsertOfManySql(resource: CompiledResource, action: Action, given: number): string {
   const payload = payloadSql(resource, action, `$${given + 8}`);
@@ -135,7 +135,7 @@ export function outboxInsertOfManySql(resource: CompiledResource, action: Action
  * Like `outboxInsertSql`, for the rows of a batch, in the order of their places. `_in` has the place, the action and the event id of each
  * row.
  *
- * @param given how many placeholders the statement uses before those of `createCauseValues`
+ * @param given how many placeholders of the statement come before the placeholders of `createCauseValues`
  */
 export function batchOutboxInsertSql(resource: CompiledResource, actions: readonly Action[], given: number): string {
   const [own, user, request, trace] = [1, 2, 3, 4].map((place) => `$${given + place}::text`);

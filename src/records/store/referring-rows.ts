@@ -25,8 +25,8 @@ function refersToAnySql({ spec, column }: CompiledField, placeholder: string): s
 }
 
 /**
- * Finds the records that refer to deleted ones: one statement for all searches. Rows: the index of the search, the id of the record. Rows are
- * locked in the order of their ids, so that deletions at the same time wait for each other instead of blocking each other.
+ * Finds the records that refer to deleted ones, with one statement for all searches. Rows: the index of the search, the id of the record.
+ * Rows are locked in the order of their ids: concurrent deletions then wait for each other instead of deadlocking.
  */
 export function createReferrerSearchStatement(searches: readonly ReferrerSearch[]): UnnamedStatement {
   const params = createSqlParameters();

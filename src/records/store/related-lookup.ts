@@ -13,7 +13,7 @@ interface Lookup {
   value: unknown;
 }
 
-/** The value by which related records belong to a record; undefined if it has none. */
+/** The value that related records refer to; undefined if the record has none. */
 function joinValueOf({ join: { field } }: RelatedCondition, record: StoredRecord): unknown {
   const value = record[field?.name ?? 'id'];
   if (value === undefined || value === null || field?.toParameter === undefined) return value ?? undefined;

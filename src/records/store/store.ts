@@ -119,7 +119,7 @@ export interface Store extends RelatedReads {
   countSearched(list: WindowedList): Promise<{ matches: number; isFull: boolean }>;
   /**
    * Computes aggregates. The columns of a row: the terms of `group`, the count if it is requested, the functions, the number of all groups,
-   * the bytes of the row, and whether another row follows that is not returned for its size.
+   * the bytes of the row, and whether a following row was left out because of its size.
    *
    * @param bytes called when the statement is sent; returns about how many bytes to read at most
    */
@@ -141,7 +141,7 @@ export interface Store extends RelatedReads {
   /**
    * Deletes a record; with soft delete, moves the record to the archive.
    *
-   * @param under the privileges under which a viewer who does not own the record deletes it; stored in the archive
+   * @param under the privileges of a viewer who deletes a record of another owner; stored in the archive
    */
   remove(
     id: string,
@@ -160,7 +160,7 @@ export interface Store extends RelatedReads {
    * Writes changes and their events, in order, in one statement. The caller has locked the records that it updates or deletes. Updates that change
    * nothing are left out.
    *
-   * @param under the privileges under which a viewer who does not own the records deletes them; stored in the archive
+   * @param under the privileges of a viewer who deletes records of other owners; stored in the archive
    * @returns a result per change; undefined for a record that conflicts with another one and was not created
    */
   writeMany(
@@ -194,6 +194,6 @@ export interface Store extends RelatedReads {
   readLocked(id: string, conditions: readonly WriteCondition[]): Promise<StoredRecord | undefined>;
   /** Locks a record against concurrent changes until the transaction ends. Returns false if no record with that id meets the conditions. */
   lock(id: string, conditions?: readonly WriteCondition[]): Promise<boolean>;
-  /** The same records through another connection, that of a transaction. */
+  /** The same records through the connection of a transaction. */
   on(database: Queryable): Store;
 }

@@ -5,8 +5,8 @@ import type { Codec } from './codec.ts';
 import { outboxInsertSql } from './event.ts';
 
 /**
- * The SQL texts of a resource's writes. The last placeholders of each statement are those of its event (src/records/store/event.ts). Texts
- * are built once; a request only supplies values.
+ * The SQL texts of a resource's writes. The last placeholders of each statement belong to its event (src/records/store/event.ts). Texts are
+ * built once; a request only supplies values.
  */
 export interface WriteStatements {
   /** Values: the id, each field in declared order, the event. */
@@ -14,25 +14,25 @@ export interface WriteStatements {
   /** Values: the id, each field in declared order, `createdAt`, `updatedAt`, the event. */
   insertWithTimes(): string;
   /**
-   * An update that changes nothing writes nothing, neither the row nor its event. The columns of a row of the result: the record after and before the
-   * update, and whether it has changed. Values: those of `where`, the changed fields, the event.
+   * An update that changes nothing writes nothing: neither the row nor its event. Columns of a result row: the record after and before the
+   * update, and whether it has changed. Values: the values of `where`, the changed fields, the event.
    *
    * @param isForced whether the record is known to change: an encrypted value cannot be compared in SQL
    */
   update(changed: readonly CompiledField[], where: string, given: number, isForced: boolean): string;
-  /** Locks a record that an update without any field leaves unchanged. The columns are those of `update`. Values: those of `where`. */
+  /** Locks a record that an update without any field leaves unchanged. Columns: as for `update`. Values: the values of `where`. */
   lockUnchanged(where: string): string;
-  /** Values: those of `where`, those for the archive, those of the event. */
+  /** Values: the values of `where`, of the archive, of the event. */
   remove(where: string, given: number): string;
-  /** Values: those of `where`, the changed fields, the event. */
+  /** Values: the values of `where`, the changed fields, the event. */
   restore(changed: readonly CompiledField[], where: string, given: number): string;
 }
 
 const MAX_CACHED_UPDATES = 200;
 
 /**
- * The condition that a value differs from the stored one. The ciphertexts of equal values differ, so that of an encrypted field only tells whether one of
- * the two is missing.
+ * The condition that a value differs from the stored one. Ciphertexts differ even for equal values, so the condition of an encrypted field
+ * only tells whether one of the two is missing.
  */
 function differsSql(field: CompiledField, placeholder: string): string {
   const stored = `_old.${quoteIdentifier(field.column)}`;
@@ -52,7 +52,7 @@ export function qualifyColumns(columns: string, alias: string): string {
  * The values that archive a deleted record.
  *
  * @param userId the id of the acting user: if the user owns the record, only ownership is stored, not `under`
- * @param under the privileges under which a viewer who does not own the record deletes it
+ * @param under the privileges of a viewer who deletes a record of another owner
  */
 export function archiveParameterValues(
   { softDelete, ownerField }: CompiledResource,
@@ -76,7 +76,7 @@ export function xminColumnSql({ timestamps }: CompiledResource, alias = ''): str
 /**
  * The common table expression that archives deleted rows; empty without soft delete.
  *
- * @param given how many placeholders the statement uses before those of `archiveParameterValues`
+ * @param given how many placeholders of the statement come before the placeholders of `archiveParameterValues`
  * @param from the common table expression of the deleted rows
  */
 export function archiveInsertSql(resource: CompiledResource, given: number, from = '_new'): string {
@@ -99,7 +99,7 @@ export function archiveInsertSql(resource: CompiledResource, given: number, from
 /**
  * The common table expressions that move archived rows back: `_new` has the restored rows.
  *
- * @param changed fields whose values are those of the placeholders after the first `given` ones
+ * @param changed fields with new values; their placeholders follow the first `given` ones
  */
 export function restoreSql(
   resource: CompiledResource,

@@ -92,8 +92,8 @@ function createOwnConstraintError(resource: CompiledResource, error: unknown): A
 }
 
 /**
- * Converts a violated constraint to a 409 or a 422 for the client, also one that the project added by SQL; returns any other error unchanged.
- * The response never reveals which record has the value.
+ * Converts a violated constraint to a 409 or a 422 for the client, including constraints that the project added by SQL. Returns any other
+ * error unchanged. The response never reveals which record has the value.
  */
 export function toConflictError(resource: CompiledResource, error: unknown): unknown {
   const violation = findConstraintViolation(error);

@@ -71,8 +71,8 @@ async function runNestedRules(spec: FieldSpec, value: unknown, place: RulePlace)
 }
 
 /**
- * Runs the custom rules (the schema of a json field, `check`, then `schema`) of a value and of its nested values, innermost first. The rules of a value run only if
- * those of its nested values pass.
+ * Runs the custom rules (the schema of a json field, `check`, then `schema`) of a value and of its nested values, innermost first. The
+ * rules of a value run only if its nested values pass.
  *
  * @param place the path of the value, and the object that collects validation errors
  * @returns the value, or the output of a Standard Schema

@@ -8,10 +8,10 @@ import { abortOnError, type TransactionContext } from './transaction.ts';
 /** Connects files with the records whose fields refer to them. */
 export interface RecordFiles {
   /**
-   * Replaces the files that an input names by resolved files, which the field type accepts. A name of a file that the caller may not use is
-   * left in place, so that validation reports it. One query, and none if the input names no file.
+   * Replaces the files that an input names by resolved files, which the field type accepts. The name of a file that the caller may not use
+   * is left in place: validation reports it. One query, and none if the input names no file.
    *
-   * @param recordId the record of an update, whose own files may be named again
+   * @param recordId the record of an update; its own files may be named again
    * @param validated values that were resolved before
    */
   resolve(
@@ -20,7 +20,7 @@ export interface RecordFiles {
     operation: Pick<OperationContext, 'user' | 'system'>,
     options: { recordId?: string | undefined; validated?: Values },
   ): Promise<unknown>;
-  /** Whether values name files, so that the write needs a transaction. */
+  /** Whether values name files. The write then needs a transaction. */
   namesFiles(resource: CompiledResource, values: unknown): boolean;
   /**
    * Attaches the files of the written values to the record, in its transaction.

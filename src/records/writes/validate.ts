@@ -24,7 +24,7 @@ interface Validation extends FieldWrite {
   unknownFields: 'reject' | 'strip';
   /** Maximum number of undeclared fields in a body, even if they are stripped. */
   maxUnknown: number;
-  /** The values that were validated before a hook ran: those that the hook left unchanged are neither checked nor transformed again. */
+  /** The values that were validated before a hook ran. Values that the hook left unchanged are neither checked nor transformed again. */
   validated: Values;
   /** Whether a hook will run after this validation: the hook may fill fields that clients cannot send. */
   hooked: boolean;
@@ -122,8 +122,8 @@ function fillMissingFields(input: Values, values: Values, validation: Validation
 }
 
 /**
- * Replaces a value with the output of its custom rules, in the form in which the column holds it; without an output, removes the value.
- * Errors are added to `details`.
+ * Replaces a value with the output of its custom rules, as the column holds it. Without an output, removes the value. Errors are added to
+ * `details`.
  */
 function setRuleResult(
   values: Values,

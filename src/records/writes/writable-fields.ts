@@ -23,7 +23,7 @@ export interface FieldWrite {
   before: StoredRecord | undefined;
 }
 
-/** Whether `writableBy` lets the field be set, as far as roles and ownership decide. The creator of a record counts as its owner. */
+/** Whether `writableBy` lets the field be set, judging only by roles and ownership. The creator of a record counts as its owner. */
 function isWriteAllowedByRoleOrOwnership(
   { writableBy }: CompiledField,
   { resource, operation, updating, before }: FieldWrite,
@@ -51,8 +51,8 @@ export function findWriteRefusal(field: CompiledField, write: FieldWrite): strin
 }
 
 /**
- * The reason why an update may not set the organisation of a record, or undefined. A record never moves to another organisation, by code neither.
- * Code may name the organisation again, and that of a record that has none yet.
+ * The reason why an update may not set the organisation of a record, or undefined. A record never moves to another organisation, not even
+ * by code. Code may repeat the record's organisation, and may set the organisation of a record without one.
  */
 export function findMoveRefusal(
   { name, spec }: CompiledField,

@@ -33,9 +33,9 @@ export interface WriteContext extends HookServices, Pick<Platform, 'events' | 'w
 export type PasswordHashes = Map<string, { password: string; hash: string }>;
 
 /**
- * Copies values, with the values of password fields replaced by their hashes.
+ * Copies values and replaces the values of password fields by their hashes.
  *
- * @param hashes hashes that are known, to which those that are computed here are added
+ * @param hashes the known hashes; hashes that are computed here are added to it
  */
 export async function hashPasswords(
   context: Pick<WriteContext, 'hashPassword'>,
@@ -100,8 +100,8 @@ interface Change {
 }
 
 /**
- * Notifies the relay and this process's listeners of a committed change, and the replica, so that the user who made the change sees it in
- * lists. A change without a user counts as one of the record's owner: a registration, for example.
+ * Announces a committed change to the relay and to this process's listeners. Also informs the replica: the user who made the change must
+ * see it in lists. A change without a user, such as a registration, counts as a change by the record's owner.
  */
 function publishChange(
   context: WriteContext,
@@ -144,8 +144,8 @@ export function runAfterCommitSteps(
 }
 
 /**
- * The condition that `record` has not changed, so that decisions based on it still hold. Policies, rules and hooks cannot run inside the
- * statement, but the statement can check that the row has not changed since policies, rules and hooks ran.
+ * The condition that `record` has not changed. Policies, rules and hooks cannot run inside the statement, but the statement can check that
+ * the row has not changed since they ran. Decisions based on the record then still hold.
  */
 export function unchangedCondition({ resource }: Entity, record: StoredRecord): WriteCondition[] {
   if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];

@@ -78,8 +78,8 @@ function throwIfAnyProblem(problems: readonly (string | undefined)[]): void {
 }
 
 /**
- * Waits until the servers are reachable, then runs the work. If the connection to Postgres is lost meanwhile, for example when Postgres
- * restarts, waits and runs the work again: a process that exits would be restarted by its platform, but with growing delays.
+ * Waits until the servers are reachable, then runs the work. If the connection to Postgres is lost while it runs, for example because
+ * Postgres restarts, waits and runs the work again. If the process exited instead, its platform would restart it with growing delays.
  */
 async function runOnceConnected<T>(
   platform: Platform,
@@ -100,7 +100,7 @@ async function runOnceConnected<T>(
 }
 
 /**
- * Waits for Postgres, then runs work with it. The work runs again if the connection is lost meanwhile.
+ * Waits for Postgres, then runs work with it. The work runs again if the connection is lost while it runs.
  *
  * @throws StartupError if Postgres cannot be reached
  */
@@ -109,7 +109,7 @@ export function withPostgres<T>(platform: Platform, work: () => Promise<T>): Pro
 }
 
 /**
- * Waits for Postgres and Redis, then runs work with them. The work runs again if the connection to Postgres is lost meanwhile.
+ * Waits for Postgres and Redis, then runs work with them. The work runs again if the connection to Postgres is lost while it runs.
  *
  * @throws StartupError naming each server that cannot be reached
  */
@@ -119,8 +119,8 @@ export function withPostgresAndRedis<T>(platform: Platform, work: () => Promise<
 }
 
 /**
- * Waits for Postgres, then runs work with a connection for migrations, which is closed afterwards. The work runs again if the connection
- * is lost meanwhile.
+ * Waits for Postgres, then runs work with a connection for migrations, which is closed afterwards. The work runs again if the connection is
+ * lost while it runs.
  *
  * @throws StartupError if Postgres cannot be reached, or only through a pooler, or if the direct address leads to another database
  */

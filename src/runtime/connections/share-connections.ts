@@ -21,7 +21,8 @@ export interface ConnectionShare {
 }
 
 /**
- * Computes the share of a `web` process of the connections that Postgres allows; undefined behind a session pooler, whose pool may be small.
+ * Computes the share of a `web` process of the connections that Postgres allows. Undefined behind a session pooler, because its pool may be
+ * small.
  *
  * @param isWeb whether this process is one of those that share the connections
  * @throws the error of Postgres or Redis if one of them does not respond

@@ -15,7 +15,7 @@ import { isSynced } from '../migrations/sync.ts';
 const DEADLINE_MS = 5000;
 const PERMISSION_DENIED = '42501';
 
-/** How the tables of a database are kept up to date, and what is wrong with that. */
+/** How the tables of a database are kept up to date, and the errors in that. */
 export interface MigrationDiagnosis {
   /** `sync`: by `belfry dev`, `apply`: by migrations; undefined if that is not known. */
   mode: 'apply' | 'sync' | undefined;

@@ -59,7 +59,7 @@ function withAccessRefusedEvent(endpoint: Endpoint, { policy, method }: Route, e
   };
 }
 
-/** What the handlers of routes depend on. `prefix`: what the paths of the routes leave out. */
+/** Dependencies of the route handlers. `prefix`: the part that the paths of the routes leave out. */
 interface RoutingParts extends EndpointParts {
   prefix: '/api' | '';
 }
@@ -67,8 +67,8 @@ interface RoutingParts extends EndpointParts {
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 
 /**
- * Creates the handlers of a route. The rate limits come before other work, so that a refused request causes none; only a deprecated route
- * is announced in every response.
+ * Creates the handlers of a route. The rate limits come before all other work: a refused request causes none. Only the deprecation of a
+ * route comes earlier, because every response announces it.
  */
 function createRouteHandlers(route: Route, parts: RoutingParts, limits: RequestLimits | undefined): RequestHandler[] {
   const middleware = route.middleware ?? [];
@@ -104,7 +104,7 @@ function createMiddlewareGate(checkLimits: LimitCheck | undefined): RequestHandl
     });
 }
 
-/** Mounts all routes of one path together, so that OPTIONS lists their methods and any other method gets a 405. */
+/** Mounts all routes of one path together: OPTIONS lists their methods, and any other method gets a 405. */
 function mountPath(
   router: Router,
   routes: readonly Route[],

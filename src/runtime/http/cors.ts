@@ -11,7 +11,7 @@ const UPLOAD_HEADERS = ['Content-Disposition', 'Tus-Resumable', 'Upload-Length',
  * Creates the middleware that responds to preflights and names allowed origins.
  *
  * @param options `allowLocal`: whether origins on the same machine are allowed in addition to `origins`; `exposed`: the names of response
- *   headers that pages may read, besides those of every app
+ *   headers that pages may read, besides the headers of every app
  */
 export function createCors(
   origins: readonly string[],

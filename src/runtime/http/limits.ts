@@ -9,7 +9,7 @@ import type { LimitDecision, Limiter } from '../../platform/work/limits/limiter.
 import type { LimitRule } from '../../platform/work/limits/rule.ts';
 
 /**
- * Counts a request as `weight` requests, one of which was counted when the request arrived.
+ * Counts a request as `weight` requests. One of them was already counted when the request arrived.
  *
  * @throws ApiError RATE_LIMITED
  */
@@ -116,7 +116,7 @@ function createRequestLimiters({ settings, limits }: Pick<Platform, 'settings' |
     createRouteLimiter({ method, path, rateLimit }) {
       const rule = rateLimit === 'auth' ? authRule : rateLimit;
       const setting = rateLimit === 'auth' ? 'settings.rateLimit.auth' : 'rateLimit of the route';
-      // Name the limiter after the route's declared path, not the requested one, so that a route has a single counter per client.
+      // Name the limiter after the route's declared path, not the requested one: a route has a single counter per client.
       return rule === undefined || rule === false
         ? undefined
         : createRequestLimiter(`${method} ${path}`, rule, setting);

@@ -151,7 +151,7 @@ interface Totals extends RequestTotals {
   buckets: number[];
 }
 
-/** Creates the totals, which the caller counts, and reports those of the last minutes. */
+/** Creates the totals, which the caller counts, and reports the counts of the last minutes. */
 function reportTotals(processes: Pick<ProcessRegistry, 'report'>): Totals {
   const totals: Totals = { inFlight: 0, count: 0, failed: 0, seconds: 0, buckets: createBuckets() };
   const readTotals = (): RequestTotals => ({ ...totals, buckets: [...totals.buckets] });

@@ -24,7 +24,7 @@ export interface Health {
   checks: HealthChecks;
   /** The names of checks without which the process still serves requests: if only these fail, it is `degraded`, but ready. */
   dispensable: ReadonlySet<string>;
-  /** Whether the process is stopping, so that it must get no more requests. */
+  /** Whether the process is stopping and must get no more requests. */
   isDraining(): boolean;
 }
 

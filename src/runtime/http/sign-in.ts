@@ -29,7 +29,8 @@ const BEARER = /^bearer (\S+)$/i;
 const MAX_HEADER_LENGTH = 512;
 
 /**
- * Reads the `Authorization` header, the only accepted place for a token. Not a promise for a request without a token, so that it costs nothing.
+ * Reads the `Authorization` header, the only accepted place for a token. Returns no promise for a request without a token, which then costs
+ * nothing.
  *
  * @throws ApiError UNAUTHORIZED if the header is set but does not contain a valid token
  */
@@ -57,7 +58,7 @@ async function authenticate(
   return { user: limited, auth, authenticator };
 }
 
-/** Returns the user with the organisations to which the request is limited; the same object if there are none. */
+/** Returns the user with the organisations that limit the request; the same object if there are none. */
 function limitToOrganisation(user: Viewer, auth: Auth, req: Request): Viewer {
   const named = req.headers['x-organisation'];
   if (named === undefined && auth.organisation === undefined) return user;

@@ -22,7 +22,7 @@ export function endRequestSpan(req: IncomingMessage, status: number): void {
 }
 
 /**
- * Returns the path of a request as far as it is safe to record: the pattern of its route, with the ids of records filled in. Other
+ * Returns the part of a request's path that is safe to record: the pattern of its route, with the ids of records filled in. Other
  * parameters may be tokens or personal data. Undefined if no route matched.
  */
 function safePathOf(pattern: string | undefined, path: string): string | undefined {

@@ -10,7 +10,7 @@ import { readMigrations } from './read-migrations.ts';
 import { readMigrationState } from './state.ts';
 import { refuseSyncedDatabase } from './sync.ts';
 
-// The table of applied migrations, the same as that of drizzle's migrator, so that either can continue the other's work.
+// The table of applied migrations. Drizzle's migrator uses the same table, so each can continue the work of the other.
 const TABLE = `create schema if not exists drizzle;
   create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`;
 
@@ -28,8 +28,8 @@ function createEditedMigrationError(edited: readonly Migration[]): StartupError 
 }
 
 /**
- * Applies the migrations that the database lacks, those of a project's folder and Belfry's own, in order: each all or nothing, unless
- * its file says otherwise. A migration that a merge added with an earlier time is applied as well.
+ * Applies the project's and Belfry's own migrations that the database lacks, in order. Each is applied all or nothing, unless its file opts
+ * out. A migration that a merge added with an earlier time is applied as well.
  *
  * @param onApplied called with a line for each applied migration
  * @throws StartupError if there are no migrations, one fails, one was edited after it was applied, or sync manages the database

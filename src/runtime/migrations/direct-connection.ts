@@ -73,7 +73,7 @@ export async function connectForMigrations(addresses: Addresses): Promise<pg.Cli
 }
 
 /**
- * Checks that the direct address leads to the database of DATABASE_URL, so that no other database is migrated by mistake.
+ * Checks that the direct address leads to the database of DATABASE_URL. Otherwise another database could be migrated by mistake.
  *
  * @throws StartupError if it leads to another database
  */

@@ -127,7 +127,7 @@ function explainConflicts(table: string, name: string, terms: string, where: str
 /**
  * Like `explainStatementFailure`, and counts the rows that prevent a foreign key or a check.
  *
- * @param client a session in which the failed statement has been rolled back, and the foreign key or the check exists
+ * @param client a session that has rolled back the failed statement and where the foreign key or the check exists
  */
 export async function explainFailureWithCounts(
   client: Client,

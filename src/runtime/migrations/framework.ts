@@ -42,7 +42,7 @@ export function readFrameworkMigrations(): Migration[] {
 }
 
 /**
- * Describes what to do about a copy of Belfry's migrations in the folder of a project, which a former fork of the repository has. The
+ * Describes what to do about a copy of Belfry's migrations in the folder of a project, such as in an earlier fork of the repository. The
  * copy is not read.
  *
  * @returns undefined if there is none

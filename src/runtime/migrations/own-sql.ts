@@ -8,7 +8,7 @@ import type { Snapshot } from './plan/snapshot.ts';
 
 /** A migration that the project wrote by hand: it leaves the declared tables as they are. */
 interface OwnSql extends Migration {
-  /** Whether later migrations change the declared tables, so that names in the SQL may no longer exist. */
+  /** Whether later migrations change the declared tables. Names in the SQL may then no longer exist. */
   isOutdated: boolean;
 }
 
@@ -63,7 +63,7 @@ async function tryStatements(client: Client, { statements }: Migration) {
   await client.query('savepoint own_sql');
   for (const statement of statements) {
     try {
-      // Everything runs in the transaction of the sync, in which indexes cannot be built concurrently.
+      // A sync runs everything in one transaction. Postgres cannot build indexes concurrently there.
       await client.query(statement.replaceAll(/\bCONCURRENTLY\b/gi, ''));
     } catch (error) {
       await client.query('rollback to savepoint own_sql');
@@ -74,7 +74,7 @@ async function tryStatements(client: Client, { statements }: Migration) {
 }
 
 /**
- * Applies the SQL that the project wrote by hand, as far as this database does not have it, in the transaction of a sync.
+ * Applies the SQL that the project wrote by hand and that this database lacks, in the transaction of a sync.
  *
  * @param applied the hashes of the migrations that the database has, by name
  * @returns the same after the statements

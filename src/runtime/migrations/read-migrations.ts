@@ -19,9 +19,10 @@ function readOwnedTables(folder: string, index: number): ReadonlySet<string> {
 /**
  * Merges the migrations of a project and Belfry's own by time. Each list keeps its order, which may differ from the order of time.
  *
- * A table of Belfry may have been a table of the project before: the project's migrations created and changed it, until an upgrade of
- * Belfry brought a migration that took it over. That upgrade may be later than the time of Belfry's migration, which therefore runs after
- * the last migration of the project that still had the table. Otherwise the project's migrations would find the table in a newer form.
+ * A table of Belfry may earlier have been a table of the project: the project's migrations created and changed it, until an upgrade of
+ * Belfry brought a migration that took it over. That upgrade may be later than the time of Belfry's migration. The migration therefore runs
+ * after the last migration of the project that still had the table; otherwise the project's migrations would find the table in a newer
+ * form.
  *
  * @param readOwned returns the tables that the project owned after one of its migrations
  */
@@ -65,8 +66,8 @@ function readOwnMigrations(folder: string): { migrations: Migration[]; indexes: 
 }
 
 /**
- * Reads all migrations of a project: those of its folder, and Belfry's own from the package, in the order in which they are applied to
- * an empty database.
+ * Reads all migrations of a project: those in its folder, and Belfry's own from the package. Returns them in the order in which an empty
+ * database gets them.
  *
  * @throws StartupError if the project has none, or if a file of a journal is missing
  */

@@ -10,7 +10,7 @@ function indexNames({ name, indexes }: ReturnType<typeof getTableConfig>): strin
   });
 }
 
-/** Returns the relation names that a table uses in the schema: its own, and those of its indexes and keys. */
+/** Returns the relation names that a table uses in the schema: the names of the table, its indexes and its keys. */
 export function collectRelationNamesOfTable(table: PgTable): string[] {
   const config = getTableConfig(table);
   const { name, columns, primaryKeys, uniqueConstraints } = config;
@@ -24,7 +24,7 @@ export function collectRelationNamesOfTable(table: PgTable): string[] {
   return [...new Set(names)];
 }
 
-/** Returns the names of a table that are too long for Postgres: its own, those of its columns, indexes, keys and constraints. */
+/** Returns the names of a table, its columns, indexes, keys and constraints that are too long for Postgres. */
 export function findOverlongNames(table: PgTable): string[] {
   const { columns, foreignKeys, checks } = getTableConfig(table);
   const names = [

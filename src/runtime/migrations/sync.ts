@@ -159,11 +159,11 @@ async function planSync(
 }
 
 /**
- * Makes the database match the tables, for development and tests. The database stores the last result, so that a start
- * without a change costs one query. All or nothing.
+ * Makes the database match the tables, for development and tests, all or nothing. The database stores the last result: a start without a
+ * change costs one query.
  *
  * @param mayDrop which undeclared tables and columns are dropped; a drop of values is logged as a warning
- * @param folder the folder of the project's migrations, whose SQL written by hand is applied; undefined: none is
+ * @param folder the folder of the project's migrations, whose handwritten SQL is applied; undefined: none is
  * @throws StartupError if a statement fails or would lose data that must be kept, or if the database is managed by migrations
  */
 export async function syncDatabase(

@@ -15,7 +15,7 @@ import { shapeSchema } from './shape.ts';
 
 /** The inputs of an app's OpenAPI document. */
 export interface DocumentParts {
-  /** All routes of the app, in the order in which they are mounted. */
+  /** All routes of the app, in the order of mounting. */
   routes: readonly Route[];
   resources: readonly CompiledResource[];
   authenticators: readonly Authenticator[];

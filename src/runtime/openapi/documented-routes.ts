@@ -57,7 +57,7 @@ function deriveOperationId(method: HttpMethod, path: string): string {
   return camelCase(last) + buildNoun(segments.slice(0, -1));
 }
 
-/** Returns the operationId of a route: the declared one, that of its CRUD action (`listPosts`), or one derived from method and path. */
+/** Returns the operationId of a route: the declared one, the one of its CRUD action (`listPosts`), or one derived from method and path. */
 export function operationIdOf(route: Route): string {
   if (route.operationId !== undefined) return route.operationId;
   if (route.crud === undefined) return deriveOperationId(route.method, route.path);
@@ -91,7 +91,7 @@ function expandOptionalParts(route: Route): Route[] {
 }
 
 /**
- * Selects the routes that the document describes. If two routes match the same requests, the first one is mounted first, and the second is
+ * Selects the routes that the document describes. If two routes match the same requests, the first one is mounted first. The second is then
  * never reached, even if the first one is hidden.
  */
 export function selectDocumentedRoutes(routes: readonly Route[]): Route[] {
@@ -101,8 +101,8 @@ export function selectDocumentedRoutes(routes: readonly Route[]): Route[] {
 }
 
 /**
- * Creates the lookup of a route's path in the document: `/posts/:id` → `/api/posts/{id}`. Routes of one path use the same parameter names,
- * those of the CRUD routes if there are any.
+ * Creates the lookup of a route's path in the document: `/posts/:id` → `/api/posts/{id}`. Routes of one path use the same parameter names:
+ * the names of the CRUD routes, if there are any.
  */
 export function createDocumentPathLookup(routes: readonly Route[]): (route: Route) => string {
   const paths = new Map<string, string>();

@@ -45,8 +45,8 @@ function listScopesByScheme(route: Route, schemes: readonly SignInScheme[]) {
 }
 
 /**
- * Returns the sign-in schemes of which a route requires one, each with the narrowest scope that the route accepts. Public routes require
- * none. A route whose policy is a function counts as protected: only the function knows which calls are allowed without a token.
+ * Returns the sign-in schemes that a route accepts, each with the narrowest scope that the route accepts. Public routes require none. A
+ * route whose policy is a function counts as protected: only the function knows which calls are allowed without a token.
  */
 function securityOf(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): Json[] {
   if (policy.public) return [];

@@ -33,7 +33,7 @@ const IF_NONE_MATCH = {
   schema: { type: 'string' },
 };
 
-/** Whether a route changes one record, so that `If-Match` can guard the change. */
+/** Whether a route changes one record. `If-Match` can then guard the change. */
 function acceptsIfMatch(route: Route): boolean {
   return route.method !== 'GET' && route.resource !== undefined && isItemPath(route.path);
 }
@@ -123,7 +123,7 @@ export function createCommaListParameter(name: string, description: string, item
   };
 }
 
-/** The schema of a value to which a field is compared: the field's type, without the limits for stored values. */
+/** The schema of a value that a field is compared with: the field's type, without the limits for stored values. */
 function comparisonValueSchema({ spec }: CompiledField): Json {
   const { type, values, target } = spec.inner?.spec ?? spec;
   const bare = { type, ...(values === undefined ? {} : { values }), ...(target === undefined ? {} : { target }) };
@@ -175,7 +175,7 @@ function createRelatedFilterParameters(resource: CompiledResource): Json[] {
   return parameters.slice(0, MAX_LISTED);
 }
 
-/** The sortable fields of the records to which the resource refers: `author.name`. */
+/** The sortable fields of the referenced records: `author.name`. */
 function sortableFieldsOfReferences(resource: CompiledResource): string[] {
   const references = relationsFor(resource, undefined).filter(
     ({ kind, field }) => kind === 'one' && field.visibleTo === undefined,

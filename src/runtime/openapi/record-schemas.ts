@@ -121,7 +121,7 @@ function readViewSchema(
   return { properties, always: ['id', ...required.map((field) => field.name), ...times] };
 }
 
-/** Whether a client may send the field in a body, judging by the declaration alone, not by the user or the record. */
+/** Whether the declaration lets a client send the field in a body. The user and the record are not considered. */
 function isAcceptedInBody(
   resource: CompiledResource,
   { name, spec, type, closed, writableBy }: CompiledField,

@@ -22,7 +22,7 @@ export interface ResourceFacts {
   filters: Record<string, Operator[]>;
   sort: string[];
   search: boolean;
-  /** The resource to which each reference refers. */
+  /** The target resource of each reference. */
   references: Record<string, string>;
   /** The resource of each reverse relation. */
   relations: Record<string, string>;

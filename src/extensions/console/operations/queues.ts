@@ -33,7 +33,7 @@ const DEADLINE_MS = 3000;
 
 type QueueHost = Pick<Host, 'queues' | 'redis'>;
 
-/** @throws the error of Redis, or one that says that it is not connected */
+/** @throws the error of Redis, or an error that Redis is not connected */
 function requireRedis({ redis }: QueueHost): void {
   if (redis.commands.status !== 'ready') throw redis.lastError() ?? new Error('is not connected');
 }
@@ -50,7 +50,7 @@ async function readCounts(queue: Queue): Promise<{ counts: Counts; oldestSeconds
   return { counts: counts as Counts, oldestSeconds };
 }
 
-/** Returns the names of all queues: those of this process, and those that any process worked on within a week. */
+/** Returns the names of all queues: the queues of this process, and every queue that a process worked on within a week. */
 function listNames(host: Pick<Host, 'queues'>, { queues }: ProcessList): string[] {
   return [...new Set([...host.queues.workedQueues(), ...queues])].sort();
 }

@@ -11,7 +11,7 @@ export interface ServerProblem {
   fix: string | null;
 }
 
-/** The state of Postgres, as far as the app's user may see it. */
+/** The state of Postgres that the app's database user may see. */
 export interface PostgresState {
   latencyMs: number;
   version: string;
@@ -79,14 +79,14 @@ async function measure(read: () => Promise<unknown>): Promise<number> {
   return roundMs(performance.now() - startedAt);
 }
 
-/** Creates the function that reads the state of Postgres: two statements one after the other, and one more each minute. */
+/** Creates the function that reads the state of Postgres. A read takes two sequential statements, and once per minute a third one. */
 export function createPostgresReader({
   database,
 }: Pick<Host, 'database'>): () => Promise<PostgresState | ServerProblem> {
   const readSize = createSharedRead(() => database.readSlowly<[number]>({ text: SIZE, values: [] }), SIZE_FRESH_MS);
   return async () => {
     try {
-      // By itself, so that the other statements do not delay it.
+      // Measured separately: the other statements must not delay it.
       const latencyMs = await measure(() => database.read({ text: 'select 1', values: [] }));
       const [[row], [size]] = await Promise.all([
         database.readSlowly<StateRow>({ name: 'console_postgres_state', text: STATE, values: [] }),

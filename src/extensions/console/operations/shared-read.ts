@@ -7,8 +7,8 @@ export interface SharedRead<T> {
 }
 
 /**
- * Shares the results of a read among all pages of the console that this process serves, so that the number of open pages does not decide how
- * many statements and commands the servers get.
+ * Shares the results of a read among all console pages that this process serves. The load on the servers then does not depend on the number
+ * of open pages.
  *
  * @param freshMs ms for which a result is reused
  */

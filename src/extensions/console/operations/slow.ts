@@ -52,7 +52,7 @@ function mergeStatements(lists: readonly (readonly SlowStatement[])[]): SlowStat
 }
 
 /**
- * Reads the slow requests and statements of all processes, with those of this process up to now. Two round trips to Redis.
+ * Reads the slow requests and statements of all processes, including this process up to now. Two round trips to Redis.
  *
  * @throws the error of Redis if it is not usable
  */

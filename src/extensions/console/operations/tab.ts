@@ -57,7 +57,7 @@ const get = (path: string, handler: Handler, query?: z.ZodType): ConsoleRoute =>
   ...(query && { query }),
 });
 
-/** A handler that needs Redis. Errors say why Redis is not usable; those of Postgres and of the code stay as they are. */
+/** A handler that needs Redis. Its errors say why Redis is not usable. Errors of Postgres and of the code are passed through. */
 const withRedis =
   ({ env, redis }: Pick<ExtensionHost, 'env' | 'redis'>, handler: Handler): Handler =>
   async (ctx) => {
@@ -77,7 +77,7 @@ const recordParams = (resource: string) => (ctx: RouteContext) => ({
   details: { ...ctx.params },
 });
 
-/** Returns the id of the row in a path, as far as it can be one: Postgres refuses larger numbers. */
+/** Returns the id of the row in a path; `0`, which no row has, for an invalid id. Postgres refuses larger numbers. */
 const rowIdOf = ({ params: { id = '' } }: RouteContext) => (/^\d{1,18}$/.test(id) ? id : '0');
 
 /** The routes about queues and the outbox. */

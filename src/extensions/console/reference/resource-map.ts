@@ -11,7 +11,7 @@ import { fieldsOf, targetOf } from '../data/field-info.ts';
 
 /** The viewers that a policy allows. Alternatives: a viewer needs to meet only one of them. */
 export interface AccessRule {
-  /** The policy as written, in which functions are named `function` or by their own text. */
+  /** The policy as written. Functions appear as `function` or as their own text. */
   text: string;
   /** Which viewers are allowed whatever the record. `verified`: users with a proved e-mail address. */
   allows: ('public' | 'authenticated' | 'verified')[];
@@ -24,7 +24,7 @@ export interface AccessRule {
   hasFunction: boolean;
 }
 
-/** A reference from the records of one resource to those of another one. */
+/** A reference from one resource to another. */
 export interface MappedReference {
   field: string;
   target: string;

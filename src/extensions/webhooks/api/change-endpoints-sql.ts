@@ -25,7 +25,7 @@ function mayBindKeySql(alias: string, first: number): string {
 /**
  * Creates an endpoint. $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 maximum endpoints of an owner,
  * $9 public key, $10 ordered, $11 rate limit, $12 its window in seconds, $13 API key to bind to, $14 scopes of the key, $15 its expiry.
- * No row: the owner's limit is reached. The owner's row is locked, so that the count is exact.
+ * No row: the owner's limit is reached. The owner's row is locked, which keeps the count exact.
  */
 export const CREATE_ENDPOINT = `
   insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret, public_key, ordered, rate_limit, rate_window_seconds,
@@ -39,11 +39,13 @@ export const LIST_ENDPOINTS = `
   select ${COLUMNS} from webhook_endpoints where owner_id = $1 and removed_at is null order by created_at desc, id desc`;
 
 /**
- * Updates an endpoint. $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered;
- * null means unchanged. $9 whether the rate limit changes, $10 the limit, $11 its window in seconds. $12 to $15: see `bindKeySql`.
- * $16 reasons; an endpoint that was disabled for one of them is not enabled. The last two columns: whether the endpoint was enabled
- * before, and whether it is slow. No row: the endpoint was deleted, bound to another key or disabled for one of the reasons meanwhile.
- * Enabling the endpoint resets its counters. Enabling it or changing its URL makes it count as fast.
+ * Updates an endpoint. $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered; null
+ * means unchanged. $9 whether the rate limit changes, $10 the limit, $11 its window in seconds. $12 to $15: see `bindKeySql`. $16 reasons;
+ * an endpoint that was disabled for one of them is not enabled.
+ *
+ * The last two columns: whether the endpoint was enabled before, and whether it is slow. No row: the endpoint was deleted, bound to another
+ * key or disabled for one of the reasons after the caller read it. Enabling the endpoint resets its counters. Enabling it or changing its
+ * URL makes it count as fast.
  */
 export const UPDATE_ENDPOINT = `
   with old as (
@@ -86,7 +88,7 @@ export const REMOVE_ENDPOINT = `
 
 /**
  * Replaces the secret of an endpoint. $1 id, $2 owner, $3 new secret, $4 ms for which messages are also signed with the old secret; 0
- * deletes it at once, $5 new public key, $6 to $9 see `bindKeySql`. All secrets of an endpoint have the same encryption context, so that a
+ * deletes it at once, $5 new public key, $6 to $9 see `bindKeySql`. All secrets of an endpoint have the same encryption context: a
  * ciphertext can move between columns.
  */
 export const ROTATE_SECRET = `

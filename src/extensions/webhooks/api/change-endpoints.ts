@@ -48,8 +48,8 @@ function emitWebhookEvent(
 }
 
 /**
- * Runs a statement that changes an endpoint, unless the session or key of the request was revoked meanwhile. The revocation may have
- * disabled the endpoint after the request was authenticated.
+ * Runs a statement that changes an endpoint. Refuses the change if the session or key of the request was revoked after the request was
+ * authenticated: the revocation may have disabled the endpoint.
  */
 async function writeIfCredentialHeld<Row extends unknown[]>(
   { host, accounts }: Pick<EndpointParts, 'host' | 'accounts'>,

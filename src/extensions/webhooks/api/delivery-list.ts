@@ -84,7 +84,7 @@ export function createDeliveryLister(
     const { id } = serializeLoadedEndpoint(ctx);
     const text = listDeliveriesSql({ status, byType: event !== undefined, isContinued: after !== undefined }, isKept);
     const values = [id, limit + 1, ...(event === undefined ? [] : [event]), ...(after ?? [])];
-    // Few deliveries may have the name of the event, so that the search for them reads much of the log.
+    // If few deliveries have the name of the event, the search for them reads much of the log.
     const found = await (event === undefined
       ? database.read<DeliveryRow>({ text, values })
       : database.readSlowly<DeliveryRow>({ text, values }));

@@ -57,7 +57,7 @@ const IS_IN_FLIGHT_OF_ENDPOINT = `d.id = any(array(
     union all
     select s.id from webhook_deliveries s where s.endpoint_id = $1 and s.lease_until is not null))`;
 
-/** A term by which a list is sorted, and how a position holds its value: as a text, which `fromText` converts back. */
+/** A term of a list's order. A position holds its value as a text, which `fromText` converts back. */
 interface SortTerm {
   term: string;
   toText(value: string): string;
@@ -97,8 +97,8 @@ export interface DeliveryFilter {
 /**
  * Lists the deliveries of an endpoint, newest first. $1 endpoint, $2 page size, then the event name with `byType`, then the values of the
  * position with `isContinued`. Each table is read in the order of an index: by event, because event ids begin with the time, or for failed
- * deliveries by creation time. The status is part of the text, so that the planner can use the partial indexes. The position of a row is in
- * its last columns, as texts.
+ * deliveries by creation time. The status is part of the text, because the planner can then use the partial indexes. The position of a row
+ * is in its last columns, as texts.
  *
  * @param isKept see `isKeptSql`
  */
@@ -163,10 +163,10 @@ const MAKE_DUE = `
       finished_at = null`;
 
 /**
- * Makes a delivery due now and restarts its schedule; the schedule of a test stays used up. A finished delivery leaves the log. If another
- * delivery of its event already waits for the endpoint, that one becomes due and is returned instead. A delivery that is being sent at the
- * moment does not change. Attempt numbers continue. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`. Returns no row if there is no such
- * delivery, or if a concurrent statement has just moved it to or from the log, so that this one did not see it.
+ * Makes a delivery due now and restarts its schedule. The schedule of a test stays used up. A finished delivery leaves the log. If another
+ * delivery of its event already waits for the endpoint, that delivery becomes due and is returned instead. A delivery that is being sent
+ * does not change. Attempt numbers continue. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`. Returns no row if the delivery does not
+ * exist, or if a concurrent statement has just moved it to or from the log.
  *
  * @param isKept see `isKeptSql`
  */
@@ -186,8 +186,8 @@ export function sendAgainSql(isKept: string): string {
 }
 
 /**
- * Fails a delivery without an attempt, and moves it to the log. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`, $4 error. Returns no row if
- * there is no such delivery, if a worker is sending it at the moment, or if a concurrent statement has just moved it.
+ * Fails a delivery without an attempt, and moves it to the log. $1 delivery, $2 endpoint, $3 see `earliestFinishOf`, $4 error. Returns no
+ * row if the delivery does not exist, is being sent by a worker, or was just moved by a concurrent statement.
  *
  * @param isKept see `isKeptSql`
  */

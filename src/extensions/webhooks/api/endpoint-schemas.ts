@@ -7,7 +7,7 @@ import { checkUrl, createHostCheck } from '../../../platform/http/address-guard/
 import { SIGNINGS } from '../endpoints/signing.ts';
 import type { WebhookSettings } from '../settings/settings.ts';
 
-// One error for every host name that cannot be called, so that the error does not reveal whether a private name exists.
+// Every host name that cannot be called gets the same error. A different error would reveal whether a private name exists.
 const NOT_PUBLIC = 'Must have a public host name';
 
 const URL_ERRORS: Record<string, string> = {

@@ -64,14 +64,14 @@ function* iterateWhileGrowing(names: Set<string>, read: (name: string) => unknow
   for (const name of names) yield [name, read(name)];
 }
 
-/** The names of the fields of a resource that any user might receive, as far as the declaration tells. */
+/** The names of the fields of a resource that any user might receive, judging only by the declaration. */
 function listUsualFields({ declaration }: ResourceGateway): Set<string> {
   const fields = Object.entries(declaration.fields as Fields).filter(([, { spec }]) => spec.visibleTo === undefined);
   return new Set(['id', ...fields.map(([name]) => name), 'createdAt', 'updatedAt']);
 }
 
 /**
- * The routes of the event catalogue: every event that endpoints can subscribe to, with its schema and a sample. The schemas are those of the
+ * The routes of the event catalogue: every event that endpoints can subscribe to, with its schema and a sample. The schemas come from the
  * OpenAPI document, whether or not the app serves it.
  */
 export function eventCatalogueRoutes(

@@ -1,6 +1,6 @@
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Depth at which a sample ends: schemas can contain themselves, such as those of comments with answers. */
+/** Depth where a sample ends: schemas can contain themselves, such as comments with answers. */
 const MAX_DEPTH = 6;
 const SAMPLE_TIME = '2030-01-01T12:00:00.000Z';
 

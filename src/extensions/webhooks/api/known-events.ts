@@ -60,7 +60,7 @@ export interface KnownEvent {
   at: string;
   /** Whether the relay has not handled the endpoint for this event yet. */
   waitsForEndpoint: boolean;
-  /** The record that the event is about, or the owner of an event of the app, as far as they are stored. */
+  /** The record that the event is about, or the owner of an app event. Parts that are not stored are undefined. */
   about?: { resource: string; record: StoredRecord | undefined } | { owner: string | null };
   /** Whether a fan-out would deliver the event to the endpoint now. */
   isReadable(): Promise<boolean>;

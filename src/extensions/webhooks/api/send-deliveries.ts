@@ -28,7 +28,7 @@ type AwaitAttempt = (id: string, endpointId: string, hasClientLeft: () => boolea
 
 /**
  * Creates the function that waits for attempts. It polls the row at growing intervals, which works whichever worker makes the attempt, and
- * without Redis. It rejects with NOT_FOUND if the delivery is deleted meanwhile.
+ * without Redis. It rejects with NOT_FOUND if the delivery is deleted before.
  */
 function createAttemptWaiter(
   database: Database,
@@ -98,7 +98,7 @@ export function createDeliveryRetrier(
     for (let tries = 1; ; tries += 1) {
       const [changed] = await database.write<DeliveryRow>({ text, values: [...key, ...more] });
       if (changed !== undefined) return changed;
-      // A concurrent statement may have moved the delivery to or from the log meanwhile. A read finds it in either table.
+      // A concurrent statement may have moved the delivery to or from the log. A read finds it in either table.
       const [found] = await database.write<DeliveryRow>({ text: readText, values: key });
       if (found === undefined) throw new ApiError('NOT_FOUND');
       const [, , , status] = found;

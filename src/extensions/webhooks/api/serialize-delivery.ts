@@ -61,7 +61,7 @@ export interface DeliverySerializer {
   readableResponseOf(row: DeliveryRow): string | null;
 }
 
-/** Groups the ids of deliveries, so that the bodies of a group are small enough to be in memory together. */
+/** Groups the ids of deliveries. The bodies of a group are small enough to be in memory together. */
 function groupIdsByBodySize(rows: readonly DeliveryRow[]): string[][] {
   const groups: string[][] = [];
   let room = 0;

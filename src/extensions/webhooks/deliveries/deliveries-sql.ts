@@ -56,7 +56,7 @@ export function columnsSql(
  * Inserts finished deliveries into the log.
  *
  * @param from rows with the columns of the log, except those in `values`
- * @param values SQL expressions for some of the columns, in which `r` is a row
+ * @param values SQL expressions for some of the columns, where `r` is a row
  */
 export function insertIntoLogSql(from: string, values: Readonly<Record<string, string>> = {}): string {
   return `insert into webhook_delivery_log as d (${LOG_COLUMNS.join(', ')})
@@ -64,9 +64,9 @@ export function insertIntoLogSql(from: string, values: Readonly<Record<string, s
 }
 
 /**
- * Makes deliveries from the log wait again: due now, with a new schedule. The schedule of a test stays used up. A process of an earlier version,
- * which does not know the log, may have added a second delivery of the same event to the same endpoint. If that one waits, it delivers the
- * event, and the one from the log is dropped.
+ * Makes deliveries from the log wait again: due now, with a new schedule. The schedule of a test stays used up. A process of an earlier
+ * version, which does not know the log, may have added a second delivery of the same event to the same endpoint. If the second delivery
+ * waits, it delivers the event, and the one from the log is dropped.
  *
  * @param from the rows that were deleted from the log, with `LOG_COLUMNS`
  * @param onConflict what to do if another delivery of the event already waits, which is row `d`
@@ -80,8 +80,8 @@ export function resumeFromLogSql(from: string, onConflict = 'nothing'): string {
 }
 
 /**
- * A condition: delivery `d` is being sent under a lease. Such a delivery stays `pending` in its own row, so that each attempt writes the
- * row only once. Clients see it as `sending`.
+ * A condition: delivery `d` is being sent under a lease. Such a delivery stays `pending` in its own row: each attempt writes the row only
+ * once. Clients see it as `sending`.
  */
 export const IS_LEASED = `(d.status = 'pending' and exists (
       select from webhook_turns t where t.endpoint_id = d.endpoint_id and (t.sending ->> d.id)::int = d.attempts))`;
@@ -95,7 +95,7 @@ export function isKeptSql({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDel
 const CLOCK_TOLERANCE_MS = DAY_MS;
 
 /**
- * Returns a time before which none of the deliveries can have finished, so that Postgres skips the older partitions of the log.
+ * Returns a lower bound for the finish times of the deliveries. Postgres then skips the older partitions of the log.
  *
  * @param ids ids of deliveries or events, which begin with the Unix second of their creation
  * @returns ISO 8601

@@ -7,10 +7,10 @@ import type { StatusReader, WebhookQueue } from './status.ts';
 /** Histogram buckets in seconds: from unnoticeable to practically stopped. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** ms for which values read from the database are reused, so that frequent scrapes cost one query. */
+/** ms for which values read from the database are reused. Frequent scrapes then cost one query. */
 const FRESH_MS = 1000;
 
-/** Returns the label `result` of an outcome. HTTP statuses are reduced to their first digit, so that receivers cannot create series. */
+/** Returns the label `result` of an outcome. HTTP statuses are reduced to their first digit; otherwise receivers could create series. */
 function resultLabelOf({ error, refused }: Outcome): string {
   if (error === null) return 'succeeded';
   if (refused) return 'not readable';
@@ -21,7 +21,7 @@ type GaugeDefinition = [name: string, help: string, value: (queue: WebhookQueue)
 
 const toSeconds = (ms: number | null) => (ms ?? 0) / 1000;
 
-/** Gauges that are read from the database on each scrape, so that every process reports the same values. */
+/** Gauges that are read from the database on each scrape: every process reports the same values. */
 const GAUGES: readonly GaugeDefinition[] = [
   ['queued', 'Deliveries that could be sent now.', ({ due }) => due],
   ['retrying', 'Deliveries that wait for the time of their next attempt.', ({ retrying }) => retrying],

@@ -29,9 +29,11 @@ type QueueRow = [
 ];
 
 /**
- * Reads how many deliveries and events wait. $1 roles of the global policy. Returns the numbers of deliveries that are due, that wait for
- * a retry, that are held because their endpoint may not be sent to, and that are in flight; by how many ms the earliest due delivery is
- * overdue; the number of events that wait for the relay, and for how many ms the oldest event has waited.
+ * Reads how many deliveries and events wait. $1 roles of the global policy. The columns of the row:
+ *
+ * - the deliveries that are due, that wait for a retry, that are held because their endpoint may not be sent to, and that are in flight
+ * - ms by which the earliest due delivery is overdue
+ * - the events that wait for the relay, and for how many ms the oldest event has waited
  */
 function queueStateSql(users: UsersSql): string {
   return `
@@ -72,7 +74,7 @@ const countFailedSql = (isKept: string) =>
 
 /**
  * Counts recent attempts by result: null for a success, otherwise the error. $1 maximum age in ms, $2 maximum number of newest deliveries
- * to read, so that the cost does not depend on the size of the log. Uses the indexes by id.
+ * to read, which limits the cost for a large log. Uses the indexes by id.
  */
 const RECENT_ATTEMPTS = `
   select entry ->> 'error', count(*)
@@ -159,7 +161,7 @@ export interface StatusReader {
   status(worst?: number): Promise<WebhookStatus>;
 }
 
-/** Creates the status reader. Its statements run alongside those of requests, and are cancelled after 5 seconds. */
+/** Creates the status reader. Its statements run alongside the statements of requests, and are cancelled after 5 seconds. */
 export function createStatusReader(
   { database }: Pick<Host, 'database'>,
   users: ResourceGateway,
@@ -214,7 +216,7 @@ export function createStatusReader(
   };
 }
 
-/** Selects the endpoints whose last attempt failed, the newest failure first. $1 maximum number of rows. Returns the number of all of them, too. */
+/** Selects the endpoints whose last attempt failed, the newest failure first. $1 maximum number of rows. Each row also has the total number. */
 const ONLY_FAILING = `
   select count(*) over ()::int, e.url, e.last_error from webhook_endpoints e
   where e.removed_at is null and ${ENDPOINT_STATE} in ('retrying', 'failing') order by e.last_failure_at desc nulls last limit $1`;

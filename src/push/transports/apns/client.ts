@@ -23,7 +23,7 @@ const MAX_TRIES = 3;
 const CLOSE_TIMEOUT_MS = 2000;
 
 /**
- * Opens the client, which connects at the first send. The library is loaded here, so that processes without APNs do not load it.
+ * Opens the client, which connects at the first send. The library is loaded here: processes without APNs do not load it.
  *
  * @throws Error if the library refuses the credentials, such as a certificate for another environment
  */

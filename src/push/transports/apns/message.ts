@@ -57,7 +57,7 @@ function toApnsCollapseId(text: string): string {
   return COLLAPSE_ID.test(text) ? text : hash('sha256', text);
 }
 
-/** Creates the headers of a notification. A visible one always has a collapse id, so that a duplicate replaces the first notification. */
+/** Creates the headers of a notification. A visible one always has a collapse id: a duplicate replaces the first notification. */
 export function createApnsHeaders(message: PushContent, context: SendContext): ApnsHeaders {
   const left = getRemainingTtlSeconds(message, context) ?? MAX_TTL_SECONDS;
   const collapseId = message.collapseId ?? (message.silent ? undefined : context.id);

@@ -24,7 +24,7 @@ export const CALL_TIMEOUT_MS = 30_000;
 /** Maximum tries of messages that FCM did not process. */
 const MAX_TRIES = 3;
 
-/** Opens the client. The library is loaded here, so that processes without FCM do not load it. */
+/** Opens the client. The library is loaded here: processes without FCM do not load it. */
 export async function openFcmClient(account: ServiceAccount, deadlineMs: number): Promise<FcmClient> {
   const { initializeApp, cert, deleteApp } = await import('firebase-admin/app');
   const { getMessaging } = await import('firebase-admin/messaging');

@@ -19,7 +19,7 @@ export function fcmMessageError({ data = {} }: PushContent): string | undefined 
   return key === undefined ? undefined : `data.${key} is reserved by FCM`;
 }
 
-/** Converts data to strings, as FCM requires. Adds `pushId`, which the app reports when the notification is opened, unless data has one. */
+/** Converts data to strings, as FCM requires. Adds `pushId` unless the data has one; the app reports it when the notification is opened. */
 function toFcmData({ data = {} }: PushContent, pushId: string): Record<string, string> {
   const texts = Object.entries(data).map(([key, value]) => [
     key,

@@ -3,7 +3,7 @@ import { createSemaphore } from '../../../platform/helpers/concurrency/semaphore
 import type { VapidCredentials } from './vapid.ts';
 
 /**
- * Creates a limit of concurrent tasks per origin, so that a slow push service does not delay the others.
+ * Creates a limit of concurrent tasks per origin. A slow push service then does not delay the others.
  *
  * @param size maximum concurrent tasks per origin
  * @returns a function that runs a task once its origin has a free slot
@@ -47,7 +47,7 @@ const RENEW_AFTER_MS = 6 * 3_600_000;
 /** Maximum cached VAPID signatures, one per origin. Only a few push services exist, but clients can register endpoints at other origins. */
 const MAX_CACHED_ORIGINS = 1000;
 
-/** Opens the client. The library is loaded here, so that processes without Web Push do not load it. */
+/** Opens the client. The library is loaded here: processes without Web Push do not load it. */
 export async function openWebPushClient({ publicKey, privateKey, subject }: VapidCredentials): Promise<WebPushClient> {
   const { default: webpush } = await import('web-push');
   const authorizations = new Map<string, { authorization: string; until: number }>();

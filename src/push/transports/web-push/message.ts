@@ -19,7 +19,7 @@ export function webPushMessageError({ silent }: PushContent): string | undefined
 }
 
 /**
- * Creates the JSON payload for the page's service worker. `tag` is always set, so that a duplicate replaces the first notification.
+ * Creates the JSON payload for the page's service worker. `tag` is always set: a duplicate replaces the first notification.
  *
  * @param pushId id of the push, which the page reports when the notification is opened
  */

@@ -126,8 +126,8 @@ const OUTPUT_PROPERTIES: Record<string, JsonSchema> = {
 };
 
 /**
- * Files: a client uploads a file, then sets the field to the id of the upload. The column holds the metadata of the file, so that reads
- * need no further query.
+ * Files: a client uploads a file, then sets the field to the id of the upload. The column holds the metadata of the file, and reads need no
+ * further query.
  */
 export const fileType = {
   kind: 'file',

@@ -22,7 +22,7 @@ export const JSONB: ColumnType = {
   sql: 'jsonb',
   noun: 'JSON',
   jsonSchema: {},
-  // Converts a value of code to plain JSON, the form in which Postgres returns it.
+  // Converts a value of code to plain JSON, as Postgres returns it.
   convertToStored(value) {
     const text: string | undefined = JSON.stringify(value);
     if (text === undefined) return { path: [], message: undefined };

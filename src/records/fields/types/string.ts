@@ -11,7 +11,7 @@ import {
   toComparableText,
 } from '../text-rules.ts';
 
-/** Short strings, trimmed unless the declaration says `trim(false)`, and in NFC unless it says `normalize(false)`. */
+/** Short strings. They are trimmed unless the field has `trim(false)`, and stored in NFC unless it has `normalize(false)`. */
 export const stringType = {
   kind: 'string',
   field: (): Field<string> => new Field({ type: stringType, trim: true, normalize: true }),

@@ -45,7 +45,7 @@ function isWebUrl(text: string): boolean {
 
 /**
  * A URL in its stored form: as it was sent, trimmed. Forms that only the URL parser understands (`https:/host`, a backslash for a slash,
- * tabs, line ends) are stored as the parser writes them, so that every reader sees the same host.
+ * tabs, line ends) are stored as the parser writes them: every reader then sees the same host.
  */
 function normalizeUrl(text: string, spec: FieldSpec): string {
   const normalized = normalizeText(text, spec);

@@ -70,7 +70,7 @@ function toGroupResult({ groups, count, functions }: ParsedAggregates, row: read
   return result;
 }
 
-/** Limits a term to the records in which the viewer may see its field. */
+/** Limits a term to the records where the viewer may see its field. */
 function limitToVisible<Term extends { field: AggregatableField }>(
   resource: CompiledResource,
   term: Term,
@@ -111,8 +111,8 @@ async function readRowsWithinResponse(
 }
 
 /**
- * Computes aggregates of the records that the caller may list, in one statement. Fields with `visibleTo` count only in records in which the
- * caller may see them: other records are in no group of such a field, and add nothing to its aggregates.
+ * Computes aggregates of the records that the caller may list, in one statement. A field with `visibleTo` counts only in records where the
+ * caller may see it. Other records are in no group of that field, and add nothing to its aggregates.
  *
  * @param options `byCode`: code passes the selection, with typed values; `source`: where to read, by default from the primary
  */

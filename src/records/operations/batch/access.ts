@@ -17,7 +17,7 @@ export interface BatchAccess {
   /** @throws ApiError UNAUTHORIZED or FORBIDDEN */
   assertMayCreate(): Promise<void>;
   /**
-   * The conditions under which records may be written; undefined if the policy needs each record (a function).
+   * The conditions that records must meet to be written; undefined if a function in the policy needs each record.
    *
    * @throws ApiError UNAUTHORIZED if a user is required
    */
@@ -25,9 +25,12 @@ export interface BatchAccess {
   /** The conditions of the scope filter. */
   scope(): Promise<Condition[]>;
   /**
-   * Whether an item can be written together with others. Functions that may read records must see the result of earlier items, so items
-   * with such functions run alone: hooks, functions in policies and `writableBy`, guards, steps of deletions. So do items that change more than their
-   * own record: they attach files, lock the records of a list of references, or delete records to which others refer.
+   * Whether an item can be written together with others. Two kinds of items run alone:
+   *
+   * - Items with functions that may read records, because these must see the result of earlier items: hooks, functions in policies and
+   *   `writableBy`, guards, steps of deletions.
+   * - Items that change more than their own record: they attach files, lock the records of a list of references, or delete records that
+   *   others refer to.
    */
   canWriteTogether(item: BatchItem): Promise<boolean>;
   /** Whether an item is a create that can be authorized and validated before any item is written. */

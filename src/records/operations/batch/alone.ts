@@ -18,7 +18,7 @@ import { updateDataOf } from './prepare.ts';
 const MAX_ATTEMPTS = 5;
 
 /**
- * The condition that the record of an upsert belongs to the organisation in which a create would place it, for a field that is unique within
+ * The condition that the record of an upsert belongs to the organisation where a create would place it. For a field that is unique within
  * organisations.
  *
  * @param tenant the field that holds the organisation

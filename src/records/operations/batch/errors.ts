@@ -9,7 +9,7 @@ export interface ItemFailure {
 }
 
 /**
- * The error of an atomic batch: that of its first failed item, with the details of all failed items by their place.
+ * The error of an atomic batch: the error of its first failed item, with the details of all failed items by their place.
  *
  * @param prefix the beginning of each name in the details, before the place
  * @returns an error that is not public unchanged

@@ -25,7 +25,7 @@ export interface BatchItem {
   by: { field: CompiledField; value: unknown } | undefined;
   /** The hashes of passwords in `data` that are computed before the transaction; left out: none. */
   hashes?: PasswordHashes;
-  /** The context of this operation: that of the batch, with the versions that the record must have. */
+  /** The context of this operation: the batch's, with the versions that the record must have. */
   operation: OperationContext;
 }
 

@@ -72,7 +72,7 @@ export async function upsertRecord(
     const [outcome] = await runAtomicBatch(context, entity, [item], { operation, prefix: '', room: UNLIMITED });
     return recordOf(outcome);
   } catch (error) {
-    // The error of the only item is that of the call.
+    // The call fails with the error of its only item.
     throw error instanceof ApiError && error.cause instanceof ApiError ? error.cause : error;
   }
 }

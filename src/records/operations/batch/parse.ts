@@ -50,12 +50,12 @@ export function actionsOf(op: unknown): readonly WriteAction[] {
   return known === undefined ? [] : ACTIONS_OF[known];
 }
 
-/** The operations that a resource has, judging by its routes. */
+/** The operations that the resource's routes allow. */
 export function batchOperationsOf({ actions }: Pick<CompiledResource, 'actions'>): BatchOperation[] {
   return BATCH_OPERATIONS.filter((op) => ACTIONS_OF[op].every((action) => actions.has(action)));
 }
 
-/** The field of the organisation within which the values of another field are unique; undefined if they are unique everywhere, or not at all. */
+/** For a field whose values are unique within an organisation: the field of that organisation. Otherwise undefined. */
 export function tenantOfUniqueField(
   { fields, indexes }: CompiledResource,
   { name, spec }: CompiledField,
@@ -70,8 +70,8 @@ export function tenantOfUniqueField(
 }
 
 /**
- * The fields by which the caller may upsert records: unique, at least within an organisation, and visible in every record, so that an upsert cannot test for values that the
- * caller may not see.
+ * The fields that the caller may upsert records by. They are unique, at least within an organisation, and visible to the caller in every
+ * record: otherwise an upsert could test for values that the caller may not see.
  */
 export function fieldsToUpsertBy(
   resource: CompiledResource,

@@ -17,7 +17,7 @@ import type { BatchAccess } from './access.ts';
 import type { BatchItem, Preparation, PreparedChange, Room } from './item.ts';
 import { checkReferences } from './references.ts';
 
-/** What the preparation of items needs. The store belongs to the transaction in which the items are written. */
+/** Dependencies of the preparation of items. The store belongs to the transaction that writes the items. */
 export interface PreparationContext {
   context: RecordsContext;
   entity: Entity;
@@ -32,7 +32,7 @@ export function createTooLargeError(): ApiError {
   return new ApiError('PAYLOAD_TOO_LARGE', 'The records of this batch are too large together; change fewer at once');
 }
 
-/** Converts an error to that of the item, unless it is one of the database, which concerns the whole batch. */
+/** Returns an error as the item's error. Throws transient errors of the database, because they concern the whole batch. */
 export async function catchItemError<T>(work: () => Promise<T>): Promise<T | { error: unknown }> {
   try {
     return await work();

@@ -17,7 +17,7 @@ function isReferencing(preparation: Preparation): preparation is ReferencingChan
   return preparation !== 'alone' && !('error' in preparation) && preparation.change.action !== 'deleted';
 }
 
-/** The ids of records of the same resource to which an item refers. */
+/** The ids of records of the same resource that an item refers to. */
 export function findOwnReferences({ checkedReferences, name }: CompiledResource, { data }: BatchItem): string[] {
   const own = checkedReferences.filter(({ target }) => target === name);
   const values = own.map((field) => (data as Values | null | undefined)?.[field.name]);

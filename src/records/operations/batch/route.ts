@@ -90,7 +90,7 @@ function combinePolicies({ declaration, actions }: Entity['resource']): Policy {
 
 const STATUS = { created: 201, updated: 200, deleted: 204 } as const;
 
-/** Converts an error to that of its item; an unexpected error is logged. */
+/** Converts an error to the error of its item; an unexpected error is logged. */
 function toItemError(context: RecordsContext, { resource }: Entity, error: unknown, operation: OperationContext) {
   const { status, code, message, details }: ApiError = toPublicOperationError(error);
   if (status >= 500) {
@@ -121,7 +121,7 @@ async function runBatch(
   return outcomes;
 }
 
-/** The single routes whose work a batch does, so that a key needs the scopes of each. */
+/** The single routes whose work a batch does. A key needs the scopes of each. */
 function createPerformedRoutes({ resource: { path, name } }: Entity): Route['performs'] {
   const shared = { resource: name, handler: () => undefined };
   const item = `${path}/:id`;

@@ -12,7 +12,7 @@ import { catchItemError, createTooLargeError, hashPasswordsAhead, prepareCreates
 import { type Segment, splitIntoSegments } from './segments.ts';
 import { createBatchWriter } from './write.ts';
 
-/** Maximum items that one transaction of a batch without atomicity writes, so that its locks are held only for a short time. */
+/** Maximum items that one transaction of a non-atomic batch writes. The limit keeps its locks short. */
 const MAX_ITEMS_OF_TRANSACTION = 500;
 
 interface BatchOptions {
@@ -79,7 +79,7 @@ async function runAloneWithin(context: RecordsContext, entity: Entity, item: Bat
   return outcome;
 }
 
-/** Locks the records of all items in the order of their ids, so that two batches over the same records wait instead of deadlocking. */
+/** Locks the records of all items in the order of their ids: two batches over the same records wait instead of deadlocking. */
 async function lockRecords({ entity, access, room }: Attempt, items: readonly BatchItem[]): Promise<void> {
   const ids = items.flatMap(({ op, id }) => ((op === 'update' || op === 'delete') && id !== undefined ? [id] : []));
   if (ids.length === 0) return;
@@ -175,7 +175,7 @@ export async function runAtomicBatch(
   );
 }
 
-/** Runs the items of a segment in one transaction, in which each item succeeds or fails alone. */
+/** Runs the items of a segment in one transaction. Each item succeeds or fails alone. */
 async function runSegment(
   context: RecordsContext,
   entity: Entity,
@@ -220,7 +220,7 @@ async function runSegment(
   );
 }
 
-/** Runs a batch in which every item succeeds or fails alone. */
+/** Runs a batch whose items succeed or fail alone. */
 export async function runBatchPerItem(
   context: RecordsContext,
   entity: Entity,

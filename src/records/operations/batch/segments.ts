@@ -3,7 +3,7 @@ import type { BatchAccess } from './access.ts';
 import type { BatchItem } from './item.ts';
 import { findOwnReferences } from './references.ts';
 
-/** Consecutive items of a batch that are independent of each other, so that they can be prepared and written together. */
+/** Consecutive items of a batch that are independent of each other. They can be prepared and written together. */
 export interface Segment {
   items: BatchItem[];
   /** Whether the segment is a single item that runs by itself. */

@@ -28,11 +28,11 @@ export interface BatchWriter {
 interface WriterOptions {
   operation: OperationContext;
   onOutcome(item: BatchItem, outcome: Outcome): void;
-  /** Prepares an upsert again whose record another request has created in the meantime. */
+  /** Prepares an upsert again after another request has created its record. */
   prepareAgain(item: BatchItem): Promise<Preparation>;
 }
 
-/** The fields whose values may conflict with those of other records. */
+/** The fields whose values may conflict with other records. */
 function uniqueFieldsOf({ indexes, constraints }: CompiledResource): string[] {
   const indexed = indexes.filter(({ unique }) => unique).flatMap(({ terms }) => terms.map(({ field }) => field));
   const constrained = constraints.filter(({ kind }) => kind !== 'check').flatMap(({ used }) => used);

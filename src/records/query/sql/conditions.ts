@@ -85,7 +85,7 @@ export function nextRelatedRow(row: string | undefined): string {
 /**
  * The SQL of a condition on related records.
  *
- * @param from the SQL of the value by which the related records belong to the row
+ * @param from the SQL of the row's value that the related records refer to
  * @param row the alias of the row; undefined for a row of the outermost query
  */
 export function relatedConditionSql(
@@ -100,7 +100,7 @@ export function relatedConditionSql(
   return `${none ? 'not ' : ''}exists (select from ${quoteIdentifier(target.table)} ${related} where ${conditions.join(' and ')})`;
 }
 
-/** The name by which a subquery refers to the row of the outermost query. */
+/** The name of the outermost query's row in a subquery. */
 export function outermostRowSql({ source, table }: CompiledResource): string {
   return source === undefined ? quoteIdentifier(table) : ALL_RECORDS_ALIAS;
 }

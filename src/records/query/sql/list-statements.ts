@@ -22,7 +22,7 @@ interface PositionTerm {
   value: string | undefined;
 }
 
-/** The SQL of the value by which a list is sorted. */
+/** The SQL of the value that sorts a list. */
 function sortValueSql(resource: CompiledResource, { field: name, column, related }: ListSortTerm, params: Parameters) {
   const ownSql = (holder: CompiledResource, field: string, value: string) =>
     holder.field.get(field)?.sortsByPrefix ? prefixSql(value) : value;
@@ -43,7 +43,7 @@ function sortValueSql(resource: CompiledResource, { field: name, column, related
   return followSql(0, outermostRowSql(resource));
 }
 
-/** The column type of the value by which a list is sorted. */
+/** The column type of the value that sorts a list. */
 function sortTypeOf(resource: CompiledResource, { field: name, related }: ListSortTerm): string {
   const [holder, field] =
     related === undefined ? [resource, name] : [related.steps.at(-1)!.target, name.slice(name.lastIndexOf('.') + 1)];
@@ -181,8 +181,8 @@ interface OffsetPageParts {
 }
 
 /**
- * The SQL of a page that skips rows. To skip many, it reads only their ids: an index on the order holds them, so that the rows themselves
- * are not fetched.
+ * The SQL of a page that skips rows. To skip many, it reads only their ids: an index on the order holds them, and the rows themselves are
+ * not fetched.
  */
 function offsetPageSql(
   resource: CompiledResource,
@@ -250,7 +250,7 @@ export function createCountStatement(
   const params = createSqlParameters();
   const where = whereSql(conditions.map((condition) => conditionSql(resource, condition, params)));
   const rows = `from ${fromSql(resource)}${where}`;
-  // As a literal, so that Postgres plans for the number.
+  // A literal instead of a parameter: Postgres plans for the number.
   const text =
     cap === undefined ? `select count(*) ${rows}` : `select count(*) from (select ${rows} limit ${cap}) _rows`;
   return { text, values: params.values };

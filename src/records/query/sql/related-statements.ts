@@ -9,7 +9,7 @@ import { orderSql, type UnnamedStatement } from './list-statements.ts';
 /** The records of a reverse relation that a viewer may list. */
 export interface RelatedList {
   relation: Relation;
-  /** The ids of the records to which the related records refer. */
+  /** The ids of the records that the related records refer to. */
   parents: readonly string[];
   conditions: readonly ListCondition[];
 }

@@ -24,9 +24,9 @@ function createWindowStatement(
 }
 
 /**
- * The statement of a page of a search in a window. It also returns the last row of a full window, whether or not the search finds it, since
- * the list continues after it. Two columns are added: `_match`, which tells whether the row belongs to the page, and `_last`, which tells
- * whether it is the last of a full window.
+ * The statement of a page of a search in a window. It also returns the last row of a full window, even if the search does not find it,
+ * because the list continues after that row. It adds two columns: `_match` (whether the row belongs to the page) and `_last` (whether it is
+ * the last of a full window).
  */
 export function createSearchPageStatement(
   resource: CompiledResource,

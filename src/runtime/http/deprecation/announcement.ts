@@ -71,10 +71,10 @@ export function successorLink(
 }
 
 /**
- * Returns the dates to announce for everything deprecated that a request uses: the earliest deprecation and the earliest sunset. As no
- * sunset is before its own deprecation, the combined one is not either (RFC 9745 §4).
+ * Returns the dates to announce for everything deprecated that a request uses: the earliest deprecation and the earliest sunset. No sunset
+ * is before its own deprecation, so the earliest sunset is not before the earliest deprecation (RFC 9745 §4).
  *
- * @returns `deprecation`: the value of `Deprecation` (RFC 9745); `sunset`: that of `Sunset` (RFC 8594), undefined if nothing has one
+ * @returns the values of the headers: `deprecation` for `Deprecation` (RFC 9745); `sunset` for `Sunset` (RFC 8594), undefined without any
  */
 export function combineDates(items: readonly Pick<DeprecatedItem, 'since' | 'sunset'>[]): {
   deprecation: string;

@@ -90,7 +90,7 @@ export function compileFieldUses(resources: ReadonlyMap<string, CompiledResource
     }
   }
 
-  /** Whether a resource, or one that its references lead to, has a deprecated field. */
+  /** Whether a resource, or a resource that its references lead to, has a deprecated field. */
   function reachesDeprecatedField(resource: string, passed: Set<string>): boolean {
     if (byResource.get(resource)!.size > 0) return true;
     passed.add(resource);

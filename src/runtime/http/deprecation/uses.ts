@@ -20,7 +20,7 @@ export function deprecatedNamesOf(req: IncomingMessage): string[] | undefined {
  * Records that a request uses deprecated routes or fields, and announces them, together with those recorded earlier, in the headers of its
  * response.
  *
- * @param link a link for this request, besides those of the items
+ * @param link a link for this request, besides the links of the items
  * @returns the items that were not recorded before
  */
 export function announceUses(

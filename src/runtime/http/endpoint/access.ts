@@ -36,7 +36,7 @@ export function createViewContext(
   return { user: caller.user, req, service };
 }
 
-/** Creates the stage that finds out who the caller is. */
+/** Creates the stage that identifies the caller. */
 export function signInCaller(parts: SignInParts): Stage {
   const enter = (exchange: Exchange, caller: SignedIn) => {
     const { req, actor } = exchange;

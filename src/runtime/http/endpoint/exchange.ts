@@ -78,7 +78,7 @@ export function neededStages(...stages: readonly (Stage | undefined)[]): Stage[]
   return stages.filter((stage) => stage !== undefined);
 }
 
-/** Runs stages one after the other, until one throws. */
+/** Runs stages in sequence, until one throws. */
 export async function runStages(stages: readonly Stage[], exchange: Exchange): Promise<void> {
   for (const stage of stages) {
     const pending = stage.run(exchange);

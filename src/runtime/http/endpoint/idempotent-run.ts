@@ -39,7 +39,7 @@ function createRecordFinder(
     return () => ({ rebuildCreateResponse: async () => undefined, isCreated: async () => false });
   const entity = findEntity(route, records);
   const status = statusOf(route);
-  // A record that has been soft-deleted since was created, too.
+  // Includes a record that has been soft-deleted since.
   const readRecord = async (id: string) => (entity!.archive?.with ?? entity!.store).read(id);
   return (exchange, viewContext) => ({
     async rebuildCreateResponse(id) {

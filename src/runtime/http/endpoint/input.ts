@@ -6,7 +6,7 @@ import { describeFieldIssue, describeIssues, type IssueDetail } from '../../../p
 import { shortenForMessage } from '../../../records/query/parameter.ts';
 import type { Stage } from './exchange.ts';
 
-/** Returns the first `maxKeys` fields of an object that has more, so that validation stays cheap; undefined for any other value. */
+/** Returns the first `maxKeys` fields of an object that has more, which keeps validation cheap; undefined for any other value. */
 function takeFirstFields(value: unknown, maxKeys: number): Record<string, unknown> | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const names = Object.keys(value);

@@ -25,8 +25,8 @@ const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 250;
 
 /**
- * Runs a request once, however often it is repeated, and sends each repetition the same response. Every response below 500 is stored,
- * except those that free the key, those with `Retry-After`, and errors of creates, which have created nothing.
+ * Runs a request once, however often it is repeated, and sends each repetition the same response. Every response below 500 is stored, with
+ * three exceptions: responses that free the key, responses with `Retry-After`, and errors of creates, which have created nothing.
  */
 export function createIdempotentRequests(
   route: Route,

@@ -16,7 +16,7 @@ const KEY_FREEING_STATUSES = new Set([400, 412, 422, 429]);
  * Runs an attempt whose request holds the lease of its key, and stores the response.
  *
  * @param recordId the id that is reserved for the record of a create
- * @param isReclaimed whether the lease was that of an earlier attempt, which may have created the record
+ * @param isReclaimed whether an earlier attempt held the lease; it may have created the record
  */
 export type LeasedRun = (
   attempt: Attempt,

@@ -11,7 +11,7 @@ import { decryptResponse, type StoredResponse } from './stored-response.ts';
 /** The `Retry-After` of the 409 for a request whose first attempt is still in progress, in seconds. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Marks a response as that of an earlier request. */
+/** Marks a response as one of an earlier request. */
 export function markReplayed(res: Response): void {
   res.setHeader('Idempotency-Replayed', 'true');
 }
@@ -43,7 +43,7 @@ export async function replayStoredResponse(
   const stored = decryptResponse(keyring, id, response);
   assertHasRightsOf(stored, user);
   const { outcome, records = [], headers } = stored;
-  // The user may have left an organisation, or lost the right to read the record in another way. Then a read responds with 404, too.
+  // The user may have left an organisation, or lost the right to read the record in another way. Then a read also responds with 404.
   if ('answer' in outcome && records.length > 0) {
     const { text } = outcome.answer;
     const { data } = text === undefined ? {} : JSON.parse(text);

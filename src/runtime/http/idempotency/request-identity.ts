@@ -35,7 +35,7 @@ export function readIdempotencyKey({ headers }: Request): string | undefined {
   return key;
 }
 
-/** Returns the id under which a key is stored: the same key of another caller, route or path has another id. */
+/** Returns the id under which a key is stored. It differs by caller, route and path. */
 export function computeKeyId(
   route: Pick<Route, 'method' | 'path'>,
   { req, user, key }: { req: Request; user: Viewer | undefined; key: string },

@@ -24,7 +24,7 @@ export interface RefusedChange {
   asIs?: string | undefined;
 }
 
-/** A column that may contain values that are no longer valid, by the name that it has in the database before the change. */
+/** A column that may contain values that are no longer valid, with its name in the database before the change. */
 export type UncheckedColumn = {
   table: string;
   column: string;
@@ -57,7 +57,7 @@ interface ColumnChanges {
   replaced: { table: string; column: string }[];
   notes: string[];
   unchecked: UncheckedColumn[];
-  /** Columns for which `--using` was given in vain, because their type does not change. */
+  /** Columns with a useless `--using`: their type does not change. */
   unused: string[];
 }
 
@@ -165,7 +165,7 @@ function noteUncheckedValues(
     changes.unchecked.push({ ...before, note, values: now.values, array: type.endsWith('[]') });
 }
 
-/** Drops a column, so that it is created again. Changes the snapshot in place. */
+/** Drops a column; it is created again later. Changes the snapshot in place. */
 function replaceColumn(changes: ColumnChanges, snapshot: Snapshot, { table, name, before }: LastingColumn): void {
   changes.statements.push(`ALTER TABLE ${quoteIdentifier(table.name)} DROP COLUMN ${quoteIdentifier(name)};`);
   changes.replaced.push(before);
@@ -242,7 +242,7 @@ export function planColumnChanges(
       unused.delete(using.has(key) ? key : earlierName);
       convertColumn(changes, column, decision.using);
     }
-    // Continue as if the column had its declared type, so that one run reports the refused changes of all columns.
+    // Continue as if the column had its declared type: one run then reports the refused changes of all columns.
     table.columns[name]!.type = type;
   }
 

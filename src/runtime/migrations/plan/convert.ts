@@ -73,7 +73,7 @@ function findLosslessCast(column: string, from: string, to: Target): string | un
 const isNumberType = (sql: string) => columnTypeBySqlName(sql)?.number === true;
 const isKnownType = (sql: string) => isArrayType(sql) || TIMESTAMP.test(sql) || columnTypeBySqlName(sql) !== undefined;
 
-/** Returns SQL that converts a value that is neither text nor JSON; undefined if some values have no meaning in the type `to`. */
+/** Returns SQL that converts a value of a type other than text and JSON; undefined if some values have no meaning in the type `to`. */
 function convertValueSql(column: string, from: string, to: string): string | undefined {
   if (from === 'boolean' && isNumberType(to)) return `${column}::int::${to}`;
   if (isNumberType(from) && to === 'boolean') return `${column} <> 0`;
@@ -136,7 +136,7 @@ function acceptsAnyText(spec: FieldSpec | undefined): boolean {
  * Finds the conversion of a column's values to another type.
  *
  * @param column in quotes
- * @param from a Postgres type; never that of a ciphertext or a password hash
+ * @param from a Postgres type, but not the type of a ciphertext or a password hash
  * @param to a Postgres type
  * @param spec the field that the column belongs to; undefined if it belongs to none
  */

@@ -24,11 +24,11 @@ function parseForeignKey(statement: string, { tables }: DeclaredFacts): AddedFor
 }
 
 /**
- * Completes the statements that add the foreign keys of references. They are deferrable, so that a deletion can delete records that refer to
- * each other. The existing rows of a table are checked by separate statements, which do not block writes.
+ * Completes the statements that add the foreign keys of references. The keys are deferrable, because a deletion can delete records that
+ * refer to each other. The existing rows of a table are checked by separate statements, which do not block writes.
  *
- * @param tableExists whether a table exists already, so that it may have rows
- * @returns the statements, and those that check the existing rows
+ * @param tableExists whether a table already exists and may have rows
+ * @returns the statements, and the statements that check the existing rows
  */
 export function completeForeignKeys(
   statements: readonly string[],

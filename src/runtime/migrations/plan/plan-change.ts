@@ -40,8 +40,9 @@ const TABLE_KEY = /PRIMARY KEY ?\("([^"]+)"/;
 const COLUMN_KEY = /"([^"]+)" [^",]+ PRIMARY KEY/;
 
 /**
- * Completes the statement that creates a partitioned table, which drizzle-kit cannot describe: adds the key and the default partition. Old rows
- * of the default partition are deleted by the partition column, so it gets an index on that, unless the primary key begins with it.
+ * Completes the statement that creates a partitioned table, which drizzle-kit cannot describe: adds the key and the default partition. A
+ * sweep deletes old rows of the default partition by the partition column. That column gets an index, unless the primary key begins with
+ * it.
  */
 function addPartitioning(statement: string, { partitioned }: DeclaredFacts): string[] {
   const [, create, table] = CREATE_TABLE.exec(statement) ?? [];

@@ -7,7 +7,7 @@ import type { DeclaredFacts } from './declared.ts';
 import type { RequestedChanges } from './requested-changes.ts';
 import { NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
 
-/** Tables and columns to rename, in an order in which no two ever have the same name. */
+/** Tables and columns to rename, in an order that never gives two of them the same name. */
 export interface Renames {
   tables: { from: string; to: string }[];
   /** `table`: the name of the table after the renames. */
@@ -279,7 +279,7 @@ function applyPartRename({ table, part, from, to }: PartRename): string {
 }
 
 /**
- * Plans the renames of indexes and constraints whose names derive from those of tables and columns, instead of rebuilding them.
+ * Plans the renames of indexes and constraints whose names derive from tables and columns, instead of rebuilding them.
  * If a new name is still in use, the index or constraint is dropped and created instead.
  *
  * @param snapshot changed in place

@@ -73,8 +73,8 @@ interface DrizzleKit {
   generateMigration(from: Snapshot, to: Snapshot): Promise<string[]>;
 }
 
-// drizzle-kit is a development dependency that is needed only to compare tables. Load its CommonJS build: the ESM build loads the ESM
-// build of drizzle-orm, for each of whose modules Node reads a large package.json again, for more than a second in total.
+// drizzle-kit is a development dependency that is needed only to compare tables. Load its CommonJS build. The ESM build loads the ESM build
+// of drizzle-orm, and Node then reads a large package.json again for each module: more than a second in total.
 const requireCommonJs = createRequire(import.meta.url);
 function loadDrizzleKit(): DrizzleKit {
   try {
